@@ -1,1 +1,1 @@
-"""Consumer groups: the coordinator, its state machine and its offsets."""
+"""Groups of both protocols: the coordinator, its state machines, and committed offsets."""

@@ -1,6 +1,6 @@
-"""One committed offset, as the log's record of it says and where that record is.
+"""A committed offset: the content of its record in the log, and where that record is.
 
-Owns no state and decides nothing. Follows Kafka's `OffsetAndMetadata`.
+Owns no state and never decides. Follows Kafka's `OffsetAndMetadata`.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from protocol.messages.group_records import OffsetCommitValue
 from protocol.primitives import ZERO_UUID
 
 Key = tuple[str, str, int]
-"""Group id, topic, partition."""
+"""The group id, the topic, and the partition of an offset."""
 
 Plain = tuple[int, int, str, int, int, bytes, int]
-"""A CommittedOffset as it is kept. Python's collector soon looks no more at plain tuples of plain
-values, so it never stops the loop to look through a million of them."""
+"""The form in which a CommittedOffset is stored. Python's garbage collector soon stops tracking
+plain tuples of plain values, so that a million of them never make it block the loop."""
 
 
 class CommittedOffset(NamedTuple):
-    """What was committed, and where the record of it is in the log. Times in ms since the epoch."""
+    """A committed offset and the log offset of its record. Times are in ms since the epoch."""
 
     offset: int
     leader_epoch: int
@@ -31,7 +31,7 @@ class CommittedOffset(NamedTuple):
 
     @staticmethod
     def of(value: OffsetCommitValue, record_offset: int) -> CommittedOffset:
-        """What the record at `record_offset` says."""
+        """Return the committed offset in a record's value; the record is at `record_offset`."""
         return CommittedOffset(
             value.offset,
             value.leader_epoch,
@@ -43,7 +43,7 @@ class CommittedOffset(NamedTuple):
         )
 
     def plain(self) -> Plain:
-        """As it is kept; `CommittedOffset(*plain)` makes it again."""
+        """Return the form to store; `CommittedOffset(*plain)` reverses it."""
         return (
             self.offset,
             self.leader_epoch,
@@ -55,5 +55,8 @@ class CommittedOffset(NamedTuple):
         )
 
     def is_for(self, topic_id: bytes) -> bool:
-        """Whether it was committed for that topic, not for an earlier one of the same name."""
+        """Return whether the commit was for this topic, not an earlier topic of the same name.
+
+        A zero id, here or in the commit, fits every topic.
+        """
         return ZERO_UUID in (topic_id, self.topic_id) or topic_id == self.topic_id

@@ -1,9 +1,9 @@
-"""A deadline that is put off much more often than it is reached.
+"""A deadline that is extended much more often than it expires.
 
-A member's session is extended by each heartbeat. Cancelling and arming a timer every time would
-cost more than the heartbeat itself, so `extend` only notes the new deadline; the timer that is
-already armed looks at the note when it fires, and goes to sleep again for the rest. Owns at most
-one timer. Never decides what an expiry means.
+Each heartbeat extends the member's session. To cancel and start a timer each time would cost more
+than the heartbeat itself, so `extend` only stores the new deadline. When the running timer fires,
+it starts again for the rest of the time. Owns at most one timer. Never decides what an expiry
+means.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ground.ports import Scheduler, Timer
 
 
 class Deadline:
-    """Calls `expired` once when nobody extended it in time; idle, it holds no timer."""
+    """A deadline that calls `expired` once if it is not extended in time; unset, it is idle."""
 
     __slots__ = ("_due_ms", "_expired", "_scheduler", "_timer", "_timer_due_ms")
 
@@ -27,11 +27,11 @@ class Deadline:
 
     @property
     def is_set(self) -> bool:
-        """Whether it is still to be reached."""
+        """True from `extend` until the deadline expires or is cancelled."""
         return self._due_ms is not None
 
     def extend(self, delay_ms: float) -> None:
-        """Expire `delay_ms` from now, whatever was set before."""
+        """Set the deadline to `delay_ms` from now, in place of an earlier one."""
         due = self._scheduler.monotonic_ms() + delay_ms
         self._due_ms = due
         if self._timer is not None:
@@ -41,7 +41,7 @@ class Deadline:
         self._arm(due, delay_ms)
 
     def cancel(self) -> None:
-        """Expect nothing any more."""
+        """Unset the deadline and stop its timer."""
         self._due_ms = None
         if self._timer is not None:
             self._timer.cancel()

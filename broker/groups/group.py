@@ -1,8 +1,7 @@
-"""A group as its shard sees it, whatever protocol its members speak.
+"""The interface of a group to its shard, for both protocols of members.
 
-Owns the interface alone. `classic.group` and `consumer.group` are the kinds that there are: they
-answer the same questions, and each has handlers of its own for what its members ask. Follows
-Kafka's `Group`.
+Owns only the interface. `classic.group` and `consumer.state.group` implement it; each has its own
+handlers for its members' requests. Follows Kafka's `Group`.
 """
 
 from __future__ import annotations
@@ -17,65 +16,69 @@ from protocol.errors import ErrorCode
 from protocol.messages.list_groups import ListedGroup
 
 GROUP_ID_NOT_FOUND_FROM = 9
-"""OffsetCommit from this version on says GROUP_ID_NOT_FOUND, earlier ILLEGAL_GENERATION."""
+"""The OffsetCommit version from which on a missing group is GROUP_ID_NOT_FOUND; before, it is
+ILLEGAL_GENERATION."""
 
 
 class Committer(NamedTuple):
-    """Who commits offsets, and for which partitions."""
+    """The sender of an offset commit, and its partitions."""
 
     member_id: str
     instance_id: str | None
     generation_id: int
-    """Of a classic group; of a consumer group the member's epoch."""
+    """The generation of a classic group, or the member's epoch in a consumer group."""
     is_transactional: bool
     api_version: int = 10
     partitions: Callable[[], Iterable[tuple[bytes, int]]] = tuple
-    """Topic id (zero where there is no such topic) and number of each."""
+    """The function that yields each partition's topic id, zero for an unknown topic, and number."""
 
 
 class Group(Protocol):
-    """One group of `GroupShard.groups`."""
+    """A group in `GroupShard.groups`."""
 
     group_id: str
 
     @property
     def is_idle(self) -> bool:
-        """Whether nobody is in it or about to join: without offsets it is forgotten."""
+        """True if the group has no members and none about to join. It is deleted when its last
+        offset is gone."""
 
     def commit_error(self, committer: Committer) -> ErrorCode:
-        """Whether this member, in this generation, may commit offsets of these partitions."""
+        """Return NONE if the committer may commit offsets of its partitions, else the error."""
 
     def fetch_error(self, member_id: str | None, member_epoch: int) -> ErrorCode:
-        """Whether this member may be told offsets; None: nobody in particular asks."""
+        """Return NONE if the member may read offsets, else the error.
+
+        `member_id` is None if the request names no member.
+        """
 
     def delete_error(self) -> ErrorCode:
-        """Whether the whole group may be deleted."""
+        """Return NONE if the whole group may be deleted, else the error."""
 
     def delete_offsets_error(self) -> ErrorCode:
-        """Whether offsets may be deleted, of topics that `is_subscribed_to` denies."""
+        """Return NONE if offsets may be deleted of topics without subscribers, else the error."""
 
     def read_subscriptions(self) -> Steps[None]:
-        """Read what members have said of themselves, before `is_subscribed_to` and `expiry_clock`
-        are asked."""
+        """Parse the members' subscriptions, before `is_subscribed_to` and `expiry_clock`."""
 
     def is_subscribed_to(self, topic: str) -> bool:
-        """Whether members consume `topic`. Where that cannot be known, they might."""
+        """Return whether members consume `topic`; True if consumers' metadata is unreadable."""
 
     def expiry_clock(self) -> Callable[[CommittedOffset], int] | None:
-        """From when an offset's retention counts (KIP-211), in ms since the epoch.
+        """Return a function that gives the start of an offset's retention, in ms since the epoch.
 
-        None: nothing expires now.
+        None: no offset expires now. See KIP-211.
         """
 
     def tombstones(self) -> list[Record]:
-        """The records that delete it, apart from its offsets'."""
+        """Return the records that delete the group, without those for its offsets."""
 
     def listed(self) -> ListedGroup:
-        """As ListGroups shows it."""
+        """Return the group's entry for ListGroups."""
 
 
 def commit_error_without_group(generation_id: int, api_version: int) -> ErrorCode:
-    """Whether offsets may be committed to a group that does not exist: only outside of a group."""
+    """Return the error of a commit to a group that does not exist; NONE without a generation."""
     if generation_id < 0:
         return ErrorCode.NONE
     if api_version >= GROUP_ID_NOT_FOUND_FROM:

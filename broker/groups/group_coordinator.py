@@ -1,8 +1,8 @@
-"""Coordinates groups: finds a group's shard, and says why not where it is not here.
+"""The group coordinator: finds a group's shard, or returns the error if it is not here.
 
-A group belongs to the partition of `__consumer_offsets` that its id hashes to, and is served by
-that partition's leader. Owns the shards (through `CoordinatorRuntime`), the checks that need no
-group, and the timer of offset expiry. Never changes a group: `GroupShard` does. Follows Kafka's
+A group belongs to the partition of `__consumer_offsets` that its id hashes to, and that partition's
+leader serves it. Owns the shards (through `CoordinatorRuntime`), the checks that need no group, and
+the timer of offset expiry. Never changes a group: `GroupShard` does. Follows Kafka's
 `GroupCoordinatorService`.
 """
 
@@ -34,7 +34,7 @@ from broker.groups.consumer.validation import heartbeat_fault
 from broker.groups.fetched_offsets import FetchedOffsets, Wanted
 from broker.groups.group import Group
 from broker.groups.group_metrics import GroupMetrics
-from broker.groups.group_shard import FoundOffsets, GroupShard
+from broker.groups.group_shard import GroupShard, ReadOffsets
 from broker.groups.offset_table import PartitionOffset
 from broker.verification.transaction_verification import txn_offset_commit_operation
 from ground.ports import Scheduler, Timer
@@ -68,17 +68,16 @@ T = TypeVar("T")
 OFFSETS_TOPIC = "__consumer_offsets"
 
 PROTOCOLS_MAX = 1_000
-"""Protocols of a member: all are compared with the others' whenever somebody joins."""
+"""The limit for a member's protocols: each join compares them with those of other members."""
 COUNTED_FOR_MS = 1_000
-"""How long a count of all groups is good."""
+"""The time for which a count of all groups is reused."""
 
 
 class GroupCoordinator:
-    """The group coordinator of one broker.
+    """The group coordinator of a broker.
 
-    `partition_count()` is how many partitions `__consumer_offsets` has (or will have, where it is
-    still to be created); `random_bytes(n)` makes member ids. `sliced` has long work's turns; None:
-    it is done in one go.
+    `partition_count()` is the number of partitions of `__consumer_offsets`, also before that topic
+    exists. `random_bytes(n)` is for member ids. `sliced` runs long work in slices; None: in one go.
     """
 
     def __init__(
@@ -116,25 +115,26 @@ class GroupCoordinator:
     # -- leadership ----------------------------------------------------------------------------
 
     def on_elected(self, partition: int, leader_epoch: int) -> None:
-        """This broker leads `partition` of `__consumer_offsets` now: load its groups."""
+        """Load the groups of a partition of `__consumer_offsets`, which this broker now leads."""
         self._runtime.on_elected(partition, leader_epoch)
         if self._expiry is None and not self._stopped:
             self._schedule_expiry()
 
     def on_resigned(self, partition: int, leader_epoch: int | None = None) -> None:
-        """This broker does not lead `partition` any more."""
+        """Unload the groups of `partition`, which this broker no longer leads."""
         self._runtime.on_resigned(partition, leader_epoch)
 
     def on_topics_deleted(self, topics: list[str]) -> None:
-        """Topics are gone: forget the offsets committed for them."""
-        what = f"offsets of deleted {', '.join(topics)}"
+        """Remove the offsets committed for deleted topics."""
+        subject = f"offsets of deleted {', '.join(topics)}"
         forget = partial(GroupShard.forget_topics, topics=topics)
-        self._runtime.submit_to_all(forget, partial(_log_removal, what))
+        self._runtime.submit_to_all(forget, partial(_log_removal, subject))
 
     def marker_error(self, partition: int) -> ErrorCode:
-        """Why no marker may be written to `partition` of `__consumer_offsets`; NONE where it may.
+        """Return NONE if a marker may be written to `partition` of `__consumer_offsets`.
 
-        Only a live shard hears of it; the transaction's coordinator asks again meanwhile.
+        Else return the error: only a live shard can replay the marker, and the transaction
+        coordinator retries until there is one.
         """
         if self._stopped:
             return ErrorCode.COORDINATOR_NOT_AVAILABLE
@@ -142,11 +142,11 @@ class GroupCoordinator:
         return shard if isinstance(shard, ErrorCode) else ErrorCode.NONE
 
     def on_transaction_marker(self, partition: int, marker: TransactionMarker) -> None:
-        """WriteTxnMarkers appended `marker` to `partition` of `__consumer_offsets`."""
+        """Replay `marker`, which WriteTxnMarkers has appended to a partition of the topic."""
         self._runtime.on_marker(partition, marker)
 
     def shutdown(self) -> None:
-        """Answer everybody who waits, and everything from now on, that this is not the one."""
+        """Answer all parked requests with NOT_COORDINATOR, and reject all later ones."""
         self._stopped = True
         if self._expiry is not None:
             self._expiry.cancel()
@@ -166,21 +166,22 @@ class GroupCoordinator:
     # -- finding -------------------------------------------------------------------------------
 
     def partition_for(self, group_id: str) -> int:
-        """The partition of `__consumer_offsets` that holds `group_id`."""
+        """Return the partition of `__consumer_offsets` that holds `group_id`."""
         return partition_for(group_id, self._partition_count())
 
     def serves(self, group_id: str) -> bool:
-        """Whether `group_id` is answered for here: its partition is led here, and loaded."""
+        """Return whether this broker leads the partition of `group_id`, and has loaded it."""
         return not isinstance(self._shard_for(group_id), ErrorCode)
 
     def _shard_for(self, group_id: str) -> GroupShard | ErrorCode:
-        """The shard that serves `group_id`, or what to answer."""
+        """Return the shard that serves `group_id`, or the error to answer with."""
         if self._stopped:
             return ErrorCode.COORDINATOR_NOT_AVAILABLE
         return self._runtime.shard(self.partition_for(group_id))
 
     def _error_of(self, group_id: str) -> ErrorCode:
-        """Why nothing about members of `group_id` is answered, wherever it is served."""
+        """Return COORDINATOR_NOT_AVAILABLE after `shutdown`, INVALID_GROUP_ID for an empty id, else
+        NONE."""
         if self._stopped:
             return ErrorCode.COORDINATOR_NOT_AVAILABLE
         return ErrorCode.NONE if group_id else ErrorCode.INVALID_GROUP_ID
@@ -194,7 +195,7 @@ class GroupCoordinator:
         *,
         named: bool = True,
     ) -> None:
-        """Have the group's shard decide; `named`: the group id must not be empty."""
+        """Run a decision of the group's shard. With `named`, an empty group id is rejected."""
         error = self._error_of(group_id)
         if error is not ErrorCode.NONE and (named or self._stopped):
             refuse(error)
@@ -204,7 +205,7 @@ class GroupCoordinator:
     # -- members -------------------------------------------------------------------------------
 
     def join(self, joining: Joining) -> None:
-        """JoinGroup."""
+        """Handle a JoinGroup."""
         request = joining.request
         shortest = self._config.group_min_session_timeout_ms
         longest = self._config.group_max_session_timeout_ms
@@ -221,7 +222,7 @@ class GroupCoordinator:
             )
 
     def sync(self, request: SyncGroupRequest, reply: SyncReply) -> None:
-        """SyncGroup."""
+        """Handle a SyncGroup."""
         self._submit(
             request.group_id,
             lambda shard: shard.sync(request, reply),
@@ -230,13 +231,13 @@ class GroupCoordinator:
         )
 
     def heartbeat(self, request: HeartbeatRequest, done: Done) -> None:
-        """Heartbeat; while the group is being loaded, its members need not know."""
+        """Handle a Heartbeat. While the group is still loading, the answer is NONE."""
 
         def refuse(error: ErrorCode) -> None:
             loading = error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
             done(ErrorCode.NONE if loading else error)
 
-        # In turn with what is decided: of a group that is being converted half is there meanwhile.
+        # In order with the decisions: amid a conversion, only a part of the group is there.
         self._submit(
             request.group_id,
             lambda shard: Outcome(None, error=shard.heartbeat(request)),
@@ -245,7 +246,7 @@ class GroupCoordinator:
         )
 
     def leave(self, request: LeaveGroupRequest, done: Callable[[LeaveGroupResponse], None]) -> None:
-        """LeaveGroup, of one or several members (`request.members` in every version)."""
+        """Handle a LeaveGroup of one or more members (`request.members` in every version)."""
         self._submit(
             request.group_id,
             lambda shard: shard.leave(
@@ -258,7 +259,7 @@ class GroupCoordinator:
     def consumer_heartbeat(
         self, beat: Beat, api_version: int, done: Callable[[ConsumerGroupHeartbeatResponse], None]
     ) -> None:
-        """ConsumerGroupHeartbeat; who comes without a member id gets one."""
+        """Handle a ConsumerGroupHeartbeat. A member without an id gets one."""
         if not self._surroundings.serves_consumer_groups():
             done(refusal(ApiError(ErrorCode.UNSUPPORTED_VERSION)))
             return
@@ -271,19 +272,22 @@ class GroupCoordinator:
             named = replace(request, member_id=uuid_to_string(self._random_bytes(16)))
             beat = beat._replace(request=named)
 
-        def told(error: ErrorCode, response: ConsumerGroupHeartbeatResponse) -> None:
+        def respond(error: ErrorCode, response: ConsumerGroupHeartbeatResponse) -> None:
             done(refusal(ApiError(error)) if error is not ErrorCode.NONE else response)
 
         self._submit(
             request.group_id,
             lambda shard: shard.consumer_heartbeat(beat),
-            told,
+            respond,
             lambda error: done(refusal(ApiError(error))),
         )
 
     def quiet_heartbeat(self, sender: Sender, epoch: int) -> int | None:
-        """The interval till the next one, in ms, where a ConsumerGroupHeartbeat that says nothing
-        but `epoch` changes nothing; it is heard. None: nothing was done, it is to be handled."""
+        """Handle a heartbeat that has nothing but `epoch`, if it changes no group.
+
+        Return the interval until the next heartbeat, in ms, after extending the member's session.
+        None: nothing was done, so the request needs `consumer_heartbeat`.
+        """
         if not self._surroundings.serves_consumer_groups():
             return None
         shard = self._shard_for(sender.group_id)
@@ -297,7 +301,7 @@ class GroupCoordinator:
         api_version: int,
         done: ReplyWithError[list[OffsetCommitResponseTopic]],
     ) -> None:
-        """OffsetCommit: `done` with one error for all, or NONE and an answer a partition."""
+        """Handle an OffsetCommit: `done` gets an error for all, or NONE and topic answers."""
         self._submit(
             request.group_id,
             lambda shard: shard.commit_offsets(request, api_version),
@@ -312,10 +316,10 @@ class GroupCoordinator:
         api_version: int,
         done: ReplyWithError[list[TxnOffsetCommitResponseTopic]],
     ) -> None:
-        """TxnOffsetCommit, answered as `commit_offsets` is.
+        """Handle a TxnOffsetCommit, with an answer as from `commit_offsets`.
 
-        First the transaction's coordinator says that the group's partition of
-        `__consumer_offsets` is in the transaction, or adds it (KIP-890).
+        The transaction coordinator first checks that the group's partition of `__consumer_offsets`
+        is in the transaction, or adds it (KIP-890).
         """
         group_id = request.group_id
         error = self._error_of(group_id)
@@ -324,13 +328,13 @@ class GroupCoordinator:
             done(shard, [])
             return
 
-        def verified(outcome: TransactionalAppend | ErrorCode) -> None:
-            if isinstance(outcome, ErrorCode):
-                done(outcome, [])
+        def verified(permission: TransactionalAppend | ErrorCode) -> None:
+            if isinstance(permission, ErrorCode):
+                done(permission, [])
                 return
             self._submit(
                 group_id,
-                lambda shard: shard.commit_transactional_offsets(request, api_version, outcome),
+                lambda shard: shard.commit_transactional_offsets(request, api_version, permission),
                 done,
                 lambda error: done(error, []),
             )
@@ -351,21 +355,21 @@ class GroupCoordinator:
         require_stable: bool,
         done: Callable[[FetchedOffsets | ErrorCode], None],
     ) -> None:
-        """OffsetFetch of one group: of what is `wanted`, or of all that has an offset.
+        """Handle an OffsetFetch of one group: of the partitions `wanted`, or of all if None.
 
-        Of `group` it matters who it is and who asks: what it asks for stands in `wanted`.
+        `group` gives only the group id and the asking member; its own topics are ignored.
         """
 
-        def told(error: ErrorCode, found: FoundOffsets) -> None:
+        def respond(error: ErrorCode, read_offsets: ReadOffsets) -> None:
             if error is ErrorCode.COORDINATOR_NOT_AVAILABLE:
-                # Consumers before 3.9 do not retry it here.
+                # Consumers before 3.9 do not retry COORDINATOR_NOT_AVAILABLE here.
                 error = ErrorCode.NOT_COORDINATOR
-            done(found() if error is ErrorCode.NONE else error)
+            done(read_offsets() if error is ErrorCode.NONE else error)
 
         self._submit(
             group.group_id,
             lambda shard: shard.fetch_offsets(group, wanted, require_stable),
-            told,
+            respond,
             done,
             named=False,
         )
@@ -373,25 +377,25 @@ class GroupCoordinator:
     def delete_offsets(
         self, request: OffsetDeleteRequest, done: Callable[[OffsetDeleteResponse], None]
     ) -> None:
-        """OffsetDelete."""
+        """Handle an OffsetDelete."""
 
-        def told(error: ErrorCode, topics: list[OffsetDeleteResponseTopic]) -> None:
+        def respond(error: ErrorCode, topics: list[OffsetDeleteResponseTopic]) -> None:
             good = error is ErrorCode.NONE
             done(OffsetDeleteResponse(error_code=int(error), topics=topics if good else []))
 
         self._submit(
             request.group_id,
             lambda shard: shard.delete_offsets(request),
-            told,
-            lambda error: told(error, []),
+            respond,
+            lambda error: respond(error, []),
         )
 
     # -- administration ------------------------------------------------------------------------
 
     def describe(self, group_id: str) -> Steps[DescribedGroup | ErrorCode]:
-        """DescribeGroups of one group; GROUP_ID_NOT_FOUND where there is none.
+        """Return the description of a classic group, or the error: GROUP_ID_NOT_FOUND if none.
 
-        A group that is being converted is told when it is: amid its records it is nowhere.
+        Waits while an append is replayed only in part: amid its conversion, a group is incomplete.
         """
         yield from self._runtime.amid_an_append(self.partition_for(group_id))
         shard = self._shard_for(group_id)
@@ -403,26 +407,26 @@ class GroupCoordinator:
     def describe_consumers(
         self, group_id: str, done: Callable[[DescribedConsumerGroup], None]
     ) -> None:
-        """ConsumerGroupDescribe of one group; an error stands in the answer."""
+        """Handle a ConsumerGroupDescribe of one group; an error is in the answer."""
 
         def refuse(error: ErrorCode, message: str | None = None) -> None:
             done(DescribedConsumerGroup(error_code=error, error_message=message, group_id=group_id))
 
-        def told(error: ErrorCode, found: DescribedConsumerGroup | None) -> None:
+        def respond(error: ErrorCode, group: DescribedConsumerGroup | None) -> None:
             if error is not ErrorCode.NONE:
                 refuse(error)
-            elif found is None:
+            elif group is None:
                 refuse(ErrorCode.GROUP_ID_NOT_FOUND, not_found(group_id).message)
             else:
-                done(found)
+                done(group)
 
         if not self._surroundings.serves_consumer_groups():
             refuse(ErrorCode.UNSUPPORTED_VERSION)
             return
-        self._submit(group_id, lambda shard: shard.describe_consumers(group_id), told, refuse)
+        self._submit(group_id, lambda shard: shard.describe_consumers(group_id), respond, refuse)
 
     def delete(self, group_id: str, done: Done) -> None:
-        """DeleteGroups of one group."""
+        """Handle a DeleteGroups of one group."""
         self._submit(
             group_id,
             lambda shard: shard.delete_group(group_id),
@@ -432,9 +436,9 @@ class GroupCoordinator:
         )
 
     def group_counts(self) -> Counter[tuple[str, str]]:
-        """How many groups are led here, by type and state as ListGroups says them.
+        """Return the number of groups on this broker by type and state, named as in ListGroups.
 
-        They are counted at most once a second, for who asks several times about them.
+        A count is reused for a second, so that several metrics in a row count only once.
         """
         now_ms = self._scheduler.monotonic_ms()
         if self._counts is None or now_ms - self._counted_ms >= COUNTED_FOR_MS:
@@ -446,24 +450,26 @@ class GroupCoordinator:
         return self._counts
 
     def offset_count(self) -> int:
-        """How many committed offsets are led here."""
+        """Return the number of committed offsets on this broker."""
         return sum(shard.offsets.count for shard in self._runtime.active_shards())
 
     def committed_offsets(self) -> Iterator[tuple[str, str, list[PartitionOffset]]]:
-        """Of each group led here and each topic: partition, committed offset and topic id. It may
-        be read in slices: each is as it is when its turn comes."""
+        """Yield the group id, the topic and the committed offsets, for each group and topic here.
+
+        The caller may pause between steps; each result is as of its step.
+        """
         for shard in list(self._runtime.active_shards()):
             yield from shard.offsets.all_committed()
 
     def partition_counts(self) -> Counter[ShardState]:
-        """How many partitions of `__consumer_offsets` are led here, by how far they are."""
+        """Return the number of partitions of `__consumer_offsets` here, by their shard's state."""
         return self._runtime.partition_counts()
 
     def list_groups(self, request: ListGroupsRequest) -> Steps[ListGroupsResponse]:
-        """ListGroups: all groups led here, or those in one of the states and of one of the types;
-        those that there are now, each in the state that it has when its turn comes.
+        """Return the answer to ListGroups: the groups here, filtered by state and by type.
 
-        States and types are compared without regard to case, as Kafka does.
+        The groups are those of this moment; each state is as of its slice. States and types are
+        compared without regard to case, as in Kafka.
         """
         if self._stopped:
             return ListGroupsResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE)
@@ -472,7 +478,7 @@ class GroupCoordinator:
         states = yield from _folded(request.states_filter)
         types = yield from _folded(request.types_filter)
 
-        def wanted(group: ListedGroup) -> bool:
+        def is_listed(group: ListedGroup) -> bool:
             right_state = not states or group.group_state.lower() in states
             return right_state and (not types or group.group_type in types)
 
@@ -481,25 +487,25 @@ class GroupCoordinator:
             yield from self._runtime.amid_an_append(partition)
             shard = self._runtime.shard(partition)
             groups += [] if isinstance(shard, ErrorCode) else shard.groups.values()
-        pace, found = Pace(), []
+        pace, listed_groups = Pace(), []
         for group in groups:
             if pace.is_full():
                 yield None
             listed = group.listed()
-            if wanted(listed):
-                found.append(listed)
-        return ListGroupsResponse(groups=found)
+            if is_listed(listed):
+                listed_groups.append(listed)
+        return ListGroupsResponse(groups=listed_groups)
 
 
-def _log_removal(what: str, error: ErrorCode, tombstones: int) -> None:
+def _log_removal(subject: str, error: ErrorCode, tombstones: int) -> None:
     if error is not ErrorCode.NONE:
-        log.warning("%s not removed: %s", what, error.name)
+        log.warning("%s not removed: %s", subject, error.name)
     elif tombstones:
-        log.info("removed %s: %d tombstones", what, tombstones)
+        log.info("removed %s: %d tombstones", subject, tombstones)
 
 
 def _folded(words: Iterable[str]) -> Steps[set[str]]:
-    """Return words as they are compared."""
+    """Return the words in lower case, without spaces around them."""
     pace, folded = Pace(), set[str]()
     for word in words:
         if pace.is_full():

@@ -1,8 +1,8 @@
-"""What a node's group coordinator counts.
+"""The counters of a node's group coordinator.
 
-Owns plain integers, to which who decides adds; rates are made by who reads them. A decision counts,
-whether its records are committed or not. How many groups there are of which state is not counted
-here: whoever asks is told by the groups (`GroupCoordinator.group_counts`). Follows Kafka's
+Owns plain integers: the code that decides adds to them, and their readers compute rates. A decision
+counts even if its records are never committed. The number of groups in each state is not counted
+here, but from the groups themselves (`GroupCoordinator.group_counts`). Follows Kafka's
 `GroupCoordinatorMetricsShard`.
 """
 
@@ -13,35 +13,35 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class GroupMetrics:
-    """Counts since the start, of all groups of a node."""
+    """The counts for all groups of a node since its start."""
 
     offset_commits: int = 0
-    """Offsets of partitions that were committed, those of transactions too."""
+    """The committed offsets of partitions, including those in transactions."""
     offset_deletions: int = 0
-    """Offsets that OffsetDelete took away."""
+    """The offsets that OffsetDelete removed."""
     offset_expirations: int = 0
     completed_rebalances: int = 0
-    """Of classic groups: how often a leader brought the assignments of a generation."""
+    """The generations of classic groups whose leader sent the assignments."""
     consumer_rebalances: int = 0
-    """Of consumer groups: how often one got its next epoch by a heartbeat, or as an expression gave
-    other topics. Not when members went, as in Kafka."""
+    """The new epochs of consumer groups, because of a heartbeat or because a regular expression
+    matched other topics. As in Kafka, epochs because of members that left do not count."""
 
     def committed(self, offsets: int) -> None:
-        """So many partitions' offsets are committed."""
+        """Count committed offsets of partitions."""
         self.offset_commits += offsets
 
     def deleted(self, offsets: int) -> None:
-        """So many offsets are deleted by a request."""
+        """Count offsets that a request deletes."""
         self.offset_deletions += offsets
 
     def expired(self) -> None:
-        """An offset was kept long enough."""
+        """Count an offset whose retention has ended."""
         self.offset_expirations += 1
 
     def rebalance_completed(self) -> None:
-        """The leader of a classic group has assigned."""
+        """Count a classic group whose leader sent the assignments."""
         self.completed_rebalances += 1
 
     def rebalance_began(self) -> None:
-        """A consumer group has to be assigned anew."""
+        """Count a new epoch of a consumer group."""
         self.consumer_rebalances += 1

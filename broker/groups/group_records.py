@@ -1,11 +1,11 @@
 """The records of `__consumer_offsets` that Ottla writes and reads: groups and their offsets.
 
-A key opens with two bytes that name the record type, a value with two bytes that give its version
-(Kafka's `GroupCoordinatorRecordHelpers` and `GroupCoordinatorRecordSerde`). Written: type 1
-(OffsetCommit), type 2 (GroupMetadata), and types 3, 5 to 8 and 16 (consumer groups, KIP-848). Read
-besides: type 0, offset commits of old brokers; of type 4, which brokers before 4.1 wrote, that it
-is there. Records of the other types (share and streams groups of a real Kafka) are not ours; they
-stay in the log as they are.
+A key begins with two bytes for the record type, a value with two bytes for its version (Kafka's
+`GroupCoordinatorRecordHelpers` and `GroupCoordinatorRecordSerde`). Ottla writes type 1
+(OffsetCommit), type 2 (GroupMetadata), and types 3, 5 to 8 and 16 (consumer groups, KIP-848). It
+also reads type 0, the offset commits of old brokers, and type 4, which brokers before 4.1 wrote.
+Records of other types (a Kafka's share and streams groups) stay in the log as they are; their
+values are never read.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ OTHER_TYPES = {
     22: "StreamsGroupCurrentMemberAssignment",
     23: "StreamsGroupTopology",
 }
-"""Record types of Kafka that are kept but not understood, by the number in the key."""
+"""The names of Kafka's record types that Ottla keeps but never reads, by the number in the key."""
 
 _TYPE = Struct(">h")
 
@@ -79,7 +79,7 @@ class OtherRecord:
 
     @property
     def name(self) -> str:
-        """Kafka's name for the type."""
+        """The name of the type in Kafka, or its number."""
         return OTHER_TYPES.get(self.type, f"type {self.type}")
 
 
@@ -92,7 +92,7 @@ ConsumerGroupKey: TypeAlias = (
     | ConsumerGroupCurrentMemberAssignmentKey
     | ConsumerGroupRegularExpressionKey
 )
-"""Keys of the records of a consumer group: each names the group as `group_id`."""
+"""The keys of a consumer group's records; all of them have a `group_id`."""
 
 ConsumerGroupValue: TypeAlias = (
     ConsumerGroupMetadataValue
@@ -123,11 +123,11 @@ _PLAIN: Mapping[int, tuple[Any, Any]] = {
         (ConsumerGroupRegularExpressionKey, ConsumerGroupRegularExpressionValue),
     )
 }
-"""Keys and values by type, of the records whose only version is 0."""
+"""The classes of keys and values, by type, of the records whose only version is 0."""
 
 
 def record(key: ConsumerGroupKey, value: ConsumerGroupValue) -> tuple[bytes, bytes]:
-    """A record of a type whose only version is 0."""
+    """Return a record of a type whose only version is 0."""
     out = MessageBuffer()
     out += _TYPE.pack(0)
     value.write(out, 0)
@@ -135,7 +135,7 @@ def record(key: ConsumerGroupKey, value: ConsumerGroupValue) -> tuple[bytes, byt
 
 
 def tombstone(key: ConsumerGroupKey) -> tuple[bytes, None]:
-    """What the record with `key` said is gone."""
+    """Return the tombstone for the record with `key`."""
     return _key(key), None
 
 
@@ -147,12 +147,12 @@ def _key(key: ConsumerGroupKey | GroupMetadataKey | OffsetCommitKey) -> bytes:
 
 
 def group_metadata_key(group_id: str) -> bytes:
-    """Key of a group's metadata record."""
+    """Return the key of a group's metadata record."""
     return _key(GroupMetadataKey(group_id))
 
 
 def group_metadata_record(group_id: str, value: GroupMetadataValue) -> tuple[bytes, bytes]:
-    """A generation of a group: its members and their assignments."""
+    """Return the record of a classic group's generation, with its members and assignments."""
     out = MessageBuffer()
     out += _TYPE.pack(GROUP_METADATA_VERSION)
     value.write(out, GROUP_METADATA_VERSION)
@@ -160,19 +160,22 @@ def group_metadata_record(group_id: str, value: GroupMetadataValue) -> tuple[byt
 
 
 def group_tombstone(group_id: str) -> tuple[bytes, None]:
-    """The group is gone."""
+    """Return the tombstone for a classic group."""
     return group_metadata_key(group_id), None
 
 
 def offset_commit_key(group_id: str, topic: str, partition: int) -> bytes:
-    """Key of a committed offset."""
+    """Return the key of a committed offset's record."""
     return _key(OffsetCommitKey(group_id, topic, partition))
 
 
 def offset_commit_record(
     group_id: str, topic: str, partition: int, value: OffsetCommitValue
 ) -> tuple[bytes, bytes]:
-    """A committed offset. Its version follows what it holds: an expiry needs version 1."""
+    """Return the record of a committed offset.
+
+    Its version depends on the value: 1 if it has an expiry, else 4 if it has a topic id, else 3.
+    """
     if value.expire_timestamp != -1:
         version = OFFSET_COMMIT_VERSION_WITH_EXPIRY
     elif value.topic_id != ZERO_UUID:
@@ -186,12 +189,12 @@ def offset_commit_record(
 
 
 def offset_tombstone(group_id: str, topic: str, partition: int) -> tuple[bytes, None]:
-    """The committed offset is gone."""
+    """Return the tombstone for a committed offset."""
     return offset_commit_key(group_id, topic, partition), None
 
 
 def read_group_record(key: bytes, value: bytes | None) -> GroupRecord:
-    """What a record of the log says. ProtocolError where its bytes are not what its type says."""
+    """Parse a record of the log. Raises ProtocolError if its bytes do not fit its type."""
     try:
         return _read(key, value)
     except (StructError, IndexError) as error:

@@ -1,9 +1,9 @@
 """The groups and offsets of one partition of `__consumer_offsets`.
 
-Owns both, and the one way they change: `replay`. Its handlers serve one group each and return an
-`Outcome`: records and a reply, or soft state and a reply where members are concerned. They are
-called only while the shard is loaded and led here (`CoordinatorRuntime` sees to that), which
-appends the records. Sees a group as a `Group`; only members' requests go to the handlers of a kind.
+Owns both, and the only way to change them: `replay`. A handler serves one group and returns an
+`Outcome`: a reply with records, or for members also a reply after a change of soft state.
+`CoordinatorRuntime` calls handlers only while the shard is live, and appends the records. A group
+is a `Group` here; only members' requests go to the handlers of its kind. Never writes to the log.
 Follows Kafka's `GroupCoordinatorShard`.
 """
 
@@ -43,7 +43,7 @@ from broker.groups.group_records import (
     read_group_record,
 )
 from broker.groups.offset_store import COMMITS_A_SLICE, OffsetStore
-from broker.groups.removal import A_SLICE, Found, Removal
+from broker.groups.removal import A_SLICE, Removal, TombstoneScan
 from ground.ports import Scheduler
 from ground.sliced_work import PIECES_AT_ONCE, Pace, Steps, each
 from protocol.errors import ErrorCode
@@ -77,13 +77,13 @@ from protocol.primitives import ZERO_UUID
 log = logging.getLogger(f"ottla.{__name__}")
 
 BECAME_CLASSIC = "it was a consumer group until now"
-"""Why such a group rebalances."""
-FoundOffsets = Callable[[], FetchedOffsets]
-"""Read when they are told."""
+"""The reason for the rebalance of a group that became a classic one."""
+ReadOffsets = Callable[[], FetchedOffsets]
+"""A function that reads the offsets when the reply is sent."""
 
 
 class GroupShard:
-    """One shard. `context` is its way to the log."""
+    """The groups of one partition; it submits its own work, as of timers, to `context`."""
 
     def __init__(
         self,
@@ -117,9 +117,10 @@ class GroupShard:
         self.offsets = OffsetStore(config.offset_metadata_max_bytes, lambda: context.high_watermark)
         self._loaded_to = -1
         self._ended: tuple[str, int] | None = None
-        """The consumer group of which the log ended last, and where; until it is loaded."""
+        """While loading: the consumer group whose tombstone came last, and that record's offset."""
         self._became_classic_last: dict[str, None] = {}
-        """Groups of which the log says last that they are classic ones now; until it is loaded."""
+        """While loading: the groups whose latest record turned them from a consumer group into a
+        classic one."""
         self._others: dict[str, int] = {}
 
     # -- replay --------------------------------------------------------------------------------
@@ -127,11 +128,11 @@ class GroupShard:
     def replay(self, record: LogRecord) -> None:
         """Apply one record of the log."""
         assert record.key is not None
-        found = read_group_record(record.key, record.value)
-        if isinstance(found, OtherRecord):
-            self._others[found.name] = self._others.get(found.name, 0) + 1
+        parsed = read_group_record(record.key, record.value)
+        if isinstance(parsed, OtherRecord):
+            self._others[parsed.name] = self._others.get(parsed.name, 0) + 1
             return
-        key, value = found
+        key, value = parsed
         if isinstance(key, GroupMetadataKey):
             assert value is None or isinstance(value, GroupMetadataValue)
             self._replay_group(key.group, value, record.offset)
@@ -141,7 +142,7 @@ class GroupShard:
         else:
             assert value is None or isinstance(value, OffsetCommitValue)
             if value is not None and key.group not in self.groups:
-                # Offsets without members: a simple consumer's group, which has no record.
+                # Offsets without a group record: a consumer outside of group management commits.
                 self.groups[key.group] = ClassicGroup(key.group, value.commit_timestamp)
             self.offsets.replay(key, value, record.offset, record.producer_id)
 
@@ -155,8 +156,8 @@ class GroupShard:
             if group is not None:
                 del self.groups[group_id]
                 if self._live:
-                    # Only a group that becomes a consumer group has members that wait.
-                    self._rebalancer.bury(group, ErrorCode.REBALANCE_IN_PROGRESS)
+                    # Members wait here only if the group becomes a consumer group.
+                    self._rebalancer.close(group, ErrorCode.REBALANCE_IN_PROGRESS)
         elif group is not None and self._live:
             group.install(value, offset, self._scheduler.wall_ms())
         else:
@@ -186,7 +187,7 @@ class GroupShard:
         group.replay(key, value, offset)
 
     def on_loaded(self) -> None:
-        """The log is replayed: expect signs of life from all members."""
+        """Start the sessions of all members: the whole log has been replayed."""
         self._live = True
         self._loaded_to = self._context.last_offset
         for group_id in list(self.groups):
@@ -196,10 +197,10 @@ class GroupShard:
         for group in self._classic_groups():
             self._context.submit(partial(self._rebalancer.resume, group), call_reply)
             if group.group_id in self._became_classic_last:
-                # Its coordinator has gone before the rebalance, so that what the last consumer had
-                # is nobody's. Kafka leaves it at that.
-                what = partial(self._rebalancer.prepare_or_complete, group, BECAME_CLASSIC)
-                self._context.submit(what, call_reply)
+                # Its coordinator stopped before the rebalance, so that the partitions of the last
+                # consumer have no owner. Kafka does not rebalance here.
+                rebalance = partial(self._rebalancer.prepare_or_complete, group, BECAME_CLASSIC)
+                self._context.submit(rebalance, call_reply)
         self._ended, self._became_classic_last = None, {}
         if self._others:
             kinds = ", ".join(f"{count} {name}" for name, count in sorted(self._others.items()))
@@ -210,13 +211,13 @@ class GroupShard:
             )
 
     def on_unloaded(self) -> None:
-        """Led elsewhere: everybody who waits looks for the new coordinator."""
+        """Drop all groups; answer waiting members with NOT_COORDINATOR."""
         self._live = False
         self._consumers.stop()
         groups = self._classic_groups()
         self.groups = {}
         for group in groups:
-            self._rebalancer.bury(group, ErrorCode.NOT_COORDINATOR)
+            self._rebalancer.close(group, ErrorCode.NOT_COORDINATOR)
 
     # -- members of classic groups -------------------------------------------------------------
 
@@ -228,7 +229,7 @@ class GroupShard:
         return [group for group in self.groups.values() if isinstance(group, ClassicGroup)]
 
     def join(self, joining: Joining) -> Decided[Done]:
-        """JoinGroup; a new member's group is made on the way."""
+        """Decide a JoinGroup. A new member's group is created first if there is none."""
         request = joining.request
         other = self._consumer(request.group_id)
         if other is not None and not other.is_idle:
@@ -240,7 +241,7 @@ class GroupShard:
             refuse = partial(joining.refuse, member_id=request.member_id)
             return Outcome(refuse, error=ErrorCode.UNKNOWN_MEMBER_ID)
 
-        def made(error: ErrorCode) -> Outcome[Done]:
+        def created(error: ErrorCode) -> Outcome[Done]:
             if error is not ErrorCode.NONE:
                 return Outcome(joining.refuse, error=error)
             group = self._classic(request.group_id)
@@ -250,12 +251,12 @@ class GroupShard:
         now = self._scheduler.wall_ms()
         value = GroupMetadataValue(protocol=None, leader=None, current_state_timestamp=now)
         record = group_metadata_record(request.group_id, value)
-        # A consumer group without members gives way.
+        # A classic group replaces a consumer group without members.
         before = [] if other is None else other.tombstones()
-        return Outcome(no_reply, [*before, record], then=made)
+        return Outcome(no_reply, [*before, record], then=created)
 
     def sync(self, request: SyncGroupRequest, reply: SyncReply) -> Decided[Done]:
-        """SyncGroup."""
+        """Decide a SyncGroup."""
         consumers = self._consumer(request.group_id)
         if consumers is not None:
             return self._consumers.sync(consumers, request, reply)
@@ -266,7 +267,7 @@ class GroupShard:
         return self._protocol.sync(group, request, reply)
 
     def heartbeat(self, request: HeartbeatRequest) -> ErrorCode:
-        """Heartbeat: nothing is ever written for it."""
+        """Return the error for a Heartbeat, or NONE. A Heartbeat never writes records."""
         consumers = self._consumer(request.group_id)
         if consumers is not None:
             return self._consumers.classic_heartbeat(consumers, request)
@@ -278,7 +279,7 @@ class GroupShard:
     def leave(
         self, request: LeaveGroupRequest, reply: Callable[[list[MemberResponse]], None]
     ) -> Decided[Done]:
-        """LeaveGroup: `reply` with an answer for each member."""
+        """Decide a LeaveGroup: `reply` gets an answer for each member."""
         consumers = self._consumer(request.group_id)
         if consumers is not None:
             return self._consumers.leave(consumers, request.members, reply)
@@ -294,9 +295,9 @@ class GroupShard:
         return group if isinstance(group, ConsumerGroup) else None
 
     def consumer_heartbeat(self, beat: Beat) -> Decided[ConsumerGroupHeartbeatResponse]:
-        """ConsumerGroupHeartbeat; a new member's group is made on the way.
+        """Decide a ConsumerGroupHeartbeat. A new member's group is created if there is none.
 
-        A classic group without members gives way; one with members is converted.
+        A classic group without members is replaced; one with members is converted.
         """
         group_id = beat.request.group_id
         classic = self._classic(group_id)
@@ -309,8 +310,11 @@ class GroupShard:
         return self._consumers.heartbeat(group_id, beat, classic.tombstones())
 
     def quiet_heartbeat(self, sender: Sender, epoch: int) -> int | None:
-        """The interval to tell, in ms, where a heartbeat that says nothing but `epoch` changes
-        nothing and need not wait; None where it is to be decided (`consumer_heartbeat`)."""
+        """Return the interval to answer, in ms, if a heartbeat with only `epoch` changes nothing.
+
+        None: nothing was done, and `consumer_heartbeat` has to decide. That is always so while a
+        decision is in progress, or while the group's last record is not committed.
+        """
         group, context = self._consumer(sender.group_id), self._context
         if group is None or context.is_deciding:
             return None
@@ -319,37 +323,37 @@ class GroupShard:
         return self._consumers.quiet_heartbeat(group, sender, epoch)
 
     def _became_classic(self, group_id: str, rebalances: bool) -> None:
-        """The last members that the broker assigned are gone: those that are there go on, or
-        rebalance."""
+        """Start the sessions of a group that became a classic one, and rebalance it if asked to."""
         group = self._classic(group_id)
         if group is None:
             return
         self._context.submit(partial(self._rebalancer.resume, group), call_reply)
         if rebalances:
-            what = partial(self._rebalancer.took_over, group, BECAME_CLASSIC)
-            self._context.submit(what, call_reply)
+            rebalance = partial(self._rebalancer.rebalance_converted, group, BECAME_CLASSIC)
+            self._context.submit(rebalance, call_reply)
 
     def describe_consumers(self, group_id: str) -> Steps[Outcome[DescribedConsumerGroup | None]]:
-        """ConsumerGroupDescribe of one group, as it is when all is committed; None: no such one."""
+        """Describe a consumer group, for a reply after its last record is committed. None: there is
+        no such group."""
         group = self._consumer(group_id)
         if group is None:
             return Outcome(None, after=self._loaded_to)
-        found = yield from self._consumers.describe(group)
-        return Outcome(found, after=group.record_offset)
+        described = yield from self._consumers.describe(group)
+        return Outcome(described, after=group.record_offset)
 
     # -- offsets -------------------------------------------------------------------------------
 
     def commit_offsets(
         self, request: OffsetCommitRequest, api_version: int
     ) -> Steps[Outcome[list[OffsetCommitResponseTopic]]]:
-        """OffsetCommit: an error for all, or an answer for each partition."""
+        """Decide an OffsetCommit: an error for all, or an answer for each partition."""
         generation = request.generation_id_or_member_epoch
         error = self._commit_error(request, generation, api_version)
         if error is not ErrorCode.NONE:
             return Outcome([], error=error)
         group = self._classic(request.group_id)
         if group is not None and request.member_id in group.members:
-            # A sign of life, as a heartbeat is.
+            # A commit extends the session, as a heartbeat does.
             self._rebalancer.extend_session(group, group.members[request.member_id])
         records, answers = yield from self.offsets.commit(request, self._scheduler.wall_ms())
         self._metrics.committed(len(records))
@@ -358,7 +362,7 @@ class GroupShard:
     def commit_transactional_offsets(
         self, request: TxnOffsetCommitRequest, api_version: int, transaction: TransactionalAppend
     ) -> Steps[Outcome[list[TxnOffsetCommitResponseTopic]]]:
-        """TxnOffsetCommit, whose transaction was verified: answered as `commit_offsets` is."""
+        """Decide a TxnOffsetCommit of a verified transaction, as `commit_offsets` does."""
         error = self._commit_error(request, request.generation_id, api_version)
         if error is not ErrorCode.NONE:
             return Outcome([], error=error)
@@ -392,19 +396,19 @@ class GroupShard:
     ) -> Iterator[tuple[bytes, int]]:
         topics = self._surroundings.topics()
         for topic in request.topics:
-            found = topics.get(topic.name)
-            topic_id = ZERO_UUID if found is None else found.id
+            existing = topics.get(topic.name)
+            topic_id = ZERO_UUID if existing is None else existing.id
             for partition in topic.partitions:
                 yield topic_id, partition.partition_index
 
     def fetch_offsets(
         self, asking: OffsetFetchRequestGroup, wanted: Wanted | None, require_stable: bool
-    ) -> Outcome[FoundOffsets]:
-        """OffsetFetch by who is `asking`: of what is `wanted`, or of all that has an offset.
+    ) -> Outcome[ReadOffsets]:
+        """Decide an OffsetFetch of the partitions `wanted`, or of all if that is None.
 
-        With `require_stable` answered when all is committed that was appended before. Without, it
-        tells at once what is committed, but on a new leader, which does not know yet how far the
-        one before had come: all that it loaded has to be committed first.
+        With `require_stable`, the reply waits until all earlier appends are committed. Without, the
+        committed offsets are sent at once. Only a new leader has to wait until all that it loaded
+        is committed, because it does not know the high watermark of the leader before it.
         """
         group_id = asking.group_id
         group = self.groups.get(group_id)
@@ -415,13 +419,13 @@ class GroupShard:
         if require_stable:
             stable = self.offsets.fetch(group_id, wanted, require_stable=True)
             return Outcome(lambda: stable, after=self._context.last_offset)
-        found = partial(self.offsets.fetch, group_id, wanted, require_stable=False)
-        return Outcome(found, after=self._loaded_to)
+        read_offsets = partial(self.offsets.fetch, group_id, wanted, require_stable=False)
+        return Outcome(read_offsets, after=self._loaded_to)
 
     def delete_offsets(
         self, request: OffsetDeleteRequest
     ) -> Steps[Outcome[list[OffsetDeleteResponseTopic]]]:
-        """OffsetDelete: refused for topics that the group's members are subscribed to."""
+        """Decide an OffsetDelete; topics to which members are subscribed get an error."""
         group = self.groups.get(request.group_id)
         error = ErrorCode.GROUP_ID_NOT_FOUND if group is None else group.delete_offsets_error()
         if group is None or error is not ErrorCode.NONE:
@@ -448,7 +452,7 @@ class GroupShard:
     # -- administration ------------------------------------------------------------------------
 
     def delete_group(self, group_id: str) -> Steps[Outcome[None]]:
-        """DeleteGroups of one group: it and its offsets are gone."""
+        """Decide to delete a group and its offsets, or return the error."""
         group = self.groups.get(group_id)
         error = ErrorCode.GROUP_ID_NOT_FOUND if group is None else group.delete_error()
         if group is None or error is not ErrorCode.NONE:
@@ -457,18 +461,18 @@ class GroupShard:
         return Outcome(None, [*tombstones, *group.tombstones()])
 
     def describe(self, group_id: str) -> DescribedGroup | None:
-        """DescribeGroups of one group; None where there is no classic one."""
+        """Return the description of a classic group, or None if there is no such group."""
         group = self._classic(group_id)
         return None if group is None else group.described()
 
     def expire_offsets(self) -> Steps[Outcome[int]]:
         """Remove offsets older than `offsets.retention.minutes`, and groups that are empty then.
 
-        Replies with the number of tombstones, as `forget_topics` does.
+        Reply with the number of tombstones, as `forget_topics` does.
         """
         return Removal(self._expired()).next_batch()
 
-    def _expired(self) -> Found:
+    def _expired(self) -> TombstoneScan:
         now = self._scheduler.wall_ms()
         retention = self._config.offsets_retention_minutes * 60_000
         for group in list(self.groups.values()):
@@ -485,21 +489,21 @@ class GroupShard:
                 yield from group.tombstones()
 
     def _counted(
-        self, found: Generator[Record | None, None, bool]
+        self, scan: Generator[Record | None, None, bool]
     ) -> Generator[Record | None, None, bool]:
-        """The same, each tombstone counted as an expired offset."""
+        """Yield and return the same as `scan`, and count each tombstone as an expired offset."""
         while True:
             try:
-                one = next(found)
+                tombstone = next(scan)
             except StopIteration as end:
                 nothing_left: bool = end.value
                 return nothing_left
-            if one is not None:
+            if tombstone is not None:
                 self._metrics.expired()
-            yield one
+            yield tombstone
 
     def forget_topics(self, topics: Sequence[str]) -> Steps[Outcome[int]]:
-        """Topics were deleted: so are the offsets committed for them."""
+        """Remove the offsets committed for deleted topics. Reply with the number of tombstones."""
         return Removal(self.offsets.delete_topics(topics)).next_batch()
 
 

@@ -1,10 +1,10 @@
-"""The offsets of one shard's groups: committed ones, and those of open transactions.
+"""The offsets of a shard's groups: committed ones, and those of open transactions.
 
-Owns both kinds (`offset_table`, `pending_offsets`). They change in `replay` and `replay_marker`
-alone; the other methods decide: they return the records to append, and the answer, or the steps to
-them where a request may name many. Never asks
-whether a group may commit: the `Group` knows. Follows Kafka's `OffsetMetadataManager`; KIP-211
-(expiry), KIP-447 (stable offsets), KIP-848 (topic ids in OffsetCommit and OffsetFetch v10).
+Owns both kinds (`offset_table`, `pending_offsets`). They change only in `replay` and
+`replay_marker`. The other methods decide: they return the records to append and the answer, in
+steps if a request may name many partitions. Never checks whether a group may commit: the `Group`
+does. Follows Kafka's `OffsetMetadataManager`; KIP-211 (expiry), KIP-447 (stable offsets), KIP-848
+(topic ids in OffsetCommit and OffsetFetch v10).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from broker.groups.fetched_offsets import FetchedOffsets, Wanted
 from broker.groups.group_records import offset_commit_record, offset_tombstone
 from broker.groups.offset_table import OffsetTable, PartitionOffset
 from broker.groups.pending_offsets import PendingOffsets
-from broker.groups.removal import Found
+from broker.groups.removal import TombstoneScan
 from ground.sliced_work import Pace, Steps, each
 from protocol.errors import ErrorCode
 from protocol.messages.group_records import OffsetCommitKey, OffsetCommitValue
@@ -37,11 +37,11 @@ from protocol.messages.txn_offset_commit import (
 NO_TIMESTAMP = -1
 
 COMMITS_A_SLICE = 200
-"""Partitions of a request that are looked at before others have their turn."""
+"""The number of a request's partitions that are handled in one slice."""
 
 
 class OffsetStore:
-    """Offsets of one partition of `__consumer_offsets`, whose high watermark is
+    """The offsets of a partition of `__consumer_offsets`, with that log's high watermark as
     `committed_below()`."""
 
     def __init__(self, metadata_max_bytes: int, committed_below: Callable[[], int]) -> None:
@@ -51,12 +51,14 @@ class OffsetStore:
 
     @property
     def count(self) -> int:
-        """How many there are, without those of open transactions."""
+        """The number of offsets, without those of open transactions."""
         return self._table.count
 
     def all_committed(self) -> Iterator[tuple[str, str, list[PartitionOffset]]]:
-        """What each group has of each topic, without open transactions; as it is when its turn
-        comes, and there may be changes between two of them."""
+        """Yield the committed offsets of each group and topic, as they are at that step.
+
+        The offsets may change between two steps.
+        """
         table = self._table
         for group_id in table.group_ids():
             for topic in table.topics(group_id):
@@ -82,10 +84,11 @@ class OffsetStore:
             self._pending.put(producer_id, where, CommittedOffset.of(value, record_offset))
 
     def replay_marker(self, producer_id: int, committed: bool, marker_offset: int) -> None:
-        """A transaction ended: its offsets count now, or never did.
+        """End a transaction: store its offsets if it committed, else drop them.
 
-        An offset that was committed later than the transaction's record stays (compaction keeps
-        the later of the two records, and both ways must end alike).
+        An offset whose record is later in the log than the transaction's record stays. Compaction
+        keeps the later of the two records, and loading a compacted log must end with the same
+        offset.
         """
         pending = self._pending.take(producer_id)
         if not committed:
@@ -100,7 +103,7 @@ class OffsetStore:
     def commit(
         self, request: OffsetCommitRequest, now_ms: int
     ) -> Steps[tuple[list[Record], list[OffsetCommitResponseTopic]]]:
-        """Records for the offsets of `request`, and what to answer when they are committed."""
+        """Return the records for the offsets of `request`, and the answer for their commit."""
         retention = request.retention_time_ms
         expires = NO_TIMESTAMP if retention == -1 else now_ms + retention
         pace = Pace(COMMITS_A_SLICE)
@@ -126,7 +129,7 @@ class OffsetStore:
     def commit_transactional(
         self, request: TxnOffsetCommitRequest, now_ms: int
     ) -> Steps[tuple[list[Record], list[TxnOffsetCommitResponseTopic]]]:
-        """As `commit`, for offsets of a transaction; their records name no topic id."""
+        """Do as `commit` for offsets of a transaction; their records have no topic id."""
         pace = Pace(COMMITS_A_SLICE)
         records: list[Record] = []
         answers = []
@@ -146,7 +149,7 @@ class OffsetStore:
         return records, answers
 
     def _check(self, metadata: str | None) -> ErrorCode:
-        # Kafka counts characters, whatever the name of the key says.
+        # Kafka counts characters here, although the key is called offset.metadata.max.bytes.
         if metadata is not None and len(metadata) > self._metadata_max_bytes:
             return ErrorCode.OFFSET_METADATA_TOO_LARGE
         return ErrorCode.NONE
@@ -156,10 +159,11 @@ class OffsetStore:
     def fetch(
         self, group_id: str, wanted: Wanted | None, *, require_stable: bool
     ) -> FetchedOffsets:
-        """Offsets as they are now: those that are `wanted`, or all of the group.
+        """Return the group's offsets as they are now: those `wanted`, or all if that is None.
 
-        With `require_stable` those that are appended, to be told when they are committed, and which
-        of them an open transaction may change; without, those that are committed now.
+        With `require_stable`, these are the appended offsets, with a mark on those that an open
+        transaction may change; the caller answers when they are committed. Without, these are the
+        offsets that are committed now.
         """
         table = self._table
         by_topic: dict[str, dict[int, Plain]] = {}
@@ -168,38 +172,38 @@ class OffsetStore:
         else:
             get = table.get if require_stable else table.get_committed
             for topic, partitions in wanted:
-                found = by_topic.setdefault(topic, {})
+                offsets = by_topic.setdefault(topic, {})
                 for partition in partitions:
                     committed = get((group_id, topic, partition))
                     if committed is not None:
-                        found[partition] = committed.plain()
+                        offsets[partition] = committed.plain()
         unstable = dict.fromkeys(self._pending.keys(group_id)) if require_stable else {}
         return FetchedOffsets(group_id, by_topic, unstable)
 
     # -- removal -------------------------------------------------------------------------------
 
     def delete(self, group_id: str, topic: str, partition: int) -> list[Record]:
-        """Records that remove one offset; none where there is none."""
+        """Return the records that remove an offset; none if there is no such offset."""
         key = (group_id, topic, partition)
         if self._table.get(key) is not None or self._pending.is_pending(key):
             return [offset_tombstone(*key)]
         return []
 
     def delete_group(self, group_id: str) -> Steps[list[Record]]:
-        """Records that remove all of a group's offsets, those of open transactions too."""
+        """Return the records that remove all of a group's offsets, even in open transactions."""
         keys = dict.fromkeys(self._table.keys(group_id) + self._pending.keys(group_id))
         records: list[Record] = []
         yield from each(lambda key: records.append(offset_tombstone(*key)), keys, COMMITS_A_SLICE)
         return records
 
-    def delete_topics(self, topics: Sequence[str]) -> Found:
-        """The offsets of topics that were deleted, in every group, as a `Removal` wants them."""
-        gone = dict.fromkeys(topics)
+    def delete_topics(self, topics: Sequence[str]) -> TombstoneScan:
+        """Yield the tombstones of deleted topics' offsets in every group, for a `Removal`."""
+        deleted = dict.fromkeys(topics)
         for group_id in dict.fromkeys([*self._table.group_ids(), *self._pending.group_ids()]):
             yield None
-            held = [topic for topic in self._table.topics(group_id) if topic in gone]
-            keys = [key for one in held for key in self._table.keys_of_topic(group_id, one)]
-            keys += [key for key in self._pending.keys(group_id) if key[1] in gone]
+            held = [topic for topic in self._table.topics(group_id) if topic in deleted]
+            keys = [key for name in held for key in self._table.keys_of_topic(group_id, name)]
+            keys += [key for key in self._pending.keys(group_id) if key[1] in deleted]
             for key in dict.fromkeys(keys):
                 yield offset_tombstone(*key)
 
@@ -211,10 +215,11 @@ class OffsetStore:
         now_ms: int,
         retention_ms: int,
     ) -> Generator[Record | None, None, bool]:
-        """A group's expired offsets, as a `Removal` wants them; whether nothing is left then.
+        """Yield the tombstones of a group's expired offsets, for a `Removal`.
 
-        `unused_since` says from when the retention counts (KIP-211: it depends on the group's
-        state). An offset with an expiry of its own (OffsetCommit v2-4) follows that.
+        Return whether the group has no offsets left then, not even in an open transaction.
+        `unused_since` returns the start of an offset's retention, in ms; it depends on the group's
+        state (KIP-211). An offset with its own expiry (OffsetCommit v2-4) expires at that time.
         """
         nothing_left = True
         for key in self._table.keys(group_id):

@@ -1,9 +1,10 @@
 """Offsets by group, topic and partition: as appended, and as committed in `__consumer_offsets`.
 
-The next decision sees what is appended; a reader is told what is committed, that is below the
-log's high watermark: what is above may be lost with the leadership. Owns both, the second as what
-the first was before each change that is not committed yet. Never holds more of these than there are
-such records. In the place of the snapshots of Kafka's `TimelineHashMap`.
+The next decision uses the appended offsets. A client gets the committed ones, whose records are
+below the log's high watermark: later records may be lost with the leadership. Owns both: the
+appended offsets, and for each change that is not committed yet the offset before it. Never keeps
+more earlier offsets than there are uncommitted records. Replaces the snapshots of Kafka's
+`TimelineHashMap`.
 """
 
 from __future__ import annotations
@@ -15,36 +16,37 @@ from broker.groups.committed_offset import CommittedOffset, Key, Plain
 
 _Partitions = dict[int, Plain]
 PartitionOffset = tuple[int, int, bytes]
-"""Partition, offset, topic id."""
+"""A partition's number, its offset, and the topic id of the commit."""
 
 
 class OffsetTable:
-    """`committed_below()` is the high watermark of the log whose records change the table."""
+    """The offsets of a partition of `__consumer_offsets`, with that log's high watermark as
+    `committed_below()`."""
 
     def __init__(self, committed_below: Callable[[], int]) -> None:
         self._committed_below = committed_below
         self.count = 0
-        """Of all offsets, as appended."""
+        """The number of all offsets, as appended."""
         self._groups: dict[str, dict[str, _Partitions]] = {}
         self._changes: deque[tuple[int, Key]] = deque()
         self._before: dict[Key, deque[CommittedOffset | None]] = {}
         self._shared: dict[str, dict[str, None]] = {}
-        """By group, topics whose offsets somebody reads: changed in a copy."""
+        """The topics, by group, whose offsets an answer still reads; a change copies them first."""
 
     def get(self, key: Key) -> CommittedOffset | None:
-        """The offset as appended, or None."""
+        """Return the offset as appended, or None."""
         group_id, topic, partition = key
         held = self._groups.get(group_id, {}).get(topic, {}).get(partition)
         return None if held is None else CommittedOffset(*held)
 
     def get_committed(self, key: Key) -> CommittedOffset | None:
-        """The offset as committed, or None."""
+        """Return the offset as committed, or None."""
         self._forget_committed_changes()
         before = self._before.get(key)
         return before[0] if before else self.get(key)
 
     def keys(self, group_id: str) -> list[Key]:
-        """Where the group has offsets, as appended."""
+        """Return the keys of the group's offsets, as appended."""
         return [
             (group_id, topic, partition)
             for topic, partitions in self._groups.get(group_id, {}).items()
@@ -52,21 +54,23 @@ class OffsetTable:
         ]
 
     def group_ids(self) -> list[str]:
-        """The groups that have offsets, as appended."""
+        """Return the groups that have offsets, as appended."""
         return list(self._groups)
 
     def topics(self, group_id: str) -> list[str]:
-        """The topics that the group has offsets of, as appended."""
+        """Return the topics for which the group has offsets, as appended."""
         return list(self._groups.get(group_id, ()))
 
     def all(self, group_id: str, *, committed: bool) -> dict[str, _Partitions]:
-        """What the group has by topic, as appended, or as committed. It stays as it is, whatever is
-        appended later; nothing is copied for it that does not change."""
-        found = dict(self._groups.get(group_id, {}))
-        if found:
-            self._shared[group_id] = dict.fromkeys(found)
+        """Return the group's offsets by topic, as appended or as committed.
+
+        Later appends do not change the result. Topics are copied only when they change.
+        """
+        by_topic = dict(self._groups.get(group_id, {}))
+        if by_topic:
+            self._shared[group_id] = dict.fromkeys(by_topic)
         if not committed:
-            return found
+            return by_topic
         self._forget_committed_changes()
         copied: dict[str, _Partitions] = {}
         for (group, topic, partition), before in self._before.items():
@@ -74,18 +78,18 @@ class OffsetTable:
                 continue
             partitions = copied.get(topic)
             if partitions is None:
-                partitions = found[topic] = copied[topic] = found.get(topic, {}).copy()
+                partitions = by_topic[topic] = copied[topic] = by_topic.get(topic, {}).copy()
             if before[0] is not None:
                 partitions[partition] = before[0].plain()
             else:
                 partitions.pop(partition, None)
         for topic, partitions in copied.items():
             if not partitions:
-                del found[topic]
-        return found
+                del by_topic[topic]
+        return by_topic
 
     def _to_change(self, group_id: str, topic: str) -> _Partitions:
-        """The group's offsets of a topic, which nobody else reads."""
+        """Return the group's offsets of a topic, for a change: a copy if an answer reads them."""
         topics = self._groups.setdefault(group_id, {})
         shared = self._shared.get(group_id)
         if shared is not None and topic in shared:
@@ -96,26 +100,29 @@ class OffsetTable:
         return topics.setdefault(topic, {})
 
     def committed_of(self, group_id: str, topic: str) -> list[PartitionOffset]:
-        """Where the group has offsets of `topic`, as appended, and what they are, as committed."""
+        """Return the committed offsets of the group's partitions of `topic`.
+
+        A partition without an appended offset is left out, even if its removal is not committed.
+        """
         self._forget_committed_changes()
         held = self._groups.get(group_id, {}).get(topic, {})
         before = self._before
-        found: list[PartitionOffset] = []
+        offsets: list[PartitionOffset] = []
         for partition, (offset, _, _, _, _, topic_id, _) in held.items():
             earlier = before.get((group_id, topic, partition)) if before else None
             if earlier is None:
-                found.append((partition, offset, topic_id))
+                offsets.append((partition, offset, topic_id))
             elif earlier[0] is not None:
-                found.append((partition, earlier[0].offset, earlier[0].topic_id))
-        return found
+                offsets.append((partition, earlier[0].offset, earlier[0].topic_id))
+        return offsets
 
     def keys_of_topic(self, group_id: str, topic: str) -> list[Key]:
-        """Where the group has offsets of `topic`, as appended."""
+        """Return the keys of the group's offsets of `topic`, as appended."""
         partitions = self._groups.get(group_id, {}).get(topic, ())
         return [(group_id, topic, partition) for partition in partitions]
 
     def put(self, key: Key, committed: CommittedOffset, position: int) -> None:
-        """The record at `position` sets an offset. Positions never go back."""
+        """Set an offset from the record at `position` of the log. Positions only increase."""
         self._remember(key, position)
         group_id, topic, partition = key
         partitions = self._to_change(group_id, topic)
@@ -123,7 +130,7 @@ class OffsetTable:
         partitions[partition] = committed.plain()
 
     def remove(self, key: Key, position: int) -> None:
-        """The record at `position` removes an offset, if there is one."""
+        """Remove an offset, if there is one, because of the record at `position` of the log."""
         group_id, topic, partition = key
         topics = self._groups.get(group_id)
         partitions = None if topics is None else topics.get(topic)

@@ -1,10 +1,10 @@
-"""Removal of many offsets at a time: those of deleted topics, and those that have expired.
+"""The removal of many offsets: those of deleted topics, and those that have expired.
 
-A shard looks through all that it has, in slices, and writes tombstones a batch at a time: nothing
-else of it is decided meanwhile, and no more than a batch is in memory. What a batch removed stays
-removed where a later one is refused; the next removal finds the rest.
+A shard scans all its offsets in slices, and writes tombstones batch by batch. It decides nothing
+else meanwhile, and at most one batch is in memory. If the append of a batch fails, the batches
+before it stay removed; the next removal finds the rest.
 
-Owns: how far it is. Never: which offsets go (`offset_store`), nor writes.
+Owns the position of the scan. Never selects the offsets (`offset_store`), and never writes.
 
 Follows Kafka's `GroupCoordinatorShard.cleanupExpiredOffsets` and `onPartitionsDeleted`, each of
 which is one event of a shard.
@@ -21,35 +21,38 @@ from ground.sliced_work import Pace, Steps
 from protocol.errors import ErrorCode
 
 LOOKS_A_SLICE = 1_000
-"""Offsets or groups that are looked at before others have their turn."""
+"""The number of offsets or groups that are looked at in one slice."""
 LOOKS_A_TOMBSTONE = 4
-"""As many of them take as long as one tombstone."""
+"""The number of looks that take as long as one tombstone."""
 
 A_SLICE = (None,) * LOOKS_A_SLICE
-"""What is given for something that took a slice of its own."""
+"""The items that a scan yields for work that took a slice of its own."""
 
-Found = Iterator[Record | None]
-"""A tombstone for each of what is to go; None for what was looked at and stays."""
+TombstoneScan = Iterator[Record | None]
+"""The tombstone of each offset to remove, and None for each item that stays."""
 
 
 class Removal:
-    """Of one shard."""
+    """The removal of offsets and groups of one shard."""
 
-    def __init__(self, found: Found) -> None:
-        """`found` is gone through batch by batch: it has to stand that what it gave is removed."""
-        self._found = found
+    def __init__(self, scan: TombstoneScan) -> None:
+        """Start a removal. `scan` goes on after the tombstones that it gave have been replayed."""
+        self._scan = scan
         self._count = 0
 
     def next_batch(self) -> Steps[Outcome[int]]:
-        """The next tombstones, and what follows them; replies with the number of all."""
+        """Return the outcome with the next tombstones, which then leads to those after them.
+
+        The last outcome has none, and replies with the number of all tombstones.
+        """
         records: list[Record] = []
         pace = Pace(LOOKS_A_SLICE)
-        for one in self._found:
-            if one is not None:
-                records.append(one)
+        for tombstone in self._scan:
+            if tombstone is not None:
+                records.append(tombstone)
                 if len(records) == RECORDS_PER_BATCH:
                     break
-            if pace.is_full(1 if one is None else LOOKS_A_TOMBSTONE):
+            if pace.is_full(1 if tombstone is None else LOOKS_A_TOMBSTONE):
                 yield None
         self._count += len(records)
         return Outcome(self._count, records, after=AT_ONCE, then=self._then if records else None)

@@ -1,1 +1,1 @@
-"""Groups whose members divide the partitions among themselves: JoinGroup and SyncGroup."""
+"""Classic groups, whose members compute the assignment themselves: JoinGroup and SyncGroup."""

@@ -1,10 +1,10 @@
-"""A classic group: its state, its members, generation and vote. No clock, no log, no reply.
+"""A classic group: its state, members, generation and protocol vote, without clock, log or replies.
 
-Owns what a group is at this moment; its states are in `group_state`. Durable are protocol,
-generation, leader and members with their assignments, as the last GroupMetadata record holds them:
-`restore` makes a group of a record, `install` lets a live group follow its own record. All else is
-soft: who has joined, who has synced, who waits. Answers its shard's questions (`Group`): who may
-commit, read and delete offsets, and when they grow old. Never sends, writes or waits;
+Owns the present state of a group; `group_state` has the states. Durable are the protocol, the
+generation, the leader, and the members with their assignments, as in the last GroupMetadata record:
+`restore` creates a group from a record, `install` applies a live group's own record. The rest is
+soft: which members have joined or synced, and parked requests. For its shard (`Group`) it checks
+commits, reads and deletions of offsets, and dates their expiry. Never sends, writes or waits:
 `protocol` and `rebalance` do.
 
 Follows Kafka's `ClassicGroup`; KIP-211 (expiry), KIP-345 (static members), KIP-394 (pending
@@ -40,14 +40,14 @@ from protocol.messages.join_group import JoinGroupRequestProtocol, JoinGroupResp
 from protocol.messages.list_groups import ListedGroup
 
 CLASSIC = "classic"
-"""The type of these groups, as ListGroups says."""
+"""The type of these groups in ListGroups."""
 CONSUMER_PROTOCOL = "consumer"
 BYTES_A_PIECE = 64
-"""Of a subscription that is read in slices."""
+"""The bytes of a subscription that count as one more piece of a slice."""
 
 
 class ClassicGroup:
-    """One group. `state_timestamp_ms` is −1 where an old record did not say."""
+    """A classic group. `state_timestamp_ms` is −1 if an old record has no such time."""
 
     def __init__(self, group_id: str, state_timestamp_ms: int = -1) -> None:
         self.group_id = group_id
@@ -61,14 +61,14 @@ class ClassicGroup:
         self.members: dict[str, ClassicMember] = {}
         self.static_members: dict[str, str] = {}
         self.subscribed_topics: dict[str, None] | None = None
-        """Topics of all members' subscriptions, where `read_subscriptions` has read them; None
-        where this group's metadata is not ours."""
+        """The topics of all members' subscriptions. None before `read_subscriptions`, and if the
+        metadata is unreadable or not that of consumers."""
         self._subscriptions: list[bytes] | None = None
-        """What the members of this generation have sent of themselves, until it is read."""
+        """The metadata of this generation's members, until `read_subscriptions` parses it."""
         self.record_offset = -1
-        """Where its last GroupMetadata record is: answers wait until that is committed."""
+        """The offset of the last GroupMetadata record; answers wait for its commit."""
         self.pending_members: dict[str, Deadline] = {}
-        """Member ids that were given out and are still to join with (KIP-394)."""
+        """The member ids that were sent to clients that have not joined yet (KIP-394)."""
         self.pending_sync: dict[str, None] = {}
         self._has_grown = False
         self.awaiting_join_count = 0
@@ -79,11 +79,11 @@ class ClassicGroup:
     # -- state ---------------------------------------------------------------------------------
 
     def can(self, event: GroupEvent) -> bool:
-        """Whether `event` may happen in this state."""
+        """Return whether `event` is legal in this state."""
         return event in TRANSITIONS[self.state]
 
     def fire(self, event: GroupEvent, now_ms: int) -> None:
-        """Let `event` happen; `now_ms` is wall-clock time."""
+        """Change the state by `event`; `now_ms` is wall-clock time."""
         assert self.can(event), f"group {self.group_id}: {event.value} in {self.state.value}"
         self.previous_state = self.state
         self.state = TRANSITIONS[self.state][event]
@@ -91,23 +91,23 @@ class ClassicGroup:
 
     @property
     def is_simple(self) -> bool:
-        """Whether it only holds offsets: no member ever joined."""
+        """True if the group only has offsets, because no member ever joined."""
         return self.protocol_type is None
 
     @property
     def uses_consumer_protocol(self) -> bool:
-        """Whether its members are consumers, so that their subscriptions can be read."""
+        """True if the members are consumers, whose subscriptions can be parsed."""
         return self.protocol_type == CONSUMER_PROTOCOL
 
     @property
     def rebalance_timeout_ms(self) -> int:
-        """The longest that any member asked for."""
+        """The longest rebalance time-out of any member."""
         return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
 
     # -- membership ----------------------------------------------------------------------------
 
     def add(self, member: ClassicMember) -> None:
-        """Take `member` in; the first becomes the leader."""
+        """Add `member`; the first one becomes the leader."""
         assert member.member_id not in self.members
         if member.group_instance_id is not None:
             assert member.group_instance_id not in self.static_members
@@ -124,7 +124,10 @@ class ClassicGroup:
         self.forget_pending(member.member_id)
 
     def remove(self, member_id: str) -> ClassicMember | None:
-        """Let a member (or a pending member id) go, its timers with it; its replies stay on it."""
+        """Remove a member, or a pending member id, and stop its timer.
+
+        Return the member, which keeps its parked replies; None if there was no such member.
+        """
         self.forget_pending(member_id)
         self.pending_sync.pop(member_id, None)
         member = self.members.pop(member_id, None)
@@ -141,7 +144,7 @@ class ClassicGroup:
         return member
 
     def forget_pending(self, member_id: str) -> None:
-        """A pending member id joined, left or expired."""
+        """Remove a pending member id, if it is one, and stop its timer."""
         deadline = self.pending_members.pop(member_id, None)
         if deadline is not None:
             deadline.cancel()
@@ -149,7 +152,8 @@ class ClassicGroup:
     def replace_static_member(
         self, instance_id: str, old_member_id: str, new_member_id: str
     ) -> ClassicMember:
-        """Let `instance_id` go on under a new member id, in the same place of the group."""
+        """Give a static member a new member id, in the same position of the group. Return the new
+        member."""
         old = self.members[old_member_id]
         assert old.group_instance_id == instance_id
         assert not old.is_awaiting_join
@@ -164,7 +168,7 @@ class ClassicGroup:
             protocols=old.protocols,
             assignment=old.assignment,
         )
-        # A member that has not synced is not chased under its new id: it has the old assignment.
+        # The new id has the old assignment, so the sync phase does not wait for it.
         self.pending_sync.pop(old_member_id, None)
         self.members = {
             new_member_id if member is old else key: new if member is old else member
@@ -178,7 +182,7 @@ class ClassicGroup:
         return new
 
     def validate_member(self, member_id: str, instance_id: str | None) -> ErrorCode:
-        """Whether a request of that member may be served: NONE, or what to answer."""
+        """Return NONE if the group has this member, else the error for its request."""
         if instance_id is not None:
             current = self.static_members.get(instance_id)
             if current is None:
@@ -190,18 +194,25 @@ class ClassicGroup:
     # -- the vote ------------------------------------------------------------------------------
 
     def supports(self, protocol_type: str, protocols: list[JoinGroupRequestProtocol]) -> bool:
-        """Whether a member with these protocols fits in: one of them is everybody's."""
+        """Return whether a member with these protocols may join.
+
+        One of them must be common to all members, and the type the same; an empty group accepts
+        any.
+        """
         if self.state is EMPTY:
             return bool(protocol_type) and bool(protocols)
         if self.protocol_type != protocol_type:
             return False
-        everybody = len(self.members)
+        member_count = len(self.members)
         return any(
-            self._protocol_counts.get(protocol.name, 0) == everybody for protocol in protocols
+            self._protocol_counts.get(protocol.name, 0) == member_count for protocol in protocols
         )
 
     def select_protocol(self) -> str:
-        """Every member votes for its most wanted among the common ones; the first wins a tie."""
+        """Return the protocol with the most votes, among those that all members support.
+
+        Each member votes for the one that it prefers. In a tie, the first to get a vote wins.
+        """
         candidates = self._common_protocols()
         votes: dict[str, int] = {}
         for member in self.members.values():
@@ -210,8 +221,10 @@ class ClassicGroup:
         return max(votes, key=lambda name: votes[name])
 
     def _common_protocols(self) -> dict[str, int]:
-        everybody = len(self.members)
-        return {name: count for name, count in self._protocol_counts.items() if count == everybody}
+        member_count = len(self.members)
+        return {
+            name: count for name, count in self._protocol_counts.items() if count == member_count
+        }
 
     def _count_protocols(self, member: ClassicMember, change: int) -> None:
         for name in dict.fromkeys(protocol.name for protocol in member.protocols):
@@ -225,42 +238,42 @@ class ClassicGroup:
 
     @property
     def has_all_members_joined(self) -> bool:
-        """Whether nobody is still to (re)join."""
+        """True if all members have (re)joined, and no member id is pending."""
         return not self.pending_members and self.awaiting_join_count == len(self.members)
 
     def park_join(self, member: ClassicMember, reply: JoinReply) -> JoinReply | None:
-        """Let a JoinGroup of `member` wait; returns one that waited before."""
+        """Park a JoinGroup of `member`. Return the reply that was parked before, or None."""
         before = self.take_join(member)
         member.park_join(reply)
         self.awaiting_join_count += 1
         return before
 
     def take_join(self, member: ClassicMember) -> JoinReply | None:
-        """The parked JoinGroup of a member, to be answered now; None where there is none."""
+        """Remove and return the reply of a member's parked JoinGroup; None if none is parked."""
         reply = member.park_join(None)
         if reply is not None and member.member_id in self.members:
             self.awaiting_join_count -= 1
         return reply
 
     def has_grown(self) -> bool:
-        """Whether members came in a first join phase since this was asked last."""
+        """Return whether members joined an empty group's first phase since the last call."""
         grown, self._has_grown = self._has_grown, False
         return grown
 
     def expect_joins(self, deadline: Deadline | None) -> None:
-        """The join phase ends at `deadline`, not at the one before; None: it is over."""
+        """Set the deadline of the join phase, and cancel the one before; None: the phase ended."""
         if self._join_deadline is not None:
             self._join_deadline.cancel()
         self._join_deadline = deadline
 
     def expect_syncs(self, deadline: Deadline | None) -> None:
-        """As `expect_joins`, of the sync phase."""
+        """Set the deadline of the sync phase, and cancel the one before; None: the phase ended."""
         if self._sync_deadline is not None:
             self._sync_deadline.cancel()
         self._sync_deadline = deadline
 
     def elect_joined_leader(self) -> bool:
-        """Make sure that the leader is one who has joined; False where nobody has."""
+        """Make sure that the leader has joined. Return False if no member has."""
         if self.leader_id is None:
             return False
         if self.members[self.leader_id].is_awaiting_join:
@@ -272,7 +285,7 @@ class ClassicGroup:
         return False
 
     def begin_generation(self, now_ms: int) -> None:
-        """The join phase ended with members: vote, count on, wait for the leader's assignment."""
+        """Start the next generation: choose its protocol, and wait for the leader's assignment."""
         self.generation_id += 1
         self.protocol_name = self.select_protocol()
         self._keep_subscriptions()
@@ -286,13 +299,13 @@ class ClassicGroup:
         rebalance_timeout_ms: int,
         session_timeout_ms: int,
     ) -> None:
-        """A member said anew what it supports and how long it takes."""
+        """Replace a member's protocols and time-outs with those of its latest JoinGroup."""
         self._count_protocols(member, -1)
         member.declare(protocols, rebalance_timeout_ms, session_timeout_ms)
         self._count_protocols(member, 1)
 
     def join_members(self) -> list[JoinGroupResponseMember]:
-        """All members with their metadata, as the leader gets them."""
+        """Return all members with their metadata, for the leader's JoinGroup answer."""
         assert self.protocol_name is not None
         return [
             JoinGroupResponseMember(
@@ -304,7 +317,10 @@ class ClassicGroup:
     # -- durable state -------------------------------------------------------------------------
 
     def record(self, assignments: dict[str, bytes]) -> GroupMetadataValue:
-        """This generation with `assignments` by member id; who is missing gets nothing."""
+        """Return the record value of this generation, with `assignments` by member id.
+
+        A member that is not in `assignments` gets an empty one.
+        """
         assert self.protocol_name is not None
         return GroupMetadataValue(
             protocol_type=self.protocol_type or "",
@@ -319,7 +335,7 @@ class ClassicGroup:
         )
 
     def empty_record(self, now_ms: int) -> GroupMetadataValue:
-        """The next generation, in which nobody is left."""
+        """Return the record value of the next generation, without members."""
         return GroupMetadataValue(
             protocol_type=self.protocol_type or "",
             generation=self.generation_id + 1,
@@ -329,7 +345,7 @@ class ClassicGroup:
         )
 
     def install(self, value: GroupMetadataValue, offset: int, now_ms: int) -> None:
-        """Follow the record that this live group decided on; `offset` is where it is in the log."""
+        """Apply the record that this live group decided, which is at `offset` in the log."""
         self.record_offset = offset
         if value.members:
             assert [m.member_id for m in value.members] == list(self.members)
@@ -346,7 +362,7 @@ class ClassicGroup:
 
     @staticmethod
     def restore(group_id: str, value: GroupMetadataValue, offset: int) -> ClassicGroup:
-        """The group that a record describes: Stable with members, else Empty."""
+        """Return the group that a record describes: Stable with members, else Empty."""
         group = ClassicGroup(group_id, value.current_state_timestamp)
         for member in value.members:
             group.add(ClassicMember.from_record(member, value.protocol_type, value.protocol))
@@ -360,18 +376,19 @@ class ClassicGroup:
         group._keep_subscriptions()
         return group
 
-    # -- what its shard asks (`Group`) ---------------------------------------------------------
+    # -- for the shard (`Group`) ---------------------------------------------------------------
 
     @property
     def is_idle(self) -> bool:
-        """Whether nobody is in it or about to join."""
+        """True if the group has no members and none about to join."""
         return self.state is EMPTY and not self.pending_members
 
     def commit_error(self, committer: Committer) -> ErrorCode:
-        """Whether this member, in this generation, may commit offsets.
+        """Return NONE if this member, in this generation, may commit offsets, else the error.
 
-        Generation −1 and no member id is an administrator or a consumer outside of group
-        management: accepted while the group is empty (transactional commits of old clients always).
+        A commit with generation −1 and no member id comes from an administrator, or from a consumer
+        outside of group management. It is accepted while the group is empty. A transactional commit
+        of an old client, which looks the same, is always accepted.
         """
         member_id, instance_id, generation_id, is_transactional, _, _ = committer
         if self.state is DEAD:
@@ -391,11 +408,14 @@ class ClassicGroup:
         return ErrorCode.NONE
 
     def fetch_error(self, member_id: str | None, member_epoch: int) -> ErrorCode:
-        """Everybody is told, whatever member they say that they are."""
+        """Return NONE: a classic group does not check the member."""
         return ErrorCode.NONE
 
     def delete_offsets_error(self) -> ErrorCode:
-        """Whether offsets may be deleted: with members only topic by topic, if consumers."""
+        """Return NONE if offsets of topics without subscribers may be deleted, else the error.
+
+        A group with members allows that only if they are consumers.
+        """
         if self.state is DEAD:
             return ErrorCode.GROUP_ID_NOT_FOUND
         if self.state is not EMPTY and not self.uses_consumer_protocol:
@@ -403,17 +423,19 @@ class ClassicGroup:
         return ErrorCode.NONE
 
     def delete_error(self) -> ErrorCode:
-        """Whether the whole group may be deleted."""
+        """Return NONE if the whole group may be deleted, else the error."""
         if self.state is DEAD:
             return ErrorCode.GROUP_ID_NOT_FOUND
         return ErrorCode.NONE if self.state is EMPTY else ErrorCode.NON_EMPTY_GROUP
 
     def expiry_clock(self) -> Callable[[CommittedOffset], int] | None:
-        """From when an offset's retention counts (ms since the epoch); None: nothing expires now.
+        """Return a function that gives the start of an offset's retention, in ms since the epoch.
 
-        * no member ever (simple consumer): since the offset's commit
-        * Empty: since the group became so; since the commit where the record does not say when
-        * Stable consumers: since the commit, for topics nobody is subscribed to
+        * no member ever (simple consumer): the commit of the offset
+        * Empty: the time at which the group became empty, or the commit if that time is unknown
+        * Stable consumers: the commit; only for topics without subscribers
+
+        In all other states no offset expires: None.
         """
         if self.is_simple:
             return _committed_at
@@ -424,21 +446,21 @@ class ClassicGroup:
         return _committed_at if self.state is STABLE and knows_topics else None
 
     def is_subscribed_to(self, topic: str) -> bool:
-        """Whether members consume `topic`. Where that cannot be known, consumers might."""
+        """Return whether members consume `topic`; True if consumers' subscriptions are unknown."""
         if self.subscribed_topics is None:
             return self.uses_consumer_protocol
         return topic in self.subscribed_topics
 
     def tombstones(self) -> list[Record]:
-        """The record that deletes it."""
+        """Return the record that deletes the group."""
         return [group_tombstone(self.group_id)]
 
     def listed(self) -> ListedGroup:
-        """As ListGroups shows it."""
+        """Return the group's entry for ListGroups."""
         return ListedGroup(self.group_id, self.protocol_type or "", self.state.value, CLASSIC)
 
     def described(self) -> DescribedGroup:
-        """As DescribeGroups shows it."""
+        """Return the group's entry for DescribeGroups."""
         protocol = self.protocol_name if self.state is STABLE else None
         return DescribedGroup(
             group_id=self.group_id,
@@ -452,11 +474,13 @@ class ClassicGroup:
         name = self.protocol_name
         self.subscribed_topics = self._subscriptions = None
         if self.uses_consumer_protocol and (name is not None or not self.members):
-            self._subscriptions = [one.metadata(name or "") for one in self.members.values()]
+            self._subscriptions = [member.metadata(name or "") for member in self.members.values()]
 
     def read_subscriptions(self) -> Steps[None]:
-        """Read what the members of this generation are subscribed to, if that is not read yet. Each
-        may have sent megabytes."""
+        """Parse the subscriptions of this generation's members, unless that is done already.
+
+        Each may be megabytes long, so that this runs in slices.
+        """
         subscriptions = self._subscriptions
         if subscriptions is None:
             return
@@ -466,15 +490,15 @@ class ClassicGroup:
             if pace.is_full(1 + len(metadata) // BYTES_A_PIECE):
                 yield None
             try:
-                # Two bytes of version, then version 0's fields, which open every version.
-                said = yield from decode_steps(
+                # After two bytes of version come version 0's fields, which begin every version.
+                subscription = yield from decode_steps(
                     ConsumerProtocolSubscription, memoryview(metadata), 2, 0
                 )
             except ProtocolError:
                 self._subscriptions = None
                 return
-            assert isinstance(said, ConsumerProtocolSubscription)
-            yield from in_bulk(lambda part: topics.update(dict.fromkeys(part)), said.topics)
+            assert isinstance(subscription, ConsumerProtocolSubscription)
+            yield from in_bulk(lambda part: topics.update(dict.fromkeys(part)), subscription.topics)
         self.subscribed_topics, self._subscriptions = topics, None
 
 

@@ -1,6 +1,6 @@
-"""The state machine of a classic group: its states, what they answer, and every legal transition.
+"""The state machine of a classic group: its states, their answers, and every legal transition.
 
-Owns the table that all groups follow, and nothing of a single group. Follows Kafka's
+Owns the table that all groups follow, and never the state of a group. Follows Kafka's
 `ClassicGroupState`.
 """
 
@@ -10,10 +10,10 @@ from enum import Enum
 
 
 class ClassicGroupState(Enum):
-    """The five states. Each: what it answers (action), which event leads where (transition).
+    """The five states, each with its answers to requests (action) and its events (transition).
 
     EMPTY  No members; committed offsets may remain. Also a group that only commits offsets.
-      action: JoinGroup of a new member is accepted, of a known one UNKNOWN_MEMBER_ID;
+      action: JoinGroup of a new member is accepted, with a member id UNKNOWN_MEMBER_ID;
               SyncGroup, Heartbeat and LeaveGroup UNKNOWN_MEMBER_ID; OffsetCommit is accepted with
               generation −1; OffsetFetch answers
       transition: a member joins → PREPARING_REBALANCE; the last offset expires, or the group is
@@ -23,7 +23,7 @@ class ClassicGroupState(Enum):
       action: JoinGroup is parked; SyncGroup and Heartbeat REBALANCE_IN_PROGRESS (and the session
               is extended); LeaveGroup removes; OffsetCommit of the current generation is accepted
       transition: all have joined, or the rebalance time-out is over → COMPLETING_REBALANCE with
-              those who did; nobody is left → EMPTY
+              the members that joined; no member is left → EMPTY
 
     COMPLETING_REBALANCE  The leader computes the assignment.
       action: SyncGroup is parked; JoinGroup with the same metadata repeats the last answer;
@@ -39,7 +39,7 @@ class ClassicGroupState(Enum):
               synced → PREPARING_REBALANCE; a static member came back under a new member id with
               the same vote → STABLE
 
-    DEAD  Deleted, or led by another broker now.
+    DEAD  Deleted, or another broker leads the partition now.
       action: COORDINATOR_NOT_AVAILABLE; OffsetFetch answers as if nothing was committed
       transition: none
     """
@@ -52,7 +52,7 @@ class ClassicGroupState(Enum):
 
 
 class GroupEvent(Enum):
-    """What moves a group from state to state."""
+    """An event that moves a group from state to state."""
 
     REBALANCE = "membership or metadata changed"
     JOINED = "the join phase ended with members"

@@ -1,7 +1,6 @@
-"""A JoinGroup request on its way through the coordinator: who asks, in which version, and how to
-answer.
+"""A JoinGroup request in the coordinator, with its client, its version, and its reply.
 
-Owns nothing else; `protocol` decides what becomes of it.
+Owns nothing else, and never decides: `protocol` does.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from protocol.messages.join_group import JoinGroupRequest
 
 @dataclass(frozen=True, slots=True)
 class Joining:
-    """A JoinGroup on its way: the request, who sent it, and its reply."""
+    """A JoinGroup in progress: the request, its client, and its reply."""
 
     request: JoinGroupRequest
     api_version: int
@@ -29,12 +28,12 @@ class Joining:
 
     @property
     def rebalance_timeout_ms(self) -> int:
-        """Version 0 has none of its own: the session time-out serves."""
+        """The rebalance time-out; in version 0, which has none, the session time-out."""
         if self.api_version == 0:
             return self.request.session_timeout_ms
         return self.request.rebalance_timeout_ms
 
     @property
     def reason(self) -> str:
-        """Why the client says that it joins."""
+        """The client's reason to join, for the log."""
         return self.request.reason or "not provided"

@@ -1,7 +1,7 @@
-"""One member of a classic group: what it declared, what it was assigned, and what it waits for.
+"""A member of a classic group: its protocols, its assignment, and its parked requests.
 
-Owns nothing durable: a member becomes durable when a GroupMetadata record names it. Follows Kafka's
-`ClassicGroupMember`.
+Owns soft state: a member is durable only through a GroupMetadata record that has it. Never writes.
+Follows Kafka's `ClassicGroupMember`.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ SyncReply = Callable[[SyncGroupResponse], None]
 
 
 def join_refusal(error: ErrorCode, member_id: str = "") -> JoinGroupResponse:
-    """The answer to a JoinGroup that is refused."""
+    """Return the answer that rejects a JoinGroup."""
     return JoinGroupResponse(error_code=error, protocol_name=None, member_id=member_id)
 
 
 def sync_refusal(error: ErrorCode) -> SyncGroupResponse:
-    """The answer to a SyncGroup that is refused."""
+    """Return the answer that rejects a SyncGroup."""
     return SyncGroupResponse(error_code=error)
 
 
 @dataclass(slots=True, eq=False)
 class ClassicMember:
-    """A member; `protocols` is its list of assignment protocols, the most wanted first."""
+    """A member of a classic group; its `protocols` are in the order of its preference."""
 
     member_id: str
     group_instance_id: str | None
@@ -44,27 +44,27 @@ class ClassicMember:
     protocols: list[JoinGroupRequestProtocol]
     assignment: bytes = b""
     is_new: bool = False
-    """Joined for the first time and not answered yet: it cannot send heartbeats."""
+    """True until its first JoinGroup is answered; before, the client cannot send heartbeats."""
     join_reply: JoinReply | None = field(default=None, repr=False)
     sync_reply: SyncReply | None = field(default=None, repr=False)
     session: Deadline | None = field(default=None, repr=False)
 
     @property
     def is_static(self) -> bool:
-        """Whether it has a `group.instance.id` (KIP-345)."""
+        """True if the member has a `group.instance.id` (KIP-345)."""
         return self.group_instance_id is not None
 
     @property
     def is_awaiting_join(self) -> bool:
-        """Whether a JoinGroup of it is parked."""
+        """True while a JoinGroup of the member is parked."""
         return self.join_reply is not None
 
     @property
     def satisfies_heartbeat(self) -> bool:
-        """Whether its session cannot expire now: it waits for us, not we for it.
+        """True while the broker owes the member an answer; its session does not expire meanwhile.
 
-        A new member can expire even while it waits, else clients that give up and come back as
-        somebody else would pile up (KAFKA-7610).
+        A new member can expire even then. Else clients that disconnect and join again with a new
+        id would pile up (KAFKA-7610).
         """
         waiting = self.join_reply is not None or self.sync_reply is not None
         return waiting and not self.is_new
@@ -75,53 +75,54 @@ class ClassicMember:
         rebalance_timeout_ms: int,
         session_timeout_ms: int,
     ) -> None:
-        """It said anew what it supports and how long it takes."""
+        """Replace the member's protocols and time-outs with those of its latest JoinGroup."""
         self.protocols = protocols
         self.rebalance_timeout_ms = rebalance_timeout_ms
         self.session_timeout_ms = session_timeout_ms
 
     def assign(self, assignment: bytes) -> None:
-        """This is its share of the current generation."""
+        """Set the member's assignment in the current generation."""
         self.assignment = assignment
 
     def park_join(self, reply: JoinReply | None) -> JoinReply | None:
-        """Let a JoinGroup wait, or none any more; returns the one that waited before."""
+        """Park the reply of a JoinGroup, or None to clear it. Return the one parked before."""
         before, self.join_reply = self.join_reply, reply
         return before
 
     def park_sync(self, reply: SyncReply | None) -> SyncReply | None:
-        """As `park_join`, of a SyncGroup."""
+        """Park the reply of a SyncGroup, or None to clear it. Return the one parked before."""
         before, self.sync_reply = self.sync_reply, reply
         return before
 
     def watch(self, session: Deadline) -> None:
-        """Its session ends at `session`, which signs of life extend."""
+        """Set the deadline of the member's session."""
         self.session = session
 
     def become_known(self) -> None:
-        """Its first JoinGroup is being answered: from now on it can send heartbeats."""
+        """Mark the member's first JoinGroup as answered: it can send heartbeats now."""
         self.is_new = False
 
     def metadata(self, protocol_name: str) -> bytes:
-        """What it sent along with `protocol_name`; KeyError where it does not know that."""
+        """Return the member's metadata for a protocol. Raises KeyError if it does not support
+        that."""
         for protocol in self.protocols:
             if protocol.name == protocol_name:
                 return protocol.metadata
         raise KeyError(protocol_name)
 
     def matches(self, protocols: list[JoinGroupRequestProtocol]) -> bool:
-        """Whether `protocols` are exactly the ones it declared before."""
+        """Return whether `protocols` are equal to the member's present ones."""
         return self.protocols == protocols
 
     def vote(self, candidates: dict[str, int]) -> str:
-        """Its most wanted protocol among the candidates."""
+        """Return the candidate that the member prefers."""
         for protocol in self.protocols:
             if protocol.name in candidates:
                 return protocol.name
         raise AssertionError(f"member {self.member_id} supports none of {list(candidates)}")
 
     def record(self, protocol_name: str, assignment: bytes) -> MemberMetadata:
-        """How a GroupMetadata record holds it."""
+        """Return the member's part of a GroupMetadata record."""
         return MemberMetadata(
             member_id=self.member_id,
             group_instance_id=self.group_instance_id,
@@ -134,7 +135,7 @@ class ClassicMember:
         )
 
     def described(self, protocol_name: str | None) -> DescribedGroupMember:
-        """As DescribeGroups shows it; `protocol_name` while the group is Stable."""
+        """Return the member's entry for DescribeGroups. `protocol_name` is None unless Stable."""
         return DescribedGroupMember(
             member_id=self.member_id,
             group_instance_id=self.group_instance_id,
@@ -148,7 +149,7 @@ class ClassicMember:
     def from_record(
         record: MemberMetadata, protocol_type: str, protocol_name: str | None
     ) -> ClassicMember:
-        """The member that `record` describes."""
+        """Return the member that `record` describes."""
         rebalance_timeout = record.rebalance_timeout
         return ClassicMember(
             member_id=record.member_id,

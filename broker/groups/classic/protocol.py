@@ -1,8 +1,9 @@
 """The requests of a classic group's members: JoinGroup, SyncGroup, Heartbeat, LeaveGroup.
 
-Owns what each request means in each state (the table is `ClassicGroupState`) and the error codes.
-Each gives an `Outcome`, whose reply answers the request; one that has to wait for other members is
-parked in the group instead. Never touches timers or the join phase itself: `rebalance` does.
+Owns the effect of each request in each state (the table is `ClassicGroupState`) and the error
+codes. A handler returns an `Outcome`, whose reply answers the request. A request that has to wait
+for other members is parked in the group instead. Never touches timers or the join phase itself:
+`rebalance` does.
 
 Follows the classic part of Kafka's `GroupMetadataManager`; KIP-345 (static members), KIP-394
 (member id required), KIP-559 (protocol type and name), KIP-800 (reasons), KIP-814 (a static leader
@@ -48,11 +49,11 @@ log = logging.getLogger(f"ottla.{__name__}")
 MEMBER_ID_REQUIRED_FROM = 4
 SKIP_ASSIGNMENT_FROM = 9
 NEW_MEMBER_JOIN_TIMEOUT_MS = 5 * 60 * 1000
-"""How long a JoinGroup of a new member stays parked (a constant in Kafka too)."""
+"""The time for which a new member's JoinGroup stays parked (a constant in Kafka, too)."""
 
 
 class ClassicProtocol:
-    """Serves the members of one shard's groups. `random_bytes(n)` makes member ids."""
+    """The handlers of one shard's classic groups. `random_bytes(n)` is for member ids."""
 
     def __init__(
         self,
@@ -69,7 +70,7 @@ class ClassicProtocol:
     # -- JoinGroup -----------------------------------------------------------------------------
 
     def join(self, group: ClassicGroup, joining: Joining) -> Outcome[Done]:
-        """A member, new or known, wants to be in the next generation."""
+        """Decide a JoinGroup of a member, new or not."""
         request = joining.request
         member_id = request.member_id
         refuse = partial(joining.refuse, member_id=member_id)
@@ -84,13 +85,13 @@ class ClassicProtocol:
             return self._join_new(group, joining)
         if member_id in group.pending_members and request.group_instance_id is None:
             return self._add_member(group, joining, member_id)
-        return self._join_known(group, joining)
+        return self._rejoin(group, joining)
 
     def _has_room_for(self, group: ClassicGroup, member_id: str) -> bool:
         limit = self._config.group_max_size
         member = group.members.get(member_id)
         if group.state is PREPARING_REBALANCE:
-            # Those who have rejoined count, so that a group above its limit sheds the last ones.
+            # Only rejoined members count, so that a group above its limit loses the last to rejoin.
             waiting = member is not None and member.is_awaiting_join
             return waiting or group.awaiting_join_count < limit
         if group.state in (COMPLETING_REBALANCE, STABLE):
@@ -109,13 +110,13 @@ class ClassicProtocol:
         if joining.api_version < MEMBER_ID_REQUIRED_FROM:
             return self._add_member(group, joining, member_id)
         if len(group.pending_members) >= self._config.group_max_size:
-            # Kafka gives ids out without end; whoever asks and never joins holds memory for long.
+            # Kafka has no such limit; ids of clients that never join would fill the memory.
             return Outcome(joining.refuse, error=ErrorCode.GROUP_MAX_SIZE_REACHED)
         self._rebalancer.expect_pending(group, member_id, request.session_timeout_ms)
-        told = partial(joining.refuse, member_id=member_id)
-        return Outcome(told, error=ErrorCode.MEMBER_ID_REQUIRED)
+        refuse = partial(joining.refuse, member_id=member_id)
+        return Outcome(refuse, error=ErrorCode.MEMBER_ID_REQUIRED)
 
-    def _join_known(self, group: ClassicGroup, joining: Joining) -> Outcome[Done]:
+    def _rejoin(self, group: ClassicGroup, joining: Joining) -> Outcome[Done]:
         request = joining.request
         member_id = request.member_id
         error = group.validate_member(member_id, request.group_instance_id)
@@ -125,11 +126,11 @@ class ClassicProtocol:
             return Outcome(partial(joining.refuse, member_id=member_id), error=error)
         member = group.members[member_id]
         unchanged = member.matches(request.protocols)
-        # A leader in Stable asks for a rebalance by joining: its topics' partitions changed, say.
+        # A leader in Stable asks for a rebalance by joining, for example after topics changed.
         forces_rebalance = group.state is STABLE and group.leader_id == member_id
         if group.state is PREPARING_REBALANCE or not unchanged or forces_rebalance:
             return self._update_member(group, joining, member)
-        # It may have missed the answer to its last JoinGroup: repeat that.
+        # The member may not have received the answer to its last JoinGroup: repeat that.
         return _when_committed(group, joining, self._rebalancer.joined(group, member))
 
     def _add_member(self, group: ClassicGroup, joining: Joining, member_id: str) -> Outcome[Done]:
@@ -147,8 +148,8 @@ class ClassicProtocol:
         )
         group.add(member)
         group.park_join(member, joining.reply)
-        # It has no member id and sends no heartbeats yet; and a parked connection that is gone
-        # cannot be noticed. Without a limit, clients that give up and retry would pile up.
+        # The client has no member id and sends no heartbeats yet, and a closed connection of a
+        # parked request is not noticed. Without a limit, retries of clients would pile up.
         self._rebalancer.extend_session(group, member, NEW_MEMBER_JOIN_TIMEOUT_MS)
         return self._rebalancer.prepare_or_complete(
             group, f"adding member {member_id}; client reason: {joining.reason}"
@@ -174,7 +175,7 @@ class ClassicProtocol:
     def _replace_static_member(
         self, group: ClassicGroup, joining: Joining, old_id: str, new_id: str
     ) -> Outcome[Done]:
-        """A static member restarted: it has no member id, but its instance id is in the group."""
+        """Give a restarted static member a new id: its request has only an instance id."""
         instance_id = joining.request.group_instance_id
         assert instance_id is not None
         log.info("group %s: %s of %s is now %s", group.group_id, old_id, instance_id, new_id)
@@ -185,16 +186,16 @@ class ClassicProtocol:
         self._park(group, joining, member)
         if group.state is STABLE:
             if group.select_protocol() == group.protocol_name:
-                return self._go_on_as(group, joining, old, member)
+                return self._keep_generation(group, joining, old, member)
             return self._rebalancer.prepare(group, f"static member {instance_id} changed the vote")
         if group.state is COMPLETING_REBALANCE:
-            # The leader may be assigning to the old member id just now.
+            # The leader may be computing an assignment for the old member id.
             return self._rebalancer.prepare(
                 group, f"static member {instance_id} has a new member id"
             )
         return self._rebalancer.maybe_complete(group)
 
-    def _go_on_as(
+    def _keep_generation(
         self, group: ClassicGroup, joining: Joining, old: ClassicMember, member: ClassicMember
     ) -> Outcome[Done]:
         """Write the same generation with the new member id, without a rebalance."""
@@ -217,7 +218,7 @@ class ClassicProtocol:
             skips = is_leader and joining.api_version >= SKIP_ASSIGNMENT_FROM
             response = self._rebalancer.joined(group, member, skip_assignment=skips)
             if joining.api_version < SKIP_ASSIGNMENT_FROM:
-                # Told that the old member leads, a leader that cannot skip the assignment follows.
+                # The client cannot skip the assignment. With the old id as leader, it follows.
                 response.members = []
                 response.leader = old_leader or ""
             return _when_committed(group, joining, response)
@@ -226,7 +227,7 @@ class ClassicProtocol:
         return Outcome(no_reply, [record], then=written)
 
     def _new_member_id(self, prefix: str) -> str:
-        """Raises StringTooLong where no answer and no record could hold it."""
+        """Return a new member id. Raises StringTooLong if no answer or record could contain it."""
         raw = bytearray(self._random_bytes(16))
         raw[6] = raw[6] & 0x0F | 0x40
         raw[8] = raw[8] & 0x3F | 0x80
@@ -241,10 +242,10 @@ class ClassicProtocol:
     def sync(
         self, group: ClassicGroup, request: SyncGroupRequest, reply: SyncReply
     ) -> Steps[Outcome[Done]]:
-        """A member asks for its assignment; the leader brings everybody's."""
+        """Decide a SyncGroup: the member asks for its assignment, the leader sends those of all."""
         assignments: dict[str, bytes] = {}
         yield from in_bulk(
-            lambda part: assignments.update((one.member_id, one.assignment) for one in part),
+            lambda part: assignments.update((item.member_id, item.assignment) for item in part),
             request.assignments,
         )
         error = self._sync_error(group, request)
@@ -299,7 +300,7 @@ class ClassicProtocol:
     # -- Heartbeat -----------------------------------------------------------------------------
 
     def heartbeat(self, group: ClassicGroup, request: HeartbeatRequest) -> ErrorCode:
-        """A member is alive."""
+        """Extend the member's session. Return the error, or NONE."""
         if group.state is DEAD:
             return ErrorCode.COORDINATOR_NOT_AVAILABLE
         error = group.validate_member(request.member_id, request.group_instance_id)
@@ -322,16 +323,16 @@ class ClassicProtocol:
         identities: list[MemberIdentity],
         reply: Callable[[list[MemberResponse]], None],
     ) -> Steps[Outcome[Done]]:
-        """Members leave, or an administrator removes static ones by instance id alone.
+        """Remove members that leave, or static ones that an administrator names by instance id.
 
-        Answered at once: who leaves need not know whether the others' record is committed.
+        The reply does not wait for a commit, which matters only to the remaining members.
         """
         pace, responses = Pace(), list[MemberResponse]()
         left: list[str] = []
         for identity in identities:
             if pace.is_full():
                 yield None
-            error = self._leave_one(group, identity)
+            error = self._leave_member(group, identity)
             if error is ErrorCode.NONE:
                 left.append(identity.member_id or str(identity.group_instance_id))
             responses.append(
@@ -346,9 +347,9 @@ class ClassicProtocol:
             outcome = self._rebalancer.maybe_complete(group)
         return outcome._replace(reply=lambda _: reply(responses), after=AT_ONCE)
 
-    def _leave_one(self, group: ClassicGroup, identity: MemberIdentity) -> ErrorCode:
+    def _leave_member(self, group: ClassicGroup, identity: MemberIdentity) -> ErrorCode:
         if group.state is DEAD:
-            # It is led elsewhere since an earlier slice.
+            # The group was unloaded since an earlier slice.
             return ErrorCode.COORDINATOR_NOT_AVAILABLE
         member_id = identity.member_id
         if not member_id:
@@ -377,16 +378,16 @@ class ClassicProtocol:
 def _when_committed(
     group: ClassicGroup, joining: Joining, response: JoinGroupResponse
 ) -> Outcome[Done]:
-    """Answer with `response` once the group's last record is committed."""
+    """Return an outcome that answers with `response` when the group's last record is committed."""
 
-    def told(error: ErrorCode) -> None:
+    def respond(error: ErrorCode) -> None:
         if error is ErrorCode.NONE:
             joining.reply(response)
         else:
             joining.refuse(error, response.member_id)
 
-    return Outcome(told, after=group.record_offset)
+    return Outcome(respond, after=group.record_offset)
 
 
-def _differ(asked: str | None, current: str | None) -> bool:
-    return asked is not None and current is not None and asked != current
+def _differ(requested: str | None, current: str | None) -> bool:
+    return requested is not None and current is not None and requested != current

@@ -1,10 +1,10 @@
-"""How a classic group goes from one generation to the next: who waits, how long, who is dropped.
+"""The way of a classic group from one generation to the next: waiting, time-outs, and removals.
 
-Owns the join phase (initial delay, rebalance time-out, completion), the deadlines of members and
-of the sync phase, and what the members that wait are answered. Changes soft state of a
-`ClassicGroup` and returns an `Outcome`: what must last is a record of it, and follows from
-`ClassicGroup.install` when that is replayed. A deadline that is reached is submitted as a request
-is. Never reads a request: `protocol` does.
+Owns the join phase (initial delay, rebalance time-out, completion), the deadlines of members and of
+the sync phase, and the answers to waiting members. Changes soft state of a `ClassicGroup`, and
+returns an `Outcome` whose records change durable state: `ClassicGroup.install` replays them. A
+deadline that expires is submitted to the shard like a request. Never reads a request: `protocol`
+does.
 
 Follows the classic part of Kafka's `GroupMetadataManager`; KAFKA-12890, KAFKA-7610, KIP-134.
 """
@@ -39,7 +39,7 @@ log = logging.getLogger(f"ottla.{__name__}")
 
 
 class Rebalancer:
-    """The rebalances of one shard's groups. `submit(decide)` takes the work of its deadlines."""
+    """The rebalances of one shard's groups. `submit(decide)` runs the work of its deadlines."""
 
     def __init__(
         self,
@@ -59,14 +59,14 @@ class Rebalancer:
     def extend_session(
         self, group: ClassicGroup, member: ClassicMember, timeout_ms: int | None = None
     ) -> None:
-        """The member is alive: expect its next sign within its session time-out."""
+        """Extend the member's session by `timeout_ms`; None: by its session time-out."""
         if member.session is None:
             member.watch(self._deadline(partial(self._expire_session, group, member)))
         assert member.session is not None
         member.session.extend(member.session_timeout_ms if timeout_ms is None else timeout_ms)
 
     def expect_pending(self, group: ClassicGroup, member_id: str, session_timeout_ms: int) -> None:
-        """`member_id` was given out: whoever got it has to join with it in time (KIP-394)."""
+        """Note `member_id` as pending: the client must join with it in time (KIP-394)."""
 
         def expire() -> Outcome[Done]:
             log.info("group %s: pending member %s expired", group.group_id, member_id)
@@ -89,7 +89,8 @@ class Rebalancer:
     # -- leaving -------------------------------------------------------------------------------
 
     def remove_member(self, group: ClassicGroup, member_id: str) -> None:
-        """Take a member out and answer what it has parked: it may join again as a new one."""
+        """Remove a member. Answer its parked requests with UNKNOWN_MEMBER_ID, so that the client
+        may join again as a new member."""
         member = group.members.get(member_id)
         if member is not None:
             self.refuse_parked(group, member, ErrorCode.UNKNOWN_MEMBER_ID)
@@ -98,7 +99,7 @@ class Rebalancer:
     def refuse_parked(
         self, group: ClassicGroup, member: ClassicMember, error: ErrorCode, member_id: str = ""
     ) -> None:
-        """Answer `error` to what the member has parked, with `member_id` to a JoinGroup."""
+        """Answer the member's parked requests with `error`, a JoinGroup also with `member_id`."""
         join_reply, sync_reply = group.take_join(member), member.park_sync(None)
         if join_reply is not None:
             join_reply(join_refusal(error, member_id))
@@ -106,7 +107,7 @@ class Rebalancer:
             sync_reply(sync_refusal(error))
 
     def _maybe_complete_after_removal(self, group: ClassicGroup) -> Outcome[Done]:
-        """Somebody is gone for whom the join phase may have waited."""
+        """Finish the join phase if it waited only for a member that is gone now."""
         if group.state is PREPARING_REBALANCE and group.has_all_members_joined:
             return self._complete_join(group)
         return NOTHING
@@ -114,19 +115,20 @@ class Rebalancer:
     # -- the join phase ------------------------------------------------------------------------
 
     def prepare_or_complete(self, group: ClassicGroup, reason: str) -> Outcome[Done]:
-        """Something changed: start a rebalance, or finish the running one if all have joined."""
+        """Start a rebalance, or finish the running one if all members have joined."""
         if group.can(GroupEvent.REBALANCE):
             return self.prepare(group, reason)
         return self.maybe_complete(group)
 
     def maybe_complete(self, group: ClassicGroup) -> Outcome[Done]:
-        """Finish the join phase if all have joined; the first phase of a group takes its delay."""
+        """Finish the join phase if all members have joined, unless it is an empty group's first
+        phase, which lasts for its initial delay."""
         if group.previous_state is EMPTY:
             return NOTHING
         return self._maybe_complete_after_removal(group)
 
     def prepare(self, group: ClassicGroup, reason: str) -> Outcome[Done]:
-        """Ask all members to rejoin; a group that was empty waits for more members first."""
+        """Start a rebalance: members must rejoin. An empty group first waits for more members."""
         if group.state is COMPLETING_REBALANCE:
             self.fail_assignment(group, ErrorCode.REBALANCE_IN_PROGRESS)
         group.pending_sync.clear()
@@ -162,7 +164,7 @@ class Rebalancer:
     def _delay_first_generation(
         self, group: ClassicGroup, delay_ms: int, remaining_ms: int
     ) -> Outcome[Done]:
-        """Wait `delay_ms`; again as long as members keep coming, up to the rebalance time-out."""
+        """Wait `delay_ms`, and again while new members join, up to the rebalance time-out."""
 
         def end() -> Outcome[Done]:
             if remaining_ms == 0 or not group.has_grown():
@@ -173,7 +175,7 @@ class Rebalancer:
         return self._end_join_phase_in(group, delay_ms, end)
 
     def _complete_join(self, group: ClassicGroup) -> Outcome[Done]:
-        """End the join phase: drop who has not come, and tell the others the new generation."""
+        """End the join phase: remove absent members, and answer the others with the generation."""
         group.expect_joins(None)
         if group.state is not PREPARING_REBALANCE:
             return NOTHING
@@ -188,14 +190,14 @@ class Rebalancer:
         if group.elect_joined_leader():
             self._begin_generation(group)
             return NOTHING
-        # Only static members, all absent: their sessions decide.
+        # All members are static and absent: wait until they join or their sessions expire.
         return self._wait_for_joins(group)
 
     def _become_empty(
         self, group: ClassicGroup, value: GroupMetadataValue, error: ErrorCode
     ) -> None:
         if error is not ErrorCode.NONE:
-            # After a failover the generation before would come back, and its members time out.
+            # After a failover the previous generation would be loaded, and its members expire.
             log.warning("group %s: empty generation not written: %s", group.group_id, error.name)
             group.install(value, group.record_offset, value.current_state_timestamp)
         log.info("group %s: generation %d is empty", group.group_id, group.generation_id)
@@ -220,7 +222,7 @@ class Rebalancer:
     def joined(
         self, group: ClassicGroup, member: ClassicMember, *, skip_assignment: bool = False
     ) -> JoinGroupResponse:
-        """The answer to a member of the current generation; the leader learns all members."""
+        """Return the JoinGroup answer for the current generation; the leader's has all members."""
         is_leader = member.member_id == group.leader_id
         return JoinGroupResponse(
             generation_id=group.generation_id,
@@ -252,13 +254,13 @@ class Rebalancer:
         deadline.extend(group.rebalance_timeout_ms)
 
     def synced(self, group: ClassicGroup, member: ClassicMember) -> None:
-        """The member has sent its SyncGroup; the phase is over when all have."""
+        """Note that the member has sent its SyncGroup. The sync phase ends when all have."""
         group.pending_sync.pop(member.member_id, None)
         if not group.pending_sync:
             group.expect_syncs(None)
 
     def fail_assignment(self, group: ClassicGroup, error: ErrorCode) -> None:
-        """There is no assignment for those who wait for one."""
+        """Clear all assignments, and answer waiting SyncGroups with `error`."""
         for member in list(group.members.values()):
             member.assign(b"")
             reply = member.park_sync(None)
@@ -267,7 +269,7 @@ class Rebalancer:
                 reply(sync_refusal(error))
 
     def hand_out_assignment(self, group: ClassicGroup) -> Outcome[Done]:
-        """The generation is in the log: when it is committed, all who wait get their share."""
+        """Answer waiting SyncGroups with their assignments when the generation is committed."""
         waiting: list[tuple[SyncReply, SyncGroupResponse]] = []
         for member in group.members.values():
             reply = member.park_sync(None)
@@ -282,7 +284,7 @@ class Rebalancer:
         return Outcome(committed, after=group.record_offset)
 
     def assigned(self, group: ClassicGroup, member: ClassicMember) -> SyncGroupResponse:
-        """A member's share of the current generation."""
+        """Return the SyncGroup answer with the member's assignment in the current generation."""
         return SyncGroupResponse(
             protocol_type=group.protocol_type,
             protocol_name=group.protocol_name,
@@ -292,7 +294,8 @@ class Rebalancer:
     # -- loading and unloading -----------------------------------------------------------------
 
     def resume(self, group: ClassicGroup) -> Outcome[Done]:
-        """A group came from the log: its members have to show that they are alive."""
+        """Start the sessions of a loaded group, and rebalance it if it exceeds
+        `group.max.size`."""
         if group.state is DEAD:
             return NOTHING
         for member in group.members.values():
@@ -302,13 +305,15 @@ class Rebalancer:
             return self.prepare_or_complete(group, reason)
         return NOTHING
 
-    def took_over(self, group: ClassicGroup, reason: str) -> Outcome[Done]:
-        """A group that the broker assigned is this one now: its members come again. Meanwhile
-        somebody may have come or left, all may have, or the group may be led elsewhere."""
+    def rebalance_converted(self, group: ClassicGroup, reason: str) -> Outcome[Done]:
+        """Rebalance a group that was a consumer group until now, unless it has no members.
+
+        Since the conversion, members may have joined or left, or the group may be unloaded.
+        """
         return self.prepare_or_complete(group, reason) if group.members else NOTHING
 
-    def bury(self, group: ClassicGroup, error: ErrorCode) -> None:
-        """The group is deleted or led elsewhere: stop its timers, answer `error` to who waits."""
+    def close(self, group: ClassicGroup, error: ErrorCode) -> None:
+        """Stop the timers of a removed group, and answer its parked requests with `error`."""
         group.fire(GroupEvent.REMOVED, self._scheduler.wall_ms())
         group.expect_joins(None)
         group.expect_syncs(None)

@@ -8,7 +8,7 @@ from broker.coordinator.coordinator_log import Record
 from broker.groups.committed_offset import CommittedOffset
 from broker.groups.group_records import offset_tombstone, read_group_record
 from broker.groups.offset_store import COMMITS_A_SLICE, OffsetStore
-from broker.groups.removal import Found
+from broker.groups.removal import TombstoneScan
 from ground.sliced_work import in_one_go
 from protocol.errors import ErrorCode
 from protocol.messages.group_records import OffsetCommitKey, OffsetCommitValue
@@ -275,7 +275,7 @@ def _expired(
 ) -> tuple[int, bool]:
     records: list[Record | None] = []
 
-    def found() -> Found:
+    def found() -> TombstoneScan:
         nonlocal nothing_left
         nothing_left = yield from store.expire("g", lambda _: subscribed, lambda _: since, now, 500)
 
@@ -284,7 +284,7 @@ def _expired(
     return len(records) - records.count(None), nothing_left
 
 
-def _found(found: Found) -> list[Record]:
+def _found(found: TombstoneScan) -> list[Record]:
     return [one for one in found if one is not None]
 
 

@@ -360,7 +360,7 @@ def taken_over(*members: str) -> ClassicGroup:
 
 def test_a_group_that_was_converted_rebalances(rebalancer: Rebalancer) -> None:
     group = taken_over("a", "b")
-    rebalancer.took_over(group, "converted")
+    rebalancer.rebalance_converted(group, "converted")
     assert group.state is ClassicGroupState.PREPARING_REBALANCE
 
 
@@ -368,14 +368,14 @@ def test_it_does_so_once_where_somebody_left_meanwhile(rebalancer: Rebalancer) -
     group = taken_over("a", "b")
     rebalancer.remove_member(group, "a")
     rebalancer.prepare(group, "a has left")
-    rebalancer.took_over(group, "converted")
+    rebalancer.rebalance_converted(group, "converted")
     assert group.state is ClassicGroupState.PREPARING_REBALANCE
 
 
 def test_it_is_left_alone_where_it_is_led_elsewhere_meanwhile(rebalancer: Rebalancer) -> None:
     group = taken_over("a")
-    rebalancer.bury(group, ErrorCode.NOT_COORDINATOR)
-    assert rebalancer.took_over(group, "converted") == NOTHING
+    rebalancer.close(group, ErrorCode.NOT_COORDINATOR)
+    assert rebalancer.rebalance_converted(group, "converted") == NOTHING
     assert rebalancer.resume(group) == NOTHING
     assert group.members["a"].session is None
 
@@ -383,4 +383,4 @@ def test_it_is_left_alone_where_it_is_led_elsewhere_meanwhile(rebalancer: Rebala
 def test_it_is_left_alone_where_all_have_left_meanwhile(rebalancer: Rebalancer) -> None:
     group = taken_over("a")
     rebalancer.remove_member(group, "a")
-    assert rebalancer.took_over(group, "converted") == NOTHING
+    assert rebalancer.rebalance_converted(group, "converted") == NOTHING
