@@ -189,6 +189,6 @@ def resolved_records(
         if group.regex_subscribers(regex):
             records.append(regex_record(group.group_id, regex, list(names), version, now_ms))
     if is_news(group, found):
-        new_hash = metadata_hash(group.subscribed_topics(found=found), topics)
+        new_hash = metadata_hash(group.subscribed_topics(resolved=found), topics)
         records.append(epoch_record(group.group_id, group.epoch + 1, new_hash))
     return records

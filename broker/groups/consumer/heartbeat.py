@@ -234,7 +234,7 @@ class HeartbeatHandler:
             turn.next_epoch(new_hash)
             self._metrics.rebalance_began()
         else:
-            group.saw(topics)
+            group.note_topics(topics)
 
     def _assign(self, turn: Turn, now_ms: int) -> None:
         """The target assignment, where it is behind the group's epoch and the time has come."""

@@ -1,1 +1,1 @@
-"""How members get what their group gives out, whatever that is, so that nothing is held twice."""
+"""The way of members to their target assignments, so that no two hold the same partition."""

@@ -1,9 +1,9 @@
-"""What a member has of what its group gives out: numbers of containers, and since which epoch.
+"""The holdings of a member: numbers in containers, each with the epoch of its assignment.
 
-A container is a topic, by its id, and its numbers are partitions. Nothing here knows that: a task
-of a streams group, by its subtopology, is held in the same way. Owns the arithmetic; every function
-makes something new and leaves what it was given. Containers without numbers do not occur, and
-numbers ascend.
+For a consumer group, a container is a topic id, and its numbers are partitions. This module does
+not depend on that: a streams group could hold the tasks of a subtopology in the same way. Owns the
+set arithmetic; functions return new values and never change their arguments. No container is
+without numbers, and numbers ascend.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import TypeAlias, TypeVar
 K = TypeVar("K", bound=Hashable)
 
 Held: TypeAlias = Mapping[K, Mapping[int, int]]
-"""By container: number → the epoch in which the member was given it."""
+"""The numbers in each container, with the epoch in which the member got each."""
 
 Named: TypeAlias = Mapping[K, tuple[int, ...]]
-"""By container: its numbers."""
+"""The numbers in each container, without epochs."""
 
 
 def split(held: Held[K], target: Named[K]) -> tuple[Held[K], Held[K]]:
-    """What of `held` the target has too, and what it has not."""
+    """Split `held` into the part that is in the target and the part that is not."""
     kept: dict[K, Mapping[int, int]] = {}
     lost: dict[K, Mapping[int, int]] = {}
     for container, numbers in held.items():
@@ -36,58 +36,58 @@ def split(held: Held[K], target: Named[K]) -> tuple[Held[K], Held[K]]:
 
 
 def without(target: Named[K], held: Held[K]) -> Named[K]:
-    """What of `target` is not held."""
+    """Return the part of `target` that is not in `held`."""
     missing: dict[K, tuple[int, ...]] = {}
     for container, numbers in target.items():
-        here = held.get(container, {})
-        rest = tuple(number for number in numbers if number not in here)
+        held_numbers = held.get(container, {})
+        rest = tuple(number for number in numbers if number not in held_numbers)
         if rest:
             missing[container] = rest
     return missing
 
 
-def with_given(held: Held[K], given: Named[K], epoch: int) -> Held[K]:
-    """`held` and `given`, the latter since `epoch`."""
+def with_given(held: Held[K], additions: Named[K], epoch: int) -> Held[K]:
+    """Return `held` with `additions`, which get `epoch`."""
     both: dict[K, Mapping[int, int]] = dict(held)
-    for container, numbers in given.items():
+    for container, numbers in additions.items():
         added = {**both.get(container, {}), **dict.fromkeys(numbers, epoch)}
         both[container] = dict(sorted(added.items()))
     return both
 
 
 def overlap(named: Named[K], held: Held[K]) -> bool:
-    """Whether anything is in both."""
+    """Return whether some number is in both."""
     for container, numbers in named.items():
-        here = held.get(container)
-        if here is not None and any(number in here for number in numbers):
+        held_numbers = held.get(container)
+        if held_numbers is not None and any(number in held_numbers for number in numbers):
             return True
     return False
 
 
 def is_within(named: Named[K], held: Held[K]) -> bool:
-    """Whether all of `named` is held."""
+    """Return whether all of `named` is in `held`."""
     for container, numbers in named.items():
-        here = held.get(container, {})
-        if any(number not in here for number in numbers):
+        held_numbers = held.get(container, {})
+        if any(number not in held_numbers for number in numbers):
             return False
     return True
 
 
 def only(target: Named[K], wanted: Callable[[K], bool]) -> Named[K]:
-    """`target` without the containers that are not wanted; itself where all are."""
+    """Return `target` without unwanted containers; `target` itself if all are wanted."""
     kept = {container: numbers for container, numbers in target.items() if wanted(container)}
     return target if len(kept) == len(target) else kept
 
 
 def names(held: Held[K]) -> Named[K]:
-    """`held` without epochs."""
+    """Return `held` without epochs."""
     return {container: tuple(numbers) for container, numbers in held.items()}
 
 
-def same_names(one: Held[K], other: Held[K]) -> bool:
-    """Whether both are the same, whatever the epochs."""
-    if one is other:
+def same_names(first: Held[K], second: Held[K]) -> bool:
+    """Return whether both are equal apart from the epochs."""
+    if first is second:
         return True
-    return one.keys() == other.keys() and all(
-        numbers.keys() == other[container].keys() for container, numbers in one.items()
+    return first.keys() == second.keys() and all(
+        numbers.keys() == second[container].keys() for container, numbers in first.items()
     )

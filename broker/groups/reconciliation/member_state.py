@@ -1,8 +1,8 @@
 """The states of a member on the way to its target assignment, and every legal transition.
 
-Owns the table; `reconciliation` computes what is given up and what is given. Knows nothing of what
-is assigned: members of a streams group follow the same table. Follows Kafka's `MemberState`
-(KIP-848).
+Owns the table; `position` computes what the member revokes and gets. Does not depend on what is
+assigned: members of a streams group could follow the same table. Never stores a state. Follows
+Kafka's `MemberState` (KIP-848).
 """
 
 from __future__ import annotations
@@ -11,25 +11,25 @@ from enum import Enum
 
 
 class MemberState(Enum):
-    """The states, by their number in the log. Each: what a heartbeat does, what leads where.
+    """The states, by their number in the log, with a heartbeat's effect and the next states.
 
     STABLE  The member has all of the target of its epoch.
       action: nothing, while the target has the member's epoch
-      transition: the target has another epoch, or the member is not subscribed any more to what it
-              has → any state, by what is to be given up and what is free
+      transition: the target has another epoch, or the member no longer subscribes to a topic that
+              it has → any state, depending on what it must revoke and what is free
 
-    UNREVOKED_PARTITIONS  The member was told to give something up. It keeps its epoch meanwhile,
-              and has the rebalance time-out to do it.
-      action: nothing, while the member does not report what it owns, or still owns it
-      transition: it reports that it does not own it any more → any state, towards the new target
+    UNREVOKED_PARTITIONS  The member must revoke partitions. It keeps its epoch meanwhile, and has
+              the rebalance time-out to do it.
+      action: nothing, while the member does not report what it owns, or still owns them
+      transition: the member reports that it no longer owns them → any state, towards the new target
 
-    UNRELEASED_PARTITIONS  The member is at the target's epoch; others still have some of it.
-      action: whatever became free is given to it
+    UNRELEASED_PARTITIONS  The member has the target's epoch; others still have some of its target.
+      action: the member gets the partitions that became free
       transition: with every heartbeat, towards the newest target → any state
 
-    UNKNOWN  Written by a later version: it has what the record says.
-      action: nothing, until the member reports that it owns nothing; till then it is fenced
-      transition: it owns nothing → any state
+    UNKNOWN  A later version wrote the state: the member has what its record says.
+      action: nothing until the member reports that it owns nothing; until then it is fenced
+      transition: the member owns nothing → any state
     """
 
     STABLE = 0
@@ -39,12 +39,12 @@ class MemberState(Enum):
 
     @staticmethod
     def of(number: int) -> MemberState:
-        """The state that a record names."""
+        """Return the state with a record's number, or UNKNOWN."""
         return _BY_NUMBER.get(number, MemberState.UNKNOWN)
 
 
 class Step(Enum):
-    """How far a member comes towards its target."""
+    """The step that a member takes towards its target."""
 
     REVOKES = "it has to give something up first"
     WAITS = "it has what is free of its target, and not all"
@@ -67,4 +67,4 @@ TRANSITIONS: dict[MemberState, dict[Step, MemberState]] = {
     UNRELEASED_PARTITIONS: _STEPS,
     UNKNOWN: _STEPS,
 }
-"""Where a step leads. What differs is when a state lets a member go on: see `MemberState`."""
+"""The state after each step. States differ only in when a member may take one: `MemberState`."""

@@ -1,10 +1,11 @@
-"""How a member goes from what it has to what it shall have: give up first, take what is free then.
+"""The way of a member from its assignment to its target: first revoke, then get what is free.
 
 Owns the rules by which a member's position follows its target; one pure function. A member that
-has to give something up stays at its epoch until it says that it did; then it is at the target's
-epoch, with what nobody else holds, and gets the rest as others let go. So nothing is held twice,
-and nobody stops for others. Knows nothing of what is assigned (`held`), and never who holds what:
-it asks. Follows Kafka's `CurrentAssignmentBuilder` (KIP-848).
+must revoke partitions stays at its epoch until it reports that it has. Then it moves to the
+target's epoch, gets the partitions that are free, and the rest when others release them. So no
+partition is held twice, and no member stops for another. Does not depend on what is assigned
+(`held`), and never knows the other members: `is_free` does. Follows Kafka's
+`CurrentAssignmentBuilder` (KIP-848).
 """
 
 from __future__ import annotations
@@ -38,23 +39,23 @@ JOIN_EPOCH = 0
 
 
 class Position(NamedTuple, Generic[K]):
-    """Where a member is on the way to its target, as record type 8 holds it."""
+    """The place of a member on the way to its target, as in record type 8."""
 
     epoch: int = JOIN_EPOCH
     previous_epoch: int = JOIN_EPOCH
-    """Requests with it are accepted of a member that did not get the last answer."""
+    """The epoch before, which is accepted too: the member may have missed the last answer."""
     state: MemberState = STABLE
     assigned: Held[K] = {}
     revoking: Held[K] = {}
-    """What it was told to give up, and still counts as its own."""
+    """The partitions that the member must revoke; until it has, it still holds them."""
 
     @property
     def has(self) -> Named[K]:
-        """All that it may still have, also what it was told to give up."""
+        """All that the member may still hold, including what it must revoke."""
         return names(with_given(self.assigned, names(self.revoking), self.epoch))
 
     def has_since(self, epoch: int, container: K, number: int) -> bool:
-        """Whether it has had that since `epoch` or before."""
+        """Return whether the member has held that number since `epoch` or before."""
         for held in (self.assigned, self.revoking):
             since = held.get(container, {}).get(number)
             if since is not None:
@@ -62,28 +63,28 @@ class Position(NamedTuple, Generic[K]):
         return False
 
     def away(self) -> Position[K]:
-        """Of a static member that leaves for a while (KIP-848, epoch −2)."""
+        """Return the position of a static member that leaves for a while (KIP-848, epoch −2)."""
         return Position(
             STATIC_LEAVE_EPOCH, self.previous_epoch, self.state, without_epochs(self.assigned), {}
         )
 
     def taken_over(self) -> Position[K]:
-        """Of the member that comes in the place of a static one."""
+        """Return the position of the member that replaces this static one."""
         return Position(JOIN_EPOCH, JOIN_EPOCH, self.state, without_epochs(self.assigned), {})
 
 
 def without_epochs(held: Held[K]) -> Held[K]:
-    """Kafka forgets since when a static member that was away has what it has."""
+    """Return `held` with all epochs 0, as Kafka does for a static member that was away."""
     return {container: dict.fromkeys(numbers, 0) for container, numbers in held.items()}
 
 
 class Target(NamedTuple, Generic[K]):
-    """What a member shall have."""
+    """The target assignment of a member."""
 
     epoch: int
     named: Named[K]
     is_wanted: Callable[[K], bool]
-    """Whether the member is subscribed to a container now. The target may be older than that."""
+    """The test whether the member subscribes to a container now; the target may be older."""
     has_subscription_changed: bool = False
 
 
@@ -93,10 +94,10 @@ def reconcile(
     owned: Named[K] | None,
     is_free: Callable[[K, int], bool],
 ) -> Position[K]:
-    """The next position of a member, or its position unchanged.
+    """Return the next position of a member, or its position unchanged.
 
-    `owned`: what the member says that it owns; None where it said nothing, and then it may own all
-    that it ever had. `is_free`: whether nobody, this member included, has that number.
+    `owned`: what the member reports that it owns. None: it did not report, and may own all that it
+    ever had. `is_free`: returns whether no member, including this one, holds that number.
     """
     state = position.state
     if state is STABLE:
@@ -123,25 +124,25 @@ def _towards(
     missing = without(wanted, kept)
     if lost and (owned is None or overlap(owned, lost)):
         return _revoking(position, kept, lost)
-    given: dict[K, tuple[int, ...]] = {}
+    additions: dict[K, tuple[int, ...]] = {}
     step = Step.ARRIVES
     for container, numbers in missing.items():
         free = tuple(number for number in numbers if is_free(container, number))
         if free:
-            given[container] = free
+            additions[container] = free
         if len(free) < len(numbers):
             step = Step.WAITS
     return Position(
         target.epoch,
         position.epoch,
         TRANSITIONS[position.state][step],
-        with_given(kept, given, target.epoch) if given else kept,
+        with_given(kept, additions, target.epoch) if additions else kept,
         {},
     )
 
 
 def _narrowed(position: Position[K], target: Target[K], owned: Named[K] | None) -> Position[K]:
-    """A member gives up at once what it is not subscribed to any more, before there is a target."""
+    """Return the position without what the member no longer subscribes to, before a new target."""
     wanted = {
         container: tuple(numbers)
         for container, numbers in position.assigned.items()

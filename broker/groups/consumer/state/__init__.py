@@ -1,1 +1,1 @@
-"""What is durable of consumer groups, and how the log holds it."""
+"""The durable state of consumer groups, and its records in the log."""

@@ -1,10 +1,10 @@
-"""A group that the broker assigns: its epochs, members, targets, and who holds what.
+"""A consumer group, which the broker assigns: its epochs, members, targets, and partition holders.
 
-Owns the durable state alone. It changes by `replay` of the records of types 3, 5 to 8 and 16, which
-stand any compacted remainder of a log: a tombstone of what was never seen, a target or a position
-before its member. Answers its shard's questions (`Group`): who may commit, read and delete offsets.
-Never decides, never knows the time; `heartbeat` and `departure` decide. Follows Kafka's
-`ConsumerGroup` and `ModernGroup` (KIP-848).
+Owns only the durable state. It changes by `replay` of the records of types 3, 5 to 8 and 16. That
+works with any compacted log: a tombstone of something that was never set, a target or a position
+before its member. For its shard (`Group`) it checks commits, reads and deletions of offsets. Never
+decides, never knows the time: `heartbeat` and `departure` decide. Follows Kafka's `ConsumerGroup`
+and `ModernGroup` (KIP-848).
 """
 
 from __future__ import annotations
@@ -44,35 +44,35 @@ from protocol.messages.group_records import (
 from protocol.messages.list_groups import ListedGroup
 
 CONSUMER = "consumer"
-"""The type of these groups, and their protocol type, as ListGroups says."""
+"""The type and the protocol type of these groups in ListGroups."""
 MEMBER_EPOCHS_FROM = 9
-"""OffsetCommit from this version on may come of a member of such a group."""
+"""The OffsetCommit version from which on members of consumer groups may use it."""
 FIRST_EPOCH = 1
-"""Of a group for which no record says another."""
+"""The epoch of a group without a record of its epoch."""
 
 
 class ResolvedRegex(NamedTuple):
-    """The topics whose names matched an expression."""
+    """The topics whose names match a regular expression."""
 
     topics: tuple[str, ...]
     version: int
-    """The offset of the metadata in which they were looked up."""
+    """The offset of the metadata in which the topics were looked up."""
     looked_up_ms: int
 
 
 class LookUps(NamedTuple):
-    """How far a group's expressions are looked up; times in ms since the epoch."""
+    """The look-ups of a group's regular expressions; times are in ms since the epoch."""
 
     newest_ms: int | None
-    """None where none is."""
+    """The time of the newest look-up, or None if there is none."""
     oldest_ms: int
-    """0 where none is."""
+    """The time of the oldest look-up, or 0 if there is none."""
     are_missing: bool
-    """Whether members subscribe by one that was never looked up."""
+    """True if members subscribe by an expression that was never looked up."""
 
 
 class ConsumerGroup:
-    """One group."""
+    """A consumer group as its records describe it."""
 
     def __init__(self, group_id: str) -> None:
         self.group_id = group_id
@@ -80,27 +80,27 @@ class ConsumerGroup:
         self.metadata_hash = 0
         self.assignment_epoch = FIRST_EPOCH
         self.assigned_at_ms = 0
-        """When the targets were computed, in ms since the epoch; 0: never."""
+        """The time at which the targets were computed, in ms since the epoch; 0: never."""
         self.members: dict[str, ConsumerMember] = {}
         self.targets: dict[str, Assignment] = {}
         self.static_members: dict[str, str] = {}
-        """Member ids by instance id."""
+        """The member ids by instance id."""
         self.regexes: dict[str, ResolvedRegex] = {}
         self.record_offset = -1
-        """Where its last record is: answers wait until that is committed."""
+        """The offset of the group's last record; answers wait for its commit."""
         self.seen_topics: TopicsImage | None = None
-        """The topics of which the hash was found unchanged. Soft."""
+        """The last topics for which the metadata hash was up to date. Soft state."""
         self._holders: dict[bytes, dict[int, str]] = {}
         self._subscribers: dict[str, int] = {}
         self._regex_subscribers: dict[str, int] = {}
         self._lookups: LookUps | None = None
         self._state: ConsumerGroupState | None = None
-        """None where it is to be looked for anew."""
+        """The cached state; None after a change."""
 
     # -- replay --------------------------------------------------------------------------------
 
     def replay(self, key: ConsumerGroupKey, value: ConsumerGroupValue | None, offset: int) -> None:
-        """Follow a record of this group, which is at `offset`."""
+        """Apply a record of this group, which is at `offset`."""
         self.record_offset = offset
         self._state = None
         if isinstance(key, ConsumerGroupCurrentMemberAssignmentKey):
@@ -167,7 +167,7 @@ class ConsumerGroup:
             for topic_id, partitions in held.items():
                 holders = self._holders.get(topic_id, {})
                 for partition in partitions:
-                    # In a compacted log another may have been given it before this is read.
+                    # In a compacted log, the partition's next holder may come before this record.
                     if holders.get(partition) == member.member_id:
                         del holders[partition]
                 if not holders:
@@ -190,23 +190,23 @@ class ConsumerGroup:
 
     # -- soft state ----------------------------------------------------------------------------
 
-    def saw(self, topics: TopicsImage) -> None:
-        """The metadata hash is that of `topics`."""
+    def note_topics(self, topics: TopicsImage) -> None:
+        """Note that the metadata hash is that of `topics`."""
         self.seen_topics = topics
 
-    # -- what decisions ask --------------------------------------------------------------------
+    # -- for decisions -------------------------------------------------------------------------
 
     def is_free(self, topic_id: bytes, partition: int) -> bool:
-        """Whether nobody has it, neither for good nor to be given up."""
+        """Return whether no member holds the partition, not even one that must revoke it."""
         holders = self._holders.get(topic_id)
         return holders is None or partition not in holders
 
     def holder(self, topic_id: bytes, partition: int) -> str | None:
-        """Who has it; None where nobody has."""
+        """Return the member that holds the partition, or None."""
         return self._holders.get(topic_id, {}).get(partition)
 
     def has_something_for(self, member: ConsumerMember) -> bool:
-        """Whether something of the member's target is free."""
+        """Return whether some partition of the member's target is free."""
         missing = without(self.target(member.member_id), member.position.assigned)
         return any(
             self.is_free(topic_id, partition)
@@ -215,32 +215,37 @@ class ConsumerGroup:
         )
 
     def is_classic_protocol_of_all(self, name: str, but: str) -> bool:
-        """Whether all members of the classic protocol, apart from `but`, know its protocol `name`.
-        Where there are none, every name is known."""
+        """Return whether all classic-protocol members except `but` support the protocol `name`.
+
+        Return True if there are no such members.
+        """
         return all(
-            any(one.name == name for one in member.subscription.classic.supported_protocols)
+            any(
+                protocol.name == name
+                for protocol in member.subscription.classic.supported_protocols
+            )
             for member in self.members.values()
             if member.subscription.classic is not None and member.member_id != but
         )
 
     def target(self, member_id: str) -> Assignment:
-        """What the member shall have."""
+        """Return the member's target assignment."""
         return self.targets.get(member_id, NOTHING_ASSIGNED)
 
     def subscribed_topics(
         self,
         before: Iterable[Subscription] = (),
         after: Iterable[Subscription] = (),
-        found: Mapping[str, Sequence[str]] = MappingProxyType({}),
+        resolved: Mapping[str, Sequence[str]] = MappingProxyType({}),
     ) -> dict[str, None]:
-        """The names that members are subscribed to, by name or expression.
+        """Return the names of all topics to which members subscribe, by name or expression.
 
-        As it will be when members have subscriptions `after` in place of `before`, and `found` are
-        the topics of expressions.
+        The result is that of a planned change: with the subscriptions `after` instead of `before`,
+        and with the topics of expressions from `resolved` where it has them.
         """
         counts, regexes = self._subscribers, self._regex_subscribers
-        changes: list[tuple[Subscription, int]] = [(one, -1) for one in before]
-        changes += [(one, 1) for one in after]
+        changes: list[tuple[Subscription, int]] = [(item, -1) for item in before]
+        changes += [(item, 1) for item in after]
         if changes:
             counts, regexes = dict(counts), dict(regexes)
         for subscription, change in changes:
@@ -250,43 +255,43 @@ class ConsumerGroup:
                 _add(regexes, subscription.regex, change)
         names = dict.fromkeys(counts)
         for regex in regexes:
-            names.update(dict.fromkeys(found.get(regex, self.topics_of(regex))))
+            names.update(dict.fromkeys(resolved.get(regex, self.topics_of(regex))))
         return names
 
     def topics_of(self, regex: str) -> tuple[str, ...]:
-        """The topics that an expression is known to match."""
+        """Return the topics that matched an expression when it was last looked up."""
         resolved = self.regexes.get(regex)
         return () if resolved is None else resolved.topics
 
     def names_of(self, subscription: Subscription) -> Iterator[str]:
-        """The names of a subscription, those of its expression too; some may come twice."""
+        """Yield the topics of a subscription and its expression; some may come twice."""
         yield from subscription.topics
         if subscription.regex:
             yield from self.topics_of(subscription.regex)
 
     def regex_subscribers(self, regex: str) -> int:
-        """How many members subscribe by `regex`."""
+        """Return the number of members that subscribe by `regex`."""
         return self._regex_subscribers.get(regex, 0)
 
     def subscribed_regexes(self) -> list[str]:
-        """The expressions by which members subscribe."""
+        """Return the expressions by which members subscribe."""
         return list(self._regex_subscribers)
 
     @property
     def lookups(self) -> LookUps:
-        """How far its expressions are looked up."""
+        """The times of the look-ups of the group's expressions."""
         if self._lookups is None:
-            times = [one.looked_up_ms for one in self.regexes.values()]
+            times = [resolved.looked_up_ms for resolved in self.regexes.values()]
             missing = any(regex not in self.regexes for regex in self._regex_subscribers)
             newest = max(times) if times else None
             self._lookups = LookUps(newest, min(times, default=0), missing)
         return self._lookups
 
-    # -- what its shard asks (`Group`) ---------------------------------------------------------
+    # -- for the shard (`Group`) ---------------------------------------------------------------
 
     @property
     def state(self) -> ConsumerGroupState:
-        """What the group is doing."""
+        """The state that follows from the group's epochs and members."""
         if self._state is None:
             self._state = state_of(
                 Situation(
@@ -303,18 +308,18 @@ class ConsumerGroup:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nobody is in it: without offsets it is forgotten."""
+        """True if the group has no members. It is deleted when its last offset is gone."""
         return not self.members
 
     def commit_error(self, committer: Committer) -> ErrorCode:
-        """Whether this member may commit offsets, with the epoch that it says.
+        """Return NONE if this member may commit offsets with its epoch, else the error.
 
-        An older epoch counts for partitions that it has had since then (KIP-1251).
+        An older epoch is accepted for partitions that the member has held since then (KIP-1251).
         """
         member_id, epoch = committer.member_id, committer.generation_id
         transactional = committer.is_transactional
-        nobody = transactional and epoch == -1 and not member_id
-        if nobody or (epoch < 0 and not self.members):
+        is_no_member = transactional and epoch == -1 and not member_id
+        if is_no_member or (epoch < 0 and not self.members):
             return ErrorCode.NONE
         member = self.members.get(member_id)
         if member is None:
@@ -331,11 +336,11 @@ class ConsumerGroup:
             position.has_since(epoch, *where) for where in committer.partitions()
         ):
             return ErrorCode.NONE
-        # Producers do not know the newer error.
+        # Producers do not understand STALE_MEMBER_EPOCH.
         return ErrorCode.ILLEGAL_GENERATION if transactional else ErrorCode.STALE_MEMBER_EPOCH
 
     def fetch_error(self, member_id: str | None, member_epoch: int) -> ErrorCode:
-        """Whether this member may be told offsets, at the epoch that it says."""
+        """Return NONE if this member, at this epoch, may read offsets, else the error."""
         if member_id is None and member_epoch < 0:
             return ErrorCode.NONE
         member = self.members.get(member_id or "")
@@ -345,33 +350,33 @@ class ConsumerGroup:
         return ErrorCode.NONE if current else ErrorCode.STALE_MEMBER_EPOCH
 
     def delete_error(self) -> ErrorCode:
-        """Whether the whole group may be deleted."""
+        """Return NONE if the whole group may be deleted, else the error."""
         return ErrorCode.NON_EMPTY_GROUP if self.members else ErrorCode.NONE
 
     def delete_offsets_error(self) -> ErrorCode:
-        """Offsets of topics may be deleted that nobody is subscribed to."""
+        """Return NONE: offsets of topics without subscribers may be deleted."""
         return ErrorCode.NONE
 
     def read_subscriptions(self) -> Steps[None]:
-        """They are read when they are replayed."""
+        """Do nothing: subscriptions are parsed when they are replayed."""
         yield from ()
 
     def is_subscribed_to(self, topic: str) -> bool:
-        """Whether a member is subscribed to `topic`, by name or expression."""
+        """Return whether a member subscribes to `topic`, by name or expression."""
         if topic in self._subscribers:
             return True
         return any(topic in self.topics_of(regex) for regex in self._regex_subscribers)
 
     def expiry_clock(self) -> Callable[[CommittedOffset], int] | None:
-        """Offsets of topics that nobody is subscribed to expire, counted from their commit."""
+        """Return a function that gives an offset's commit time, from which its retention counts."""
         return _committed_at
 
     def tombstones(self) -> list[Record]:
-        """The records that delete it."""
+        """Return the records that delete the group."""
         return group_tombstones(self.group_id)
 
     def listed(self) -> ListedGroup:
-        """As ListGroups shows it."""
+        """Return the group's entry for ListGroups."""
         return ListedGroup(self.group_id, CONSUMER, self.state.value, CONSUMER)
 
 

@@ -1,7 +1,7 @@
-"""The states of a group that the broker assigns. They follow from what the group holds.
+"""The states of a consumer group, which follow from its epochs and its members.
 
-Owns the table. No state is stored: whoever asks is told what the epochs and the members say.
-Follows Kafka's `ConsumerGroup.ConsumerGroupState` (KIP-848).
+Owns the table. Never stores a state: it is computed when it is needed. Follows Kafka's
+`ConsumerGroup.ConsumerGroupState` (KIP-848).
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 
 class ConsumerGroupState(Enum):
-    """The states, in the order in which they are looked for: the first that applies.
+    """The states, of which the first that applies is the group's.
 
     EMPTY        no members; committed offsets may remain
     ASSIGNING    the group's epoch is above that of the target assignment, which is to be computed
-    RECONCILING  some member is not at the target's epoch, has something to give up or to wait for,
+    RECONCILING  some member is not at the target's epoch, has partitions to revoke or to wait for,
                  or is static and away
     STABLE       every member has its target
     DEAD         there is no such group
@@ -29,17 +29,17 @@ class ConsumerGroupState(Enum):
 
 
 class Situation(NamedTuple):
-    """What a group's state follows from."""
+    """The facts from which a group's state follows."""
 
     has_members: bool
     is_assigned: bool
-    """Whether the target assignment is of the group's epoch."""
+    """True if the target assignment is for the group's epoch."""
     is_reconciled: bool
-    """Whether every member is at its target."""
+    """True if every member has its target."""
 
 
 def state_of(situation: Situation) -> ConsumerGroupState:
-    """The state of a group that there is."""
+    """Return the state of an existing group."""
     if not situation.has_members:
         return ConsumerGroupState.EMPTY
     if not situation.is_assigned:

@@ -1,6 +1,6 @@
-"""A member of a group that the broker assigns: what it said of itself, and where it stands.
+"""A member of a consumer group: its subscription, and its position towards its target.
 
-Owns nothing: both parts are values, made anew by the record that says so (types 5 and 8). Follows
+Owns nothing: both parts are values, which records of types 5 and 8 replace. Never changes. Follows
 Kafka's `ConsumerGroupMember` (KIP-848).
 """
 
@@ -15,32 +15,32 @@ from protocol.messages.group_records import (
 )
 
 PartitionsPosition: TypeAlias = Position[bytes]
-"""Of a consumer: partitions by topic id."""
+"""The position of a consumer, with partitions by topic id."""
 
 NOT_SAID = -1
-"""For a time-out."""
+"""The time-out of a member that has not sent one."""
 
 
 class Subscription(NamedTuple):
-    """What a member said of itself, the last time that it said it."""
+    """The latest subscription and description that a member has sent."""
 
     instance_id: str | None = None
     rack_id: str | None = None
     client_id: str = ""
     client_host: str = ""
     topics: tuple[str, ...] = ()
-    """Names, sorted, each once; whether there are such topics or not."""
+    """The names, sorted, each once, of topics that may or may not exist."""
     regex: str = ""
-    """By RE2; empty: none."""
+    """The regular expression, in RE2's syntax; empty if there is none."""
     rebalance_timeout_ms: int = NOT_SAID
     assignor: str | None = None
-    """By which it wants its group to be assigned."""
+    """The assignor that the member wants for its group."""
     classic: ClassicMemberMetadata | None = None
-    """Of a member that speaks the classic protocol."""
+    """The protocols and session time-out of a member that uses the classic protocol, else None."""
 
     @staticmethod
     def of(value: ConsumerGroupMemberMetadataValue) -> Subscription:
-        """What a record of type 5 says."""
+        """Return the subscription in a record of type 5."""
         return Subscription(
             value.instance_id,
             value.rack_id,
@@ -54,7 +54,7 @@ class Subscription(NamedTuple):
         )
 
     def value(self) -> ConsumerGroupMemberMetadataValue:
-        """The record of type 5 that says it."""
+        """Return the value of the record of type 5."""
         return ConsumerGroupMemberMetadataValue(
             self.instance_id,
             self.rack_id,
@@ -69,7 +69,7 @@ class Subscription(NamedTuple):
 
 
 class ConsumerMember(NamedTuple):
-    """One member."""
+    """A member of a consumer group: its id, subscription and position."""
 
     member_id: str
     subscription: Subscription = Subscription()
@@ -77,5 +77,5 @@ class ConsumerMember(NamedTuple):
 
     @property
     def uses_classic_protocol(self) -> bool:
-        """Whether it joined by JoinGroup."""
+        """True if the member joined by JoinGroup."""
         return self.subscription.classic is not None

@@ -1,7 +1,8 @@
-"""The records of a group that the broker assigns, as Kafka writes them: types 3 to 8, and 16.
+"""The records of a consumer group, as Kafka writes them: types 3 to 8, and 16.
 
-Owns how each is made of what it says; types and versions are in `broker.groups.group_records`.
-Follows Kafka's `GroupCoordinatorRecordHelpers` (KIP-848).
+Owns the conversion between records and values; types and versions are in
+`broker.groups.group_records`. Never writes to the log. Follows Kafka's
+`GroupCoordinatorRecordHelpers` (KIP-848).
 """
 
 from __future__ import annotations
@@ -32,19 +33,19 @@ from protocol.messages.group_records import (
 
 
 def member_record(group_id: str, member_id: str, subscription: Subscription) -> Record:
-    """A member, and what it said (type 5)."""
+    """Return the record of a member's subscription (type 5)."""
     return record(ConsumerGroupMemberMetadataKey(group_id, member_id), subscription.value())
 
 
 def epoch_record(group_id: str, epoch: int, metadata_hash: int) -> Record:
-    """The group's epoch, and what its topics looked like then (type 3)."""
+    """Return the record of the group's epoch and of its topics' metadata hash then (type 3)."""
     return record(
         ConsumerGroupMetadataKey(group_id), ConsumerGroupMetadataValue(epoch, metadata_hash)
     )
 
 
 def target_record(group_id: str, member_id: str, target: Assignment) -> Record:
-    """What a member shall have (type 7)."""
+    """Return the record of a member's target (type 7)."""
     topics = [
         ConsumerGroupTargetAssignmentMemberValueTopicPartition(topic_id, list(partitions))
         for topic_id, partitions in target.items()
@@ -56,7 +57,7 @@ def target_record(group_id: str, member_id: str, target: Assignment) -> Record:
 
 
 def target_epoch_record(group_id: str, epoch: int, now_ms: int) -> Record:
-    """The epoch of all targets, and when they were computed (type 6)."""
+    """Return the record of the epoch of all targets, and when they were computed (type 6)."""
     return record(
         ConsumerGroupTargetAssignmentMetadataKey(group_id),
         ConsumerGroupTargetAssignmentMetadataValue(epoch, now_ms),
@@ -64,7 +65,7 @@ def target_epoch_record(group_id: str, epoch: int, now_ms: int) -> Record:
 
 
 def position_record(group_id: str, member_id: str, position: PartitionsPosition) -> Record:
-    """Where a member stands (type 8)."""
+    """Return the record of a member's position (type 8)."""
     return record(
         ConsumerGroupCurrentMemberAssignmentKey(group_id, member_id),
         ConsumerGroupCurrentMemberAssignmentValue(
@@ -78,7 +79,7 @@ def position_record(group_id: str, member_id: str, position: PartitionsPosition)
 
 
 def regex_record(group_id: str, regex: str, topics: list[str], version: int, now_ms: int) -> Record:
-    """The topics whose names match, as of one version of the metadata (type 16)."""
+    """Return the record of the topics that match, as of a metadata version (type 16)."""
     return record(
         ConsumerGroupRegularExpressionKey(group_id, regex),
         ConsumerGroupRegularExpressionValue(topics, version, now_ms),
@@ -86,12 +87,12 @@ def regex_record(group_id: str, regex: str, topics: list[str], version: int, now
 
 
 def regex_tombstone(group_id: str, regex: str) -> Record:
-    """Nobody in the group subscribes by it any more."""
+    """Return the tombstone of an expression to which no member subscribes any more."""
     return tombstone(ConsumerGroupRegularExpressionKey(group_id, regex))
 
 
 def member_tombstones(group_id: str, member_id: str) -> list[Record]:
-    """A member is gone, with all that it has."""
+    """Return the tombstones of a member that is gone, for all its records."""
     return [
         tombstone(ConsumerGroupCurrentMemberAssignmentKey(group_id, member_id)),
         tombstone(ConsumerGroupTargetAssignmentMemberKey(group_id, member_id)),
@@ -100,7 +101,7 @@ def member_tombstones(group_id: str, member_id: str) -> list[Record]:
 
 
 def group_tombstones(group_id: str) -> list[Record]:
-    """A group without members is gone; type 4 is what brokers before 4.1 wrote besides."""
+    """Return the tombstones of a group without members, also for type 4 of brokers before 4.1."""
     return [
         tombstone(ConsumerGroupTargetAssignmentMetadataKey(group_id)),
         tombstone(ConsumerGroupPartitionMetadataKey(group_id)),
@@ -109,7 +110,7 @@ def group_tombstones(group_id: str) -> list[Record]:
 
 
 def position_of(value: ConsumerGroupCurrentMemberAssignmentValue) -> PartitionsPosition:
-    """What a record of type 8 says."""
+    """Return the position in a record of type 8."""
     return Position(
         value.member_epoch,
         value.previous_member_epoch,
@@ -120,7 +121,7 @@ def position_of(value: ConsumerGroupCurrentMemberAssignmentValue) -> PartitionsP
 
 
 def target_of(value: ConsumerGroupTargetAssignmentMemberValue) -> Assignment:
-    """What a record of type 7 says."""
+    """Return the target in a record of type 7."""
     return {topic.topic_id: tuple(topic.partitions) for topic in value.topic_partitions}
 
 
@@ -138,7 +139,10 @@ def _topics(
 def _held(
     topics: list[ConsumerGroupCurrentMemberAssignmentValueTopicPartitions], epoch: int
 ) -> Held[bytes]:
-    """Brokers before 4.3 did not write since when a partition is held: since the member's epoch."""
+    """Return the partitions of a record, with their epochs.
+
+    Brokers before 4.3 did not write the epochs: then each is the member's epoch.
+    """
     held: dict[bytes, dict[int, int]] = {}
     for topic in topics:
         epochs = topic.assignment_epochs or ()

@@ -1,8 +1,8 @@
-"""What the topics that a group is subscribed to look like: their ids, and one number for them all.
+"""The metadata of the topics to which a group subscribes: their ids, and a hash over all of them.
 
-The number (Kafka's metadata hash) only says "changed": where it differs from the one in the log,
-the group is assigned anew. Kafka's own is another function of the same and of the racks, so that a
-folder which comes from there costs each group one epoch. Follows KIP-848 and KIP-1101.
+Kafka's metadata hash only shows a change: if it differs from that in the log, the group gets a new
+assignment. Kafka hashes the same fields and the racks with another function, so that each group of
+a log directory from Kafka gets one more epoch. Never stores the hash. Follows KIP-848 and KIP-1101.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from controller.metadata.image import TopicsImage
 _COUNT = Struct(">i")
 
 NO_TOPICS = 0
-"""The hash where none of the topics exists."""
+"""The hash if none of the topics exists."""
 
 
 def metadata_hash(names: Iterable[str], topics: TopicsImage) -> int:
-    """64 bits, signed, over id, name and number of partitions of those that exist."""
+    """Return the hash, signed 64 bits, over id, name and partition count of existing topics."""
     hashed = hashlib.blake2b(digest_size=8)
     any_topic = False
     for name in sorted(names):
@@ -34,6 +34,6 @@ def metadata_hash(names: Iterable[str], topics: TopicsImage) -> int:
 
 
 def ids_of(names: Iterable[str], topics: TopicsImage) -> frozenset[bytes]:
-    """The ids of those that exist."""
-    found = (topics.get(name) for name in names)
-    return frozenset(topic.id for topic in found if topic is not None)
+    """Return the ids of those topics that exist."""
+    existing = (topics.get(name) for name in names)
+    return frozenset(topic.id for topic in existing if topic is not None)

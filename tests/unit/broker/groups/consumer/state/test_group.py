@@ -123,7 +123,7 @@ def test_subscriptions_are_counted_by_name_and_expression() -> None:
         regex_record("g", "x.*", ["xa", "xb"], 3, 5),
     )
     assert list(group.subscribed_topics()) == ["t", "u", "xa", "xb"]
-    assert list(group.subscribed_topics(found={"x.*": ["xc"]})) == ["t", "u", "xc"]
+    assert list(group.subscribed_topics(resolved={"x.*": ["xc"]})) == ["t", "u", "xc"]
     before = group.members["m"].subscription
     assert list(group.subscribed_topics([before], [subscribed("v")])) == ["t", "v", "xa", "xb"]
     assert [group.is_subscribed_to(name) for name in ("u", "xa", "z")] == [True, True, False]
