@@ -1,1 +1,1 @@
-"""Groups whose members are assigned by the broker (KIP-848)."""
+"""Consumer groups, whose assignments the broker computes (KIP-848)."""

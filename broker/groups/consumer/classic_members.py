@@ -1,11 +1,12 @@
-"""Members of a consumer group that speak the classic protocol: while a group migrates.
+"""The members of a consumer group that use the classic protocol, while a group migrates.
 
-Owns their JoinGroup, SyncGroup and Heartbeat. Such a member has a position and a target as all
-others: its generation is its member epoch, what it owns it says in its subscription, and that there
-is something to give up or to take it learns from REBALANCE_IN_PROGRESS, upon which it joins again.
-An epoch that is not assigned yet is no reason: an eager member would have nothing until it is, as
-it gives up all that it has whenever it joins. Nobody leads, and nothing is parked. Changes no
-group. Follows the `classicGroup…ToConsumerGroup` of Kafka's `GroupMetadataManager` (KIP-848).
+Owns their JoinGroup, SyncGroup and Heartbeat. Such a member has a position and a target like all
+others. Its generation is its member epoch, and its subscription reports the partitions that it
+owns. If it has partitions to revoke or to get, it is answered REBALANCE_IN_PROGRESS, and joins
+again. A group epoch that has no target yet is no reason for that: an eager member revokes all its
+partitions before it joins, and would be without any until there is a target. No member is the
+leader, and no request is parked. Never changes a group. Follows the
+`classicGroup…ToConsumerGroup` of Kafka's `GroupMetadataManager` (KIP-848).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from broker.groups.classic.group import CONSUMER_PROTOCOL
 from broker.groups.classic.joining import Joining
 from broker.groups.classic.member import SyncReply, sync_refusal
 from broker.groups.consumer.heartbeat import HeartbeatHandler, Turn
-from broker.groups.consumer.membership import Found, instance_fault
+from broker.groups.consumer.membership import MatchedMember, instance_fault
 from broker.groups.consumer.migration import (
     Remaining,
     assignment_bytes,
@@ -53,7 +54,7 @@ MEMBER_ID_REQUIRED_FROM = 4
 
 
 class ClassicMembers:
-    """Of one shard's consumer groups."""
+    """The handlers of classic members, for one shard's consumer groups."""
 
     def __init__(
         self,
@@ -61,11 +62,14 @@ class ClassicMembers:
         handler: HeartbeatHandler,
         timers: MemberTimers,
         random_bytes: Callable[[int], bytes],
-        downgrades: Callable[[ConsumerGroup, Found], bool],
+        downgrades: Callable[[ConsumerGroup, MatchedMember], bool],
         became_classic: Callable[[str, bool], None],
     ) -> None:
-        """`downgrades`: whether the group is a classic one when this member has taken its place;
-        `became_classic` is then told its id, and whether it has to rebalance."""
+        """Keep the parts to decide with.
+
+        `downgrades` returns whether the group becomes a classic one with this member.
+        `became_classic` is then called with its id, and whether it has to rebalance.
+        """
         self._surroundings = surroundings
         self._downgrades = downgrades
         self._became_classic = became_classic
@@ -76,34 +80,35 @@ class ClassicMembers:
     # -- JoinGroup -----------------------------------------------------------------------------
 
     def join(self, group: ConsumerGroup, joining: Joining, now_ms: int) -> Steps[Outcome[Done]]:
-        """A classic consumer comes, or comes again because it was told to."""
+        """Decide a JoinGroup of a classic consumer, new or not."""
         request = joining.request
         config = self._surroundings.config
         full = len(group.members) >= config.group_consumer_max_size
         if full and request.member_id not in group.members:
             return _refused(joining, ErrorCode.GROUP_MAX_SIZE_REACHED, request.member_id)
-        if not self._fits_in(group, request):
+        if not self._has_common_protocol(group, request):
             return _refused(joining, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, request.member_id)
-        found = self._find(group, joining)
-        if isinstance(found, ErrorCode):
-            return _refused(joining, found, request.member_id)
-        if isinstance(found, str):
-            return _refused(joining, ErrorCode.MEMBER_ID_REQUIRED, found)
+        matched = self._find(group, joining)
+        if isinstance(matched, ErrorCode):
+            return _refused(joining, matched, request.member_id)
+        if isinstance(matched, str):
+            return _refused(joining, ErrorCode.MEMBER_ID_REQUIRED, matched)
         try:
-            said = yield from read_subscription(request.protocols[0].metadata)
+            declared = yield from read_subscription(request.protocols[0].metadata)
         except ProtocolError:
             return _refused(joining, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, request.member_id)
-        return (yield from self._join(group, joining, said, found, now_ms))
+        return (yield from self._join(group, joining, declared, matched, now_ms))
 
-    def _fits_in(self, group: ConsumerGroup, request: JoinGroupRequest) -> bool:
-        """Whether it is a consumer, and all classic members know a protocol of its."""
+    def _has_common_protocol(self, group: ConsumerGroup, request: JoinGroupRequest) -> bool:
+        """Return whether this is a consumer, and all classic members support one of its
+        protocols."""
         if request.protocol_type != CONSUMER_PROTOCOL:
             return False
-        offered = [one.name for one in request.protocols]
+        offered = [protocol.name for protocol in request.protocols]
         return any(group.is_classic_protocol_of_all(name, request.member_id) for name in offered)
 
-    def _find(self, group: ConsumerGroup, joining: Joining) -> Found | ErrorCode | str:
-        """Who it is; a text: the member id with which it has to come again."""
+    def _find(self, group: ConsumerGroup, joining: Joining) -> MatchedMember | ErrorCode | str:
+        """Return the member that joins, an error, or the member id with which it must retry."""
         request = joining.request
         member_id, instance_id = request.member_id, request.group_instance_id
         is_new = not member_id
@@ -112,61 +117,69 @@ class ClassicMembers:
         if instance_id is None:
             if is_new and joining.api_version >= MEMBER_ID_REQUIRED_FROM:
                 return member_id
-            return Found(group.members.get(member_id, ConsumerMember(member_id)))
-        known = group.static_members.get(instance_id)
-        if known is None:
-            return Found(group.members.get(member_id, ConsumerMember(member_id)))
+            return MatchedMember(group.members.get(member_id, ConsumerMember(member_id)))
+        current_id = group.static_members.get(instance_id)
+        if current_id is None:
+            return MatchedMember(group.members.get(member_id, ConsumerMember(member_id)))
         if not is_new:
             fault = instance_fault(group, member_id, instance_id)
-            return Found(group.members[member_id]) if fault is None else fault.code
-        before = group.members[known]
+            return MatchedMember(group.members[member_id]) if fault is None else fault.code
+        before = group.members[current_id]
         position = before.position.taken_over()
-        return Found(ConsumerMember(member_id, before.subscription, position), before)
+        return MatchedMember(ConsumerMember(member_id, before.subscription, position), before)
 
     def _join(
         self,
         group: ConsumerGroup,
         joining: Joining,
-        said: ConsumerProtocolSubscription,
-        found: Found,
+        declared: ConsumerProtocolSubscription,
+        matched: MatchedMember,
         now_ms: int,
     ) -> Steps[Outcome[Done]]:
         request = joining.request
-        protocols = [ClassicProtocol(one.name, one.metadata) for one in request.protocols]
-        known = found.member.subscription._replace(
-            instance_id=request.group_instance_id or found.member.subscription.instance_id,
+        protocols = [ClassicProtocol(offer.name, offer.metadata) for offer in request.protocols]
+        current = matched.member.subscription._replace(
+            instance_id=request.group_instance_id or matched.member.subscription.instance_id,
             client_id=joining.client_id,
             client_host=joining.client_host,
             rebalance_timeout_ms=joining.rebalance_timeout_ms,
         )
         metadata = ClassicMemberMetadata(request.session_timeout_ms, protocols)
-        subscription = yield from classic_subscription(known, said, metadata)
-        owned = yield from self._owned(said, found.member)
-        ends = self._downgrades(group, found)
-        turn = self._handler.decide(group, found, subscription, owned, now_ms, is_assigned=not ends)
+        subscription = yield from classic_subscription(current, declared, metadata)
+        owned = yield from self._owned(declared, matched.member)
+        ends = self._downgrades(group, matched)
+        turn = self._handler.decide(
+            group, matched, subscription, owned, now_ms, is_assigned=not ends
+        )
         if isinstance(turn, ApiError):
             return _refused(joining, turn.code, request.member_id)
         if ends:
-            return (yield from self._joined_the_last(joining, turn, now_ms))
-        told = _joined(joining, turn)
+            return (yield from self._join_and_downgrade(joining, turn, now_ms))
+        respond = _join_reply(joining, turn)
 
         def written(error: ErrorCode) -> None:
             if error is ErrorCode.NONE:
-                self._heard(turn, request.session_timeout_ms, joining.rebalance_timeout_ms)
+                self._extend_timers(turn, request.session_timeout_ms, joining.rebalance_timeout_ms)
 
         if turn.records:
-            return Outcome(told, turn.records, then=written)
+            return Outcome(respond, turn.records, then=written)
         written(ErrorCode.NONE)
-        return Outcome(told, after=group.record_offset)
+        return Outcome(respond, after=group.record_offset)
 
-    def _joined_the_last(self, joining: Joining, turn: Turn, now_ms: int) -> Steps[Outcome[Done]]:
-        """In the place of the last member that the broker assigned: a classic group from now on,
-        which goes on as it is unless the next epoch is due or a hand-over is under way."""
-        group, replaced = turn.group, turn.found.replaced
+    def _join_and_downgrade(
+        self, joining: Joining, turn: Turn, now_ms: int
+    ) -> Steps[Outcome[Done]]:
+        """Convert the group, whose last member of the consumer protocol is replaced.
+
+        The classic group rebalances only if the next epoch is due, or if a member does not have its
+        target yet.
+        """
+        group, replaced = turn.group, turn.matched.replaced
         assert replaced is not None
-        others = [one.position for one in group.members.values() if one is not replaced]
+        positions = [other.position for other in group.members.values() if other is not replaced]
         rebalances = turn.epoch > group.assignment_epoch or any(
-            one.epoch != group.epoch or one.state is not STABLE for one in [*others, turn.position]
+            position.epoch != group.epoch or position.state is not STABLE
+            for position in [*positions, turn.position]
         )
         member = Remaining(turn.member_id, turn.subscription, turn.position.has)
         records = yield from downgrade_records(
@@ -178,18 +191,18 @@ class ClassicMembers:
                 self._became_classic(group.group_id, rebalances)
 
         log.info("group %s: its members are classic ones now, and so is it", group.group_id)
-        return Outcome(_joined(joining, turn), [*turn.records, *records], then=written)
+        return Outcome(_join_reply(joining, turn), [*turn.records, *records], then=written)
 
     def _owned(
-        self, said: ConsumerProtocolSubscription, member: ConsumerMember
+        self, declared: ConsumerProtocolSubscription, member: ConsumerMember
     ) -> Steps[Named[bytes]]:
-        """What it says that it has; nothing where that is of another generation."""
-        if said.generation_id not in (-1, member.position.epoch):
+        """Return the partitions that it reports to own; none if it reports another generation."""
+        if declared.generation_id not in (-1, member.position.epoch):
             return {}
-        listed = ((one.topic, one.partitions) for one in said.owned_partitions)
+        listed = ((owned.topic, owned.partitions) for owned in declared.owned_partitions)
         return (yield from by_id(listed, self._surroundings.topics()))
 
-    def _heard(self, turn: Turn, session_ms: int, rebalance_ms: int) -> None:
+    def _extend_timers(self, turn: Turn, session_ms: int, rebalance_ms: int) -> None:
         where = (turn.group.group_id, turn.member_id)
         self._timers.heard(*where, session_ms)
         self._timers.came_back(*where)
@@ -200,30 +213,30 @@ class ClassicMembers:
     def sync(
         self, group: ConsumerGroup, request: SyncGroupRequest, reply: SyncReply
     ) -> Outcome[Done]:
-        """A classic member asks for its assignment: it is there."""
-        found = self._member(
+        """Decide a SyncGroup: the assignment is there already, so nothing is parked."""
+        member = self._member(
             group, request.member_id, request.group_instance_id, request.generation_id
         )
-        if isinstance(found, ErrorCode):
-            return Outcome(lambda error: reply(sync_refusal(error)), error=found)
-        classic = found.subscription.classic
+        if isinstance(member, ErrorCode):
+            return Outcome(lambda error: reply(sync_refusal(error)), error=member)
+        classic = member.subscription.classic
         assert classic is not None
         first = classic.supported_protocols[0]
         wrong_type = request.protocol_type not in (None, CONSUMER_PROTOCOL)
         error = ErrorCode.NONE
         if wrong_type or request.protocol_name not in (None, first.name):
             error = ErrorCode.INCONSISTENT_GROUP_PROTOCOL
-        elif group.assignment_epoch > found.position.epoch and (
-            found.position.state is not UNREVOKED_PARTITIONS
+        elif group.assignment_epoch > member.position.epoch and (
+            member.position.state is not UNREVOKED_PARTITIONS
         ):
-            self._is_to_return(group, found)
+            self._await_return(group, member)
             error = ErrorCode.REBALANCE_IN_PROGRESS
         if error is not ErrorCode.NONE:
-            return Outcome(lambda told: reply(sync_refusal(told)), error=error)
-        self._timers.heard(group.group_id, found.member_id, classic.session_timeout_ms)
-        self._timers.came_back(group.group_id, found.member_id)
+            return Outcome(lambda code: reply(sync_refusal(code)), error=error)
+        self._timers.heard(group.group_id, member.member_id, classic.session_timeout_ms)
+        self._timers.came_back(group.group_id, member.member_id)
         share = assignment_bytes(
-            names(found.position.assigned), self._surroundings.topics(), version_of(first.metadata)
+            names(member.position.assigned), self._surroundings.topics(), version_of(first.metadata)
         )
         response = SyncGroupResponse(
             protocol_type=CONSUMER_PROTOCOL, protocol_name=first.name, assignment=share
@@ -236,23 +249,24 @@ class ClassicMembers:
     # -- Heartbeat -----------------------------------------------------------------------------
 
     def heartbeat(self, group: ConsumerGroup, request: HeartbeatRequest) -> ErrorCode:
-        """A classic member is alive, and hears whether it has to join again."""
-        found = self._member(
+        """Extend the member's session. Return NONE, or an error: REBALANCE_IN_PROGRESS if the
+        member must join again."""
+        member = self._member(
             group, request.member_id, request.group_instance_id, request.generation_id
         )
-        if isinstance(found, ErrorCode):
-            return found
-        classic = found.subscription.classic
+        if isinstance(member, ErrorCode):
+            return member
+        classic = member.subscription.classic
         assert classic is not None
-        self._timers.heard(group.group_id, found.member_id, classic.session_timeout_ms)
-        state = found.position.state
-        behind = found.position.epoch < group.assignment_epoch or state is UNREVOKED_PARTITIONS
-        if behind or (state is UNRELEASED_PARTITIONS and group.has_something_for(found)):
-            self._is_to_return(group, found)
+        self._timers.heard(group.group_id, member.member_id, classic.session_timeout_ms)
+        state = member.position.state
+        behind = member.position.epoch < group.assignment_epoch or state is UNREVOKED_PARTITIONS
+        if behind or (state is UNRELEASED_PARTITIONS and group.has_something_for(member)):
+            self._await_return(group, member)
             return ErrorCode.REBALANCE_IN_PROGRESS
         return ErrorCode.NONE
 
-    def _is_to_return(self, group: ConsumerGroup, member: ConsumerMember) -> None:
+    def _await_return(self, group: ConsumerGroup, member: ConsumerMember) -> None:
         timeout_ms = member.subscription.rebalance_timeout_ms
         self._timers.await_return(group.group_id, member.member_id, timeout_ms)
 
@@ -271,8 +285,8 @@ class ClassicMembers:
         return member
 
 
-def _joined(joining: Joining, turn: Turn) -> Done:
-    """The answer to a member that is in: nobody leads, and it learns of no others."""
+def _join_reply(joining: Joining, turn: Turn) -> Done:
+    """Return the reply to a JoinGroup. It names no leader and no other members."""
     protocols = joining.request.protocols
     response = JoinGroupResponse(
         generation_id=turn.position.epoch,
@@ -281,14 +295,14 @@ def _joined(joining: Joining, turn: Turn) -> Done:
         member_id=turn.member_id,
     )
 
-    def told(error: ErrorCode) -> None:
+    def respond(error: ErrorCode) -> None:
         if error is ErrorCode.NONE:
             joining.reply(response)
         else:
             joining.refuse(error, joining.request.member_id)
 
-    return told
+    return respond
 
 
 def _refused(joining: Joining, error: ErrorCode, member_id: str) -> Outcome[Done]:
-    return Outcome(lambda told: joining.refuse(told, member_id), error=error)
+    return Outcome(lambda code: joining.refuse(code, member_id), error=error)

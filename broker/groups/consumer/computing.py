@@ -1,10 +1,10 @@
-"""Has target assignments computed, of which a large one takes longer than one turn of the loop.
+"""The computations of target assignments, a large one of which takes many turns of the loop.
 
-Owns which groups have one in the making, one each, and which failures were told: each heartbeat
-asks again, so a kind of failure is a line, and then none until it succeeds. Where a target is there
-at once, it becomes part of the heartbeat that asked; else it is written by itself when it is done,
-and till then the group is Assigning and goes on with the target that it has. Changes no group.
-Follows KIP-848, and KIP-1263 for the later answer.
+Owns the set of groups with a computation in progress, one each, and the failures that are logged
+already. Each heartbeat tries again, so each kind of failure is logged once until a computation
+succeeds. A target that is there at once becomes part of the heartbeat that asked for it. A later
+one is written by itself; until then the group is Assigning and keeps its present target. Never
+changes a group. Follows KIP-848, and KIP-1263 for the later answer.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Computing:
         self._wall_ms = wall_ms
         self._groups: dict[str, None] = {}
         self._failures: dict[str, dict[tuple[str, str], None]] = {}
-        """By group: assignors and what they raised, of which it was told already."""
+        """The failures that are logged already, by group: assignor and type of the exception."""
 
     def begin(
         self,
@@ -49,46 +49,47 @@ class Computing:
         targets: Mapping[str, Assignment],
         epoch: int,
     ) -> list[GroupAssignment]:
-        """The target of `members` for `epoch`, where it is there at once; else nothing.
+        """Return a list with the target of `members` for `epoch` if it is there at once.
 
-        `targets`: those that `group` does not know of yet.
+        Else return an empty list; the target is submitted later, or a computation for the group was
+        already in progress. `targets`: those by member id that `group` does not have yet.
         """
         group_id, assignors = group.group_id, self._surroundings.assignors
         if group_id in self._groups:
             return []
         named = (member.subscription.assignor for member in members)
         assignor = assignors[voted_assignor(named, assignors.names)]
-        asked = question(group, members, targets, self._surroundings.topics())
+        assignor_input = question(group, members, targets, self._surroundings.topics())
         self._groups[group_id] = None
 
         def done(answer: GroupAssignment | None, error: Exception | None) -> None:
             self._groups.pop(group_id, None)
             if answer is None:
-                # The next heartbeat asks again.
+                # The next heartbeat tries again.
                 self._failed(group_id, assignor.name, error)
             else:
                 self._failures.pop(group_id, None)
                 self._submit(partial(self._install, group_id, answer, epoch))
 
-        at_once = assignor.begin(asked.members, asked.topics, done)
-        if at_once:
+        answers = assignor.begin(assignor_input.members, assignor_input.topics, done)
+        if answers:
             del self._groups[group_id]
             self._failures.pop(group_id, None)
-        return at_once
+        return answers
 
     def forget(self, group_id: str) -> None:
-        """The group is gone."""
+        """Forget the failures of a group, which is deleted."""
         self._failures.pop(group_id, None)
 
     def _failed(self, group_id: str, assignor: str, error: Exception | None) -> None:
-        told = self._failures.setdefault(group_id, {})
+        logged = self._failures.setdefault(group_id, {})
         kind = (assignor, type(error).__name__)
-        if kind not in told:
-            told[kind] = None
+        if kind not in logged:
+            logged[kind] = None
             log.error("group %s: %s assigns nothing: %s", group_id, assignor, error, exc_info=error)
 
     def _install(self, group_id: str, answer: GroupAssignment, epoch: int) -> Steps[Outcome[Done]]:
-        """The target that was asked for in `epoch`; meanwhile the group may have gone on."""
+        """Write the target for `epoch`, unless the group has a newer one or is gone."""
         group = self._find(group_id)
         if group is None or not group.assignment_epoch < epoch <= group.epoch:
             return NOTHING

@@ -1,8 +1,8 @@
-"""How members go: they leave, are sent away by an administrator, fall silent, or take too long.
+"""The end of a membership: a member leaves, an administrator removes it, or a time-out expires.
 
-Owns the records of that: everything of the member is gone, and the group has its next epoch; the
-next heartbeat of whoever is left computes the new target. Only a static member that leaves for a
-while stays, with all that it has. Changes nothing. Follows Kafka's
+Owns the records for that: all records of the member get tombstones, and the group gets its next
+epoch; the next heartbeat of a remaining member computes the new target. A static member that leaves
+only for a while keeps its place and its partitions. Never changes a group. Follows Kafka's
 `GroupMetadataManager.consumerGroupLeave` and `consumerGroupFenceMembers` (KIP-848).
 """
 
@@ -34,7 +34,7 @@ from protocol.messages.consumer_group_heartbeat import (
 
 
 class Removal(NamedTuple):
-    """What is written for members that are gone, and what follows once it is."""
+    """The records for removed members, and the callback for when they are replayed."""
 
     records: Sequence[Record]
     then: Callable[[ErrorCode], None] | None = None
@@ -45,47 +45,47 @@ def leave(
     request: ConsumerGroupHeartbeatRequest,
     remove: Callable[[ConsumerGroup, Sequence[ConsumerMember]], Steps[Removal]],
 ) -> Steps[Outcome[ConsumerGroupHeartbeatResponse]]:
-    """A heartbeat with epoch −1 or −2."""
-    found = leaver(group, request.member_id, request.instance_id)
-    if isinstance(found, ApiError):
+    """Decide a heartbeat with epoch −1 or −2, by which a member leaves."""
+    member = find_leaver(group, request.member_id, request.instance_id)
+    if isinstance(member, ApiError):
         return Outcome(
-            ConsumerGroupHeartbeatResponse(error_code=found.code, error_message=found.message)
+            ConsumerGroupHeartbeatResponse(error_code=member.code, error_message=member.message)
         )
     if request.member_epoch == STATIC_LEAVE_EPOCH:
-        away = position_record(group.group_id, found.member_id, found.position.away())
+        away = position_record(group.group_id, member.member_id, member.position.away())
         removed = Removal([away])
         epoch = STATIC_LEAVE_EPOCH
     else:
-        removed = yield from remove(group, [found])
+        removed = yield from remove(group, [member])
         epoch = LEAVE_GROUP_EPOCH
-    response = ConsumerGroupHeartbeatResponse(member_id=found.member_id, member_epoch=epoch)
+    response = ConsumerGroupHeartbeatResponse(member_id=member.member_id, member_epoch=epoch)
     return Outcome(response, removed.records, then=removed.then)
 
 
-def leaver(
+def find_leaver(
     group: ConsumerGroup, member_id: str, instance_id: str | None
 ) -> ConsumerMember | ApiError:
-    """Who goes, by member id, and by instance id where that is given."""
+    """Return the member that leaves, or the error. An instance id, if given, must fit too."""
     if instance_id is not None:
         return instance_fault(group, member_id, instance_id) or group.members[member_id]
     member = group.members.get(member_id)
     return unknown_member(group, member_id) if member is None else member
 
 
-def sent_away(
+def find_member_to_remove(
     group: ConsumerGroup, member_id: str, instance_id: str | None
 ) -> ConsumerMember | ErrorCode:
-    """Whom LeaveGroup names: by instance id also without a member id."""
+    """Return the member that a LeaveGroup names, or the error. An instance id is enough."""
     if instance_id is not None and not member_id:
         member_id = group.static_members.get(instance_id, "")
-    found = leaver(group, member_id, instance_id)
-    return found.code if isinstance(found, ApiError) else found
+    member = find_leaver(group, member_id, instance_id)
+    return member.code if isinstance(member, ApiError) else member
 
 
 def removal(
     group: ConsumerGroup, members: Sequence[ConsumerMember], topics: TopicsImage
 ) -> Steps[list[Record]]:
-    """The records by which `members` are gone; none where there is nobody to remove."""
+    """Return the records that remove `members`; none if there are no members to remove."""
     if not members:
         return []
     records: list[Record] = []

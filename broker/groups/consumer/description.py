@@ -1,7 +1,8 @@
-"""A consumer group as ConsumerGroupDescribe shows it.
+"""The description of a consumer group for ConsumerGroupDescribe.
 
-Owns the form alone, which is made in slices. Partitions that a member still has to give up are
-shown as its own; topics that are gone are left out, for nobody knows their names. Follows KIP-848.
+Owns only its form, which is built in slices. Partitions that a member must still revoke are shown
+as its own. Deleted topics are left out, because their names are unknown. Never changes a group.
+Follows KIP-848.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ CONSUMER_MEMBER = 1
 
 
 def described(group: ConsumerGroup, assignor: str, topics: TopicsImage) -> Steps[DescribedGroup]:
-    """The group with all members; `assignor`: the name of the one that they vote for."""
+    """Return the description of a group with all members; they vote for `assignor`."""
     pace, members = Pace(), []
     for member in list(group.members.values()):
         topics_of_it = len(member.position.assigned) + len(group.target(member.member_id))
@@ -66,9 +67,9 @@ def _merged(assigned: Held[bytes], revoking: Held[bytes]) -> Named[bytes]:
 
 
 def _assignment(named: Named[bytes], topics: TopicsImage) -> Assignment:
-    found = []
+    topic_partitions = []
     for topic_id, partitions in named.items():
         topic = topics.get_by_id(topic_id)
         if topic is not None:
-            found.append(TopicPartitions(topic_id, topic.name, list(partitions)))
-    return Assignment(found)
+            topic_partitions.append(TopicPartitions(topic_id, topic.name, list(partitions)))
+    return Assignment(topic_partitions)

@@ -1,10 +1,10 @@
-"""The regular expressions by which a group's members subscribe: when they are looked up, and then.
+"""The look-ups of the regular expressions by which a group's members subscribe.
 
-Owns Kafka's rules of that. An expression is looked up beside the heartbeat that brings it, among
-all names of topics; the result is a record of type 16, and where it gave other topics than before
-also the group's next epoch. All expressions of a group are looked up together: where one is new, or
-topics came or went, but no sooner than 10 s after the last time; and every
-`group.consumer.regex.refresh.interval.ms`. Never matches a name: `lookup` does.
+Owns Kafka's rules for their times and results. An expression is looked up after the heartbeat that
+has it, among all topic names, and the heartbeat does not wait. The result is a record of type 16,
+and the group's next epoch if it has other topics than before. All expressions of a group are looked
+up together: if one is new, or if topics were created or deleted, but at least 10 s after the last
+time; and every `group.consumer.regex.refresh.interval.ms`. Never matches a name: `lookup` does.
 
 Follows Kafka's `GroupMetadataManager.maybeUpdateRegularExpressions` (KIP-848).
 """
@@ -28,35 +28,40 @@ from ground.sliced_work import Pace, Steps
 from protocol.errors import ApiError, ErrorCode
 
 SOONEST_MS = 10_000
-"""Between two look-ups of one group."""
+"""The least time between two look-ups of a group."""
 
-Found = Mapping[str, Sequence[str]]
-"""Names of topics, sorted, by expression."""
+TopicsByRegex = Mapping[str, Sequence[str]]
+"""The sorted names of matching topics by expression."""
 
 _NAMES_A_PIECE = 100
-"""Names of topics that it takes one piece of work to write."""
+"""The number of topic names that take one piece of a slice to write."""
 
 
 class TopicNameLookup(Protocol):
-    """Finds topics by expressions of RE2, which have to match a whole name."""
+    """A search for topics by RE2 expressions, which must match a whole name."""
 
     def fault(self, expression: str) -> str | None:
-        """Why this is no expression; None where it is one."""
+        """Return the reason why the expression is invalid, or None if it is valid."""
 
     def look_up(
         self,
         expressions: Sequence[str],
         names: Sequence[str],
         may_describe: Describable,
-        done: Callable[[Found], None],
+        done: Callable[[TopicsByRegex], None],
     ) -> None:
-        """Find those of `names` that match and `may_describe` shows, in slices; `done` is called on
-        the loop, perhaps now."""
+        """Find those of `names` that match and that pass `may_describe`, in slices.
+
+        `done` is called on the loop, perhaps within this call.
+        """
 
 
 class Expressions:
-    """The expressions of one shard's groups. `find` a group that is there by its id; `submit` what
-    is to be decided; `image()` is the newest metadata, `wall_ms()` the time."""
+    """The expressions of one shard's groups.
+
+    `find` returns a group by its id, `submit` runs a decision, `image()` returns the newest
+    metadata, `wall_ms()` the time in ms.
+    """
 
     def __init__(
         self,
@@ -77,7 +82,7 @@ class Expressions:
         self._metrics = metrics
         self._looking_up: dict[str, None] = {}
         self._seen: dict[str, TopicsImage] = {}
-        """The topics among which a group's expressions were looked up last. Soft."""
+        """The topics of each group's last look-up. Soft state."""
 
     def change(
         self,
@@ -86,10 +91,10 @@ class Expressions:
         after: Subscription,
         records: list[Record],
     ) -> bool | ApiError:
-        """Whether what a member's expression gives is another now; or why it is no expression.
+        """Return whether a member's expression now gives other topics, or the error if invalid.
 
-        An expression that nobody has any more is taken out of the log (in `records`). Of a new one
-        nothing is known before it is looked up.
+        If no member has the old expression any more, its tombstone is added to `records`. A new
+        expression gives no topics before its first look-up.
         """
         old = "" if before is None else before.regex
         if old == after.regex:
@@ -107,21 +112,22 @@ class Expressions:
         return not after.regex or after.regex in group.regexes
 
     def may_look_up(self, group: ConsumerGroup) -> bool:
-        """Whether the last look-up of the group's expressions is long enough ago."""
+        """Return whether the last look-up of the group's expressions is long enough ago."""
         last = group.lookups.newest_ms
         return last is None or self._wall_ms() > last + SOONEST_MS
 
     def is_due(self, group: ConsumerGroup) -> bool:
-        """Whether a look-up is to be begun when a member is heard of that has an expression."""
+        """Return whether a look-up is due at a heartbeat of a member that has an expression."""
         if group.group_id in self._looking_up or not self.may_look_up(group):
             return False
         return self._is_due(group, self._image().topics)
 
     def maybe_look_up(self, group_id: str, may_describe: Describable) -> None:
-        """A member that subscribes by an expression was heard of, and `may_look_up` was true before
-        that: look up what is not known, or may be another now.
+        """Look up the group's expressions if that is due, after a heartbeat of a member with one.
 
-        Topics that this member may not DESCRIBE are not found, though others of the group might."""
+        The caller has checked `may_look_up` before the heartbeat. Topics that this member may not
+        DESCRIBE are left out, even if other members of the group may.
+        """
         group = self._find(group_id)
         if group is None or group_id in self._looking_up:
             return
@@ -131,15 +137,15 @@ class Expressions:
         self._looking_up[group_id] = None
         self._seen[group_id] = image.topics
 
-        def done(found: Found) -> None:
+        def done(resolved: TopicsByRegex) -> None:
             self._looking_up.pop(group_id, None)
-            self._submit(partial(self._resolved, group_id, found, image.offset))
+            self._submit(partial(self._resolved, group_id, resolved, image.offset))
 
         names = list(image.topics.by_name)
         self._lookup.look_up(group.subscribed_regexes(), names, may_describe, done)
 
     def forget(self, group_id: str) -> None:
-        """The group is gone."""
+        """Forget the soft state of a group, which is deleted."""
         self._seen.pop(group_id, None)
 
     def _is_due(self, group: ConsumerGroup, topics: TopicsImage) -> bool:
@@ -158,37 +164,39 @@ class Expressions:
         self._seen[group.group_id] = topics
         return False
 
-    def _resolved(self, group_id: str, found: Found, version: int) -> Steps[Outcome[Done]]:
+    def _resolved(
+        self, group_id: str, resolved: TopicsByRegex, version: int
+    ) -> Steps[Outcome[Done]]:
         group = self._find(group_id)
         if group is None:
             return NOTHING
         now, topics = self._wall_ms(), self._image().topics
-        if is_news(group, found):
+        if has_new_topics(group, resolved):
             self._metrics.rebalance_began()
-        records = yield from resolved_records(group, found, topics, version, now)
+        records = yield from resolved_records(group, resolved, topics, version, now)
         return Outcome(no_reply, records)
 
 
-def is_news(group: ConsumerGroup, found: Found) -> bool:
-    """Whether a look-up gave other topics than the last one, for an expression of members."""
+def has_new_topics(group: ConsumerGroup, resolved: TopicsByRegex) -> bool:
+    """Return whether a member's expression got other topics than in its last look-up."""
     return any(
         group.regex_subscribers(regex) and tuple(names) != group.topics_of(regex)
-        for regex, names in found.items()
+        for regex, names in resolved.items()
     )
 
 
 def resolved_records(
-    group: ConsumerGroup, found: Found, topics: TopicsImage, version: int, now_ms: int
+    group: ConsumerGroup, resolved: TopicsByRegex, topics: TopicsImage, version: int, now_ms: int
 ) -> Steps[list[Record]]:
-    """The records of a look-up at metadata `version`, and the next epoch where topics differ."""
+    """Return the records of a look-up at metadata `version`, with an epoch if topics changed."""
     records: list[Record] = []
     pace = Pace()
-    for regex, names in found.items():
+    for regex, names in resolved.items():
         if pace.is_full(1 + len(names) // _NAMES_A_PIECE):
             yield None
         if group.regex_subscribers(regex):
             records.append(regex_record(group.group_id, regex, list(names), version, now_ms))
-    if is_news(group, found):
-        new_hash = metadata_hash(group.subscribed_topics(resolved=found), topics)
+    if has_new_topics(group, resolved):
+        new_hash = metadata_hash(group.subscribed_topics(resolved=resolved), topics)
         records.append(epoch_record(group.group_id, group.epoch + 1, new_hash))
     return records

@@ -1,10 +1,10 @@
-"""ConsumerGroupHeartbeat: a member joins, tells, hears, gives up and takes; one decision each.
+"""The decision of a ConsumerGroupHeartbeat, in which a member joins, changes, and reconciles.
 
-    who is it → what it says → the group's epoch → the target → the member's position → the answer
+    member → subscription → group epoch → target → member's position → answer
 
-Owns the order of these, and the one batch of records in which they are written. Decides from a
-`ConsumerGroup` and changes nothing: what follows is in the records, and the group follows when they
-are replayed. Follows Kafka's `GroupMetadataManager.consumerGroupHeartbeat` (KIP-848).
+Owns the order of these steps, and the single batch of their records. Decides from a
+`ConsumerGroup`, but never changes it: the replay of the records does. Follows Kafka's
+`GroupMetadataManager.consumerGroupHeartbeat` (KIP-848).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from broker.groups.consumer.computing import Computing
 from broker.groups.consumer.expressions import Expressions
 from broker.groups.consumer.membership import (
     Beat,
-    Found,
+    MatchedMember,
     Sender,
     find_member,
     updated_subscription,
@@ -57,46 +57,46 @@ from protocol.messages.consumer_group_heartbeat import (
 
 
 def refusal(fault: ApiError) -> ConsumerGroupHeartbeatResponse:
-    """The answer to a heartbeat that is refused."""
+    """Return the answer that rejects a heartbeat."""
     return ConsumerGroupHeartbeatResponse(error_code=fault.code, error_message=fault.message)
 
 
 class Turn:
-    """What one heartbeat has decided so far: a group and a member as they will be."""
+    """The decisions so far for one heartbeat: the group and the member as they will be."""
 
-    def __init__(self, group: ConsumerGroup, found: Found, topics: TopicsImage) -> None:
+    def __init__(self, group: ConsumerGroup, matched: MatchedMember, topics: TopicsImage) -> None:
         self.group = group
-        self.found = found
+        self.matched = matched
         self.topics = topics
         self.records: list[Record] = []
         self.epoch = group.epoch
         self.assignment_epoch = group.assignment_epoch
-        self.member_id = found.member.member_id
-        source = found.replaced or group.members.get(self.member_id)
+        self.member_id = matched.member.member_id
+        source = matched.replaced or group.members.get(self.member_id)
         self.before = None if source is None else source.subscription
-        """What was said by who was there before; None where nobody was."""
-        self.position = found.member.position
-        self.subscription = found.member.subscription
+        """The subscription of this member, or of the one that it replaces, before; None if new."""
+        self.position = matched.member.position
+        self.subscription = matched.member.subscription
         self.target: Assignment = group.target(source.member_id) if source else NOTHING_ASSIGNED
 
     @property
     def subscription_changed(self) -> bool:
-        """Whether the member is subscribed to something else than before."""
+        """True if the member's topics or its expression changed."""
         before, after = self.before or Subscription(), self.subscription
         return before.topics != after.topics or before.regex != after.regex
 
     def members(self) -> list[ConsumerMember]:
-        """The group's members as they will be."""
-        updated = self.found.member._replace(subscription=self.subscription)
+        """Return the group's members as they will be."""
+        updated = self.matched.member._replace(subscription=self.subscription)
         members = dict(self.group.members)
-        if self.found.replaced is not None:
-            del members[self.found.replaced.member_id]
+        if self.matched.replaced is not None:
+            del members[self.matched.replaced.member_id]
         members[self.member_id] = updated
         return list(members.values())
 
-    def take_place(self) -> None:
-        """A static member goes on under another id, or after it was away."""
-        replaced = self.found.replaced
+    def replace_static_member(self) -> None:
+        """Replace a static member, whose partitions the new member id gets; else do nothing."""
+        replaced = self.matched.replaced
         if replaced is None:
             return
         group_id = self.group.group_id
@@ -104,36 +104,36 @@ class Turn:
         self.records += [
             member_record(group_id, self.member_id, self.subscription),
             target_record(group_id, self.member_id, self.target),
-            position_record(group_id, self.member_id, self.found.member.position),
+            position_record(group_id, self.member_id, self.matched.member.position),
         ]
 
-    def says(self, subscription: Subscription) -> None:
-        """What the member says now."""
+    def set_subscription(self, subscription: Subscription) -> None:
+        """Set the member's subscription, and add a record if it changed."""
         if subscription != self.before:
             self.records.append(member_record(self.group.group_id, self.member_id, subscription))
         self.subscription = subscription
 
-    def moves(self, position: PartitionsPosition) -> None:
-        """Where the member stands from now on."""
+    def set_position(self, position: PartitionsPosition) -> None:
+        """Set the member's position, and add its record."""
         self.position = position
         self.records.append(position_record(self.group.group_id, self.member_id, position))
 
     def next_epoch(self, new_hash: int) -> None:
-        """The group has to be assigned anew."""
+        """Start the group's next epoch, which needs a new assignment."""
         self.epoch += 1
         self.records.append(epoch_record(self.group.group_id, self.epoch, new_hash))
 
     def assign(self, answer: GroupAssignment, now_ms: int) -> None:
-        """These are the targets from now on."""
+        """Set the targets of all members for the present epoch, and add their records."""
         ids = [member.member_id for member in self.members()]
-        # The assignor was done with its first slice, so there is not much to write.
+        # The assignor needed only one slice, so there are few records.
         self.records += in_one_go(target_records(self.group, ids, answer, self.epoch, now_ms))
         self.target = answer.get(self.member_id, NOTHING_ASSIGNED)
         self.assignment_epoch = self.epoch
 
 
 class HeartbeatHandler:
-    """Heartbeats of one shard's groups."""
+    """The decisions of heartbeats, for one shard's groups."""
 
     def __init__(
         self,
@@ -152,25 +152,27 @@ class HeartbeatHandler:
     def heartbeat(
         self, group: ConsumerGroup, beat: Beat, now_ms: int, ahead: Sequence[Record] = ()
     ) -> Outcome[ConsumerGroupHeartbeatResponse]:
-        """A heartbeat of a member, or of one that joins; `group` may be one that is still to be.
+        """Decide a heartbeat of a member, or of a client that joins; `group` may be a new one.
 
-        `ahead`: records in front of its own. `now_ms`: wall-clock time.
+        `ahead`: records to write before those of the heartbeat. `now_ms`: wall-clock time.
         """
-        found = self._admitted(group, beat)
-        if isinstance(found, ApiError):
-            return Outcome(refusal(found))
-        subscription = updated_subscription(found.member.subscription, beat)
-        turn = self.decide(group, found, subscription, beat.owned(), now_ms, ahead)
+        matched = self._admitted(group, beat)
+        if isinstance(matched, ApiError):
+            return Outcome(refusal(matched))
+        subscription = updated_subscription(matched.member.subscription, beat)
+        turn = self.decide(group, matched, subscription, beat.owned(), now_ms, ahead)
         if isinstance(turn, ApiError):
             return Outcome(refusal(turn))
         return self._answer(turn, beat)
 
     def quiet(self, group: ConsumerGroup, sender: Sender, epoch: int) -> int | None:
-        """The interval to tell, in ms, where a heartbeat that says nothing but `epoch` changes
-        nothing: then `heartbeat` would write no record and tell no assignment. None where that has
-        to be decided. What this takes does not grow with the group."""
+        """Return the interval to answer, in ms, if a heartbeat with only `epoch` changes nothing.
+
+        That is so if `heartbeat` would write no record and answer without an assignment. None: let
+        `heartbeat` decide. The time that this takes does not depend on the size of the group.
+        """
         member = group.members.get(sender.member_id)
-        if member is None or not sender.is_known(group, member):
+        if member is None or not sender.is_current(group, member):
             return None
         position = member.position
         arrived = position.state is STABLE and epoch == position.epoch == group.assignment_epoch
@@ -187,7 +189,7 @@ class HeartbeatHandler:
     def decide(
         self,
         group: ConsumerGroup,
-        found: Found,
+        matched: MatchedMember,
         subscription: Subscription,
         owned: Named[bytes] | None,
         now_ms: int,
@@ -195,13 +197,14 @@ class HeartbeatHandler:
         *,
         is_assigned: bool = True,
     ) -> Turn | ApiError:
-        """What becomes of the group and of a member that says `subscription` and `owned`.
+        """Return the decisions for a member that has `subscription` and owns `owned`, or an error.
 
-        Not `is_assigned`: a group of which nobody assigns the next epoch, as it ends with this."""
-        turn = Turn(group, found, self._surroundings.topics())
+        `is_assigned` False: do not assign a next epoch, because the group ends with this decision.
+        """
+        turn = Turn(group, matched, self._surroundings.topics())
         turn.records += ahead
-        turn.take_place()
-        turn.says(subscription)
+        turn.replace_static_member()
+        turn.set_subscription(subscription)
         changed = self._expressions.change(group, turn.before, turn.subscription, turn.records)
         if isinstance(changed, ApiError):
             return changed
@@ -212,7 +215,7 @@ class HeartbeatHandler:
         self._reconcile(turn, owned)
         return turn
 
-    def _admitted(self, group: ConsumerGroup, beat: Beat) -> Found | ApiError:
+    def _admitted(self, group: ConsumerGroup, beat: Beat) -> MatchedMember | ApiError:
         full = len(group.members) >= self._surroundings.config.group_consumer_max_size
         if full and beat.request.member_id not in group.members:
             return ApiError(
@@ -221,10 +224,10 @@ class HeartbeatHandler:
         return find_member(group, beat)
 
     def _advance(self, turn: Turn, expressions_changed: bool) -> None:
-        """The next epoch, where the names or what is behind them changed."""
+        """Start the next epoch if subscribed names changed, or the metadata of their topics."""
         group, topics = turn.group, turn.topics
-        said = () if turn.before is None else turn.before.topics
-        changed = expressions_changed or said != turn.subscription.topics
+        old_topics = () if turn.before is None else turn.before.topics
+        changed = expressions_changed or old_topics != turn.subscription.topics
         if not changed and group.seen_topics is topics:
             return
         before = [] if turn.before is None else [turn.before]
@@ -237,7 +240,7 @@ class HeartbeatHandler:
             group.note_topics(topics)
 
     def _assign(self, turn: Turn, now_ms: int) -> None:
-        """The target assignment, where it is behind the group's epoch and the time has come."""
+        """Compute the target if it is older than the group's epoch and the interval is over."""
         group = turn.group
         if turn.epoch <= group.assignment_epoch:
             return
@@ -251,8 +254,8 @@ class HeartbeatHandler:
             turn.assign(answer, now_ms)
 
     def _reconcile(self, turn: Turn, owned: Named[bytes] | None) -> None:
-        """The member's next position."""
-        before = turn.found.member.position
+        """Move the member to its next position."""
+        before = turn.matched.member.position
         at_target = before.state is STABLE and before.epoch == turn.assignment_epoch
         if at_target and not turn.subscription_changed:
             return
@@ -262,18 +265,18 @@ class HeartbeatHandler:
         )
         position = reconcile(before, target, owned, turn.group.is_free)
         if position != before:
-            turn.moves(position)
+            turn.set_position(position)
 
     def _answer(self, turn: Turn, beat: Beat) -> Outcome[ConsumerGroupHeartbeatResponse]:
         settings = self._surroundings.settings(turn.group.group_id)
         position = turn.position
-        before = turn.found.member.position
+        before = turn.matched.member.position
         moved = not same_names(before.assigned, position.assigned)
         response = ConsumerGroupHeartbeatResponse(
             member_id=turn.member_id,
             member_epoch=position.epoch,
             heartbeat_interval_ms=settings.heartbeat_interval_ms,
-            assignment=_told(position) if moved or beat.joins or beat.is_full else None,
+            assignment=_assignment(position) if moved or beat.joins or beat.is_full else None,
         )
 
         may_look_up = bool(turn.subscription.regex) and self._expressions.may_look_up(turn.group)
@@ -296,7 +299,7 @@ class HeartbeatHandler:
         return Outcome(response, after=turn.group.record_offset)
 
 
-def _told(position: PartitionsPosition) -> TopicPartitions:
+def _assignment(position: PartitionsPosition) -> TopicPartitions:
     return TopicPartitions(
         [
             ConsumerGroupHeartbeatResponseTopicPartitions(topic_id, list(partitions))

@@ -1,7 +1,7 @@
-"""Who sends a heartbeat: a member that is there, a new one, or one in the place of another.
+"""The sender of a heartbeat: a present member, a new one, or one that replaces a static member.
 
-Owns who is let in, and whose epoch is behind or ahead; returns values and changes nothing. Follows
-Kafka's `GroupMetadataManager.getOrMaybeSubscribe…ConsumerMember` (KIP-848, KIP-345).
+Owns the checks of member ids, instance ids and epochs. Returns values and never changes a group.
+Follows Kafka's `GroupMetadataManager.getOrMaybeSubscribe…ConsumerMember` (KIP-848, KIP-345).
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ from protocol.errors import ApiError, ErrorCode
 from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 
 Describable: TypeAlias = Callable[[Sequence[str]], Collection[str]]
-"""Those of some topics, by name, that somebody may DESCRIBE."""
+"""A function that returns those of the given topics that a client may DESCRIBE."""
 
 
-def all_of_them(names: Sequence[str]) -> Collection[str]:
-    """What somebody without bounds may describe."""
+def all_names(names: Sequence[str]) -> Collection[str]:
+    """Return all names, for a client that may describe all topics."""
     return names
 
 
 class Beat(NamedTuple):
-    """A heartbeat, and whose it is."""
+    """A heartbeat and its client."""
 
     request: ConsumerGroupHeartbeatRequest
     client_id: str
     client_host: str
-    may_describe: Describable = all_of_them
-    """Which of some topics its sender may know of: its expression gives no others."""
+    may_describe: Describable = all_names
+    """The filter for topics that the client may DESCRIBE; its expression matches no others."""
 
     @property
     def joins(self) -> bool:
-        """Whether the member comes, or comes again after it gave everything up."""
+        """True if the member joins, or rejoins after it revoked everything."""
         return self.request.member_epoch == JOIN_EPOCH
 
     @property
     def is_full(self) -> bool:
-        """Whether it says all, and so is told its assignment."""
+        """True if the request has all fields; its answer then has the assignment."""
         request = self.request
         says_topics = (
             request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None
@@ -51,7 +51,7 @@ class Beat(NamedTuple):
         return request.rebalance_timeout_ms != -1 and says_topics and says_owned
 
     def owned(self) -> Named[bytes] | None:
-        """What the member says that it has; None where it says nothing."""
+        """Return the partitions that the member reports to own; None if it does not report."""
         topics = self.request.topic_partitions
         if topics is None:
             return None
@@ -59,7 +59,7 @@ class Beat(NamedTuple):
 
 
 class Sender(NamedTuple):
-    """Whose heartbeats come again and again, and say nothing but their epoch."""
+    """The sender of a heartbeat that has nothing but an epoch."""
 
     group_id: str
     member_id: str
@@ -67,78 +67,78 @@ class Sender(NamedTuple):
     client_id: str
     client_host: str
 
-    def is_known(self, group: ConsumerGroup, member: ConsumerMember) -> bool:
-        """Whether this is `member`, and the group knows all that it says of itself."""
-        known, instance_id = member.subscription, self.instance_id
+    def is_current(self, group: ConsumerGroup, member: ConsumerMember) -> bool:
+        """Return whether this is `member`, with the instance id and client that the group has."""
+        subscription, instance_id = member.subscription, self.instance_id
         if instance_id is not None and (
             group.static_members.get(instance_id) != self.member_id
-            or known.instance_id != instance_id
+            or subscription.instance_id != instance_id
         ):
             return False
-        where = (known.client_id, known.client_host)
-        return where == (self.client_id, self.client_host) and known.classic is None
+        where = (subscription.client_id, subscription.client_host)
+        return where == (self.client_id, self.client_host) and subscription.classic is None
 
 
-class Found(NamedTuple):
-    """A member as it was before its heartbeat."""
+class MatchedMember(NamedTuple):
+    """The member of a heartbeat, as it was before."""
 
     member: ConsumerMember
     replaced: ConsumerMember | None = None
-    """The static member in whose place it comes, with all that this has."""
+    """The static member that it replaces, whose partitions it gets."""
 
 
-def find_member(group: ConsumerGroup, beat: Beat) -> Found | ApiError:
-    """The member that sent `beat`, or why it may not."""
+def find_member(group: ConsumerGroup, beat: Beat) -> MatchedMember | ApiError:
+    """Return the member that sent `beat`, or the error."""
     request = beat.request
     if request.instance_id is not None:
         return _find_static(group, beat, request.instance_id)
     member = group.members.get(request.member_id)
     if member is None:
         if beat.joins:
-            return Found(ConsumerMember(request.member_id))
+            return MatchedMember(ConsumerMember(request.member_id))
         return unknown_member(group, request.member_id)
-    return epoch_fault(member, beat) or Found(member)
+    return epoch_fault(member, beat) or MatchedMember(member)
 
 
-def _find_static(group: ConsumerGroup, beat: Beat, instance_id: str) -> Found | ApiError:
+def _find_static(group: ConsumerGroup, beat: Beat, instance_id: str) -> MatchedMember | ApiError:
     member_id = beat.request.member_id
-    known = group.static_members.get(instance_id)
+    current_id = group.static_members.get(instance_id)
     if not beat.joins:
         fault = instance_fault(group, member_id, instance_id)
         if fault is not None:
             return fault
         member = group.members[member_id]
-        return epoch_fault(member, beat) or Found(member)
-    if known is None:
-        return Found(group.members.get(member_id, ConsumerMember(member_id)))
-    before = group.members[known]
+        return epoch_fault(member, beat) or MatchedMember(member)
+    if current_id is None:
+        return MatchedMember(group.members.get(member_id, ConsumerMember(member_id)))
+    before = group.members[current_id]
     if before.position.epoch != STATIC_LEAVE_EPOCH:
         return ApiError(
             ErrorCode.UNRELEASED_INSTANCE_ID,
             f"Static member {member_id} with instance id {instance_id} cannot join the group: "
             "the instance id is used by another member.",
         )
-    return Found(
+    return MatchedMember(
         ConsumerMember(member_id, before.subscription, before.position.taken_over()), before
     )
 
 
 def instance_fault(group: ConsumerGroup, member_id: str, instance_id: str) -> ApiError | None:
-    """Why `member_id` is not `instance_id`."""
-    known = group.static_members.get(instance_id)
-    if known is None:
+    """Return the error if the instance id is not that of this member, else None."""
+    current_id = group.static_members.get(instance_id)
+    if current_id is None:
         return ApiError(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
-    if known != member_id:
+    if current_id != member_id:
         return ApiError(
             ErrorCode.FENCED_INSTANCE_ID,
             f"Static member {member_id} with instance id {instance_id} was fenced by member "
-            f"{known}.",
+            f"{current_id}.",
         )
     return None
 
 
 def unknown_member(group: ConsumerGroup, member_id: str) -> ApiError:
-    """There is no such member."""
+    """Return the error for a member that the group does not have."""
     return ApiError(
         ErrorCode.UNKNOWN_MEMBER_ID,
         f"Member {member_id} is not a member of group {group.group_id}.",
@@ -146,10 +146,10 @@ def unknown_member(group: ConsumerGroup, member_id: str) -> ApiError:
 
 
 def epoch_fault(member: ConsumerMember, beat: Beat) -> ApiError | None:
-    """Why the epoch of `beat` is not the member's.
+    """Return the error if the epoch of `beat` is not the member's, else None.
 
-    The previous one is the member's too while it says that it owns no more than it was given: the
-    last answer may have been lost.
+    The previous epoch is accepted too if the member reports to own no more than it has: the last
+    answer may have been lost.
     """
     epoch, position = beat.request.member_epoch, member.position
     if beat.joins:
@@ -174,8 +174,8 @@ def _fenced(epoch: int, how: str) -> ApiError:
     )
 
 
-def updated_subscription(known: Subscription, beat: Beat) -> Subscription:
-    """What the member says now: what it leaves out stays as it was."""
+def updated_subscription(current: Subscription, beat: Beat) -> Subscription:
+    """Return the subscription with the fields of `beat`; a field that it omits stays as it was."""
     request = beat.request
     changes: dict[str, object] = {}
     if request.instance_id is not None:
@@ -192,6 +192,6 @@ def updated_subscription(known: Subscription, beat: Beat) -> Subscription:
         changes["regex"] = request.subscribed_topic_regex
     changes["client_id"], changes["client_host"] = beat.client_id, beat.client_host
     changes["classic"] = None
-    if all(getattr(known, name) == value for name, value in changes.items()):
-        return known
-    return known._replace(**changes)  # type: ignore[arg-type]
+    if all(getattr(current, name) == value for name, value in changes.items()):
+        return current
+    return current._replace(**changes)  # type: ignore[arg-type]

@@ -1,9 +1,9 @@
-"""A group with members goes from the classic protocol to the consumer protocol, and back.
+"""The conversion of a group with members from the classic to the consumer protocol, and back.
 
-Owns what may be converted, and the one batch of records by which it is. Members keep what they
-have: on the way there the group's epoch is its generation, on the way back the other way round.
-Changes nothing. Follows Kafka's `ConsumerGroup.fromClassicGroup`, `ClassicGroup.fromConsumerGroup`
-and `ConsumerGroupMigrationPolicy` (KIP-848).
+Owns the conditions, and the single batch of records that converts a group. Members keep their
+partitions. The generation of the classic group becomes the epoch of the consumer group, and the
+other way round. Never changes a group. Follows Kafka's `ConsumerGroup.fromClassicGroup`,
+`ClassicGroup.fromConsumerGroup` and `ConsumerGroupMigrationPolicy` (KIP-848).
 """
 
 from __future__ import annotations
@@ -53,16 +53,16 @@ from protocol.primitives import MessageBuffer
 
 _VERSION = Struct(">h")
 NOT_COMPUTED = 0
-"""The time of a target that no assignor gave."""
-# Of a slice: what a member takes, and how many bytes of what it has said take one more piece.
+"""The time of a target that no assignor computed."""
+# The pieces of a slice that a member takes, and the bytes of its metadata that take one more.
 _PIECES_A_MEMBER = 20
 _BYTES_A_PIECE = 10
 PARTITIONS_A_PIECE = 16
-"""Of an assignment."""
+"""The partitions of an assignment that take one piece of a slice."""
 
 
 class MigrationPolicy(Enum):
-    """Which way groups with members may go (`group.consumer.migration.policy`)."""
+    """The allowed conversions of groups with members (`group.consumer.migration.policy`)."""
 
     DISABLED = (False, False)
     UPGRADE = (True, False)
@@ -71,17 +71,17 @@ class MigrationPolicy(Enum):
 
     @property
     def upgrades(self) -> bool:
-        """Whether classic groups may become consumer groups."""
+        """True if classic groups may become consumer groups."""
         return self.value[0]
 
     @property
     def downgrades(self) -> bool:
-        """Whether consumer groups may become classic groups."""
+        """True if consumer groups may become classic groups."""
         return self.value[1]
 
 
 def version_of(data: bytes) -> int:
-    """The version of a subscription or assignment. ProtocolError where it has none."""
+    """Return the version of a subscription or assignment. Raises ProtocolError if it has none."""
     try:
         version: int = _VERSION.unpack_from(data)[0]
     except StructError:
@@ -92,36 +92,41 @@ def version_of(data: bytes) -> int:
 
 
 def read_subscription(metadata: bytes) -> Steps[ConsumerProtocolSubscription]:
-    """Read the subscription of a classic consumer.
+    """Parse the subscription of a classic consumer.
 
-    Raises ProtocolError where it cannot be read, or has more topics than a member of a consumer
-    group may be subscribed to.
+    Raises ProtocolError if it cannot be parsed, or has more topics than a consumer group's member
+    may have.
     """
     version = min(version_of(metadata), ConsumerProtocolSubscription.MAX_VERSION)
     kind = ConsumerProtocolSubscription
-    said = yield from decode_steps(kind, memoryview(metadata), 2, version)
-    assert isinstance(said, kind)
-    if len(said.topics) > TOPICS_MAX:
-        raise ProtocolError(f"a subscription to {len(said.topics)} topics")
-    return said
+    subscription = yield from decode_steps(kind, memoryview(metadata), 2, version)
+    assert isinstance(subscription, kind)
+    if len(subscription.topics) > TOPICS_MAX:
+        raise ProtocolError(f"a subscription to {len(subscription.topics)} topics")
+    return subscription
 
 
 def assignment_bytes(named: Named[bytes], topics: TopicsImage, version: int) -> bytes:
-    """An assignment as classic consumers are told it; topics that are gone are left out."""
-    found = []
+    """Return an assignment in the format of classic consumers, without deleted topics."""
+    topic_partitions = []
     for topic_id, partitions in named.items():
         topic = topics.get_by_id(topic_id)
         if topic is not None:
-            found.append(ConsumerProtocolAssignmentTopicPartition(topic.name, list(partitions)))
+            topic_partitions.append(
+                ConsumerProtocolAssignmentTopicPartition(topic.name, list(partitions))
+            )
     version = min(version, ConsumerProtocolAssignment.MAX_VERSION)
     out = MessageBuffer()
     out += _VERSION.pack(version)
-    ConsumerProtocolAssignment(found).write(out, version)
+    ConsumerProtocolAssignment(topic_partitions).write(out, version)
     return bytes(out)
 
 
 def _read_assignment(data: bytes, topics: TopicsImage) -> Steps[Named[bytes]]:
-    """ProtocolError where it cannot be read, or holds an assignor's own data."""
+    """Parse an assignment.
+
+    Raises ProtocolError if it cannot be parsed, or has data of the client's own assignor.
+    """
     if not data:
         return {}
     version = min(version_of(data), ConsumerProtocolAssignment.MAX_VERSION)
@@ -130,24 +135,24 @@ def _read_assignment(data: bytes, topics: TopicsImage) -> Steps[Named[bytes]]:
     assert isinstance(assignment, kind)
     if assignment.user_data:
         raise ProtocolError("an assignor of the client's own")
-    listed = ((one.topic, one.partitions) for one in assignment.assigned_partitions)
+    listed = ((assigned.topic, assigned.partitions) for assigned in assignment.assigned_partitions)
     return (yield from by_id(listed, topics))
 
 
 def by_id(
     named: Iterable[tuple[str, Sequence[int]]], topics: TopicsImage
 ) -> Steps[dict[bytes, tuple[int, ...]]]:
-    """Partitions by the ids of their topics, of those that exist."""
-    found: dict[bytes, dict[int, None]] = {}
+    """Return partitions by topic id, given topic names; those of missing topics are left out."""
+    by_topic: dict[bytes, dict[int, None]] = {}
     pace = Pace()
     for name, partitions in named:
         if pace.is_full(1 + len(partitions) // PARTITIONS_A_PIECE):
             yield None
         topic = topics.get(name)
         if topic is not None and partitions:
-            found.setdefault(topic.id, {}).update(dict.fromkeys(partitions))
+            by_topic.setdefault(topic.id, {}).update(dict.fromkeys(partitions))
     ordered: dict[bytes, tuple[int, ...]] = {}
-    for topic_id, numbers in found.items():
+    for topic_id, numbers in by_topic.items():
         if pace.is_full(1 + len(numbers) // PARTITIONS_A_PIECE):
             yield None
         ordered[topic_id] = tuple(sorted(numbers))
@@ -155,24 +160,27 @@ def by_id(
 
 
 def classic_subscription(
-    known: Subscription, said: ConsumerProtocolSubscription, classic: ClassicMemberMetadata
+    current: Subscription, declared: ConsumerProtocolSubscription, classic: ClassicMemberMetadata
 ) -> Steps[Subscription]:
-    """What a classic consumer says of itself, as a member of a consumer group."""
-    topics = yield from in_order(said.topics)
-    return known._replace(
+    """Return the consumer group's subscription of a classic member, based on its current one."""
+    topics = yield from in_order(declared.topics)
+    return current._replace(
         topics=tuple(dict.fromkeys(topics)),
         regex="",
-        rack_id=said.rack_id or known.rack_id,
+        rack_id=declared.rack_id or current.rack_id,
         classic=classic,
     )
 
 
-# -- there -----------------------------------------------------------------------------------------
+# -- to a consumer group ---------------------------------------------------------------------------
 
 
 def upgrade_records(classic: ClassicGroup, topics: TopicsImage) -> Steps[list[Record]]:
-    """The records by which `classic` is a consumer group. ProtocolError where it cannot become one:
-    its members are no consumers, or assign by rules of their own."""
+    """Return the records that convert `classic` to a consumer group.
+
+    Raises ProtocolError if that is impossible: its members are no consumers, or use an assignor
+    with data of its own.
+    """
     if classic.protocol_type != CONSUMER_PROTOCOL:
         raise ProtocolError(f"protocol type {classic.protocol_type}")
     group_id, epoch = classic.group_id, classic.generation_id
@@ -182,8 +190,8 @@ def upgrade_records(classic: ClassicGroup, topics: TopicsImage) -> Steps[list[Re
     positions: list[Record] = []
     pace = Pace()
     for member in list(classic.members.values()):
-        said = len(member.assignment) + sum(len(one.metadata) for one in member.protocols[:1])
-        if pace.is_full(_PIECES_A_MEMBER + said // _BYTES_A_PIECE):
+        size = len(member.assignment) + sum(len(first.metadata) for first in member.protocols[:1])
+        if pace.is_full(_PIECES_A_MEMBER + size // _BYTES_A_PIECE):
             yield None
         member_id, subscription = member.member_id, (yield from _converted(member))
         target = yield from _read_assignment(member.assignment, topics)
@@ -205,27 +213,28 @@ def upgrade_records(classic: ClassicGroup, topics: TopicsImage) -> Steps[list[Re
 def _converted(member: ClassicMember) -> Steps[Subscription]:
     if not member.protocols:
         raise ProtocolError("a member without protocols")
-    said = yield from read_subscription(member.protocols[0].metadata)
-    known = Subscription(
+    declared = yield from read_subscription(member.protocols[0].metadata)
+    current = Subscription(
         instance_id=member.group_instance_id,
         client_id=member.client_id,
         client_host=member.client_host,
         rebalance_timeout_ms=member.rebalance_timeout_ms,
     )
-    protocols = [ClassicProtocol(one.name, one.metadata) for one in member.protocols]
+    protocols = [ClassicProtocol(offer.name, offer.metadata) for offer in member.protocols]
     metadata = ClassicMemberMetadata(member.session_timeout_ms, protocols)
-    return (yield from classic_subscription(known, said, metadata))
+    return (yield from classic_subscription(current, declared, metadata))
 
 
-# -- and back --------------------------------------------------------------------------------------
+# -- to a classic group ----------------------------------------------------------------------------
 
 
 class Remaining(NamedTuple):
-    """A member of the classic protocol, and what it has.
+    """A member of the classic protocol, with the partitions that it holds.
 
-    Kafka writes its target, what it shall have. Where the group is a consumer group again before
-    its members have come back, it takes what is written for what they have: then what one was
-    still to give up could be given to another (seed 32 of the simulator)."""
+    Kafka writes its target instead. If the group becomes a consumer group again before its members
+    have rejoined, the written partitions count as held. With the target, a partition that a member
+    must still revoke could then be assigned to another (seed 32 of the simulator).
+    """
 
     member_id: str
     subscription: Subscription
@@ -233,16 +242,17 @@ class Remaining(NamedTuple):
 
 
 def leaves_classic_members(group: ConsumerGroup, leaving: Iterable[str]) -> bool:
-    """Whether without `leaving` there are members, and all of them speak the classic protocol."""
-    gone = set(leaving)
-    rest = [one for one in group.members.values() if one.member_id not in gone]
-    return bool(rest) and all(one.uses_classic_protocol for one in rest)
+    """Return whether there are members besides `leaving`, and all use the classic protocol."""
+    leaving_ids = set(leaving)
+    rest = [member for member in group.members.values() if member.member_id not in leaving_ids]
+    return bool(rest) and all(member.uses_classic_protocol for member in rest)
 
 
 def replaces_the_last(group: ConsumerGroup, member_id: str) -> bool:
-    """Whether a classic member in the place of `member_id` makes it a group of classic ones."""
+    """Return whether `member_id` is the only member that does not use the classic protocol."""
     return all(
-        one.uses_classic_protocol is (one.member_id != member_id) for one in group.members.values()
+        member.uses_classic_protocol is (member.member_id != member_id)
+        for member in group.members.values()
     )
 
 
@@ -253,22 +263,23 @@ def downgrade_records(
     now_ms: int,
     successor: Remaining | None = None,
 ) -> Steps[list[Record]]:
-    """The records by which the group is a classic one, of its members without `leaving`.
+    """Return the records that convert the group to a classic one, without the members `leaving`.
 
-    `successor` is in the place of one that leaves, by records that are written before these. The
-    generation is the epoch until then, also where the successor brings the next one."""
-    gone = set(leaving)
+    `successor` replaces a member that leaves, with records that are written before these. The
+    generation is the group's epoch before that, even if the successor starts the next epoch.
+    """
+    leaving_ids = set(leaving)
     rest = [
-        Remaining(member_id, one.subscription, one.position.has)
-        for member_id, one in group.members.items()
-        if member_id not in gone
+        Remaining(member_id, member.subscription, member.position.has)
+        for member_id, member in group.members.items()
+        if member_id not in leaving_ids
     ]
-    there = list(group.members)
+    member_ids = list(group.members)
     if successor is not None:
         rest.append(successor)
-        there = [one.member_id for one in rest]
+        member_ids = [remaining.member_id for remaining in rest]
     pace, per_member = Pace(), []
-    for member_id in there:
+    for member_id in member_ids:
         if pace.is_full():
             yield None
         per_member.append(member_tombstones(group.group_id, member_id))
@@ -287,22 +298,22 @@ def downgrade_records(
 def _classic_record(
     group: ConsumerGroup, rest: Sequence[Remaining], topics: TopicsImage, now_ms: int
 ) -> Steps[Record]:
-    protocol = _common_protocol([one.subscription for one in rest])
+    protocol = _common_protocol([remaining.subscription for remaining in rest])
     pace, members = Pace(), []
-    for member_id, said, has in rest:
-        assert said.classic is not None
+    for member_id, subscription, has in rest:
+        assert subscription.classic is not None
         if pace.is_full(1 + len(has)):
             yield None
-        metadata = _metadata_of(said.classic, protocol)
+        metadata = _metadata_of(subscription.classic, protocol)
         share = assignment_bytes(has, topics, _version_or_0(metadata))
         members.append(
             MemberMetadata(
                 member_id,
-                said.instance_id,
-                said.client_id,
-                said.client_host,
-                said.rebalance_timeout_ms,
-                said.classic.session_timeout_ms,
+                subscription.instance_id,
+                subscription.client_id,
+                subscription.client_host,
+                subscription.rebalance_timeout_ms,
+                subscription.classic.session_timeout_ms,
                 metadata,
                 share,
             )
@@ -314,22 +325,22 @@ def _classic_record(
 
 
 def _common_protocol(members: Sequence[Subscription]) -> str:
-    """The first that the first member likes, of those that all know."""
-    known = [
-        [one.name for one in said.classic.supported_protocols]
-        for said in members
-        if said.classic is not None
+    """Return the first protocol of the first member that all members support."""
+    supported = [
+        [protocol.name for protocol in subscription.classic.supported_protocols]
+        for subscription in members
+        if subscription.classic is not None
     ]
-    for name in known[0]:
-        if all(name in names for names in known):
+    for name in supported[0]:
+        if all(name in names for names in supported):
             return name
-    return known[0][0]
+    return supported[0][0]
 
 
 def _metadata_of(classic: ClassicMemberMetadata, protocol: str) -> bytes:
-    for one in classic.supported_protocols:
-        if one.name == protocol:
-            return one.metadata
+    for supported in classic.supported_protocols:
+        if supported.name == protocol:
+            return supported.metadata
     return classic.supported_protocols[0].metadata
 
 

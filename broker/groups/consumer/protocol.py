@@ -1,7 +1,7 @@
-"""What members of consumer groups ask of one shard, and what becomes of those who do not ask.
+"""The requests of consumer groups' members to one shard, and the time-outs of silent members.
 
-Owns the parts that decide (`heartbeat`, `departure`, `expressions`) and the members' timers, of
-which it submits what is due. Changes no group. Follows the consumer part of Kafka's
+Owns the parts that decide (`heartbeat`, `departure`, `expressions`) and the members' timers, whose
+expiries it submits. Never changes a group. Follows the consumer part of Kafka's
 `GroupMetadataManager` (KIP-848).
 """
 
@@ -19,11 +19,11 @@ from broker.groups.classic.joining import Joining
 from broker.groups.classic.member import SyncReply
 from broker.groups.consumer.classic_members import ClassicMembers
 from broker.groups.consumer.computing import Computing
-from broker.groups.consumer.departure import Removal, leave, removal, sent_away
+from broker.groups.consumer.departure import Removal, find_member_to_remove, leave, removal
 from broker.groups.consumer.description import described
 from broker.groups.consumer.expressions import Expressions
 from broker.groups.consumer.heartbeat import HeartbeatHandler, refusal
-from broker.groups.consumer.membership import Beat, Found, Sender
+from broker.groups.consumer.membership import Beat, MatchedMember, Sender
 from broker.groups.consumer.migration import (
     MigrationPolicy,
     downgrade_records,
@@ -59,9 +59,11 @@ Submit = Callable[[Callable[[], Decided[Done]], Callable[[ErrorCode, Done], None
 
 
 class ConsumerProtocol:
-    """Consumer groups of one shard. `find` one by its id; `submit` takes the work of timers;
-    `became_classic` is told the id of a group that is a classic one from now on, and whether it
-    has to rebalance."""
+    """The handlers of one shard's consumer groups.
+
+    `find` returns a group by its id. `submit` runs the work of timers. `became_classic` is called
+    with the id of a group that became a classic one, and whether it has to rebalance.
+    """
 
     def __init__(
         self,
@@ -79,12 +81,12 @@ class ConsumerProtocol:
         self._submit = submit
         self._became_classic = became_classic
         self._timers = MemberTimers(scheduler, self._expired, self._not_revoked)
-        at_once = partial(submit_and_settle, submit)
-        self._computing = Computing(surroundings, find, at_once, scheduler.wall_ms)
+        submit_quietly = partial(submit_without_reply, submit)
+        self._computing = Computing(surroundings, find, submit_quietly, scheduler.wall_ms)
         self._expressions = Expressions(
             surroundings.lookup,
             find,
-            at_once,
+            submit_quietly,
             surroundings.image,
             scheduler.wall_ms,
             surroundings.config.group_consumer_regex_refresh_interval_ms,
@@ -104,7 +106,8 @@ class ConsumerProtocol:
     def heartbeat(
         self, group_id: str, beat: Beat, ahead: Sequence[Record] = ()
     ) -> Decided[ConsumerGroupHeartbeatResponse]:
-        """ConsumerGroupHeartbeat; `ahead`: records by which the group may be a consumer group."""
+        """Decide a ConsumerGroupHeartbeat. `ahead`: records to write first, which remove a classic
+        group of this id."""
         group = self._find(group_id)
         if group is None:
             if not beat.joins:
@@ -115,7 +118,7 @@ class ConsumerProtocol:
         return self._handler.heartbeat(group, beat, self._scheduler.wall_ms(), ahead)
 
     def quiet_heartbeat(self, group: ConsumerGroup, sender: Sender, epoch: int) -> int | None:
-        """See `HeartbeatHandler.quiet`."""
+        """Return the interval to answer, or None; see `HeartbeatHandler.quiet`."""
         return self._handler.quiet(group, sender, epoch)
 
     def leave(
@@ -124,19 +127,19 @@ class ConsumerProtocol:
         members: Sequence[MemberIdentity],
         reply: Callable[[list[MemberResponse]], None],
     ) -> Steps[Outcome[Done]]:
-        """LeaveGroup: an administrator sends members away."""
+        """Decide a LeaveGroup, by which an administrator removes members."""
         pace, answers = Pace(), []
-        gone: dict[str, ConsumerMember] = {}
+        leavers: dict[str, ConsumerMember] = {}
         for member in members:
             if pace.is_full():
                 yield None
-            found = sent_away(group, member.member_id, member.group_instance_id)
-            if not isinstance(found, ErrorCode):
-                gone[found.member_id] = found
-            error = found if isinstance(found, ErrorCode) else ErrorCode.NONE
+            leaver = find_member_to_remove(group, member.member_id, member.group_instance_id)
+            if not isinstance(leaver, ErrorCode):
+                leavers[leaver.member_id] = leaver
+            error = leaver if isinstance(leaver, ErrorCode) else ErrorCode.NONE
             answers.append(MemberResponse(member.member_id, member.group_instance_id, int(error)))
 
-        def told(error: ErrorCode) -> None:
+        def respond(error: ErrorCode) -> None:
             if error is ErrorCode.NONE:
                 reply(answers)
                 return
@@ -148,12 +151,15 @@ class ConsumerProtocol:
                 ]
             )
 
-        removed = yield from self._removal(group, list(gone.values()))
-        return Outcome(told, removed.records, then=removed.then)
+        removed = yield from self._removal(group, list(leavers.values()))
+        return Outcome(respond, removed.records, then=removed.then)
 
     def _removal(self, group: ConsumerGroup, members: Sequence[ConsumerMember]) -> Steps[Removal]:
-        """What follows when `members` are gone: a classic group, where only members of that
-        protocol are left and the policy allows it."""
+        """Return the records that remove `members`.
+
+        If only members of the classic protocol remain, and the policy allows it, the records also
+        convert the group to a classic one.
+        """
         group_id, topics = group.group_id, self._surroundings.topics()
         ids = [member.member_id for member in members]
         fits = self._may_be_classic(len(group.members) - len(ids))
@@ -176,19 +182,23 @@ class ConsumerProtocol:
         return MigrationPolicy[self._surroundings.config.group_consumer_migration_policy.upper()]
 
     def _may_be_classic(self, count: int) -> bool:
-        """Whether a group of so many members may be converted to a classic one."""
+        """Return whether a group with `count` members may be converted to a classic one."""
         return count <= self._surroundings.config.group_max_size and self._policy.downgrades
 
-    def _downgrades(self, group: ConsumerGroup, found: Found) -> bool:
-        """Whether a classic member takes the place of the last one that the broker assigned."""
-        replaced = found.replaced
+    def _downgrades(self, group: ConsumerGroup, matched: MatchedMember) -> bool:
+        """Return whether this classic member replaces the last one of the consumer protocol, and
+        the group becomes a classic one."""
+        replaced = matched.replaced
         fits = self._may_be_classic(len(group.members))
         return fits and replaced is not None and replaces_the_last(group, replaced.member_id)
 
     def upgrade(
         self, classic: ClassicGroup, beat: Beat
     ) -> Steps[Outcome[ConsumerGroupHeartbeatResponse]]:
-        """A consumer comes to a classic group with members, which becomes a consumer group."""
+        """Convert a classic group with members to a consumer group, because of a heartbeat.
+
+        The answer is GROUP_ID_NOT_FOUND if the group cannot be converted.
+        """
         group_id = classic.group_id
         room = self._surroundings.config.group_consumer_max_size
         if not self._policy.upgrades or len(classic.members) >= room:
@@ -208,11 +218,11 @@ class ConsumerProtocol:
     def _upgraded(
         self,
         group_id: str,
-        heard: Callable[[ErrorCode], object] | None,
+        then: Callable[[ErrorCode], object] | None,
         error: ErrorCode,
     ) -> None:
-        if heard is not None:
-            heard(error)
+        if then is not None:
+            then(error)
         group = self._find(group_id)
         if error is not ErrorCode.NONE or group is None:
             return
@@ -221,21 +231,21 @@ class ConsumerProtocol:
                 self._expect(group, member)
 
     def join(self, group: ConsumerGroup, joining: Joining) -> Steps[Outcome[Done]]:
-        """JoinGroup of a classic consumer."""
+        """Decide a JoinGroup of a classic consumer."""
         return self._classic.join(group, joining, self._scheduler.wall_ms())
 
     def sync(
         self, group: ConsumerGroup, request: SyncGroupRequest, reply: SyncReply
     ) -> Outcome[Done]:
-        """SyncGroup of a classic consumer."""
+        """Decide a SyncGroup of a classic consumer."""
         return self._classic.sync(group, request, reply)
 
     def classic_heartbeat(self, group: ConsumerGroup, request: HeartbeatRequest) -> ErrorCode:
-        """Heartbeat of a classic consumer."""
+        """Return the error for a Heartbeat of a classic consumer, or NONE."""
         return self._classic.heartbeat(group, request)
 
     def describe(self, group: ConsumerGroup) -> Steps[DescribedGroup]:
-        """ConsumerGroupDescribe of one group."""
+        """Return the description of a group for ConsumerGroupDescribe."""
         surroundings = self._surroundings
         named = (member.subscription.assignor for member in group.members.values())
         assignor = voted_assignor(named, surroundings.assignors.names)
@@ -244,7 +254,7 @@ class ConsumerProtocol:
     # -- timers --------------------------------------------------------------------------------
 
     def resume(self, group: ConsumerGroup) -> None:
-        """The log is loaded: all time-outs begin anew."""
+        """Start the time-outs of all members, after the log is loaded."""
         for member in group.members.values():
             self._expect(group, member)
 
@@ -258,22 +268,22 @@ class ConsumerProtocol:
         self._timers.moved(*where, member.position, subscription.rebalance_timeout_ms)
 
     def forget(self, group_id: str, member_id: str) -> None:
-        """The member is gone from the log."""
+        """Stop the timers of a member, whose records are removed."""
         self._timers.forget(group_id, member_id)
 
     def forget_group(self, group_id: str) -> None:
-        """The group is gone from the log."""
+        """Forget the soft state of a group, whose records are removed."""
         self._expressions.forget(group_id)
         self._computing.forget(group_id)
 
     def stop(self) -> None:
-        """The shard is led elsewhere."""
+        """Stop all timers: the shard is unloaded."""
         self._timers.stop()
 
-    def _expired(self, group_id: str, member_id: str, reason: str, again: Again) -> None:
-        self._submit(partial(self._fence, group_id, member_id, reason), partial(_settled, again))
+    def _expired(self, group_id: str, member_id: str, reason: str, retry: Again) -> None:
+        self._submit(partial(self._fence, group_id, member_id, reason), partial(_settled, retry))
 
-    def _not_revoked(self, group_id: str, member_id: str, epoch: int, again: Again) -> None:
+    def _not_revoked(self, group_id: str, member_id: str, epoch: int, retry: Again) -> None:
         def decide() -> Decided[Done]:
             group = self._find(group_id)
             member = None if group is None else group.members.get(member_id)
@@ -282,7 +292,7 @@ class ConsumerProtocol:
             reason = "it did not give up partitions within its rebalance time-out"
             return self._fence(group_id, member_id, reason)
 
-        self._submit(decide, partial(_settled, again))
+        self._submit(decide, partial(_settled, retry))
 
     def _fence(self, group_id: str, member_id: str, reason: str) -> Steps[Outcome[Done]]:
         group = self._find(group_id)
@@ -294,34 +304,34 @@ class ConsumerProtocol:
         return Outcome(no_reply, removed.records, then=removed.then)
 
 
-def _settled(again: Again, error: ErrorCode, reply: Done) -> None:
-    """A removal was written, or is to be tried again."""
+def _settled(retry: Again, error: ErrorCode, reply: Done) -> None:
+    """Call the reply of a removal, and retry the removal if it failed."""
     reply(error)
     if error is not ErrorCode.NONE:
-        again()
+        retry()
 
 
 def not_found(group_id: str) -> ApiError:
-    """There is no such consumer group."""
+    """Return the error for a group that does not exist or is no consumer group."""
     return ApiError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
 
 
 def _group_of(group_id: str, records: Sequence[Record]) -> Steps[ConsumerGroup]:
-    """The consumer group that these records make."""
+    """Return the consumer group that these records describe."""
     group = ConsumerGroup(group_id)
     pace = Pace(REPLAYS_A_SLICE)
     for record in records:
         if pace.is_full(replays(record[1])):
             yield None
-        found = read_group_record(*record)
-        assert not isinstance(found, OtherRecord)
-        key, value = found
+        parsed = read_group_record(*record)
+        assert not isinstance(parsed, OtherRecord)
+        key, value = parsed
         if not isinstance(key, GroupMetadataKey | OffsetCommitKey):
             assert not isinstance(value, GroupMetadataValue | OffsetCommitValue)
             group.replay(key, value, -1)
     return group
 
 
-def submit_and_settle(submit: Submit, decide: Callable[[], Decided[Done]]) -> None:
-    """Have somebody decide of whom nobody waits for an answer."""
+def submit_without_reply(submit: Submit, decide: Callable[[], Decided[Done]]) -> None:
+    """Submit a decision for which no client waits."""
     submit(decide, call_reply)

@@ -1,7 +1,7 @@
-"""What applies to one group that the broker assigns: its own configs, else the server's.
+"""The settings of a consumer group: its own configs, else those of the broker.
 
-Owns the choice between the two (KIP-848: resource type 32). Never judges a value: whoever sets one
-is told (`broker.config.group_configs`).
+Owns the choice between the two (KIP-848: resource type 32). Never validates a value:
+`broker.config.group_configs` does when it is set.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from broker.config.values import BrokerConfig
 
 
 class ConsumerGroupSettings(NamedTuple):
-    """The times of one group, in ms."""
+    """The times of a group, in ms."""
 
     session_timeout_ms: int
-    """After so long without a heartbeat a member is removed."""
+    """The time without a heartbeat after which a member is removed."""
     heartbeat_interval_ms: int
-    """How often members are told to come."""
+    """The interval of heartbeats that members are asked for."""
     assignment_interval_ms: int
-    """How soon after one target assignment the next may be computed; 0: at once."""
+    """The least time between two computations of a target assignment; 0: no limit."""
 
 
 def settings_of(config: BrokerConfig, overrides: Mapping[str, str]) -> ConsumerGroupSettings:
-    """The settings of a group with these configs of its own."""
+    """Return the settings of a group that has `overrides` as its own configs."""
     if not overrides:
         return ConsumerGroupSettings(
             config.group_consumer_session_timeout_ms,

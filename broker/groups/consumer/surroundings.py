@@ -1,6 +1,6 @@
-"""What decisions about consumer groups look at besides the groups: metadata, assignors, names.
+"""The inputs of decisions about consumer groups besides the groups: metadata, assignors, look-ups.
 
-Owns nothing; whoever puts a node together makes it.
+Owns nothing, and never changes; the code that assembles a node creates it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ GROUP_VERSION = "group.version"
 
 
 class Surroundings(NamedTuple):
-    """Of all consumer groups of one node. `image()` is the newest metadata."""
+    """The inputs for all consumer groups of a node. `image()` returns the newest metadata."""
 
     config: BrokerConfig
     image: Callable[[], MetadataImage]
@@ -27,14 +27,15 @@ class Surroundings(NamedTuple):
     lookup: TopicNameLookup
 
     def topics(self) -> TopicsImage:
-        """All topics that there are."""
+        """Return all topics of the newest metadata."""
         return self.image().topics
 
     def settings(self, group_id: str) -> ConsumerGroupSettings:
-        """What applies to the group with that id."""
+        """Return the settings of the group with this id."""
         return settings_of(self.config, self.image().config(ResourceType.GROUP, group_id))
 
     def serves_consumer_groups(self) -> bool:
-        """Whether the cluster has finalized them, and this node's configuration has them."""
+        """Return whether the cluster has finalized `group.version`, and this node's config allows
+        the consumer protocol."""
         protocols = self.config.group_coordinator_rebalance_protocols
         return CONSUMER in protocols and self.image().features.get(GROUP_VERSION, 0) >= 1

@@ -1,9 +1,8 @@
-"""The target assignment of a group: who shall have what, and the records that say so.
+"""The target assignment of a group: the input of the assignor, and the records of its answer.
 
-Owns the question to the assignor and what becomes of its answer: a record of type 7 for each member
-whose target differs. Which assignor is asked the members vote. Never writes, and never looks at
-what members have now: `reconciliation` goes from there to here. Follows Kafka's
-`TargetAssignmentBuilder` (KIP-848).
+Owns both: a record of type 7 for each member whose target changes, and the members' vote for the
+assignor. Never writes, and never considers what members hold now: `reconciliation` moves them
+towards the target. Follows Kafka's `TargetAssignmentBuilder` (KIP-848).
 """
 
 from __future__ import annotations
@@ -27,17 +26,17 @@ from ground.sliced_work import Pace, Steps
 
 
 class Question(NamedTuple):
-    """What an assignor is asked: it holds nothing that changes."""
+    """The input of an assignor, which nothing changes later."""
 
     members: Mapping[str, MemberSubscription]
     topics: Mapping[bytes, int]
 
 
 def voted_assignor(named: Iterable[str | None], names: Sequence[str]) -> str:
-    """The assignor that most members name; the first of the configured ones where none is named.
+    """Return the assignor with the most votes; without votes, the first configured one.
 
-    `named`: what each member names. Of equally many votes those for the one that is configured
-    earlier count.
+    `named`: the vote of each member. `names`: the configured assignors. In a tie, the one that is
+    configured first wins.
     """
     votes = dict.fromkeys(names, 0)
     for name in named:
@@ -52,28 +51,30 @@ def question(
     targets: Mapping[str, Assignment],
     topics: TopicsImage,
 ) -> Question:
-    """What to ask for `members`, which are those of `group` as they will be; `targets` are those
-    that it does not know of yet."""
+    """Return the assignor's input for `members`, the members of `group` as they will be.
+
+    `targets`: the targets by member id that `group` does not have yet.
+    """
     seen: dict[tuple[tuple[str, ...], str], frozenset[bytes]] = {}
     subscribed: dict[str, None] = {}
-    asked = {}
+    inputs = {}
     for member in members:
         subscription = member.subscription
-        what = (subscription.topics, subscription.regex)
-        topic_ids = seen.get(what)
+        key = (subscription.topics, subscription.regex)
+        topic_ids = seen.get(key)
         if topic_ids is None:
             names = list(group.names_of(subscription))
-            topic_ids = seen[what] = ids_of(names, topics)
+            topic_ids = seen[key] = ids_of(names, topics)
             subscribed.update(dict.fromkeys(names))
-        asked[member.member_id] = MemberSubscription(
+        inputs[member.member_id] = MemberSubscription(
             topic_ids,
             targets.get(member.member_id) or group.target(member.member_id),
             subscription.instance_id,
             subscription.rack_id,
         )
-    found = (topics.get(name) for name in sorted(subscribed))
+    existing = (topics.get(name) for name in sorted(subscribed))
     return Question(
-        asked, {topic.id: len(topic.partitions) for topic in found if topic is not None}
+        inputs, {topic.id: len(topic.partitions) for topic in existing if topic is not None}
     )
 
 
@@ -84,8 +85,10 @@ def target_records(
     epoch: int,
     now_ms: int,
 ) -> Steps[list[Record]]:
-    """The records by which `answer` is the target of `epoch`: of each of `members` whose own
-    differs, or who has none yet, and of the group."""
+    """Return the records that make `answer` the target of `epoch`.
+
+    These are one for each of `members` whose target differs or is missing, and one for the group.
+    """
     records = []
     pace = Pace()
     for member_id in members:
@@ -101,5 +104,5 @@ def target_records(
 def wants(
     group: ConsumerGroup, subscription: Subscription, topics: TopicsImage
 ) -> frozenset[bytes]:
-    """The ids of the topics that a member is subscribed to now."""
+    """Return the ids of the existing topics to which a member subscribes now."""
     return ids_of(group.names_of(subscription), topics)

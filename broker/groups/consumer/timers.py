@@ -1,10 +1,10 @@
-"""How long members may be silent, and how long they may take to give something up.
+"""The time-outs of consumer groups' members: for their heartbeats, and to revoke partitions.
 
-Owns the deadlines of each member of one shard: the session, which each heartbeat extends, and the
-rebalance time-out, from the answer that told the member what to give up; of one that speaks the
-classic protocol, also from when it was told to join again, or has an assignment to fetch. They are
-soft: not in the log, and begun anew where the log is loaded. A deadline that is reached asks what
-to do, and that is submitted as a request is. Follows KIP-848 and the timers of Kafka's
+Owns the deadlines of each member of a shard. Each heartbeat extends the session. The rebalance
+time-out starts with the answer that makes the member revoke partitions. For a member of the classic
+protocol, it also starts when the member must join again or fetch its assignment. Deadlines are soft
+state: they are not in the log, and start again after a load. An expired deadline calls back, and
+the decision is submitted like a request. Never decides. Follows KIP-848 and the timers of Kafka's
 `GroupMetadataManager`.
 """
 
@@ -19,12 +19,12 @@ from broker.groups.reconciliation.member_state import UNREVOKED_PARTITIONS
 from ground.ports import Scheduler
 
 Again = Callable[[], None]
-"""Reaches a deadline once more after `RETRY_MS`, as what it led to could not be written; without
-effect where the member was heard of since, has moved on, or is gone."""
+"""A function that lets a deadline expire once more after `RETRY_MS`, because its records could not
+be written. It does nothing if the member's deadline has been extended, replaced or removed."""
 Expired = Callable[[str, str, str, Again], None]
-"""Called with group id, member id, and what was waited for."""
+"""A callback with the group id, the member id, and the reason for the removal."""
 NotRevoked = Callable[[str, str, int, Again], None]
-"""Called with group id, member id, and the epoch in which the member was told."""
+"""A callback with the group id, the member id, and the member's epoch when it had to revoke."""
 RETRY_MS = 1_000
 
 _Key = tuple[str, str]
@@ -42,7 +42,7 @@ class MemberTimers:
         self._returns: dict[_Key, Deadline] = {}
 
     def heard(self, group_id: str, member_id: str, timeout_ms: int) -> None:
-        """The member is alive: expect its next heartbeat within `timeout_ms`."""
+        """Extend the member's session to `timeout_ms` from now."""
         key = (group_id, member_id)
         session = self._sessions.get(key)
         if session is None:
@@ -53,7 +53,7 @@ class MemberTimers:
     def moved(
         self, group_id: str, member_id: str, position: PartitionsPosition, timeout_ms: int
     ) -> None:
-        """The member was told its new position: it has `timeout_ms` to give up what is to be."""
+        """Note the member's new position; it has `timeout_ms` to revoke partitions, if it must."""
         key = (group_id, member_id)
         before = self._revocations.pop(key, None)
         if before is not None:
@@ -64,11 +64,11 @@ class MemberTimers:
             revocation.extend(max(timeout_ms, 0))
 
     def await_return(self, group_id: str, member_id: str, timeout_ms: int) -> None:
-        """The member has something to do, unless that was so already."""
+        """Start the time in which a classic member must join or sync, unless it runs already."""
         key = (group_id, member_id)
         if key not in self._returns:
-            what = "it did not join or sync within its rebalance time-out"
-            late = partial(self._expired, group_id, member_id, what)
+            reason = "it did not join or sync within its rebalance time-out"
+            late = partial(self._expired, group_id, member_id, reason)
             deadline = self._deadline(self._returns, key, late)
             deadline.extend(max(timeout_ms, 0))
 
@@ -83,20 +83,20 @@ class MemberTimers:
         return deadline
 
     def came_back(self, group_id: str, member_id: str) -> None:
-        """The member did it."""
+        """Note that the classic member has joined or synced."""
         deadline = self._returns.pop((group_id, member_id), None)
         if deadline is not None:
             deadline.cancel()
 
     def forget(self, group_id: str, member_id: str) -> None:
-        """The member is gone."""
+        """Stop all timers of a removed member."""
         for deadlines in (self._sessions, self._revocations, self._returns):
             deadline = deadlines.pop((group_id, member_id), None)
             if deadline is not None:
                 deadline.cancel()
 
     def stop(self) -> None:
-        """Expect nothing of anybody."""
+        """Stop the timers of all members."""
         for deadlines in (self._sessions, self._revocations, self._returns):
             for deadline in deadlines.values():
                 deadline.cancel()

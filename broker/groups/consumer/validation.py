@@ -1,7 +1,7 @@
-"""What may not be asked for in a ConsumerGroupHeartbeat, whatever the group holds.
+"""The validation of a ConsumerGroupHeartbeat before its group is known.
 
-Owns the checks that need no group. Follows KIP-848, and Kafka's
-`GroupCoordinatorService.throwIfConsumerGroupHeartbeatRequestIsInvalid`, with its order.
+Owns the checks that need no group, and never looks at one. Follows KIP-848, and Kafka's
+`GroupCoordinatorService.throwIfConsumerGroupHeartbeatRequestIsInvalid`, in its order.
 """
 
 from __future__ import annotations
@@ -17,15 +17,16 @@ from protocol.errors import ApiError, ErrorCode
 from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 
 MEMBER_ID_REQUIRED_FROM = 1
-"""From this version on the client makes its member id (KIP-1082)."""
+"""The version from which on the client generates its member id (KIP-1082)."""
 TOPICS_MAX = 10_000
-"""Names that a member may be subscribed to: a heartbeat with others is decided in one go."""
+"""The limit for a member's subscribed names, because a changed subscription is decided in one go.
+"""
 
 
 def heartbeat_fault(
     request: ConsumerGroupHeartbeatRequest, api_version: int, assignors: Sequence[str]
 ) -> ApiError | None:
-    """Why `request` is refused; None where the group decides. `assignors`: names that are known."""
+    """Return the error of an invalid request, or None. `assignors`: the configured names."""
     fault = _name_fault(request, api_version) or _length_fault(request) or _epoch_fault(request)
     if fault is not None:
         return fault

@@ -1,1 +1,1 @@
-"""Who gets what in a group that the broker assigns: pure functions, one file each."""
+"""The assignors of consumer groups: pure functions, one file each."""

@@ -1,11 +1,10 @@
-"""What an assignor is asked, and what it answers. Types only.
+"""The input and the output of an assignor; only types.
 
-What is assigned is a number within a container: a partition of a topic, by the topic's id. Nothing
-here looks into a container's key, so that a task of a streams group, by its subtopology, is
-assigned in the same types. An assignor is pure: the same question has the same answer, whatever the
-order of a `set` or the time; it may run on another thread than the loop's, so what it is asked does
-not change meanwhile. Follows Kafka's `ConsumerGroupPartitionAssignor`, `GroupSpec` and
-`MemberAssignment`.
+An assignor assigns numbers in containers: partitions of topics, by topic id. Nothing here depends
+on what a container is, so that tasks of a streams group could use the same types. An assignor is
+pure: the same input gives the same output, independent of the order of a `set` and of the time. It
+may run in another thread than the loop's, so its input never changes meanwhile. Follows Kafka's
+`ConsumerGroupPartitionAssignor`, `GroupSpec` and `MemberAssignment`.
 """
 
 from __future__ import annotations
@@ -14,41 +13,41 @@ from collections.abc import Mapping
 from typing import NamedTuple, Protocol, TypeAlias
 
 Assignment: TypeAlias = Mapping[bytes, tuple[int, ...]]
-"""Partitions by topic id, ascending and without empty ones. Never changed: made anew."""
+"""Partitions by topic id, ascending, without empty topics. Never changed, only replaced."""
 
 GroupAssignment: TypeAlias = Mapping[str, Assignment]
-"""Assignments by member id. A member that is missing gets nothing."""
+"""Assignments by member id. A member without an entry gets nothing."""
 
 NOTHING_ASSIGNED: Assignment = {}
 
 
 class MemberSubscription(NamedTuple):
-    """One member as an assignor sees it."""
+    """A member in the input of an assignor."""
 
     topic_ids: frozenset[bytes]
-    """What it is subscribed to, by names and by its regular expression; only topics that exist.
-    Members with the same subscription may share the object. To be asked, not to be walked through:
-    the order of a set differs from process to process; walk through `topics` instead."""
+    """The ids of the existing topics to which it subscribes by names and regular expression.
+    Members with the same subscription may share the object. Only test for membership: the order of
+    a set differs between processes. Iterate over `topics` of the input instead."""
     target: Assignment = NOTHING_ASSIGNED
-    """What the last target assignment gave it, also where a topic is not subscribed to any more or
-    has vanished."""
+    """The partitions of its last target assignment, even of topics that are deleted or to which it
+    no longer subscribes."""
     instance_id: str | None = None
-    """`group.instance.id` of a static member (KIP-345)."""
+    """The `group.instance.id` of a static member (KIP-345)."""
     rack_id: str | None = None
 
 
 class Assignor(Protocol):
-    """Computes target assignments. Named by members, and by `group.consumer.assignors`."""
+    """A computation of target assignments."""
 
     @property
     def name(self) -> str:
-        """By what members and the config ask for it."""
+        """The name for it in members' heartbeats and in `group.consumer.assignors`."""
 
     def assign(
         self, members: Mapping[str, MemberSubscription], topics: Mapping[bytes, int]
     ) -> GroupAssignment:
-        """Give out every partition of `topics` that somebody is subscribed to, each to one.
+        """Assign each partition of `topics` to one of the topic's subscribers.
 
-        `topics`: number of partitions by topic id, of all topics that some member is subscribed
-        to, in the order of their names. `members` in the order in which they joined.
+        `topics`: the number of partitions by topic id, for all topics with a subscriber, in the
+        order of their names. `members` are in the order in which they joined.
         """

@@ -1,9 +1,9 @@
-"""The assignors of a node, by the names that members ask for.
+"""The assignors of a node, by the names that members use.
 
-Owns which there are, in the order of `group.consumer.assignors`; the first one is for groups whose
-members name none. How each is computed is its own: those built in run on the loop, in slices, so
-that a group of 500 members and 5,000 partitions holds nobody up; somebody's own class runs in a
-thread (`plugin_assignor`).
+Owns the set of them, in the order of `group.consumer.assignors`; the first is for groups whose
+members name none. Built-in assignors run on the loop, in slices, so that a group of 500 members and
+5,000 partitions does not block it; a user's own class runs in a thread (`plugin_assignor`). Never
+computes an assignment itself.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from broker.groups.consumer.assignors.uniform import UniformAssignor
 from ground.sliced_work import SlicedWork, Steps
 
 Computed: TypeAlias = Callable[[GroupAssignment | None, Exception | None], None]
-"""The assignment, or why there is none: then the group keeps the one that it has."""
+"""A callback that gets the assignment, or the error: then the group keeps its present one."""
 
 
 class SlicedAssignor(Assignor, Protocol):
-    """One whose work can be done in slices."""
+    """An assignor that can work in slices."""
 
     def steps(
         self, members: Mapping[str, MemberSubscription], topics: Mapping[bytes, int]
     ) -> Steps[GroupAssignment]:
-        """`assign`, in slices of about a millisecond."""
+        """Do `assign` in slices of about a millisecond."""
 
 
 class AskedAssignor(Protocol):
-    """One as a group asks it: it may take a while."""
+    """An assignor that may answer later, as groups use it."""
 
     @property
     def name(self) -> str:
-        """By what members and the config ask for it."""
+        """The name for it in members' heartbeats and in `group.consumer.assignors`."""
 
     def begin(
         self,
@@ -46,8 +46,11 @@ class AskedAssignor(Protocol):
         topics: Mapping[bytes, int],
         done: Computed,
     ) -> list[GroupAssignment]:
-        """The assignment, where it is there at once; else nothing, and `done`, once: later, or
-        before it returns where it failed at once. What it is asked must not change until then."""
+        """Return a list with the assignment if it is there at once.
+
+        Else return an empty list, and call `done` once: later, or within this call for an error.
+        `members` and `topics` must not change until then.
+        """
 
 
 BUILT_IN: dict[str, Callable[[], SlicedAssignor]] = {
@@ -57,7 +60,7 @@ BUILT_IN: dict[str, Callable[[], SlicedAssignor]] = {
 
 
 class SlicedOnTheLoop:
-    """An assignor built in (`AskedAssignor`)."""
+    """A built-in assignor that runs on the loop (`AskedAssignor`)."""
 
     def __init__(self, assignor: SlicedAssignor, work: SlicedWork) -> None:
         self._assignor = assignor
@@ -77,32 +80,32 @@ class SlicedOnTheLoop:
             return self._work.begin(self._assignor.steps(members, topics), done)
         except AssertionError:
             raise
-        except Exception as error:  # noqa: BLE001  as of a later slice: its group gets it
+        except Exception as error:  # noqa: BLE001  the group gets it, as from a later slice
             done(None, error)
             return []
 
 
 class Assignors:
-    """See the module."""
+    """The assignors of a node, by name."""
 
     def __init__(self, assignors: Sequence[AskedAssignor]) -> None:
-        """At least one; no two have the same name."""
-        self._by_name = {one.name: one for one in assignors}
+        """Keep `assignors`, of which there is at least one, each with its own name."""
+        self._by_name = {assignor.name: assignor for assignor in assignors}
         assert len(self._by_name) == len(assignors) > 0
 
     @property
     def names(self) -> list[str]:
-        """All, in their order."""
+        """The names of all, in the configured order."""
         return list(self._by_name)
 
     @property
     def default(self) -> str:
-        """The one for groups whose members name none."""
+        """The name of the assignor for groups whose members name none."""
         return next(iter(self._by_name))
 
     def __contains__(self, name: str) -> bool:
         return name in self._by_name
 
     def __getitem__(self, name: str) -> AskedAssignor:
-        """Raises KeyError where there is none of that name."""
+        """Return the assignor with this name. Raises KeyError if there is none."""
         return self._by_name[name]

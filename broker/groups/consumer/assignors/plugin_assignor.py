@@ -1,10 +1,10 @@
-"""An assignor of somebody's own, as a group asks it.
+"""The adapter of a user's own assignor class to `AskedAssignor`.
 
-It is asked in a thread, with a deadline (`broker.plugins.bounded_calls`), in names instead of ids.
-Owns: what it is told, and that an answer which gives a partition away twice, or to who is not
-subscribed to it, is none. One that raises, gives no answer in time, or none that can be used leaves
-the group with the assignment that it has; that is logged, and it is asked again at the next
-computation.
+The class runs in a thread, with a deadline (`broker.plugins.bounded_calls`), and gets names instead
+of ids. Owns its input, and the check of its answer: a partition assigned twice, or to a member that
+does not subscribe to it, is an error. After an error or a time-out the group keeps its present
+assignment; that is logged, and the next computation calls the class again. Never computes an
+assignment itself.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ottla.plugins.assignor import ConsumerGroupAssignor, Member, Topic
 
 
 class Submit(Protocol):
-    """`BoundedCalls.submit`."""
+    """The type of `BoundedCalls.submit`, which runs a job in a thread with a deadline."""
 
     def __call__(
         self,
@@ -35,7 +35,7 @@ class Submit(Protocol):
 
 
 class PluginAssignor:
-    """Of one class (`assignors.AskedAssignor`)."""
+    """The adapter of one class (`assignors.AskedAssignor`)."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class PluginAssignor:
         submit: Submit,
         image: Callable[[], MetadataImage],
     ) -> None:
-        """`calls` logs what goes wrong; `image` has the names and racks of topics."""
+        """Adapt `assignor`; `calls` logs its errors, `image` has the names and racks of topics."""
         self._assignor = assignor
         self._calls = calls
         self._submit = submit
@@ -72,7 +72,7 @@ class PluginAssignor:
 
 
 class _Question:
-    """About one group, whose topics have the names of one image. Read in a thread."""
+    """The input about a group, with topic names from one image. A thread reads it."""
 
     def __init__(
         self,
@@ -90,12 +90,15 @@ class _Question:
                 self._topics[topic_id] = topic
 
     def put_to(self, assignor: ConsumerGroupAssignor) -> GroupAssignment:
-        """Its answer, checked. Raises ValueError where it is none."""
+        """Call the assignor and return its checked answer. Raises ValueError if it is invalid."""
         names = {topic_id: topic.name for topic_id, topic in self._topics.items()}
         members = {
-            member_id: _member(member_id, one, names) for member_id, one in self._members.items()
+            member_id: _member(member_id, member, names)
+            for member_id, member in self._members.items()
         }
-        topics = {one.name: self._topic(topic_id, one) for topic_id, one in self._topics.items()}
+        topics = {
+            topic.name: self._topic(topic_id, topic) for topic_id, topic in self._topics.items()
+        }
         answer: object = assignor.assign(members, topics)
         if not isinstance(answer, Mapping):
             raise ValueError(f"gave {type(answer).__name__} for an assignment")
@@ -117,7 +120,7 @@ class _Question:
 
     def _checked(self, answer: Mapping[object, object]) -> GroupAssignment:
         ids = {topic.name: topic_id for topic_id, topic in self._topics.items()}
-        given: dict[bytes, set[int]] = {}
+        assigned: dict[bytes, set[int]] = {}
         checked: dict[str, Assignment] = {}
         for member_id in answer:
             if member_id not in self._members:
@@ -131,19 +134,19 @@ class _Question:
                 topic_id = ids.get(name, b"")
                 if topic_id not in subscription.topic_ids:
                     raise ValueError(f"gave {name!r} to {member_id}, who is not subscribed to it")
-                numbers = self._numbers(topic_id, name, partitions, given)
+                numbers = self._numbers(topic_id, name, partitions, assigned)
                 if numbers:
                     assignment[topic_id] = numbers
             checked[member_id] = assignment
         return checked
 
     def _numbers(
-        self, topic_id: bytes, name: str, partitions: object, given: dict[bytes, set[int]]
+        self, topic_id: bytes, name: str, partitions: object, assigned: dict[bytes, set[int]]
     ) -> tuple[int, ...]:
         if not isinstance(partitions, Iterable):
             raise ValueError(f"gave {type(partitions).__name__} for partitions of {name}")
         numbers = list(partitions)
-        taken = given.setdefault(topic_id, set())
+        taken = assigned.setdefault(topic_id, set())
         for number in numbers:
             if type(number) is not int or not 0 <= number < self._counts[topic_id]:
                 raise ValueError(f"gave {number!r}, which is no partition of {name}")

@@ -1,9 +1,9 @@
-"""The assignor `range`: each topic is cut into as many pieces as it has subscribers.
+"""The assignor `range`: each topic is divided into as many ranges as it has subscribers.
 
-Members stand in one order: static ones first, by their instance id, then the others by their member
-id. The first members have one partition more where the number does not come out even. Topics with
-the same number of partitions and the same subscribers are cut alike, so a member has the same
-partitions of each (co-partitioning). What members had before does not count. Racks do not either.
+Members have one order: static ones first, by their instance id, then the others by their member id.
+If a topic does not divide evenly, the first members get one partition more. Topics with the same
+number of partitions and the same subscribers are divided alike, so a member gets the same
+partitions of each (co-partitioning). Never considers earlier assignments or racks.
 
 Follows Kafka's `RangeAssignor` of the broker (KIP-848).
 """
@@ -21,25 +21,25 @@ from broker.groups.consumer.assignors.subscribers import Subscribers
 from ground.sliced_work import Steps, in_one_go
 
 PIECES_A_SLICE = 1_000
-"""About a millisecond's work."""
+"""The number of ranges that take about a millisecond."""
 
 
 class RangeAssignor:
-    """See the module."""
+    """The assignor `range`."""
 
     name = "range"
 
     def assign(
         self, members: Mapping[str, MemberSubscription], topics: Mapping[bytes, int]
     ) -> GroupAssignment:
-        """As `Assignor` says."""
+        """Assign all partitions in one go; see `Assignor`."""
         return in_one_go(self.steps(members, topics))
 
     def steps(
         self, members: Mapping[str, MemberSubscription], topics: Mapping[bytes, int]
     ) -> Steps[GroupAssignment]:
-        """The same, in slices."""
-        subscribers = Subscribers(members, sorted(members, key=lambda one: _rank(one, members)))
+        """Assign all partitions in slices."""
+        subscribers = Subscribers(members, sorted(members, key=lambda id_: _rank(id_, members)))
         assigned: dict[str, dict[bytes, tuple[int, ...]]] = {member: {} for member in members}
         pieces = 0
         for topic_id, count in topics.items():
@@ -56,14 +56,14 @@ class RangeAssignor:
 
 
 def _rank(member_id: str, members: Mapping[str, MemberSubscription]) -> tuple[bool, bytes]:
-    """Java compares strings by their UTF-16 units."""
+    """Return the sort key of a member, with ids in Java's order, that of UTF-16 units."""
     instance_id = members[member_id].instance_id
     name = member_id if instance_id is None else instance_id
     return instance_id is None, name.encode("utf-16-be", "surrogatepass")
 
 
 def _pieces(count: int, takers: int) -> list[tuple[int, ...]]:
-    """`count` partitions in at most `takers` pieces, none of them empty."""
+    """Divide `count` partitions into at most `takers` ranges, none of them empty."""
     if not takers:
         return []
     size, longer = divmod(count, takers)

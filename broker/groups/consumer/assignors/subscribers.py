@@ -1,7 +1,7 @@
-"""Who is subscribed to which topic: what both assignors ask first.
+"""The subscribers of each topic, which both assignors need first.
 
-Owns nothing. Members with the same subscription are looked at once, so that a group whose members
-all have the same costs nothing for each topic.
+Owns only a cache. Members with equal subscriptions are looked up together, so that a group whose
+members all have the same subscription costs almost nothing for each topic. Never assigns anything.
 """
 
 from __future__ import annotations
@@ -12,39 +12,39 @@ from broker.groups.consumer.assignors.assignor import MemberSubscription
 
 
 class Subscribers:
-    """Of one group, in an order that the assignor chooses."""
+    """The subscribers in one group, in an order that the assignor chooses."""
 
-    __slots__ = ("_by_topic", "_found", "_kinds", "_members", "_ranks")
+    __slots__ = ("_by_topic", "_joined", "_kinds", "_members", "_ranks")
 
     def __init__(
         self, members: Mapping[str, MemberSubscription], order: Sequence[str] | None = None
     ) -> None:
-        """`order`: all member ids; that of `members` if there is none."""
+        """Index the members. `order`: all member ids; None: in the order of `members`."""
         self._members = list(members) if order is None else list(order)
         self._ranks = {member: rank for rank, member in enumerate(self._members)}
         self._kinds: dict[frozenset[bytes], list[str]] = {}
-        """Members by what they are subscribed to."""
+        """The members by their subscription."""
         for member in self._members:
             self._kinds.setdefault(members[member].topic_ids, []).append(member)
-        self._found: dict[tuple[int, ...], list[str]] = {}
-        """By the places in `_kinds` of those that have a topic."""
+        self._joined: dict[tuple[int, ...], list[str]] = {}
+        """The members with one of several subscriptions, by the places of these in `_kinds`."""
         self._by_topic: dict[bytes, list[str]] = {}
 
     @property
     def kinds(self) -> int:
-        """How many different subscriptions there are: what the first look at a topic costs."""
+        """The number of different subscriptions, which is the cost of a topic's first look-up."""
         return len(self._kinds)
 
     def to(self, topic_id: bytes) -> list[str]:
-        """The members that are subscribed to it; not to be changed."""
-        found = self._by_topic.get(topic_id)
-        if found is None:
+        """Return the members that subscribe to the topic. The caller must not change the list."""
+        subscribed = self._by_topic.get(topic_id)
+        if subscribed is None:
             which = tuple(index for index, kind in enumerate(self._kinds) if topic_id in kind)
-            found = self._found.get(which)
-            if found is None:
+            subscribed = self._joined.get(which)
+            if subscribed is None:
                 kinds = list(self._kinds.values())
                 together = [member for index in which for member in kinds[index]]
-                found = sorted(together, key=self._ranks.__getitem__)
-                self._found[which] = found
-            self._by_topic[topic_id] = found
-        return found
+                subscribed = sorted(together, key=self._ranks.__getitem__)
+                self._joined[which] = subscribed
+            self._by_topic[topic_id] = subscribed
+        return subscribed

@@ -1,10 +1,10 @@
-"""The assignor `uniform`: as even as can be, and members keep what they have.
+"""The assignor `uniform`: as even as possible, while members keep their partitions.
 
-Where all members are subscribed to the same topics, no member has two partitions more than another,
-counted over all topics. A member keeps its first partitions, up to what it may have; what it must
-give up, and what nobody has, fills up the others. Who has one partition more than another is by
-their order, with preference for those that have it already. Where subscriptions differ,
-`uniform_mixed` says what is even. Racks do not count.
+If all members subscribe to the same topics, no member gets two partitions more than another,
+counted over all topics. A member keeps its first partitions up to its share; the partitions above
+that and the unassigned ones go to members below their share. Members that have one partition more
+than the others may keep it, in their order; else the last members in order get it. If subscriptions
+differ, `uniform_mixed` assigns. Never considers racks.
 
 Follows Kafka's `UniformAssignor` (KIP-848).
 """
@@ -23,24 +23,24 @@ from broker.groups.consumer.assignors.uniform_mixed import even_out
 from ground.sliced_work import Steps, in_one_go
 
 PARTITIONS_A_SLICE = 1_000
-"""About a millisecond's work."""
+"""The number of partitions that take about a millisecond."""
 
 
 class UniformAssignor:
-    """See the module."""
+    """The assignor `uniform`."""
 
     name = "uniform"
 
     def assign(
         self, members: Mapping[str, MemberSubscription], topics: Mapping[bytes, int]
     ) -> GroupAssignment:
-        """As `Assignor` says."""
+        """Assign all partitions in one go; see `Assignor`."""
         return in_one_go(self.steps(members, topics))
 
     def steps(
         self, members: Mapping[str, MemberSubscription], topics: Mapping[bytes, int]
     ) -> Steps[GroupAssignment]:
-        """The same, in slices."""
+        """Assign all partitions in slices."""
         if not members:
             return {}
         subscribers = Subscribers(members)
@@ -50,7 +50,7 @@ class UniformAssignor:
 
 
 class _Shares:
-    """Who has what, where all are subscribed to all `topics`."""
+    """The partitions of each member, in a group whose members all subscribe to all `topics`."""
 
     def __init__(
         self, members: Mapping[str, MemberSubscription], topics: Mapping[bytes, int]
@@ -58,7 +58,7 @@ class _Shares:
         self._members = members
         self._places = {topic_id: place for place, topic_id in enumerate(topics)}
         self._given = {topic_id: bytearray(count) for topic_id, count in topics.items()}
-        """Per partition, 1 where somebody keeps it."""
+        """A byte for each partition, 1 if some member keeps it."""
         self._share, self._larger_shares = divmod(sum(topics.values()), len(members))
         self._kept: dict[str, dict[bytes, tuple[int, ...]]] = {}
         self._sizes: dict[str, int] = {}
@@ -73,7 +73,7 @@ class _Shares:
                 yield None
         free: list[tuple[bytes, int]] = []
         for topic_id, given in self._given.items():
-            free += [(topic_id, partition) for partition, one in enumerate(given) if not one]
+            free += [(topic_id, partition) for partition, taken in enumerate(given) if not taken]
             looked_at += len(given) + 1
             if looked_at >= PARTITIONS_A_SLICE:
                 looked_at = 0
@@ -87,18 +87,18 @@ class _Shares:
         return result
 
     def _keep(self, member: str, target: Assignment) -> None:
-        """What `member` keeps of what it has: as much as it may have."""
+        """Let `member` keep its partitions up to its share, or one more while that is allowed."""
         kept: dict[bytes, tuple[int, ...]] = {}
         size = 0
         room = self._share + (1 if self._larger_shares else 0)
         for topic_id in self._in_order(target):
-            given = self._given[topic_id]
-            end = len(given)
-            held = [one for one in target[topic_id] if one < end and not given[one]]
+            taken = self._given[topic_id]
+            end = len(taken)
+            held = [number for number in target[topic_id] if number < end and not taken[number]]
             held = held[: room - size]
             if held:
                 for partition in held:
-                    given[partition] = 1
+                    taken[partition] = 1
                 kept[topic_id] = tuple(held)
                 size += len(held)
         if size > self._share:
@@ -108,12 +108,12 @@ class _Shares:
 
     def _in_order(self, target: Assignment) -> Iterator[bytes]:
         places = self._places
-        known = [topic_id for topic_id in target if topic_id in places]
-        known.sort(key=places.__getitem__)
-        return iter(known)
+        known_topics = [topic_id for topic_id in target if topic_id in places]
+        known_topics.sort(key=places.__getitem__)
+        return iter(known_topics)
 
     def _fill(self, member: str, free: list[tuple[bytes, int]]) -> int:
-        """Give `member` the last ones of `free`, up to its share; how many."""
+        """Move the last ones of `free` to `member`, up to its share. Return their number."""
         wanted = self._share - self._sizes[member]
         if wanted >= 0 and self._larger_shares:
             self._larger_shares -= 1
@@ -121,10 +121,10 @@ class _Shares:
         if wanted <= 0:
             return 0
         kept = self._kept[member]
-        more: dict[bytes, list[int]] = {}
+        additions: dict[bytes, list[int]] = {}
         for topic_id, partition in free[-wanted:]:
-            more.setdefault(topic_id, []).append(partition)
+            additions.setdefault(topic_id, []).append(partition)
         del free[-wanted:]
-        for topic_id, partitions in more.items():
+        for topic_id, partitions in additions.items():
             kept[topic_id] = tuple(sorted((*kept.get(topic_id, ()), *partitions)))
         return wanted

@@ -1,16 +1,16 @@
-"""What `uniform` does where members are subscribed to different topics.
+"""The part of the assignor `uniform` for members that subscribe to different topics.
 
-1. Every member keeps what it has of the topics that it is still subscribed to.
-2. What nobody has goes to the subscriber that has least, partition by partition; the topics with
-   the most partitions for each of their subscribers come first.
-3. In the same order, each topic is evened out: as long as one of its subscribers has two partitions
-   more than another, of all topics, the one that has most gives its last partition of this topic to
-   the one that has least. That is done over all topics until nothing moves any more, at most
+1. Each member keeps its partitions of the topics to which it still subscribes.
+2. Each unassigned partition goes to the subscriber with the fewest partitions. Topics with the most
+   partitions per subscriber come first.
+3. In the same order, each topic is balanced. While one of its subscribers has two partitions more
+   than another, counted over all topics, the one with the most gives its last partition of this
+   topic to the one with the fewest. This is repeated over all topics until nothing moves, at most
    `ROUNDS_MAX` times.
 
-Every move makes the group more even, so it ends by itself; the limit is for chains of topics, each
-shared by two members alone, through which partitions wander slowly. Follows what Kafka's
-`UniformHeterogeneousAssignmentBuilder` was seen to do.
+Each move makes the group more even, so the repetition ends by itself. The limit is for chains of
+topics with two subscribers each, along which partitions move slowly. Follows the behaviour of
+Kafka's `UniformHeterogeneousAssignmentBuilder`. Never considers racks.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ground.sliced_work import Steps
 
 ROUNDS_MAX = 16
 STEPS_A_SLICE = 2_000
-"""About a millisecond's work."""
+"""The number of steps that take about a millisecond."""
 
 
 def even_out(
@@ -37,7 +37,7 @@ def even_out(
     topics: Mapping[bytes, int],
     subscribers: Subscribers,
 ) -> Steps[GroupAssignment]:
-    """The whole of it; `subscribers` in the order of `members`."""
+    """Return the assignment of all `topics`; `subscribers` are in the order of `members`."""
     loads = _Loads(members, topics, subscribers)
     done = 0
     for member in members:
@@ -69,7 +69,7 @@ def even_out(
 def _most_for_each_first(
     topics: Mapping[bytes, int], subscribers: Subscribers
 ) -> Steps[list[bytes]]:
-    """The topics that somebody is subscribed to, in the order in which they are worked on."""
+    """Return the topics that have subscribers, those with the most partitions for each first."""
     ratios: dict[bytes, float] = {}
     done = 0
     for topic_id, count in topics.items():
@@ -84,7 +84,7 @@ def _most_for_each_first(
 
 
 class _Loads:
-    """Who has what, and how much that is."""
+    """The partitions of each member, and their number."""
 
     def __init__(
         self,
@@ -97,20 +97,20 @@ class _Loads:
         self._subscribers = subscribers
         self._sizes = dict.fromkeys(members, 0)
         self._owned: dict[bytes, dict[str, list[int]]] = {topic_id: {} for topic_id in topics}
-        """By topic and member, ascending."""
+        """The partitions by topic and member, ascending."""
         self._given = {topic_id: bytearray(count) for topic_id, count in topics.items()}
 
     def keep(self, member: str) -> int:
-        """`member` keeps what it has and may have; how many that are."""
+        """Let `member` keep its partitions of subscribed topics. Return the steps that it took."""
         subscription = self._members[member]
         size = 0
         for topic_id, partitions in subscription.target.items():
-            given = self._given.get(topic_id)
-            if given is None or topic_id not in subscription.topic_ids:
+            taken = self._given.get(topic_id)
+            if taken is None or topic_id not in subscription.topic_ids:
                 continue
-            held = [one for one in partitions if one < len(given) and not given[one]]
+            held = [number for number in partitions if number < len(taken) and not taken[number]]
             for partition in held:
-                given[partition] = 1
+                taken[partition] = 1
             if held:
                 self._owned[topic_id][member] = held
                 size += len(held)
@@ -118,9 +118,12 @@ class _Loads:
         return size + 1
 
     def give_out(self, topic_id: bytes) -> int:
-        """What nobody has of a topic goes to who has least; how many that are."""
+        """Assign a topic's free partitions, each to the subscriber with the fewest partitions.
+
+        Return the steps that it took.
+        """
         given = self._given[topic_id]
-        free = [partition for partition, one in enumerate(given) if not one]
+        free = [partition for partition, taken in enumerate(given) if not taken]
         if not free:
             return 1
         owned, sizes = self._owned[topic_id], self._sizes
@@ -140,12 +143,14 @@ class _Loads:
         return len(free) + len(takers)
 
     def least(self) -> int:
-        """How much the member has that has least. No move makes it less."""
+        """Return the number of partitions of the member with the fewest; no move lowers it."""
         return min(self._sizes.values())
 
     def even(self, topic_id: bytes, least: int) -> tuple[int, int]:
-        """Even out one topic, where nobody at all has less than `least`; how many partitions move,
-        and how much that is of a slice."""
+        """Balance a topic. Return the number of moved partitions, and the steps that it took.
+
+        `least`: a lower bound for the number of partitions of any member of the group.
+        """
         owned, sizes = self._owned[topic_id], self._sizes
         most = max([sizes[member] for member in owned], default=0)
         if most - least < 2:
@@ -177,7 +182,7 @@ class _Loads:
         return moves, 2 * (len(subscribed) + moves)
 
     def result(self) -> Steps[GroupAssignment]:
-        """In the order of members and topics."""
+        """Return the assignment, in the order of members and topics."""
         assigned: dict[str, dict[bytes, tuple[int, ...]]] = {member: {} for member in self._members}
         done = 0
         for topic_id, owned in self._owned.items():

@@ -9,7 +9,7 @@ from broker.config.parse import single_node_config
 from broker.config.values import BrokerConfig
 from broker.groups.consumer.assignors.assignor import Assignor, GroupAssignment, MemberSubscription
 from broker.groups.consumer.assignors.assignors import BUILT_IN, Assignors, Computed
-from broker.groups.consumer.expressions import Found
+from broker.groups.consumer.expressions import TopicsByRegex
 from broker.groups.consumer.membership import Describable
 from broker.groups.consumer.surroundings import Surroundings
 from controller.metadata.image import MetadataImage
@@ -55,7 +55,7 @@ class PythonExpressions:
         expressions: Sequence[str],
         names: Sequence[str],
         may_describe: Describable,
-        done: Callable[[Found], None],
+        done: Callable[[TopicsByRegex], None],
     ) -> None:
         """At once, or, `held`, when it is told to."""
         found = {

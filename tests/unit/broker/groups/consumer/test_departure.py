@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from broker.groups.consumer.departure import removal, sent_away
+from broker.groups.consumer.departure import find_member_to_remove, removal
 from broker.groups.consumer.state.group import ConsumerGroup
 from ground.sliced_work import in_one_go
 from protocol.errors import ErrorCode
@@ -49,7 +49,7 @@ def test_whom_an_administrator_names() -> None:
     group = stage.group
 
     def named(member_id: str, instance_id: str | None) -> str:
-        found = sent_away(group, member_id, instance_id)
+        found = find_member_to_remove(group, member_id, instance_id)
         return found.name if isinstance(found, ErrorCode) else found.member_id
 
     assert named("n", None) == "n"

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import re2
 
-from broker.groups.consumer.membership import Describable, all_of_them
+from broker.groups.consumer.membership import Describable, all_names
 from broker.groups.consumer.topic_names import TopicNames
 from ground.sim_scheduler import SimBlocking, SimScheduler
 from ground.sliced_work import SlicedWork
@@ -27,7 +27,7 @@ class Rig:
         self._threads.submit(job, done)
 
     def look_up(
-        self, expressions: list[str], names: list[str], may_describe: Describable = all_of_them
+        self, expressions: list[str], names: list[str], may_describe: Describable = all_names
     ) -> None:
         self.names.look_up(expressions, names, may_describe, self.told.append)
 
