@@ -1,10 +1,10 @@
-"""Requests that came a moment too early: held until the transaction before is completed.
+"""Early requests, which are held until the previous transaction of the producer is completed.
 
 A producer begins its next transaction as soon as its commit is answered, which is before the last
-marker is written. Told CONCURRENT_TRANSACTIONS, it would wait for longer than that takes. One
-request of each transactional id is held, and not for long; a second one is not.
+marker is written. If it were answered CONCURRENT_TRANSACTIONS, its back-off would be longer than
+the markers need. For each transactional id, one request at a time is held for a short time.
 
-Owns those requests and their timers. Never decides: who holds one says what is to happen then.
+Owns those requests and their timers. Never decides: a callback tries the request again.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from ground.ports import Scheduler, Timer
 from ground.topic_partition import TopicPartition
 
 CLIENT_HOLD_MS = 50
-"""Of a client's own request: nobody else waits."""
+"""The time for which a client's own request is held; no other client waits for it."""
 BROKER_HOLD_MS = 20
-"""Of one that a broker sends for several clients: less than it waits before it asks again."""
+"""The time for which a broker's request for several clients is held; its retries wait longer."""
 
 
 class Addition(NamedTuple):
-    """AddPartitionsToTxn or AddOffsetsToTxn of one transactional id."""
+    """The part of an AddPartitionsToTxn or AddOffsetsToTxn for one transactional id."""
 
     identity: Identity
     partitions: Sequence[TopicPartition]
@@ -38,15 +38,21 @@ class _Held(NamedTuple):
 
 
 class HeldRequests:
-    """At most one for each transactional id. `again(id, addition)` is told when to try it again."""
+    """The held requests, at most one for each transactional id.
 
-    def __init__(self, scheduler: Scheduler, again: Callable[[str, Addition], None]) -> None:
+    `retry(id, addition)` tries a request again.
+    """
+
+    def __init__(self, scheduler: Scheduler, retry: Callable[[str, Addition], None]) -> None:
         self._scheduler = scheduler
-        self._again = again
+        self._retry = retry
         self._held: dict[str, _Held] = {}
 
     def hold(self, transactional_id: str, addition: Addition, hold_ms: int) -> bool:
-        """Try `addition` again once: at `release`, or after `hold_ms`. False: one is held."""
+        """Hold `addition`, to try it again once: at `release`, or after `hold_ms`.
+
+        Return False, and do nothing, if a request of this id is held already.
+        """
         if transactional_id in self._held:
             return False
         timer = self._scheduler.call_later(hold_ms, lambda: self.release(transactional_id))
@@ -54,22 +60,22 @@ class HeldRequests:
         return True
 
     def peek(self, transactional_id: str) -> Addition | None:
-        """What is held for this id."""
+        """Return the held request of this id, or None."""
         held = self._held.get(transactional_id)
         return None if held is None else held.addition
 
     def take(self, transactional_id: str) -> None:
-        """What is held for this id is dealt with otherwise."""
+        """Drop the held request of this id without trying it; there must be one."""
         self._held.pop(transactional_id).timer.cancel()
 
     def release(self, transactional_id: str) -> None:
-        """Try what is held for this id, if something is."""
+        """Try the held request of this id now, if there is one."""
         held = self._held.pop(transactional_id, None)
         if held is not None:
             held.timer.cancel()
-            self._again(transactional_id, held.addition)
+            self._retry(transactional_id, held.addition)
 
     def release_all(self) -> None:
-        """Try everything: it will be refused, for the leadership is gone."""
+        """Try all held requests now; the shard, which is unloaded, then rejects them."""
         for transactional_id in list(self._held):
             self.release(transactional_id)

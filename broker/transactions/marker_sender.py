@@ -1,13 +1,13 @@
-"""Brings transaction markers to every partition of a decided transaction.
+"""The sender of transaction markers to all partitions of a decided transaction.
 
-Owns what is still to be told to whom: one queue a broker, one request at a time to each, which
-carries all that has gathered meanwhile; this broker is told without the network. A partition stays
-in a queue until its leader has the marker replicated, wherever the leader moves and however often
-brokers die. Partitions of topics that no longer exist are dropped, as Kafka does.
+Owns the queues of unsent markers: one for each broker, with one request at a time in flight that
+has all markers queued so far. This broker's markers do not use the network. A partition stays in a
+queue until its leader has replicated the marker, across all changes of the leader and deaths of
+brokers. Partitions of deleted topics are dropped, as in Kafka.
 
-Never decides anything: it is given decisions that are replicated. Its queues are bounded by the
-transactions that are prepared, one for each transactional id at most. Follows Kafka's
-`TransactionMarkerChannelManager` and `TransactionMarkerRequestCompletionHandler`.
+Never decides: it sends decisions that are replicated. At most one transaction of each transactional
+id is prepared, which bounds the queues. Follows Kafka's `TransactionMarkerChannelManager` and
+`TransactionMarkerRequestCompletionHandler`.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ CLIENT_ID = "broker-{}-txn-marker-sender"
 
 
 class NoLeader(Enum):
-    """Why a marker has nowhere to go."""
+    """The reason why a partition has no leader to send its marker to."""
 
     FOR_NOW = "the partition has no leader that can be reached"
     FOR_GOOD = "there is no such partition"
 
 
 Leader = tuple[int, str, int]
-"""Node id, host and port."""
+"""The node id, host and port of a leader."""
 LeaderOf = Callable[[TopicPartition], Leader | NoLeader]
 LocalMarkers = Callable[[WriteTxnMarkersRequest, Callable[[WriteTxnMarkersResponse], None]], None]
 
 
 @dataclass(slots=True, eq=False)
 class PendingMarkers:
-    """A decision, and the partitions that do not have it yet."""
+    """A decision, and the partitions that do not have its marker yet."""
 
     transactional_id: str
     producer_id: int
@@ -61,15 +61,15 @@ class PendingMarkers:
     coordinator_epoch: Callable[[], int]
     partitions: dict[TopicPartition, None]
     done: Callable[[], None]
-    """Called once, when every partition has its marker; not after `cancelled`."""
+    """The callback for when every partition has its marker; it is not called after `cancel`."""
     cancelled: bool = False
 
     def cancel(self) -> None:
-        """Tell nobody any more."""
+        """Send no more markers of this decision, and never call `done`."""
         self.cancelled = True
 
     def settle(self, partitions: Iterable[TopicPartition]) -> None:
-        """These are told."""
+        """Remove partitions that have their marker; call `done` after the last."""
         for partition in partitions:
             self.partitions.pop(partition, None)
         if not self.partitions and not self.cancelled:
@@ -80,8 +80,8 @@ class PendingMarkers:
 _Queue = dict[PendingMarkers, list[TopicPartition]]
 
 
-class _Held:
-    """Markers that wait before they are tried again, each failure longer than the one before."""
+class _DelayedMarkers:
+    """The markers that wait for a retry, with a longer back-off after each failure."""
 
     def __init__(self, scheduler: Scheduler, release: Callable[[_Queue], None]) -> None:
         self.queue: _Queue = {}
@@ -112,9 +112,9 @@ class _Held:
 
 
 class _Broker:
-    """One broker's queue, and the way to it."""
+    """A broker's queue and its connection."""
 
-    def __init__(self, node_id: int, failed: _Held) -> None:
+    def __init__(self, node_id: int, failed: _DelayedMarkers) -> None:
         self.node_id = node_id
         self.failed = failed
         self.address: tuple[str, int] | None = None
@@ -125,7 +125,7 @@ class _Broker:
 
 
 class MarkerSender:
-    """See the module. `network` is None where there is only this node."""
+    """The sender of a node's markers. `network` is None if there is only this node."""
 
     def __init__(
         self,
@@ -137,7 +137,11 @@ class MarkerSender:
         request_timeout_ms: int,
         refused_by: Callable[[int, str], None],
     ) -> None:
-        """`refused_by(node, request)`: that broker does not take us for one."""
+        """Start without markers.
+
+        `refused_by(node, request)` is called if a broker rejects this node's request because it
+        does not accept it as a broker.
+        """
         self._scheduler = scheduler
         self._network = network
         self._node_id = node_id
@@ -146,30 +150,38 @@ class MarkerSender:
         self._request_timeout_ms = request_timeout_ms
         self._refused_by = refused_by
         self._brokers: dict[int, _Broker] = {}
-        self._homeless = _Held(scheduler, self._enqueue_all)
+        self._leaderless = _DelayedMarkers(scheduler, self._enqueue_all)
         self._stopped = False
 
     @property
     def unknown_destination_count(self) -> int:
-        """Transactions with partitions whose leader is not known (UnknownDestinationQueueSize)."""
-        return len(self._homeless.queue)
+        """The number of transactions with partitions that have no known leader; Kafka's
+        UnknownDestinationQueueSize."""
+        return len(self._leaderless.queue)
 
     def send(self, pending: PendingMarkers) -> None:
-        """Tell every partition of `pending`; its `done` is called later, never from here."""
+        """Queue the markers of `pending`. Its `done` is called later, never within this call."""
         if pending.partitions:
             self._enqueue(pending, list(pending.partitions))
         else:
             self._scheduler.call_soon(lambda: pending.settle(()))
 
     def metadata_changed(self) -> None:
-        """Leaders may have moved: what is with a broker that does not lead any more, or waits for a
-        leader, goes to whoever leads now. An answer that still comes is taken."""
-        if self._homeless.queue:
-            queue, self._homeless.queue = self._homeless.queue, {}
+        """Queue markers again for new leaders, after a change of the metadata.
+
+        These are the markers that waited for a leader, and those in flight to a broker that no
+        longer leads. An answer from that broker still counts.
+        """
+        if self._leaderless.queue:
+            queue, self._leaderless.queue = self._leaderless.queue, {}
             self._enqueue_all(queue)
         for broker in list(self._brokers.values()):
             for pending, partitions in (broker.in_flight or {}).items():
-                moved = [one for one in partitions if self._has_moved(one, broker, pending)]
+                moved = [
+                    partition
+                    for partition in partitions
+                    if self._has_moved(partition, broker, pending)
+                ]
                 if moved:
                     self._enqueue(pending, moved)
 
@@ -182,9 +194,9 @@ class MarkerSender:
         return not isinstance(leader, NoLeader) and leader[0] != broker.node_id
 
     def stop(self) -> None:
-        """Send nothing more."""
+        """Stop all sending, and close the connections."""
         self._stopped = True
-        self._homeless.stop()
+        self._leaderless.stop()
         brokers, self._brokers = self._brokers, {}
         for broker in brokers.values():
             broker.waiting = {}
@@ -201,28 +213,28 @@ class MarkerSender:
     def _enqueue(self, pending: PendingMarkers, partitions: Iterable[TopicPartition]) -> None:
         if self._stopped or pending.cancelled:
             return
-        gone = []
+        deleted = []
         for partition in partitions:
             if partition not in pending.partitions:
                 continue
             leader = self._leader_of(partition)
             if leader is NoLeader.FOR_GOOD:
-                gone.append(partition)
+                deleted.append(partition)
             elif isinstance(leader, NoLeader):
-                self._homeless.add(pending, [partition])
+                self._leaderless.add(pending, [partition])
             else:
                 broker = self._broker(leader)
                 broker.waiting.setdefault(pending, []).append(partition)
                 self._schedule_drain(broker)
-        if gone:
-            log.info("%s: no markers for what was deleted: %s", pending.transactional_id, gone)
-            self._scheduler.call_soon(lambda: pending.settle(gone))
+        if deleted:
+            log.info("%s: no markers for what was deleted: %s", pending.transactional_id, deleted)
+            self._scheduler.call_soon(lambda: pending.settle(deleted))
 
     def _broker(self, leader: Leader) -> _Broker:
         node_id, host, port = leader
         broker = self._brokers.get(node_id)
         if broker is None:
-            failed = _Held(self._scheduler, self._enqueue_all)
+            failed = _DelayedMarkers(self._scheduler, self._enqueue_all)
             broker = self._brokers[node_id] = _Broker(node_id, failed)
         if broker.address != (host, port):
             broker.address = (host, port)
@@ -234,7 +246,7 @@ class MarkerSender:
     # -- requests ------------------------------------------------------------------------------
 
     def _schedule_drain(self, broker: _Broker) -> None:
-        # Not from here: decisions that are committed together go in one request.
+        # Not within this call: decisions that are committed together go in one request.
         if not broker.drain_scheduled and broker.in_flight is None:
             broker.drain_scheduled = True
             self._scheduler.call_soon(lambda: self._drain(broker))
@@ -253,7 +265,7 @@ class MarkerSender:
         if not batch:
             return
         broker.in_flight = batch
-        request = WriteTxnMarkersRequest([_marker(*one) for one in batch.items()])
+        request = WriteTxnMarkersRequest([_marker(*item) for item in batch.items()])
         if broker.node_id == self._node_id:
             self._local(request, lambda response: self._answered(broker, batch, response, None))
             return
@@ -302,13 +314,13 @@ class MarkerSender:
         partitions: list[TopicPartition],
         errors: dict[TopicPartition, ErrorCode],
     ) -> None:
-        settled, again = [], []
+        settled, failed = [], []
         for partition in partitions:
             error = errors.get(partition, ErrorCode.UNKNOWN_SERVER_ERROR)
             if error is ErrorCode.NONE:
                 settled.append(partition)
             elif error in _SUPERSEDED:
-                # Somebody else coordinates this id, or has ended its transaction: not ours to end.
+                # Another coordinator has this id now, or has ended the transaction.
                 log.warning(
                     "%s: marker for %s refused: %s; no more of them are sent",
                     pending.transactional_id,
@@ -321,9 +333,9 @@ class MarkerSender:
                 if error is ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
                     self._refused_by(broker.node_id, "WRITE_TXN_MARKERS")
                 log.debug("%s: marker for %s: %s", pending.transactional_id, partition, error.name)
-                again.append(partition)
-        if again:
-            broker.failed.add(pending, again)
+                failed.append(partition)
+        if failed:
+            broker.failed.add(pending, failed)
         else:
             broker.failed.succeeded()
         if settled:
@@ -352,9 +364,9 @@ def _errors_by_producer(
 ) -> dict[int, dict[TopicPartition, ErrorCode]]:
     return {
         marker.producer_id: {
-            TopicPartition(topic.name, one.partition_index): ErrorCode(one.error_code)
+            TopicPartition(topic.name, result.partition_index): ErrorCode(result.error_code)
             for topic in marker.topics
-            for one in topic.partitions
+            for result in topic.partitions
         }
         for marker in response.markers
     }

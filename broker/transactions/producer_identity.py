@@ -1,8 +1,8 @@
-"""Who a producer says it is, and what follows from that.
+"""The identity in a producer's request, its producer id and epoch, compared with the metadata.
 
-A producer is named by producer id and epoch. Owns the comparison with what the coordinator knows:
-whether a producer that names itself may be initialized again, and which end it means, the present
-one or the one before, sent again. Never looks at the state of the transaction beyond that.
+Owns two rules: whether a producer that sends its identity may be initialized again, and whether an
+EndTxn means the present transaction, or is a retry for the one before. Never decides whether the
+transaction's state allows the request.
 
 Follows KIP-360, KIP-890 and Kafka's `TransactionCoordinator`.
 """
@@ -15,16 +15,20 @@ from broker.transactions.transaction_metadata import (
     NO_PRODUCER_ID,
     TransactionMetadata,
 )
-from broker.transactions.transaction_state import Event
+from broker.transactions.transaction_state import TransactionEvent
 from protocol.errors import ErrorCode
 
 Identity = tuple[int, int]
-"""Producer id and epoch."""
-NOBODY: Identity = (NO_PRODUCER_ID, NO_EPOCH)
+"""A producer id and an epoch."""
+NOBODY: Identity = (NO_PRODUCER_ID, NO_EPOCH)  # for answers without a producer
 
 
 def may_initialize(metadata: TransactionMetadata, expected: Identity) -> bool:
-    """Whether a producer that says who it is may go on (KIP-360); its epoch is looked at later."""
+    """Return whether the expected producer id allows an initialization (KIP-360).
+
+    With the previous producer id, the epoch must be one of its last. The epoch of the present id is
+    checked later (`with_next_epoch`).
+    """
     producer_id, epoch = expected
     if metadata.producer_epoch == NO_EPOCH or producer_id == metadata.producer_id:
         return True
@@ -33,13 +37,13 @@ def may_initialize(metadata: TransactionMetadata, expected: Identity) -> bool:
 
 def end_event(
     metadata: TransactionMetadata, identity: Identity, committed: bool, client_version: int
-) -> Event | ErrorCode:
-    """Which end a request means, by its producer id and epoch."""
+) -> TransactionEvent | ErrorCode:
+    """Return the event of an EndTxn by its producer id and epoch, or the error."""
     producer_id, epoch = identity
     bumps = client_version >= 2
     present = metadata.producer_epoch
-    # Only such an end leaves its own producer an epoch behind. After another one (protocol 1), who
-    # is an epoch behind was fenced.
+    # Only an end in protocol 2 raises the epoch of its own producer. After one in protocol 1, a
+    # producer with the epoch before was fenced.
     may_be_again = bumps and metadata.client_version >= 2
     rotated = (
         may_be_again
@@ -52,9 +56,9 @@ def end_event(
         busy, unknown = ErrorCode.CONCURRENT_TRANSACTIONS, ErrorCode.INVALID_PRODUCER_ID_MAPPING
         return busy if rotates else unknown
     if rotated or (may_be_again and epoch + 1 == present):
-        return Event.COMMIT_AGAIN if committed else Event.ABORT_AGAIN
+        return TransactionEvent.COMMIT_AGAIN if committed else TransactionEvent.ABORT_AGAIN
     if epoch != present:
         return ErrorCode.PRODUCER_FENCED
     if bumps:
-        return Event.COMMIT_AND_BUMP if committed else Event.ABORT_AND_BUMP
-    return Event.COMMIT if committed else Event.ABORT
+        return TransactionEvent.COMMIT_AND_BUMP if committed else TransactionEvent.ABORT_AND_BUMP
+    return TransactionEvent.COMMIT if committed else TransactionEvent.ABORT

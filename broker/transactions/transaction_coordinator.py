@@ -1,9 +1,9 @@
-"""Coordinates transactions: finds a transactional id's shard, or says why it is not here.
+"""The transaction coordinator: finds a transactional id's shard, or the error if it is not here.
 
-A transactional id belongs to the partition of `__transaction_state` that it hashes to, and is
-served by that partition's leader. Owns the shards (through `CoordinatorRuntime`), the checks that
-need no transaction, the producer ids that decisions wait for, and the two timers: open transactions
-whose time is up, and ids that nobody uses. Never changes a transaction: `TransactionShard` does.
+A transactional id belongs to the partition of `__transaction_state` that it hashes to, and that
+partition's leader serves it. Owns the shards (through `CoordinatorRuntime`), the checks that need
+no transaction, the producer ids for which decisions wait, and two timers: for transactions that
+exceed their time-out, and for unused ids. Never changes a transaction: `TransactionShard` does.
 
 Follows Kafka's `TransactionCoordinator`; KIP-98, KIP-360, KIP-664, KIP-890.
 """
@@ -50,17 +50,17 @@ log = logging.getLogger(f"ottla.{__name__}")
 
 T = TypeVar("T")
 
-Identified = ReplyWithError[Identity]
+IdentityReply = ReplyWithError[Identity]
 NextProducerId = Callable[[Callable[[int | None], None]], None]
-"""Gives a fresh producer id, now or later; None where there is none for the moment."""
+"""A function that calls back with a new producer id, now or later; None: retry later."""
 
 
 class TransactionCoordinator:
-    """The transaction coordinator of one broker.
+    """The transaction coordinator of a broker.
 
-    `partition_count()` is how many partitions `__transaction_state` has (or will have, where it is
-    still to be created); `version()` is the cluster's finalized `transaction.version`.
-    `sliced` has long work's turns; None: it is done in one go.
+    `partition_count()` is the number of partitions of `__transaction_state`, also before that topic
+    exists. `version()` is the cluster's finalized `transaction.version`. `sliced` runs long work in
+    slices; None: in one go.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class TransactionCoordinator:
     # -- leadership ----------------------------------------------------------------------------
 
     def on_elected(self, partition: int, leader_epoch: int) -> None:
-        """This broker leads `partition` of `__transaction_state` now: load its ids."""
+        """Load the ids of a partition of `__transaction_state`, which this broker now leads."""
         self._runtime.on_elected(partition, leader_epoch)
         if not self._timers and not self._stopped:
             config = self._config
@@ -103,15 +103,15 @@ class TransactionCoordinator:
             self._every("expiry", expiry, self._expire_ids)
 
     def on_resigned(self, partition: int, leader_epoch: int | None = None) -> None:
-        """This broker does not lead `partition` any more."""
+        """Unload the ids of `partition`, which this broker no longer leads."""
         self._runtime.on_resigned(partition, leader_epoch)
 
     def metadata_changed(self) -> None:
-        """Leaders may have moved."""
+        """Send markers to new leaders, after a change of the metadata."""
         self._markers.metadata_changed()
 
     def shutdown(self) -> None:
-        """Answer everybody who waits, and everything from now on, that this is not the one."""
+        """Answer all parked requests with NOT_COORDINATOR, and reject all later ones."""
         self._stopped = True
         for timer in self._timers.values():
             timer.cancel()
@@ -132,7 +132,7 @@ class TransactionCoordinator:
                 self._abort(transactional_id)
 
     def _abort(self, transactional_id: str) -> None:
-        def told(error: ErrorCode, aborted: bool) -> None:
+        def log_result(error: ErrorCode, aborted: bool) -> None:
             if error is not ErrorCode.NONE:
                 log.warning(
                     "%s: could not abort the timed-out transaction: %s",
@@ -145,7 +145,7 @@ class TransactionCoordinator:
         self._decide(
             transactional_id,
             lambda shard, fresh: shard.abort_timed_out(transactional_id, fresh),
-            told,
+            log_result,
             lambda _: None,
         )
 
@@ -153,19 +153,21 @@ class TransactionCoordinator:
         self.expire_ids(self._config.transactional_id_expiration_ms, later=True)
 
     def expire_ids(self, after_ms: int, *, later: bool = False) -> None:
-        """Forget the ids led here without a sign of life for `after_ms`, now; `later`: each shard
-        in a turn of its own."""
+        """Delete this broker's ids that did not change for `after_ms`.
+
+        `later`: each shard runs in its own turn of the loop, not within this call.
+        """
         expire = partial(TransactionShard.expire_ids, after_ms=after_ms)
         self._runtime.submit_to_all(expire, _log_expiry, later=later)
 
     # -- finding -------------------------------------------------------------------------------
 
     def partition_for(self, transactional_id: str) -> int:
-        """The partition of `__transaction_state` that holds `transactional_id`."""
+        """Return the partition of `__transaction_state` that holds `transactional_id`."""
         return partition_for(transactional_id, self._partition_count())
 
     def serves(self, transactional_id: str) -> bool:
-        """Whether `transactional_id` is answered for here: its partition is loaded."""
+        """Return whether this broker has loaded the partition of `transactional_id`."""
         return not isinstance(self._shard_for(transactional_id), ErrorCode)
 
     def _shard_for(self, transactional_id: str) -> TransactionShard | ErrorCode:
@@ -175,7 +177,7 @@ class TransactionCoordinator:
         return self._runtime.shard(self.partition_for(transactional_id))
 
     def _error_of(self, transactional_id: str) -> ErrorCode:
-        """Why nothing about `transactional_id` is answered, wherever it is served."""
+        """Return INVALID_REQUEST for an empty id, NOT_COORDINATOR after `shutdown`, else NONE."""
         if not transactional_id:
             return ErrorCode.INVALID_REQUEST
         return ErrorCode.NOT_COORDINATOR if self._stopped else ErrorCode.NONE
@@ -200,19 +202,19 @@ class TransactionCoordinator:
         done: ReplyWithError[T],
         refuse: Done,
     ) -> None:
-        """Have the shard decide; once more with a fresh producer id where it needs one."""
+        """Run a decision of the shard, and again with a new producer id if it needs one."""
 
         def attempt(fresh_id: int | None) -> None:
-            def told(error: ErrorCode, reply: T | Needs) -> None:
+            def respond(error: ErrorCode, reply: T | Needs) -> None:
                 if not isinstance(reply, Needs):
                     done(error, reply)
                     return
                 assert fresh_id is None, "a decision had its producer id and needs another"
-                self._next_producer_id(given)
+                self._next_producer_id(got_producer_id)
 
-            self._submit(transactional_id, lambda shard: decide(shard, fresh_id), told, refuse)
+            self._submit(transactional_id, lambda shard: decide(shard, fresh_id), respond, refuse)
 
-        def given(fresh_id: int | None) -> None:
+        def got_producer_id(fresh_id: int | None) -> None:
             if fresh_id is None:
                 refuse(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
             else:
@@ -227,11 +229,11 @@ class TransactionCoordinator:
         transactional_id: str,
         timeout_ms: int,
         expected: Identity | None,
-        reply: Identified,
+        reply: IdentityReply,
     ) -> None:
-        """InitProducerId with a transactional id: its producer id and a new epoch.
+        """Handle an InitProducerId with a transactional id: reply its producer id and new epoch.
 
-        `expected` is the producer id and epoch that the client says it has (KIP-360).
+        `expected` is the producer id and epoch in the request (KIP-360), or None.
         """
         if transactional_id and not 0 < timeout_ms <= self._config.transaction_max_timeout_ms:
             reply(ErrorCode.INVALID_TRANSACTION_TIMEOUT, NOBODY)
@@ -252,9 +254,9 @@ class TransactionCoordinator:
         done: Done,
         hold_ms: int = 0,
     ) -> None:
-        """AddPartitionsToTxn, AddOffsetsToTxn: one error for all of `partitions`.
+        """Handle an AddPartitionsToTxn or AddOffsetsToTxn: `done` gets one error for all.
 
-        `hold_ms`: how long one that comes a moment too early may wait (see `held_requests`).
+        `hold_ms`: the time for which an early request may be held (see `held_requests`).
         """
         addition = Addition(identity, partitions, client_version, done)
         self._submit(
@@ -267,7 +269,10 @@ class TransactionCoordinator:
     def verify_partitions(
         self, transactional_id: str, identity: Identity, partitions: Sequence[TopicPartition]
     ) -> dict[TopicPartition, ErrorCode]:
-        """AddPartitionsToTxn with verify_only: whether each is in the open transaction."""
+        """Return NONE or an error for each partition: whether it is in the open transaction.
+
+        This is an AddPartitionsToTxn with verify_only.
+        """
         shard = self._shard_for(transactional_id)
         if isinstance(shard, ErrorCode):
             return dict.fromkeys(partitions, shard)
@@ -279,9 +284,10 @@ class TransactionCoordinator:
         identity: Identity,
         committed: bool,
         client_version: int,
-        reply: Identified,
+        reply: IdentityReply,
     ) -> None:
-        """EndTxn. With protocol version 2 the reply names the identity to go on with."""
+        """Handle an EndTxn. In protocol version 2 the reply has the producer id and epoch to
+        continue with."""
         self._decide(
             transactional_id,
             lambda shard, fresh: shard.end(
@@ -294,7 +300,7 @@ class TransactionCoordinator:
     # -- administration ------------------------------------------------------------------------
 
     def describe(self, transactional_id: str) -> DescribedTransaction:
-        """DescribeTransactions of one id."""
+        """Return the description of an id for DescribeTransactions; an error is in it."""
         shard = self._shard_for(transactional_id)
         if isinstance(shard, ErrorCode):
             return DescribedTransaction(int(shard), transactional_id)
@@ -316,8 +322,10 @@ class TransactionCoordinator:
     def list_transactions(
         self, request: ListTransactionsRequest
     ) -> Steps[ListTransactionsResponse]:
-        """ListTransactions: every id led here that passes all filters given; those that there
-        are now, each in the state that it has when its turn comes."""
+        """Return the answer to ListTransactions: this broker's ids that pass all filters.
+
+        The ids and their metadata are those of the moment at which the filters are read.
+        """
         if self._stopped:
             return ListTransactionsResponse(error_code=int(ErrorCode.COORDINATOR_NOT_AVAILABLE))
         if self._runtime.is_loading():
@@ -340,7 +348,7 @@ class TransactionCoordinator:
         )
         now = self._scheduler.wall_ms()
 
-        def wanted(metadata: TransactionMetadata) -> bool:
+        def is_listed(metadata: TransactionMetadata) -> bool:
             longest = request.duration_filter
             return (
                 (not states or metadata.state.shown in states)
@@ -349,17 +357,17 @@ class TransactionCoordinator:
             )
 
         pace, listed = Pace(), []
-        there = dict(one for shard in self._runtime.active_shards() for one in shard.visible())
-        names = list(there)
+        visible = dict(item for shard in self._runtime.active_shards() for item in shard.visible())
+        names = list(visible)
         if pattern is not None:
             names = yield from matching_names(pattern, names, pace_of_names())
         for name in names:
             if pace.is_full():
                 yield None
-            metadata = there[name]
-            if wanted(metadata):
-                one = ListedTransaction(name, metadata.producer_id, metadata.state.shown)
-                listed.append(one)
+            metadata = visible[name]
+            if is_listed(metadata):
+                entry = ListedTransaction(name, metadata.producer_id, metadata.state.shown)
+                listed.append(entry)
         return ListTransactionsResponse(unknown_state_filters=unknown, transaction_states=listed)
 
 

@@ -1,8 +1,9 @@
-"""What a request makes of a transactional id: the next version of it, or what the client is told.
+"""The decisions on requests for a transactional id: its next metadata, or the error to answer.
 
-Owns the rules, as functions of the newest version and the request: the table of `transaction_state`
-says what is allowed, `producer_identity` who asks, `transaction_metadata` what comes next. Never
-writes, and holds nothing; `transaction_shard` has looked whether the newest version is committed.
+Owns the rules, as functions of the latest metadata and the request: the table in
+`transaction_state` has the legal transitions, `producer_identity` checks the producer,
+`transaction_metadata` computes the next version. Never writes and has no state;
+`transaction_shard` has checked whether the latest version is committed.
 
 Follows Kafka's `TransactionCoordinator`; KIP-98, KIP-360, KIP-890.
 """
@@ -18,19 +19,19 @@ from broker.transactions.transaction_metadata import (
     TransactionMetadata,
     created,
 )
-from broker.transactions.transaction_state import Event, TransactionState, outcome
+from broker.transactions.transaction_state import TransactionEvent, TransactionState, outcome
 from ground.topic_partition import TopicPartition
 from protocol.errors import ErrorCode
 
 
 class Needs(Enum):
-    """What a decision lacks, so that it is to be made again."""
+    """The thing that a decision lacks; with it, the caller decides again."""
 
     PRODUCER_ID = "a fresh producer id"
 
 
 Decision = TransactionMetadata | ErrorCode | Needs
-"""The version to write; or what the client is told while nothing changes; or what is missing."""
+"""The metadata to write; or the error to answer, without a change; or the thing that is missing."""
 
 
 def decide_initialize(
@@ -41,19 +42,22 @@ def decide_initialize(
     version: int,
     now_ms: int,
 ) -> Decision:
-    """InitProducerId. A version that is prepared aborts what is open: the client asks again."""
+    """Decide an InitProducerId. `version` is the cluster's `transaction.version`.
+
+    If a transaction is open, the decision is to abort it, and the client has to retry.
+    """
     if metadata is None:
         if fresh_id is None:
             return Needs.PRODUCER_ID
         metadata = created(fresh_id, timeout_ms, now_ms)
     if expected is not None and not may_initialize(metadata, expected):
         return ErrorCode.PRODUCER_FENCED
-    what = outcome(metadata.state, Event.INITIALIZE)
-    if what is TransactionState.PREPARE_EPOCH_FENCE:
+    next_state = outcome(metadata.state, TransactionEvent.INITIALIZE)
+    if next_state is TransactionState.PREPARE_EPOCH_FENCE:
         return decide_fence(metadata, version, fresh_id, now_ms)
-    if isinstance(what, ErrorCode):
-        return what
-    assert what is TransactionState.EMPTY
+    if isinstance(next_state, ErrorCode):
+        return next_state
+    assert next_state is TransactionState.EMPTY
     epoch = None if expected is None else expected[1]
     if metadata.is_epoch_exhausted and epoch in (None, metadata.producer_epoch):
         if fresh_id is None:
@@ -69,18 +73,18 @@ def decide_add(
     client_version: int,
     now_ms: int,
 ) -> TransactionMetadata | ErrorCode:
-    """AddPartitionsToTxn and AddOffsetsToTxn. NONE: all of them are in the transaction."""
-    what = outcome(metadata.state, Event.ADD_PARTITIONS)
-    if isinstance(what, ErrorCode):
-        # First of all: the producer may have the id that is its own only after this.
-        return what
-    assert what is TransactionState.ONGOING
+    """Decide an AddPartitionsToTxn or AddOffsetsToTxn. NONE: all partitions are in it already."""
+    next_state = outcome(metadata.state, TransactionEvent.ADD_PARTITIONS)
+    if isinstance(next_state, ErrorCode):
+        # Checked before the id: the producer may have the id that it gets with the completion.
+        return next_state
+    assert next_state is TransactionState.ONGOING
     if metadata.producer_id != identity[0]:
         return ErrorCode.INVALID_PRODUCER_ID_MAPPING
     if metadata.producer_epoch != identity[1]:
         return ErrorCode.PRODUCER_FENCED
     ongoing = metadata.state is TransactionState.ONGOING
-    if ongoing and all(one in metadata.partitions for one in partitions):
+    if ongoing and all(partition in metadata.partitions for partition in partitions):
         return ErrorCode.NONE
     return metadata.with_partitions(partitions, client_version, now_ms)
 
@@ -93,29 +97,29 @@ def decide_end(
     fresh_id: int | None,
     now_ms: int,
 ) -> Decision:
-    """EndTxn. NONE: it was ended so before."""
+    """Decide an EndTxn. NONE: it is a retry, and the transaction has ended this way."""
     event = end_event(metadata, identity, committed, client_version)
-    what = event if isinstance(event, ErrorCode) else outcome(metadata.state, event)
-    if isinstance(what, ErrorCode):
-        return what
-    assert what is not None and what.is_prepared
+    next_state = event if isinstance(event, ErrorCode) else outcome(metadata.state, event)
+    if isinstance(next_state, ErrorCode):
+        return next_state
+    assert next_state is not None and next_state.is_prepared
     next_id = NO_PRODUCER_ID
     if metadata.needs_producer_id_to_end(client_version):
         if fresh_id is None:
             return Needs.PRODUCER_ID
         next_id = fresh_id
     following = metadata.decided(committed, client_version, next_id, now_ms)
-    assert following.state is what
+    assert following.state is next_state
     return following
 
 
 def decide_fence(
     metadata: TransactionMetadata, version: int, fresh_id: int | None, now_ms: int
 ) -> TransactionMetadata | Needs:
-    """Abort an open transaction under an epoch that its producer has not."""
-    fence = outcome(metadata.state, Event.FENCE)
+    """Decide to abort an open transaction with a higher epoch than its producer's."""
+    fence = outcome(metadata.state, TransactionEvent.FENCE)
     assert isinstance(fence, TransactionState)
-    assert outcome(fence, Event.FENCE) is TransactionState.PREPARE_ABORT
+    assert outcome(fence, TransactionEvent.FENCE) is TransactionState.PREPARE_ABORT
     next_id = NO_PRODUCER_ID
     if metadata.needs_producer_id_to_end(version):
         if fresh_id is None:
@@ -125,10 +129,10 @@ def decide_fence(
 
 
 def decide_complete(metadata: TransactionMetadata, now_ms: int) -> TransactionMetadata:
-    """Every partition has its marker."""
-    what = outcome(metadata.state, Event.MARKERS_WRITTEN)
+    """Return the metadata after all markers are written: CompleteCommit or CompleteAbort."""
+    next_state = outcome(metadata.state, TransactionEvent.MARKERS_WRITTEN)
     following = metadata.completed(now_ms)
-    assert following.state is what, f"markers were written in state {metadata.state}"
+    assert following.state is next_state, f"markers were written in state {metadata.state}"
     return following
 
 
@@ -137,7 +141,10 @@ def verification_errors(
     identity: Identity,
     partitions: Sequence[TopicPartition],
 ) -> dict[TopicPartition, ErrorCode]:
-    """Which of `partitions` are in the transaction, whose committed version `metadata` is."""
+    """Return NONE or an error for each partition: whether it is in the open transaction.
+
+    `metadata` is the id's latest committed version.
+    """
     if metadata is None or metadata.producer_id != identity[0]:
         error = ErrorCode.INVALID_PRODUCER_ID_MAPPING
     elif metadata.producer_epoch != identity[1]:
@@ -147,7 +154,7 @@ def verification_errors(
     else:
         inside = metadata.partitions
         return {
-            one: ErrorCode.NONE if one in inside else ErrorCode.TRANSACTION_ABORTABLE
-            for one in partitions
+            partition: ErrorCode.NONE if partition in inside else ErrorCode.TRANSACTION_ABORTABLE
+            for partition in partitions
         }
     return dict.fromkeys(partitions, error)

@@ -1,13 +1,13 @@
-"""Which transactions are open for longer than their time-out, and which ids nobody uses any more.
+"""The time-outs of open transactions, and the expiry of unused transactional ids.
 
-Owns since when each open transaction is known to this coordinator. Never ends one: the shard does.
-Follows Kafka's `TransactionStateManager`.
+Owns the time from which on this coordinator knows each open transaction. Never ends one: the shard
+does. Follows Kafka's `TransactionStateManager`.
 """
 
 from __future__ import annotations
 
 from broker.transactions.transaction_metadata import TransactionMetadata
-from broker.transactions.transaction_state import Event, TransactionState, outcome
+from broker.transactions.transaction_state import TransactionEvent, TransactionState, outcome
 from ground.ports import Scheduler
 
 
@@ -19,33 +19,33 @@ class OpenTransactions:
         self._since_ms: dict[str, float] = {}  # by this broker's monotonic clock
 
     def replayed(self, transactional_id: str, metadata: TransactionMetadata | None) -> None:
-        """The newest version of an id; None: it is forgotten."""
+        """Note the replayed metadata of an id; None: the id is deleted."""
         since_ms = self._since_ms.pop(transactional_id, None)
         if metadata is not None and metadata.state is TransactionState.ONGOING:
             now_ms = self._scheduler.monotonic_ms()
             self._since_ms[transactional_id] = now_ms if since_ms is None else since_ms
 
     def ids(self) -> list[str]:
-        """Ids whose transaction is open; the one that was changed last comes last."""
+        """Return the ids with an open transaction, the one that changed last at the end."""
         return list(self._since_ms)
 
     def is_timed_out(self, transactional_id: str, metadata: TransactionMetadata) -> bool:
-        """Whether it is open for longer than its time-out.
+        """Return whether the transaction is open for longer than its time-out.
 
-        That counts from its start, as in Kafka, or from when it was first known here: clocks are
-        set back, and differ between brokers.
+        The time counts from its start, as in Kafka, and also from when this coordinator first knew
+        it: clocks may be set back, and differ between brokers.
         """
         since_ms = self._since_ms.get(transactional_id)
         if since_ms is None:
             return False
         timeout_ms = metadata.timeout_ms
-        known_ms = self._scheduler.monotonic_ms() - since_ms
-        return metadata.start_ms + timeout_ms < self._scheduler.wall_ms() or known_ms > timeout_ms
+        open_ms = self._scheduler.monotonic_ms() - since_ms
+        return metadata.start_ms + timeout_ms < self._scheduler.wall_ms() or open_ms > timeout_ms
 
 
 def is_expired(metadata: TransactionMetadata, latest_ms: int) -> bool:
-    """Whether an id whose newest version is `metadata` had no sign of life after `latest_ms`."""
+    """Return whether an id has no open transaction, and did not change after `latest_ms`."""
     return (
         metadata.updated_ms <= latest_ms
-        and outcome(metadata.state, Event.EXPIRE) is TransactionState.DEAD
+        and outcome(metadata.state, TransactionEvent.EXPIRE) is TransactionState.DEAD
     )

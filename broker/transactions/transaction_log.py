@@ -1,10 +1,10 @@
-"""The records of `__transaction_state`: a transactional id and its newest version.
+"""The records of `__transaction_state`: a transactional id and its latest metadata.
 
-A key opens with two bytes that name the record type, a value with two that give its version.
-Written while the cluster's `transaction.version` is 0: value version 0; from 1 on: version 1, whose
-tagged fields KIP-890 needs. Each transaction writes three of the latter, so these are packed here,
-a quarter of the work that the generated message makes of it; a test holds both to the same bytes.
-Follows Kafka's `TransactionLog`.
+A key begins with two bytes for the record type, a value with two bytes for its version. Value
+version 0 is written while the cluster's `transaction.version` is 0, and version 1 from 1 on, with
+the tagged fields of KIP-890. Each transaction writes three of the latter. They are packed here,
+which takes a quarter of the generated message's time; a test compares the bytes of both. Owns only
+the format, and never writes to the log. Follows Kafka's `TransactionLog`.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ TRANSACTION_TOPIC = "__transaction_state"
 
 _TYPE = Struct(">h")
 _KEY_TYPE = 0
-_KEYS_KEPT = 1_024
+_CACHED_KEYS = 1_024
 
 _HEAD = Struct(">hqhib")  # value version, producer id, epoch, time-out, status
 _INDEX = Struct(">i")
 _TIMES = Struct(">qq")  # last update, start
-_PREVIOUS_PRODUCER_ID = Struct(">bbq")  # tag, size, value: so the other two
+_PREVIOUS_PRODUCER_ID = Struct(">bbq")  # tag, size, value; likewise the next two
 _NEXT_PRODUCER_ID = Struct(">bbq")
 _CLIENT_VERSION = Struct(">bbh")
 
 
-@lru_cache(_KEYS_KEPT)
+@lru_cache(_CACHED_KEYS)
 def transaction_key(transactional_id: str) -> bytes:
-    """The key of a transactional id."""
+    """Return the key of a transactional id's records."""
     out = MessageBuffer()
     out += _TYPE.pack(_KEY_TYPE)
     TransactionLogKey(transactional_id).write(out, 0)
@@ -50,13 +50,13 @@ def transaction_key(transactional_id: str) -> bytes:
 def transaction_record(
     transactional_id: str, metadata: TransactionMetadata, transaction_version: int
 ) -> tuple[bytes, bytes]:
-    """One version of it; `transaction_version` is what the cluster has finalized."""
+    """Return the record of an id's metadata, for the cluster's finalized `transaction.version`."""
     key = transaction_key(transactional_id)
     return key, _tagged_value(metadata) if transaction_version >= 1 else _plain_value(metadata)
 
 
 def _tagged_value(metadata: TransactionMetadata) -> bytes:
-    """Value version 1."""
+    """Return the value in version 1."""
     state = metadata.state
     out = bytearray(
         _HEAD.pack(
@@ -94,7 +94,7 @@ def _tagged_value(metadata: TransactionMetadata) -> bytes:
 
 
 def _plain_value(metadata: TransactionMetadata) -> bytes:
-    """Value version 0."""
+    """Return the value in version 0."""
     partitions: list[PartitionsSchema] | None = None
     if metadata.state is not TransactionState.EMPTY:
         partitions = [
@@ -116,12 +116,12 @@ def _plain_value(metadata: TransactionMetadata) -> bytes:
 
 
 def transaction_tombstone(transactional_id: str) -> tuple[bytes, None]:
-    """The transactional id is forgotten."""
+    """Return the tombstone that deletes a transactional id."""
     return transaction_key(transactional_id), None
 
 
 def by_topic(metadata: TransactionMetadata) -> dict[str, list[int]]:
-    """The partitions of a transaction, by topic."""
+    """Return the partitions of a transaction, by topic."""
     topics: dict[str, list[int]] = {}
     for topic, index in metadata.partitions:
         topics.setdefault(topic, []).append(index)
@@ -131,10 +131,10 @@ def by_topic(metadata: TransactionMetadata) -> dict[str, list[int]]:
 def read_transaction_record(
     key: bytes, value: bytes | None
 ) -> tuple[str, TransactionMetadata | None] | None:
-    """What a record says: an id and its version, or None for a tombstone.
+    """Parse a record: return an id and its metadata, which is None for a tombstone.
 
-    None for a record of a type that is not known. ProtocolError where the bytes are not what their
-    type says.
+    Return None for a record of an unknown type. Raises ProtocolError if the bytes do not fit their
+    type.
     """
     try:
         (record_type,) = _TYPE.unpack_from(key)
@@ -162,9 +162,9 @@ def _read_value(data: bytes) -> TransactionMetadata:
         previous_producer_id=value.previous_producer_id,
         next_producer_id=value.next_producer_id,
         partitions={
-            TopicPartition(one.topic, index): None
-            for one in value.transaction_partitions or []
-            for index in one.partition_ids
+            TopicPartition(entry.topic, index): None
+            for entry in value.transaction_partitions or []
+            for index in entry.partition_ids
         },
         start_ms=value.transaction_start_timestamp_ms,
         updated_ms=value.transaction_last_update_timestamp_ms,

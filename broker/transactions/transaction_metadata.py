@@ -1,14 +1,14 @@
-"""What is known of one transactional id, and how each step makes the next version of it.
+"""The metadata of a transactional id, and the steps that each return its next version.
 
-Owns the arithmetic of producer ids and epochs. Every version is immutable; a step returns the next
-one and never says whether the step is allowed (`transaction_state` does) nor writes it. The steps
-name every field: `dataclasses.replace` takes four times as long, and each transaction takes three.
+Owns the arithmetic of producer ids and epochs. Every version is immutable. A step returns the next
+version; it never checks whether the step is allowed (`transaction_state` does), and never writes.
+Steps pass every field: `dataclasses.replace` takes four times as long, and each transaction takes
+three steps.
 
-Epochs end at 32,767, and the last but one is the last that a client is given, so that a producer
-can always be fenced once more. With protocol version 2 (KIP-890) the end of a transaction raises
-the epoch: the decision and its markers have the raised one. Where that would be 32,767, the
-decision names the next producer id, and with the completion the client goes on under it, from
-epoch 0.
+Epochs end at 32,767. Clients get at most the one before that, so that a producer can always be
+fenced once more. With protocol version 2 (KIP-890) the end of a transaction raises the epoch: the
+decision and its markers have the raised one. If that would be 32,767, the decision has the next
+producer id, and after the completion the client continues with that id, from epoch 0.
 
 Follows KIP-98, KIP-360 and KIP-890, and Kafka's `TransactionMetadata`.
 """
@@ -28,14 +28,14 @@ NO_TIME = -1
 EPOCH_MAX = 32_767
 
 Partitions = Mapping[TopicPartition, None]
-"""Partitions in the order in which they were added."""
+"""The partitions of a transaction, in the order in which they were added."""
 
 _NOTHING: Partitions = {}
 
 
 @dataclass(frozen=True, slots=True)
 class TransactionMetadata:
-    """One version. Times are milliseconds since the epoch."""
+    """A version of a transactional id's metadata. Times are milliseconds since the epoch."""
 
     producer_id: int
     producer_epoch: int
@@ -43,18 +43,18 @@ class TransactionMetadata:
     state: TransactionState
     previous_producer_id: int = NO_PRODUCER_ID
     next_producer_id: int = NO_PRODUCER_ID
-    """Under which the client goes on after the transaction, where its epochs are used up."""
+    """The id with which the client continues after the transaction, if its epochs are used up."""
     last_epoch: int = NO_EPOCH
-    """The epoch before the present one, if its holder is the same producer. Not in the log."""
+    """The epoch before the present one, if the same producer had it. It is not in the log."""
     partitions: Partitions = field(default_factory=dict)
     start_ms: int = NO_TIME
     updated_ms: int = NO_TIME
     client_version: int = 0
-    """`transaction.version` of the requests that brought it here: 2 where ends raise epochs."""
+    """The `transaction.version` of the requests so far; from 2 on, an end raises the epoch."""
 
     @property
     def is_epoch_exhausted(self) -> bool:
-        """Whether no client is given a higher epoch of this producer id."""
+        """True if no client may get a higher epoch of this producer id."""
         return self.producer_epoch >= EPOCH_MAX - 1
 
     # -- steps ---------------------------------------------------------------------------------
@@ -62,10 +62,10 @@ class TransactionMetadata:
     def with_next_epoch(
         self, timeout_ms: int, expected_epoch: int | None, now_ms: int
     ) -> TransactionMetadata | ErrorCode:
-        """Initialized anew; `expected_epoch` is the one that the client says it has (KIP-360).
+        """Return the version after an InitProducerId, with the next epoch, or PRODUCER_FENCED.
 
-        PRODUCER_FENCED where that is neither the present one nor, for a request sent again, the
-        one before.
+        `expected_epoch` is the epoch in the request (KIP-360). The error is for one that is neither
+        the present epoch nor, in a retry, the one before.
         """
         if expected_epoch is None:
             epoch, last = self.producer_epoch + 1, NO_EPOCH
@@ -81,7 +81,10 @@ class TransactionMetadata:
     def with_producer_id(
         self, producer_id: int, timeout_ms: int, keep_last_epoch: bool, now_ms: int
     ) -> TransactionMetadata:
-        """Initialized under a fresh id, because the epochs of the present one are used up."""
+        """Return the version after an InitProducerId, with a new producer id.
+
+        The caller does this if the epochs of the present id are used up.
+        """
         last = self.producer_epoch if keep_last_epoch else NO_EPOCH
         return self._emptied(producer_id, 0, last, timeout_ms, now_ms)
 
@@ -105,7 +108,7 @@ class TransactionMetadata:
     def with_partitions(
         self, added: Iterable[TopicPartition], client_version: int, now_ms: int
     ) -> TransactionMetadata:
-        """`added` belong to the transaction, which begins with the first of them."""
+        """Return the version with `added` in the transaction, which starts if none was open."""
         began = self.state is not TransactionState.ONGOING
         return TransactionMetadata(
             producer_id=self.producer_id,
@@ -122,13 +125,16 @@ class TransactionMetadata:
         )
 
     def needs_producer_id_to_end(self, version: int) -> bool:
-        """Whether an end under protocol `version` needs a fresh producer id to go on with."""
+        """Return whether an end in protocol `version` needs a new producer id to continue with."""
         return version >= 2 and self.is_epoch_exhausted
 
     def decided(
         self, committed: bool, client_version: int, next_producer_id: int, now_ms: int
     ) -> TransactionMetadata:
-        """The decision. An abort of nothing (version 2) begins and ends in one moment."""
+        """Return the version with the decision to commit or abort.
+
+        An abort without an open transaction (version 2) has the same start and end time.
+        """
         epoch, last = self.producer_epoch, self.last_epoch
         if client_version >= 2:
             epoch, last = min(epoch + 1, EPOCH_MAX), epoch
@@ -148,9 +154,9 @@ class TransactionMetadata:
         )
 
     def fenced(self, version: int, next_producer_id: int, now_ms: int) -> TransactionMetadata:
-        """The coordinator's own decision to abort: under an epoch that the producer has not.
+        """Return the version with the coordinator's own decision to abort.
 
-        `version` is the cluster's `transaction.version`.
+        It has a higher epoch than the producer. `version` is the cluster's `transaction.version`.
         """
         if version >= 2:
             return self.decided(False, version, next_producer_id, now_ms)
@@ -159,7 +165,7 @@ class TransactionMetadata:
         return replace(decided, producer_epoch=epoch, last_epoch=NO_EPOCH)
 
     def completed(self, now_ms: int) -> TransactionMetadata:
-        """Every partition has its marker."""
+        """Return the version after all markers are written: CompleteCommit or CompleteAbort."""
         committed = self.state is TransactionState.PREPARE_COMMIT
         state = TransactionState.COMPLETE_COMMIT if committed else TransactionState.COMPLETE_ABORT
         producer_id, epoch = self.identity_after
@@ -179,14 +185,14 @@ class TransactionMetadata:
 
     @property
     def identity_after(self) -> tuple[int, int]:
-        """Producer id and epoch with which the client goes on once a decision is completed."""
+        """The producer id and epoch with which the client continues after the completion."""
         if self.client_version >= 2 and self.next_producer_id != NO_PRODUCER_ID:
             return self.next_producer_id, 0
         return self.producer_id, self.producer_epoch
 
 
 def created(producer_id: int, timeout_ms: int, now_ms: int) -> TransactionMetadata:
-    """A new transactional id, before its first epoch."""
+    """Return the metadata of a new transactional id, before its first epoch."""
     return TransactionMetadata(
         producer_id, NO_EPOCH, timeout_ms, TransactionState.EMPTY, updated_ms=now_ms
     )

@@ -1,16 +1,16 @@
-"""The transactional ids of one partition of `__transaction_state`: decides, replays, completes.
+"""The transactional ids of one partition of `__transaction_state`: decisions, replay, completion.
 
-    decide (by the table of `transaction_state`) → record → `replay` → committed → what follows
+    decide (by the table of `transaction_state`) → record → `replay` → committed → next step
 
-Owns the newest version of each id, and the newest that is committed. While these two differ the id
-is busy: every other request is told CONCURRENT_TRANSACTIONS, so nothing ever builds on a record
-that a lost leadership can take back. What follows a record (the markers after a decision, the
-answer to the client) follows its commit, however late that is. Handlers write nothing: they return
-an `Outcome`, as does what the shard submits itself, the completion.
+Owns the latest metadata of each id, and the latest that is committed. While these two differ, the
+id is busy: all other requests are answered CONCURRENT_TRANSACTIONS, so that no decision depends on
+a record that may be lost with the leadership. The next step after a record (the markers after a
+decision, the answer to the client) waits for its commit, without a time-out. Handlers never write:
+they return an `Outcome`; so does the completion, which the shard submits itself.
 
-Only `replay` changes a version, when live as when loading; a shard that is loaded goes on with the
-decisions that it finds, once they are committed. `last_epoch` is not in Kafka's record: it is kept
-beside it and lost with the leadership.
+Only `replay` changes metadata, live and loading. A loaded shard continues with the decisions in
+its log after they are committed. `last_epoch` is not in Kafka's record: it is kept in memory, and
+lost with the leadership.
 
 Follows Kafka's `TransactionCoordinator` and `TransactionStateManager`; KIP-98, KIP-360, KIP-890.
 """
@@ -55,15 +55,15 @@ log = logging.getLogger(f"ottla.{__name__}")
 T = TypeVar("T")
 
 COMPLETION_RETRY_MS = 100
-"""The wait before a completion is appended again that the log refused."""
+"""The wait before the retry of a completion whose append failed."""
 
 Then = Callable[["Transaction"], None]
 Replayed = tuple[str, TransactionMetadata | None]
-"""A transactional id and its version; None: it is forgotten."""
+"""A transactional id and its metadata; None: the id is deleted."""
 
 
 class Transaction:
-    """One transactional id."""
+    """A transactional id, with its latest and its latest committed metadata."""
 
     __slots__ = ("committed", "current", "id")
 
@@ -74,12 +74,12 @@ class Transaction:
 
     @property
     def is_busy(self) -> bool:
-        """Whether its newest version may still be lost."""
+        """True if the latest metadata is not committed yet."""
         return self.committed is not self.current
 
 
 class TransactionShard:
-    """One shard. `version()` is the cluster's `transaction.version`."""
+    """The transactional ids of a partition. `version()` is the cluster's `transaction.version`."""
 
     def __init__(
         self,
@@ -98,19 +98,19 @@ class TransactionShard:
         self._open = OpenTransactions(scheduler)
         self._sending: dict[str, PendingMarkers] = {}
         self._held = HeldRequests(scheduler, self._add_again)
-        self._decided: dict[bytes, Replayed] = {}  # what the values of the last decision mean
+        self._decided: dict[bytes, Replayed] = {}  # the last decision, by the values of its records
 
     # -- replay --------------------------------------------------------------------------------
 
     def replay(self, record: LogRecord) -> None:
         """Apply one record of the log."""
         assert record.key is not None
-        found = self._decided.get(record.value or b"")  # what its bytes say, and the last epoch
-        if found is None:
-            found = read_transaction_record(record.key, record.value)
-        if found is None:
+        replayed = self._decided.get(record.value or b"")  # like the parsed one, with last_epoch
+        if replayed is None:
+            replayed = read_transaction_record(record.key, record.value)
+        if replayed is None:
             return
-        transactional_id, metadata = found
+        transactional_id, metadata = replayed
         self._open.replayed(transactional_id, metadata)
         if metadata is None:
             self.transactions.pop(transactional_id, None)
@@ -122,11 +122,11 @@ class TransactionShard:
             transaction.current = metadata
 
     def replay_marker(self, marker: TransactionMarker) -> None:
-        """Nobody writes transactionally to this topic."""
+        """Do nothing: records of this topic are never part of a transaction."""
 
     def on_loaded(self) -> None:
-        """The log is replayed: go on with what was decided, once that is committed."""
-        loaded = [(name, one.current) for name, one in self.transactions.items()]
+        """Continue with the decisions in the log, after they are committed."""
+        loaded = [(name, transaction.current) for name, transaction in self.transactions.items()]
         self._context.once_committed(lambda: self._resume(loaded))
 
     def _resume(self, loaded: Sequence[tuple[str, TransactionMetadata]]) -> None:
@@ -134,7 +134,7 @@ class TransactionShard:
             self._committed(transactional_id, metadata, self._send_markers)
 
     def on_unloaded(self) -> None:
-        """Led elsewhere: the next leader sends the markers that are left."""
+        """Drop all ids and stop sending markers; the next leader sends the rest."""
         sending, self._sending = self._sending, {}
         for pending in sending.values():
             pending.cancel()
@@ -154,15 +154,17 @@ class TransactionShard:
         after: int | None = None,
         written: Callable[[ErrorCode], Outcome[T] | None] | None = None,
     ) -> Outcome[T]:
-        """The next version, or two in one batch; with its commit the last one stands.
+        """Return the outcome that writes the next metadata, or two versions in one batch.
 
-        Then `then` is called, and `reply` is told, with `error`. `after` and `written` are the
-        outcome's `after` and `then`.
+        With its commit the last version is the committed one, `then` is called, and `reply` is sent
+        with `error`. `after` and `written` are `Outcome.after` and `Outcome.then`.
         """
-        records = [transaction_record(transactional_id, one, self._version()) for one in versions]
+        records = [
+            transaction_record(transactional_id, metadata, self._version()) for metadata in versions
+        ]
         self._decided = {
-            value: (transactional_id, one)
-            for (_, value), one in zip(records, versions, strict=True)
+            value: (transactional_id, metadata)
+            for (_, value), metadata in zip(records, versions, strict=True)
         }
         committed = partial(self._committed, transactional_id, versions[-1], then)
         return Outcome(reply, records, error, after, None, True, written, committed)
@@ -188,7 +190,7 @@ class TransactionShard:
         expected: Identity | None,
         fresh_id: int | None,
     ) -> Outcome[Identity | Needs]:
-        """InitProducerId; `fresh_id` where the decision needed one before."""
+        """Decide an InitProducerId. `fresh_id` is a new producer id if a call before needed one."""
         transaction = self.transactions.get(transactional_id)
         if transaction is not None and transaction.is_busy:
             return Outcome(NOBODY, error=ErrorCode.CONCURRENT_TRANSACTIONS)
@@ -200,7 +202,7 @@ class TransactionShard:
         if isinstance(following, ErrorCode):
             return Outcome(NOBODY, error=following)
         if following.state.is_prepared:
-            # The epoch of a fence is nobody's: the client asks again, and gets the next.
+            # No producer gets the epoch of a fence: the client retries, and gets the next epoch.
             busy = ErrorCode.CONCURRENT_TRANSACTIONS
             return self._decide(
                 transactional_id, NOBODY, following, error=busy, then=self._send_markers
@@ -210,9 +212,9 @@ class TransactionShard:
     def add_partitions(
         self, transactional_id: str, addition: Addition, hold_ms: int = 0
     ) -> Outcome[Done]:
-        """AddPartitionsToTxn and AddOffsetsToTxn: `partitions` belong to the transaction.
+        """Decide an AddPartitionsToTxn or AddOffsetsToTxn.
 
-        One that comes before the last transaction is completed waits for up to `hold_ms`.
+        If the last transaction is not completed, the request is held for up to `hold_ms`.
         """
         transaction = self.transactions.get(transactional_id)
         if transaction is None:
@@ -242,7 +244,7 @@ class TransactionShard:
     def verify_partition_errors(
         self, transactional_id: str, identity: Identity, partitions: Sequence[TopicPartition]
     ) -> dict[TopicPartition, ErrorCode]:
-        """Which of `partitions` are in the transaction, as far as that is committed."""
+        """Return NONE or an error for each partition: whether it is in the committed metadata."""
         transaction = self.transactions.get(transactional_id)
         committed = None if transaction is None else transaction.committed
         return verification_errors(committed, identity, partitions)
@@ -255,7 +257,7 @@ class TransactionShard:
         client_version: int,
         fresh_id: int | None,
     ) -> Outcome[Identity | Needs]:
-        """EndTxn: the decision is written; with its commit the answer and the markers leave."""
+        """Decide an EndTxn; the answer and the markers wait for the commit of the decision."""
         transaction = self.transactions.get(transactional_id)
         if transaction is None:
             return Outcome(NOBODY, error=ErrorCode.INVALID_PRODUCER_ID_MAPPING)
@@ -268,9 +270,9 @@ class TransactionShard:
         bumps = client_version >= 2
         if isinstance(following, ErrorCode):
             if following is ErrorCode.INVALID_TXN_STATE:
-                what = "commit" if committed else "abort"
+                action = "commit" if committed else "abort"
                 state = current.state.shown
-                log.warning("%s: asked to %s in state %s", transactional_id, what, state)
+                log.warning("%s: asked to %s in state %s", transactional_id, action, state)
             return Outcome(_identity(current) if bumps else NOBODY, error=following)
         after = following.identity_after if bumps else NOBODY
         return self._decide(transactional_id, after, following, then=self._send_markers)
@@ -278,7 +280,7 @@ class TransactionShard:
     # -- markers -------------------------------------------------------------------------------
 
     def _send_markers(self, transaction: Transaction) -> None:
-        """Tell every partition what was decided; where it was not loaded decided, nothing."""
+        """Send the markers of a decision; do nothing if the loaded state is no decision."""
         metadata = transaction.current
         if not metadata.state.is_prepared:
             return
@@ -299,7 +301,7 @@ class TransactionShard:
         self._context.submit(partial(self._complete, transaction), call_reply)
 
     def _complete(self, transaction: Transaction) -> Outcome[Done]:
-        """Every partition has its marker."""
+        """Complete a transaction, all of whose partitions have their marker."""
         if self.transactions.get(transaction.id) is not transaction:
             return NOTHING
         self._sending.pop(transaction.id, None)
@@ -316,7 +318,7 @@ class TransactionShard:
             held.done(ErrorCode.CONCURRENT_TRANSACTIONS)
             return self._complete_alone(transaction, following)
 
-        # One batch and one round of replication for the end and the next beginning.
+        # The end and the next begin share one batch and one round of replication.
         self._held.take(transaction.id)
         return self._decide(transaction.id, held.done, following, added, written=written)
 
@@ -326,15 +328,15 @@ class TransactionShard:
         def written(error: ErrorCode) -> None:
             if error not in (ErrorCode.NONE, ErrorCode.NOT_COORDINATOR):
                 log.info("%s not completed yet: %s", transaction.id, error.name)
-                again = partial(self._markers_written, transaction)
-                self._scheduler.call_later(COMPLETION_RETRY_MS, again)
+                retry = partial(self._markers_written, transaction)
+                self._scheduler.call_later(COMPLETION_RETRY_MS, retry)
 
         return self._decide(transaction.id, no_reply, following, written=written)
 
     # -- time ----------------------------------------------------------------------------------
 
     def timed_out(self) -> list[str]:
-        """Ids whose transaction is open for longer than its time-out."""
+        """Return the ids whose transaction is open for longer than its time-out."""
         return [name for name in self._open.ids() if self._is_timed_out(name)]
 
     def _is_timed_out(self, transactional_id: str) -> bool:
@@ -344,7 +346,7 @@ class TransactionShard:
         return self._open.is_timed_out(transactional_id, transaction.current)
 
     def abort_timed_out(self, transactional_id: str, fresh_id: int | None) -> Outcome[bool | Needs]:
-        """Abort one of `timed_out`; replies whether it still was."""
+        """Abort a transaction of `timed_out`. Reply whether it was still timed out."""
         if not self._is_timed_out(transactional_id):
             return Outcome(False)
         metadata = self.transactions[transactional_id].current
@@ -356,19 +358,19 @@ class TransactionShard:
         )
 
     def expire_ids(self, after_ms: int) -> Outcome[None]:
-        """Forget ids without a sign of life for `after_ms`, unless their transaction is open."""
+        """Delete the ids that did not change for `after_ms`, unless their transaction is open."""
         latest = self._scheduler.wall_ms() - after_ms
         records = [
-            transaction_tombstone(one.id)
-            for one in self.transactions.values()
-            if not one.is_busy and is_expired(one.current, latest)
+            transaction_tombstone(transaction.id)
+            for transaction in self.transactions.values()
+            if not transaction.is_busy and is_expired(transaction.current, latest)
         ]
         return Outcome(None, records, atomic=False, after=AT_ONCE)
 
     # -- administration ------------------------------------------------------------------------
 
     def visible(self) -> Iterator[tuple[str, TransactionMetadata]]:
-        """Every id with its newest committed version."""
+        """Yield every id with its latest committed metadata."""
         for transaction in self.transactions.values():
             if transaction.committed is not None:
                 yield transaction.id, transaction.committed

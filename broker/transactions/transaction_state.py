@@ -1,9 +1,9 @@
-"""The states of a transactional id, and what each event does in each of them: one table.
+"""The states of a transactional id, and the outcome of each event in each state: one table.
 
-Owns the table alone. Never looks at a transaction: who asks has already compared producer id and
-epoch, and names the event accordingly.
+Owns only the table. Never looks at a transaction: the caller has compared producer id and epoch,
+and chosen the event.
 
-| state | what it is |
+| state | meaning |
 | --- | --- |
 | Empty | a producer is initialized, no transaction is open |
 | Ongoing | partitions (or a group's offsets) belong to an open transaction |
@@ -11,15 +11,15 @@ epoch, and names the event accordingly.
 | PrepareAbort | the decision to abort is written; markers are on their way |
 | CompleteCommit | every partition has its commit marker |
 | CompleteAbort | every partition has its abort marker |
-| Dead | the id expired; its tombstone is written and it is forgotten |
-| PrepareEpochFence | an open transaction is to be aborted under a higher epoch |
+| Dead | the id expired; its tombstone is written |
+| PrepareEpochFence | an open transaction must be aborted with a higher epoch |
 
-PrepareEpochFence and Dead are passed through within one decision and are never written to the log:
-the first becomes PrepareAbort at once, the second a tombstone.
+PrepareEpochFence and Dead exist only within a decision and are never written to the log: the first
+becomes PrepareAbort at once, the second a tombstone.
 
-From protocol version 2 on (KIP-890) each end raises the epoch. So the epoch tells a request that
-is sent again (it has the epoch before) from the end of the next transaction, and an abort may come
-where no partition was added, since the producer cannot know whether one was.
+From protocol version 2 on (KIP-890) each end raises the epoch. So a retry, which has the epoch
+before, differs from the end of the next transaction. An abort is also valid if no partition was
+added, because the producer cannot know whether one was.
 
 Follows Kafka's `TransactionState` and the rules of its `TransactionCoordinator`.
 """
@@ -33,7 +33,7 @@ from protocol.errors import ErrorCode
 
 
 class TransactionState(Enum):
-    """A state, with the number that the log has for it and the name that administrators see."""
+    """A state, with its number in the log and its name in answers to administrators."""
 
     EMPTY = (0, "Empty")
     ONGOING = (1, "Ongoing")
@@ -50,12 +50,12 @@ class TransactionState(Enum):
 
     @property
     def is_prepared(self) -> bool:
-        """Whether the outcome is decided and its markers are still to be written."""
+        """True if the transaction's end is decided and its markers are not all written."""
         return self in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
 
 
-class Event(Enum):
-    """What happens to a transactional id."""
+class TransactionEvent(Enum):
+    """An event of a transactional id."""
 
     INITIALIZE = "InitProducerId"
     ADD_PARTITIONS = "AddPartitionsToTxn or AddOffsetsToTxn"
@@ -70,9 +70,9 @@ class Event(Enum):
     EXPIRE = "transactional.id.expiration.ms without a sign of life"
 
 
-Outcome = TransactionState | ErrorCode | None
-"""The next state; or what the client is told, and nothing changes (NONE: it was done before); or
-None where the event does not come in that state."""
+TransactionOutcome = TransactionState | ErrorCode | None
+"""The next state; or the answer to a request that changes nothing (NONE: it is a retry of what was
+done); or None if the event cannot occur in that state."""
 
 _BUSY = ErrorCode.CONCURRENT_TRANSACTIONS
 _WRONG = ErrorCode.INVALID_TXN_STATE
@@ -99,19 +99,19 @@ _COLUMNS = (
 )
 
 # fmt: off
-_ROWS: Mapping[Event, tuple[Outcome, ...]] = {
-    #                       Empty           Ongoing          PrepCommit        PrepAbort        ComplCommit     ComplAbort      EpochFence  # noqa: E501
-    Event.INITIALIZE:      (_EMPTY,         _FENCE,          _BUSY,            _BUSY,           _EMPTY,         _EMPTY,         None),  # noqa: E501
-    Event.ADD_PARTITIONS:  (_ONGOING,       _ONGOING,        _BUSY,            _BUSY,           _ONGOING,       _ONGOING,       None),  # noqa: E501
-    Event.COMMIT:          (_WRONG,         _PREPARE_COMMIT, _BUSY,            _BUSY,           _DONE,          _WRONG,         None),  # noqa: E501
-    Event.ABORT:           (_WRONG,         _PREPARE_ABORT,  _BUSY,            _BUSY,           _WRONG,         _DONE,          None),  # noqa: E501
-    Event.COMMIT_AND_BUMP: (_WRONG,         _PREPARE_COMMIT, _FENCED,          _FENCED,         _WRONG,         _WRONG,         None),  # noqa: E501
-    Event.ABORT_AND_BUMP:  (_PREPARE_ABORT, _PREPARE_ABORT,  _FENCED,          _FENCED,         _PREPARE_ABORT, _PREPARE_ABORT, None),  # noqa: E501
-    Event.COMMIT_AGAIN:    (_FENCED,        _FENCED,         _BUSY,            _BUSY,           _DONE,          _WRONG,         None),  # noqa: E501
-    Event.ABORT_AGAIN:     (_FENCED,        _FENCED,         _BUSY,            _BUSY,           _WRONG,         _DONE,          None),  # noqa: E501
-    Event.FENCE:           (None,           _FENCE,          None,             None,            None,           None,           _PREPARE_ABORT),  # noqa: E501
-    Event.MARKERS_WRITTEN: (None,           None,            _COMPLETE_COMMIT, _COMPLETE_ABORT, None,           None,           None),  # noqa: E501
-    Event.EXPIRE:          (_DEAD,          None,            None,             None,            _DEAD,          _DEAD,          None),  # noqa: E501
+_ROWS: Mapping[TransactionEvent, tuple[TransactionOutcome, ...]] = {
+    #                                  Empty           Ongoing          PrepCommit        PrepAbort        ComplCommit     ComplAbort      EpochFence  # noqa: E501
+    TransactionEvent.INITIALIZE:      (_EMPTY,         _FENCE,          _BUSY,            _BUSY,           _EMPTY,         _EMPTY,         None),  # noqa: E501
+    TransactionEvent.ADD_PARTITIONS:  (_ONGOING,       _ONGOING,        _BUSY,            _BUSY,           _ONGOING,       _ONGOING,       None),  # noqa: E501
+    TransactionEvent.COMMIT:          (_WRONG,         _PREPARE_COMMIT, _BUSY,            _BUSY,           _DONE,          _WRONG,         None),  # noqa: E501
+    TransactionEvent.ABORT:           (_WRONG,         _PREPARE_ABORT,  _BUSY,            _BUSY,           _WRONG,         _DONE,          None),  # noqa: E501
+    TransactionEvent.COMMIT_AND_BUMP: (_WRONG,         _PREPARE_COMMIT, _FENCED,          _FENCED,         _WRONG,         _WRONG,         None),  # noqa: E501
+    TransactionEvent.ABORT_AND_BUMP:  (_PREPARE_ABORT, _PREPARE_ABORT,  _FENCED,          _FENCED,         _PREPARE_ABORT, _PREPARE_ABORT, None),  # noqa: E501
+    TransactionEvent.COMMIT_AGAIN:    (_FENCED,        _FENCED,         _BUSY,            _BUSY,           _DONE,          _WRONG,         None),  # noqa: E501
+    TransactionEvent.ABORT_AGAIN:     (_FENCED,        _FENCED,         _BUSY,            _BUSY,           _WRONG,         _DONE,          None),  # noqa: E501
+    TransactionEvent.FENCE:           (None,           _FENCE,          None,             None,            None,           None,           _PREPARE_ABORT),  # noqa: E501
+    TransactionEvent.MARKERS_WRITTEN: (None,           None,            _COMPLETE_COMMIT, _COMPLETE_ABORT, None,           None,           None),  # noqa: E501
+    TransactionEvent.EXPIRE:          (_DEAD,          None,            None,             None,            _DEAD,          _DEAD,          None),  # noqa: E501
 }
 # fmt: on
 
@@ -125,16 +125,16 @@ _BY_STATUS = {state.status: state for state in TransactionState}
 _BY_NAME = {state.shown: state for state in TransactionState}
 
 
-def outcome(state: TransactionState, event: Event) -> Outcome:
-    """What `event` does in `state`. A dead id is in no coordinator's memory, so nothing comes."""
+def outcome(state: TransactionState, event: TransactionEvent) -> TransactionOutcome:
+    """Return the outcome of `event` in `state`; always None in Dead, where no event can occur."""
     return _TABLE.get((event, state))
 
 
 def state_of_status(status: int) -> TransactionState | None:
-    """The state that the log writes as `status`; None where there is none."""
+    """Return the state with the number `status` in the log, or None."""
     return _BY_STATUS.get(status)
 
 
 def state_named(name: str) -> TransactionState | None:
-    """The state that administrators call `name`; None where there is none."""
+    """Return the state with the name `name` in answers to administrators, or None."""
     return _BY_NAME.get(name)

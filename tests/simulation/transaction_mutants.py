@@ -14,7 +14,7 @@ from unittest.mock import patch
 from broker.groups.group_shard import GroupShard
 from broker.node.transactions import NodeTransactions
 from broker.transactions import producer_identity, transaction_decisions
-from broker.transactions.marker_sender import MarkerSender, _Held
+from broker.transactions.marker_sender import MarkerSender, _DelayedMarkers
 from broker.transactions.transaction_shard import TransactionShard
 from protocol.errors import ErrorCode
 from storage.log import aborted_lookup
@@ -97,7 +97,7 @@ def nothing_is_verified() -> Iterator[None]:
 def markers_are_sent_once() -> Iterator[None]:
     """A marker that could not be written is not sent again, wherever the leader is now."""
     with (
-        patch.object(_Held, "add", lambda self, pending, partitions: None),
+        patch.object(_DelayedMarkers, "add", lambda self, pending, partitions: None),
         patch.object(MarkerSender, "metadata_changed", lambda self: None),
     ):
         yield

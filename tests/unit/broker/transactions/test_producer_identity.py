@@ -6,7 +6,7 @@ import pytest
 
 from broker.transactions.producer_identity import end_event, may_initialize
 from broker.transactions.transaction_metadata import EPOCH_MAX, TransactionMetadata, created
-from broker.transactions.transaction_state import Event, TransactionState
+from broker.transactions.transaction_state import TransactionEvent, TransactionState
 from protocol.errors import ErrorCode
 
 OPEN = TransactionMetadata(7, 3, 60_000, TransactionState.ONGOING, previous_producer_id=7)
@@ -43,21 +43,21 @@ def test_who_may_be_initialized_again(
 @pytest.mark.parametrize(
     ("metadata", "identity", "version", "event"),
     [
-        (OPEN, (7, 3), 0, Event.COMMIT),
+        (OPEN, (7, 3), 0, TransactionEvent.COMMIT),
         (OPEN, (7, 2), 0, FENCED),
         (OPEN, (7, 4), 0, FENCED),
         (OPEN, (8, 3), 0, UNKNOWN),
-        (OPEN, (7, 3), 2, Event.COMMIT_AND_BUMP),
+        (OPEN, (7, 3), 2, TransactionEvent.COMMIT_AND_BUMP),
         (OPEN, (7, 2), 2, FENCED),
         (replace(OPEN, client_version=1), (7, 2), 2, FENCED),
-        (replace(OPEN, client_version=2), (7, 2), 2, Event.COMMIT_AGAIN),
+        (replace(OPEN, client_version=2), (7, 2), 2, TransactionEvent.COMMIT_AGAIN),
         (OPEN, (7, 1), 2, FENCED),
         (OPEN, (7, 4), 2, FENCED),
-        (ROTATED, (7, LAST), 2, Event.COMMIT_AGAIN),
+        (ROTATED, (7, LAST), 2, TransactionEvent.COMMIT_AGAIN),
         (ROTATED, (7, LAST), 0, UNKNOWN),
         (replace(ROTATED, client_version=1), (7, LAST), 2, UNKNOWN),
         (ROTATED, (7, LAST - 1), 2, UNKNOWN),
-        (ROTATED, (8, 0), 2, Event.COMMIT_AND_BUMP),
+        (ROTATED, (8, 0), 2, TransactionEvent.COMMIT_AND_BUMP),
         (replace(ROTATED, producer_epoch=1), (7, LAST), 2, UNKNOWN),
     ],
 )
@@ -65,15 +65,15 @@ def test_which_end_is_meant(
     metadata: TransactionMetadata,
     identity: tuple[int, int],
     version: int,
-    event: Event | ErrorCode,
+    event: TransactionEvent | ErrorCode,
 ) -> None:
     assert end_event(metadata, identity, True, version) is event
     aborts = {
-        Event.COMMIT: Event.ABORT,
-        Event.COMMIT_AND_BUMP: Event.ABORT_AND_BUMP,
-        Event.COMMIT_AGAIN: Event.ABORT_AGAIN,
+        TransactionEvent.COMMIT: TransactionEvent.ABORT,
+        TransactionEvent.COMMIT_AND_BUMP: TransactionEvent.ABORT_AND_BUMP,
+        TransactionEvent.COMMIT_AGAIN: TransactionEvent.ABORT_AGAIN,
     }
-    expected = aborts[event] if isinstance(event, Event) else event
+    expected = aborts[event] if isinstance(event, TransactionEvent) else event
     assert end_event(metadata, identity, False, version) is expected
 
 

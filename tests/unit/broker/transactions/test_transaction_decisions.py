@@ -15,7 +15,7 @@ from broker.transactions.transaction_decisions import (
     verification_errors,
 )
 from broker.transactions.transaction_metadata import EPOCH_MAX, TransactionMetadata
-from broker.transactions.transaction_state import Event, TransactionState, outcome
+from broker.transactions.transaction_state import TransactionEvent, TransactionState, outcome
 from protocol.errors import ErrorCode
 from tests.unit.broker.transactions.desk import A0, A1
 
@@ -46,9 +46,9 @@ def state_of(decision: Decision) -> TransactionState | ErrorCode | Needs:
 @pytest.mark.parametrize("committed", [True, False])
 def test_an_end_is_what_the_table_says(state: TransactionState, committed: bool) -> None:
     names = {
-        (0, 3): Event.COMMIT if committed else Event.ABORT,
-        (2, 3): Event.COMMIT_AND_BUMP if committed else Event.ABORT_AND_BUMP,
-        (2, 2): Event.COMMIT_AGAIN if committed else Event.ABORT_AGAIN,
+        (0, 3): TransactionEvent.COMMIT if committed else TransactionEvent.ABORT,
+        (2, 3): TransactionEvent.COMMIT_AND_BUMP if committed else TransactionEvent.ABORT_AND_BUMP,
+        (2, 2): TransactionEvent.COMMIT_AGAIN if committed else TransactionEvent.ABORT_AGAIN,
     }
     for (version, epoch), event in names.items():
         last_ended = replace(at(state), client_version=version)
@@ -64,7 +64,7 @@ def test_an_end_is_what_the_table_says(state: TransactionState, committed: bool)
 @pytest.mark.parametrize("state", STORED)
 @pytest.mark.parametrize("version", [0, 2])
 def test_initializing_is_what_the_table_says(state: TransactionState, version: int) -> None:
-    expected = outcome(state, Event.INITIALIZE)
+    expected = outcome(state, TransactionEvent.INITIALIZE)
     if expected is S.PREPARE_EPOCH_FENCE:
         expected = S.PREPARE_ABORT
     for identity in (None, (7, 3)):
@@ -78,7 +78,7 @@ def test_initializing_is_what_the_table_says(state: TransactionState, version: i
 
 @pytest.mark.parametrize("state", STORED)
 def test_adding_is_what_the_table_says(state: TransactionState) -> None:
-    expected = outcome(state, Event.ADD_PARTITIONS)
+    expected = outcome(state, TransactionEvent.ADD_PARTITIONS)
     assert state_of(decide_add(at(state), (7, 3), [A1], 2, NOW)) is expected
     if expected is ErrorCode.CONCURRENT_TRANSACTIONS:
         assert decide_add(at(state), (9, 9), [A1], 2, NOW) is expected
@@ -99,7 +99,7 @@ def test_only_an_open_transaction_is_fenced_and_only_a_decision_completed(
         with pytest.raises(AssertionError):
             decide_fence(at(state), 2, None, NOW)
     if state.is_prepared:
-        after = outcome(state, Event.MARKERS_WRITTEN)
+        after = outcome(state, TransactionEvent.MARKERS_WRITTEN)
         assert decide_complete(at(state), NOW).state is after
     else:
         with pytest.raises(AssertionError):

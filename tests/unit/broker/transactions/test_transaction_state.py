@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from broker.transactions.transaction_state import (
-    Event,
-    Outcome,
+    TransactionEvent,
+    TransactionOutcome,
     TransactionState,
     outcome,
     state_named,
@@ -29,17 +29,26 @@ ORDER = (
     S.PREPARE_EPOCH_FENCE,
 )
 COMMIT, ABORT, FENCE = S.PREPARE_COMMIT, S.PREPARE_ABORT, S.PREPARE_EPOCH_FENCE
-KAFKA: dict[Event, list[Outcome]] = {
-    Event.INITIALIZE: [S.EMPTY, FENCE, BUSY, BUSY, S.EMPTY, S.EMPTY, None, None],
-    Event.ADD_PARTITIONS: [S.ONGOING, S.ONGOING, BUSY, BUSY, S.ONGOING, S.ONGOING, None, None],
-    Event.COMMIT: [WRONG, COMMIT, BUSY, BUSY, NONE, WRONG, None, None],
-    Event.ABORT: [WRONG, ABORT, BUSY, BUSY, WRONG, NONE, None, None],
-    Event.COMMIT_AND_BUMP: [WRONG, COMMIT, FENCED, FENCED, WRONG, WRONG, None, None],
-    Event.ABORT_AND_BUMP: [ABORT, ABORT, FENCED, FENCED, ABORT, ABORT, None, None],
-    Event.COMMIT_AGAIN: [FENCED, FENCED, BUSY, BUSY, NONE, WRONG, None, None],
-    Event.ABORT_AGAIN: [FENCED, FENCED, BUSY, BUSY, WRONG, NONE, None, None],
-    Event.FENCE: [None, FENCE, None, None, None, None, None, ABORT],
-    Event.MARKERS_WRITTEN: [
+KAFKA: dict[TransactionEvent, list[TransactionOutcome]] = {
+    TransactionEvent.INITIALIZE: [S.EMPTY, FENCE, BUSY, BUSY, S.EMPTY, S.EMPTY, None, None],
+    TransactionEvent.ADD_PARTITIONS: [
+        S.ONGOING,
+        S.ONGOING,
+        BUSY,
+        BUSY,
+        S.ONGOING,
+        S.ONGOING,
+        None,
+        None,
+    ],
+    TransactionEvent.COMMIT: [WRONG, COMMIT, BUSY, BUSY, NONE, WRONG, None, None],
+    TransactionEvent.ABORT: [WRONG, ABORT, BUSY, BUSY, WRONG, NONE, None, None],
+    TransactionEvent.COMMIT_AND_BUMP: [WRONG, COMMIT, FENCED, FENCED, WRONG, WRONG, None, None],
+    TransactionEvent.ABORT_AND_BUMP: [ABORT, ABORT, FENCED, FENCED, ABORT, ABORT, None, None],
+    TransactionEvent.COMMIT_AGAIN: [FENCED, FENCED, BUSY, BUSY, NONE, WRONG, None, None],
+    TransactionEvent.ABORT_AGAIN: [FENCED, FENCED, BUSY, BUSY, WRONG, NONE, None, None],
+    TransactionEvent.FENCE: [None, FENCE, None, None, None, None, None, ABORT],
+    TransactionEvent.MARKERS_WRITTEN: [
         None,
         None,
         S.COMPLETE_COMMIT,
@@ -49,19 +58,19 @@ KAFKA: dict[Event, list[Outcome]] = {
         None,
         None,
     ],
-    Event.EXPIRE: [S.DEAD, None, None, None, S.DEAD, S.DEAD, None, None],
+    TransactionEvent.EXPIRE: [S.DEAD, None, None, None, S.DEAD, S.DEAD, None, None],
 }
 
 
-@pytest.mark.parametrize("event", Event)
+@pytest.mark.parametrize("event", TransactionEvent)
 @pytest.mark.parametrize("state", ORDER)
-def test_every_event_in_every_state(event: Event, state: TransactionState) -> None:
+def test_every_event_in_every_state(event: TransactionEvent, state: TransactionState) -> None:
     assert outcome(state, event) is KAFKA[event][ORDER.index(state)]
 
 
 def test_the_states_that_may_follow_are_kafkas() -> None:
     before: dict[TransactionState, list[TransactionState]] = {}
-    for event in Event:
+    for event in TransactionEvent:
         for state in TransactionState:
             after = outcome(state, event)
             if isinstance(after, TransactionState) and state not in before.setdefault(after, []):
