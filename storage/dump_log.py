@@ -1,12 +1,12 @@
-"""What a file of a data folder holds, as entries and as lines for people: `ottla dump-log`.
+"""The content of a data folder's files, as entries and as lines for people: `ottla dump-log`.
 
-Pure: a file's name and bytes in, entries out, each a kind and facts by name. It understands
-segments, offset, time and transaction indexes, producer snapshots, and shows the small text files
-as they are. What a record's key and value mean, and what of them may not be shown, is the caller's
-to say. It changes nothing and repairs nothing; damage is an entry of its own.
+A pure function: a file's name and bytes in, entries out. Each entry has a kind and named facts.
+It decodes segments, offset, time and transaction indexes and producer snapshots, and shows the
+small text files as they are. The caller supplies the decoder of keys and values, which also hides
+secrets. It never changes or repairs a file; damage is an entry of its own.
 
-The names of facts, and with them the words of a line, are those of Kafka's `kafka-dump-log` (its
-class `DumpLogSegments`).
+The names of facts, and so the words of a line, are those of Kafka's `kafka-dump-log` (its class
+`DumpLogSegments`).
 """
 
 from __future__ import annotations
@@ -51,37 +51,38 @@ _MARKERS = (ControlRecordType.ABORT, ControlRecordType.COMMIT)
 _LEADER_EPOCHS = "leader-epoch-checkpoint"
 
 BATCH, RECORD, ENTRY, LINE, DAMAGE, REST = "batch", "record", "entry", "line", "damage", "rest"
-"""Kinds of entries. LINE, DAMAGE and REST (what is empty behind the last entry) are a `text`."""
+"""The kinds of entries. LINE, DAMAGE and REST (empty bytes behind the last entry) have one fact,
+`text`."""
 
 
 class TimeMs(int):
-    """A time in ms since the epoch; -1 where there is none."""
+    """A time in ms since the epoch; -1 for no time."""
 
 
 class Entry(NamedTuple):
-    """One thing that a file holds."""
+    """An item of a file: its kind, and its facts by name."""
 
     kind: str
     facts: dict[str, object]
 
 
 class Decoded(NamedTuple):
-    """What a record means: dicts, lists and plain values, or a text that stands for them."""
+    """A record's decoded key and value: dicts, lists and plain values, or a text in their place."""
 
     key: object
     value: object
 
 
 Decode = Callable[[Record], Decoded | None]
-"""None: the record's bytes are shown as they are."""
+"""A decoder of records. It returns None for a record whose bytes are shown as they are."""
 
 
 class UnknownFile(Exception):
-    """By its name this is no file of a data folder."""
+    """A file whose name is not one of a data folder's files."""
 
 
 def undecoded(_record: Record) -> None:
-    """All is shown as it is."""
+    """Decode nothing: the bytes of each record are shown as they are."""
 
 
 # --- entries -------------------------------------------------------------------------------------
@@ -90,9 +91,10 @@ def undecoded(_record: Record) -> None:
 def entries_of(
     name: str, data: bytes, *, with_records: bool = False, decode: Decode = undecoded
 ) -> Iterator[Entry]:
-    """What a file of this name and content holds; records of a segment only when wanted.
+    """Return the entries of a file with this name and content.
 
-    Raises UnknownFile for a name that no file of a data folder has.
+    A segment's records are among them only if `with_records` is true. Raises UnknownFile for a
+    name that no file of a data folder has.
     """
     suffix = suffix_of(name)
     if suffix in ("log", "checkpoint"):
@@ -110,7 +112,7 @@ def entries_of(
     if name == _LEADER_EPOCHS:
         return _leader_epochs(data)
     if name in (META_PROPERTIES, PARTITION_METADATA, CLEAN_SHUTDOWN, "quorum-state"):
-        return (_text(LINE, one) for one in data.decode("utf-8", "replace").splitlines())
+        return (_text(LINE, line) for line in data.decode("utf-8", "replace").splitlines())
     raise UnknownFile(
         f"dump-log cannot read '{name}': expected .log, .index, .timeindex, .txnindex, .snapshot, "
         ".checkpoint, a checkpoint without a suffix, quorum-state or meta.properties"
@@ -118,13 +120,16 @@ def entries_of(
 
 
 def suffix_of(name: str) -> str:
-    """What kind of file it was before it was marked as deleted or cleaned."""
+    """Return a file name's suffix (such as `log`), without `.deleted` or `.cleaned` behind it."""
     return name.removesuffix(".deleted").removesuffix(".cleaned").rpartition(".")[2]
 
 
 def segment_entries(data: bytes, decode: Decode | None, start: int = 0) -> Iterator[Entry]:
-    """Batches, and their records if there is something to decode them; `data` begins at byte
-    `start` of its file."""
+    """Yield the batches of a segment, and their records unless `decode` is None.
+
+    `data` begins at byte `start` of the file. Bytes that are no whole batch are the last entry:
+    DAMAGE, or REST if all of them are zero.
+    """
     end = 0
     try:
         for position, header in iterate_batches(data):
@@ -135,22 +140,24 @@ def segment_entries(data: bytes, decode: Decode | None, start: int = 0) -> Itera
                 for record in iterate_records(data, position):
                     yield record_entry(header, record, decode)
     except CorruptBatch as damage:
-        rest, at = data[end:], start + end
+        rest, rest_start = data[end:], start + end
         if rest.strip(b"\0"):
-            text = f"position {at}, {len(rest)} bytes to the end of the file: {damage}"
+            text = f"position {rest_start}, {len(rest)} bytes to the end of the file: {damage}"
             yield _text(DAMAGE, text)
         else:
-            yield _text(REST, f"position {at}: {len(rest)} zero bytes to the end of the file")
+            yield _text(
+                REST, f"position {rest_start}: {len(rest)} zero bytes to the end of the file"
+            )
 
 
 def whole_bytes(data: bytes) -> int:
-    """How many bytes of a segment are batches that are there whole."""
+    """Return the number of bytes, from the start of a segment, that are whole batches."""
     end = 0
     try:
         for position, header in iterate_batches(data):
             end = position + header.size_in_bytes
     except CorruptBatch:
-        pass  # what comes next is being written, or is room for it
+        pass  # the next batch is still being written, or the space is preallocated
     return end
 
 
@@ -159,8 +166,10 @@ def _text(kind: str, text: str) -> Entry:
 
 
 def batch_entry(header: RecordBatchHeader, position: int, *, is_valid: bool | None) -> Entry:
-    """The batch at byte `position` of its file. `is_valid`: whether its CRC is right; None where
-    nobody looked."""
+    """Return the entry of the batch at byte `position` of its file.
+
+    `is_valid` says whether its CRC is right; None if the CRC was not checked.
+    """
     horizon = header.delete_horizon_ms
     facts: dict[str, object] = {
         "baseOffset": header.base_offset,
@@ -186,7 +195,7 @@ def batch_entry(header: RecordBatchHeader, position: int, *, is_valid: bool | No
 
 
 def record_entry(header: RecordBatchHeader, record: Record, decode: Decode) -> Entry:
-    """One record of a batch, decoded."""
+    """Return the entry of a batch's record, its key and value decoded by `decode`."""
     if header.is_control:
         return _control(header, record)
     facts = _record_facts(header, record)
@@ -208,7 +217,8 @@ def _record_facts(header: RecordBatchHeader, record: Record) -> dict[str, object
 
 
 def _control(header: RecordBatchHeader, record: Record) -> Entry:
-    """What brokers wrote for each other: its kind, and the coordinator's epoch of a marker."""
+    """Return the entry of a control record: its type, and for a transaction marker the
+    coordinator's epoch."""
     facts = _record_facts(header, record)
     facts["sequence"] = -1
     facts["headerKeys"] = [key for key, _ in record.headers]
@@ -241,23 +251,26 @@ def _transaction_index(data: bytes) -> Iterator[Entry]:
 
 
 def _index(name: str, data: bytes, entry: Struct) -> Iterator[Entry]:
-    """An index keeps offsets relative to the segment's base, which its name says."""
+    """Yield the entries of an offset or time index, with absolute offsets.
+
+    The file has offsets relative to the segment's base offset, which is the file's name.
+    """
     base = name.partition(".")[0]
     base_offset = int(base) if base.isdecimal() else 0
     whole = len(data) - len(data) % entry.size
     previous: tuple[int, int] | None = None
-    for at, pair in enumerate(entry.iter_unpack(data[:whole])):
+    for number, pair in enumerate(entry.iter_unpack(data[:whole])):
         first, second = int(pair[0]), int(pair[1])
         if previous is not None and (first, second) == (0, 0):
-            left = whole // entry.size - at
-            yield _text(REST, f"{left} empty entries to the end of the file")
+            entries_left = whole // entry.size - number
+            yield _text(REST, f"{entries_left} empty entries to the end of the file")
             return
         if entry is OFFSET_ENTRY:
             yield Entry(ENTRY, {"offset": base_offset + first, "position": second})
         else:
             yield Entry(ENTRY, {"timestamp": TimeMs(first), "offset": base_offset + second})
         if previous is not None and first < previous[0]:
-            yield _text(DAMAGE, f"entry {at} lies before the one above it")
+            yield _text(DAMAGE, f"entry {number} lies before the one above it")
         previous = (first, second)
     if whole != len(data):
         yield _text(DAMAGE, f"{len(data) - whole} bytes are less than one entry")
@@ -307,36 +320,41 @@ def _timestamp_name(header: RecordBatchHeader) -> str:
 
 
 def line_of(entry: Entry, time_text: Callable[[int], str] = str) -> str:
-    """An entry for people. `time_text(ms)` is how times are written; -1 stays as it is."""
+    """Return an entry as a line for people.
+
+    `time_text(ms)` formats a time; -1, which is no time, stays -1.
+    """
     kind, facts = entry
     if kind in (LINE, REST):
         return str(facts["text"])
     if kind == DAMAGE:
         return f"damaged: {facts['text']}"
-    words = [f"{name}: {_plain(name, value, time_text)}" for name, value in facts.items()]
+    words = [f"{name}: {_fact_text(name, value, time_text)}" for name, value in facts.items()]
     if "topic" in facts:
         words[:2] = [f"{facts['topic']}-{facts['partition']}"]
     return f"| {' '.join(words)}" if kind == RECORD else " ".join(words)
 
 
 def object_of(entry: Entry) -> dict[str, object]:
-    """An entry for programs: times in ms; bytes that are no text in base64, under a name that
-    says so."""
-    found: dict[str, object] = {"kind": entry.kind}
+    """Return an entry as a JSON object for programs.
+
+    Times are in ms. Bytes that are not UTF-8 are in base64, under the name with `_base64` added.
+    """
+    json_object: dict[str, object] = {"kind": entry.kind}
     for name, value in entry.facts.items():
         if not isinstance(value, bytes):
-            found[name] = value
+            json_object[name] = value
             continue
         try:
-            found[name] = value.decode()
+            json_object[name] = value.decode()
         except UnicodeDecodeError:
-            found[f"{name}_base64"] = b64encode(value).decode()
-    return found
+            json_object[f"{name}_base64"] = b64encode(value).decode()
+    return json_object
 
 
-def _plain(name: str, value: object, time_text: Callable[[int], str]) -> str:
+def _fact_text(name: str, value: object, time_text: Callable[[int], str]) -> str:
     if name in ("key", "payload"):
-        return _meant(value)
+        return _decoded_text(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, TimeMs) and value >= 0:
@@ -344,15 +362,15 @@ def _plain(name: str, value: object, time_text: Callable[[int], str]) -> str:
     return "none" if value is None else str(int(value) if isinstance(value, TimeMs) else value)
 
 
-def _meant(value: object) -> str:
-    """A key or value: its bytes, the text that stands for it, or what was decoded."""
+def _decoded_text(value: object) -> str:
+    """Return a key or value as text: its bytes, the decoder's text, or decoded values as JSON."""
     if value is None or isinstance(value, bytes):
-        return _shown(value)
+        return _bytes_text(value)
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _shown(data: bytes | None) -> str:
-    """Text where it is text that fits a line, else the first bytes in hexadecimal."""
+def _bytes_text(data: bytes | None) -> str:
+    """Return bytes as text if they are printable text, else the first of them in hexadecimal."""
     if data is None:
         return "null"
     try:

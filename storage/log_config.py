@@ -1,14 +1,15 @@
-"""The configuration of one partition's log: what a topic overrides, over what the server defaults.
+"""The configuration of a partition's log: the topic's overrides on top of the server's defaults.
 
-`LogConfig` is immutable; a changed topic gets a new one. Texts come from the metadata records and
-from the server's own configuration, under the names that `SYNONYMS` gives.
+`LogConfig` is immutable; a topic whose configs change gets a new one. The texts of overrides come
+from metadata records, those of defaults from the server's configuration under the names in
+`SYNONYMS`.
 
-It never reads a file and never talks to a log: `storage.directories.log_manager` hands a new
-LogConfig over.
+It never reads a file and never calls a log: `storage.directories.log_manager` passes a new
+LogConfig to the log.
 
 Follows `org.apache.kafka.storage.internals.log.LogConfig` and
-`org.apache.kafka.server.config.ServerTopicConfigSynonyms` 4.3; KIP-405 (remote storage keys are
-known and refused to be turned on), KIP-937 (bounds of a timestamp).
+`org.apache.kafka.server.config.ServerTopicConfigSynonyms` 4.3; KIP-405 (the keys of remote storage
+exist, but turning it on is rejected), KIP-937 (bounds of a timestamp).
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ LOG_CONFIG_DEF = ConfigDef.from_package("storage", "topic-configs.json")
 _MS_PER_MINUTE = 60 * 1000
 _MS_PER_HOUR = 60 * _MS_PER_MINUTE
 
-# Topic config → the server configs that give its default, the first that is set winning, each with
-# the factor that turns its unit into the topic config's.
+# Topic config → the server configs that give its default: the first that is set wins. Each has the
+# factor that converts its unit into the topic config's.
 SYNONYMS: dict[str, tuple[tuple[str, int], ...]] = {
     "segment.bytes": (("log.segment.bytes", 1),),
     "segment.ms": (("log.roll.ms", 1), ("log.roll.hours", _MS_PER_HOUR)),
@@ -64,9 +65,9 @@ SYNONYMS: dict[str, tuple[tuple[str, int], ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class LogConfig:
-    """Every topic config under its own name; `*_ms` are milliseconds, `*_bytes` bytes.
+    """All topic configs of a log, under their own names; `*_ms` are milliseconds, `*_bytes` bytes.
 
-    -1 in `retention_ms` and `retention_bytes` means without limit.
+    -1 in `retention_ms` and `retention_bytes` means unlimited.
     """
 
     cleanup_policy: tuple[str, ...] = ("delete",)
@@ -118,14 +119,21 @@ class LogConfig:
 
     @property
     def segment_size_bytes(self) -> int:
-        """When a segment rolls by size; tests of Kafka set it below the public limit."""
+        """The size from which a segment is rolled.
+
+        `internal.segment.bytes`, which Kafka's tests set, may be below the minimum of
+        `segment.bytes`.
+        """
         if self.internal_segment_bytes is not None:
             return self.internal_segment_bytes
         return self.segment_bytes
 
     @property
     def roll_ms(self) -> int:
-        """When a segment rolls by time; one that is to be compacted by then has to be closed."""
+        """The age in ms at which a segment is rolled.
+
+        Only closed segments are compacted: a compacted log rolls by `max.compaction.lag.ms`, too.
+        """
         if self.compact and self.max_compaction_lag_ms > 0:
             return min(self.segment_ms, self.max_compaction_lag_ms)
         return self.segment_ms
@@ -134,13 +142,13 @@ class LogConfig:
     def from_overrides(
         cls, overrides: Mapping[str, str], defaults: Mapping[str, ConfigValue] | None = None
     ) -> LogConfig:
-        """What a topic's `overrides` give over the server's `defaults` (see `server_defaults`).
+        """Return the config of a topic with these `overrides`, on top of `server_defaults`.
 
-        The overrides were validated when they were written; what a newer version wrote and this
-        one does not know or not accept is left out, so that an old record never stops a start.
+        Overrides were validated when they were written. A key or value that this version does not
+        accept, because another version wrote it, is left out: it must not prevent a start.
         """
         values: dict[str, ConfigValue] = dict(defaults or {})
-        taken = []
+        accepted = []
         for name, text in overrides.items():
             key = LOG_CONFIG_DEF.get(name)
             if key is None:
@@ -149,15 +157,19 @@ class LogConfig:
                 values[name] = key.parse(text)
             except ConfigError:
                 continue
-            taken.append(name)
+            accepted.append(name)
         attributes = {LOG_CONFIG_DEF[name].attribute: value for name, value in values.items()}
-        return cls(**attributes, overridden=tuple(taken))  # type: ignore[arg-type]
+        return cls(**attributes, overridden=tuple(accepted))  # type: ignore[arg-type]
 
     @staticmethod
     def validate(
         overrides: Mapping[str, str | None], defaults: Mapping[str, ConfigValue] | None = None
     ) -> ApiError | None:
-        """Why a topic may not have these overrides, worded as Kafka words it; None if it may."""
+        """Return the error, in Kafka's words, if a topic must not have these overrides; else None.
+
+        `defaults` are the server's (`server_defaults`): two configs may contradict each other only
+        together.
+        """
         nulls = sorted(name for name, text in overrides.items() if text is None)
         if nulls:
             text = f"Null value not supported for topic configs: {','.join(nulls)}"
@@ -177,10 +189,10 @@ class LogConfig:
 
 
 def server_defaults(server: Mapping[str, str | None]) -> dict[str, ConfigValue]:
-    """Topic config defaults that a server's configuration texts give, by topic config name.
+    """Return the default of each topic config, by its name, under a server's configuration.
 
-    `server` holds what was set there and nothing else: a key that is absent keeps Kafka's default.
-    Raises ConfigError for a text that does not parse.
+    `server` holds only the keys that are set there: without a key, Kafka's default applies.
+    Raises ConfigError if a text does not parse.
     """
     values = LOG_CONFIG_DEF.defaults()
     for name, synonyms in SYNONYMS.items():
@@ -194,7 +206,7 @@ def server_defaults(server: Mapping[str, str | None]) -> dict[str, ConfigValue]:
 
 
 def _scaled(value: ConfigValue, factor: int) -> ConfigValue:
-    """In the topic config's unit; a negative retention means without limit whatever the unit."""
+    """Convert a value to the topic config's unit; a negative one is -1 (unlimited) in any unit."""
     if factor == 1:
         return value
     assert isinstance(value, int)
@@ -202,7 +214,7 @@ def _scaled(value: ConfigValue, factor: int) -> ConfigValue:
 
 
 def _contradiction(values: Mapping[str, ConfigValue]) -> ApiError | None:
-    """What each key allows, and two keys together do not."""
+    """Return the error if values that are valid alone are not valid together, else None."""
     low, high = values["min.compaction.lag.ms"], values["max.compaction.lag.ms"]
     assert isinstance(low, int) and isinstance(high, int)
     if low > high:

@@ -1,7 +1,7 @@
 """The new segment that compaction writes: its log and its indexes, in files that end `.cleaned`.
 
-Owns: those files until they are durable. Never: touches a file of the log itself; a `.cleaned` file
-is nothing until `storage.log.segment_replacement` takes it in, and a start removes it.
+Owns: those files until they are durable. Never: touches a file of the log itself. A `.cleaned` file
+has no effect until `storage.log.segment_replacement` renames it; a start removes it.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from storage.log.cleaned_group import CleanedGroup
 from storage.log.indexes import OffsetIndex, TimeIndex
 
 _SYNC_BYTES = 8 * 1024 * 1024
-"""Written bytes are synced each time there are so many: one sync of a whole segment at its end
-would keep the disk from everybody else for as long as it takes."""
+"""The number of written bytes after which the file is synced. One sync at the end of a segment
+would keep the disk busy for a long time, and all other writes would wait."""
 
 
 class CleanedSegment:
-    """One segment while it is written. Raises OSError as the disk gives it."""
+    """A new segment while it is written. Its methods raise OSError."""
 
     def __init__(
         self,
@@ -54,14 +54,13 @@ class CleanedSegment:
         self._file = self._create(LOG_SUFFIX)
 
     def _create(self, suffix: str) -> File:
-        """A new file, also where another cleaning left one that it may still write to."""
+        """Create a new file. Remove one of another cleaning first, which may still write to it."""
         path = self._path + suffix + CLEANED_SUFFIX
         self._filesystem.remove(path)
         return self._filesystem.open(path, create=True)
 
     def note(self, header: RecordBatchHeader, max_timestamp: int, size: int) -> None:
-        """A batch of `size` bytes comes next: the index entries that it needs, as
-        `LogSegment.note` makes them."""
+        """Add the next batch, of `size` bytes, to the indexes, as `LogSegment.note` does."""
         last_offset = header.last_offset
         if max_timestamp > self._max_timestamp:
             self._max_timestamp, self._offset_of_max_timestamp = max_timestamp, last_offset
@@ -73,7 +72,10 @@ class CleanedSegment:
         self.size += size
 
     def write(self, data: BytesLike) -> int:
-        """Write batches that were noted; gives the bytes that went to the file by this call."""
+        """Write batches that were noted, by way of a buffer.
+
+        Return the number of bytes that this call wrote to the file.
+        """
         self._parts.append(data)
         self._waiting += len(data)
         return self._write_out() if self._waiting >= self._buffer_bytes else 0
@@ -90,7 +92,10 @@ class CleanedSegment:
         return written
 
     def finish(self, sources: tuple[int, ...], aborted: Iterable[AbortedTxn]) -> CleanedGroup:
-        """Make all files durable; their names still need a sync of the folder."""
+        """Make all files durable. Their names still need a sync of the folder.
+
+        `sources` are the base offsets of the segments that this one replaces.
+        """
         self._write_out()
         self._file.sync()
         self._file.close()

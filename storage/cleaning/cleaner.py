@@ -1,20 +1,20 @@
-"""One round of compaction: the segments of a log written anew without what a later record replaces.
+"""One round of compaction: a log's segments are rewritten without records that later ones replace.
 
-Two passes. The first notes the last offset of each key of the dirty section. The second copies all
-segments from the log's first on, up to where the map reaches, into new ones, group by group: a
-record stays if it is the last of its key. Offsets and order never change; a batch keeps its base
-and last offset; a batch that loses nothing is copied byte for byte.
+There are two passes. The first notes the last offset of each key in the dirty section. The second
+copies all segments, from the log's first up to the end of the offset map, into new ones, group by
+group: a record stays if it is the last of its key. Offsets and order never change. A batch keeps
+its base and last offset; a batch that loses no record is copied byte for byte.
 
-Owns: the rules of what stays. Tombstones and markers of ended transactions stay until their delete
-horizon, which the first cleaning that meets them sets (KIP-534). Of each producer the last batch
-stays, as an empty one if need be, and so does the last batch of the round.
+Owns: the rules of which batches and records stay. Tombstones and markers of ended transactions stay
+until their delete horizon, which the first cleaning that reads them sets (KIP-534). The last batch
+of each producer stays, if need be as an empty one, and so does the last batch of the round.
 
-Never: changes a file of the log, or passes on a batch with a wrong checksum, which would make
-damage look whole: it ends there, and the log stays as it is. It runs where it may block: in a
-process of its own (`storage.cleaning.cleaner_worker`), and in tests wherever they like.
+Never: changes a file of the log, or copies a batch with a wrong checksum, because a new checksum
+would hide the damage: the round fails there, and the log stays as it is. The round blocks, so a
+broker runs it in a process of its own (`storage.cleaning.cleaner_worker`).
 
-Follows Kafka's `Cleaner` 4.3. One difference: batches wholly beyond the map are copied unseen, so
-tombstones there get their horizon from the round that sees them.
+Follows Kafka's `Cleaner` 4.3. One difference: batches wholly beyond the offset map are copied
+without a look at their records, so tombstones there get their horizon in a later round.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from storage.log.cleaned_group import CleanedGroup
 from storage.log.indexes import RELATIVE_OFFSET_MAX
 
 Throttle = Callable[[int], None]
-"""Told of bytes read and written; waits where they are too many."""
+"""A callback for the number of bytes read or written; it sleeps if the rate is above the limit."""
 
 _BUFFER_BYTES_MIN = 64 * 1024
 
@@ -62,7 +62,7 @@ _BUFFER_BYTES_MIN = 64 * 1024
 def clean(
     filesystem: Filesystem, job: CleanJob, throttle: Throttle = lambda _: None
 ) -> CleanResult:
-    """Do the job. Raises CleaningFailed, or OSError as the disk gives it."""
+    """Run the job. Raises CleaningFailed if a file of the log is damaged; OSError."""
     try:
         return Cleaner(filesystem, job, throttle).run()
     except CorruptBatch as damage:
@@ -70,7 +70,7 @@ def clean(
 
 
 class Cleaner:
-    """One round."""
+    """One round of compaction of one log."""
 
     def __init__(self, filesystem: Filesystem, job: CleanJob, throttle: Throttle) -> None:
         self._filesystem = filesystem
@@ -83,7 +83,10 @@ class Cleaner:
         self._records_read = self._records_kept = self._keyless = 0
 
     def run(self) -> CleanResult:
-        """See `clean`."""
+        """Write the new segments, and return what the round did.
+
+        Raises CorruptBatch, CleaningFailed, OSError.
+        """
         job, filesystem = self._job, self._filesystem
         aborted = self._aborted_transactions()
         self._build_map(CleanedTransactions(aborted))
@@ -91,7 +94,9 @@ class Cleaner:
         transactions = CleanedTransactions(aborted)
         groups = [
             self._clean_group(group, transactions)
-            for group in self._groups([one for one in job.segments if one[0] < end_offset])
+            for group in self._groups(
+                [segment for segment in job.segments if segment[0] < end_offset]
+            )
         ]
         filesystem.sync_dir(job.directory)
         return CleanResult(
@@ -109,20 +114,20 @@ class Cleaner:
         return f"{self._job.directory}/{offset_name(base_offset)}{suffix}"
 
     def _aborted_transactions(self) -> list[AbortedTxn]:
-        found: list[AbortedTxn] = []
+        aborted: list[AbortedTxn] = []
         for base in (*(base for base, _ in self._job.segments), *self._job.later_segments):
             path = self._path(base, TXN_INDEX_SUFFIX)
             if self._filesystem.exists(path):
                 entries = decode_transactions(self._filesystem.read(path))
                 if entries is None:
                     raise CleaningFailed(f"{path} is damaged")
-                found += entries
-        return found
+                aborted += entries
+        return aborted
 
     # ---- the dirty section ----------------------------------------------------------------------
 
     def _build_map(self, transactions: CleanedTransactions) -> None:
-        """Note each key's last offset, from the first dirty one on, until the map is full."""
+        """Note each key's last offset, from the first dirty offset on, until the map is full."""
         job, offsets = self._job, self._offsets
         start = job.first_dirty_offset
         offsets.reach(start - 1)
@@ -131,31 +136,40 @@ class Cleaner:
                 continue
             for data, position, header in self._batches(segment):
                 if header.last_offset < start:
-                    self._skip(data, position, header, transactions)
+                    self._has_no_live_records(data, position, header, transactions)
                     continue
                 if offsets.is_full:
                     return
-                if not self._skip(data, position, header, transactions) and header.record_count:
+                if (
+                    not self._has_no_live_records(data, position, header, transactions)
+                    and header.record_count
+                ):
                     body, first, end = body_of(data, position, header)
                     index_keys(body, first, end, header, start, offsets)
                 offsets.reach(header.last_offset)
             offsets.reach(after - 1)
 
-    def _skip(
+    def _has_no_live_records(
         self,
         data: bytes,
         position: int,
         header: RecordBatchHeader,
         transactions: CleanedTransactions,
     ) -> bool:
-        """Whether a batch has no records that count: a marker, or an aborted transaction's."""
+        """Note a batch in `transactions`. Return whether none of its records counts.
+
+        That is so for a marker, and for a batch of an aborted transaction.
+        """
         if header.is_control:
             transactions.is_over(header, _marker(data, position, header))
             return True
         return transactions.is_aborted(header)
 
     def _batches(self, segment: SourceSegment) -> Iterator[tuple[bytes, int, RecordBatchHeader]]:
-        """(bytes, position in them, header) of each batch, its checksum seen to be right."""
+        """Yield (bytes, position in them, header) of each batch of a segment.
+
+        Raises CorruptBatch for a wrong checksum or a batch that the file's end cuts off.
+        """
         base_offset, size = segment
         path = self._path(base_offset, LOG_SUFFIX)
         file = self._filesystem.open(path)
@@ -175,7 +189,8 @@ class Cleaner:
                 if not position:
                     if len(data) < min(wanted, size - at) or len(data) < HEADER_SIZE:
                         raise CorruptBatch(f"{path} ends inside a batch")
-                    # One batch larger than the buffer; `read_header` held it against the file.
+                    # The batch is larger than the buffer; `read_header` checked its size against
+                    # what is left of the file.
                     wanted = read_header(data, 0, size - at).size_in_bytes
                 at += position
                 self._read += position
@@ -186,7 +201,10 @@ class Cleaner:
     # ---- groups of segments ---------------------------------------------------------------------
 
     def _groups(self, segments: list[SourceSegment]) -> Iterator[list[SourceSegment]]:
-        """Neighbours that fit into one segment, so that segments do not shrink for ever."""
+        """Yield groups of neighbouring segments that fit into one segment together.
+
+        Without that a log would have ever more, ever smaller segments.
+        """
         job = self._job
         group: list[SourceSegment] = []
         log_bytes = offset_bytes = time_bytes = 0
@@ -210,7 +228,7 @@ class Cleaner:
             yield group
 
     def _with_ends(self, segments: Sequence[SourceSegment]) -> Iterator[tuple[SourceSegment, int]]:
-        """Each segment, and the offset that it does not reach: where the next one begins."""
+        """Return pairs of a segment and its end offset, which is the next segment's base offset."""
         bases = (base for base, _ in islice(segments, 1, None))
         return zip(segments, chain(bases, (self._job.first_uncleanable_offset,)), strict=False)
 
@@ -238,30 +256,30 @@ class Cleaner:
     def _copy(
         self, segment: SourceSegment, cleaned: CleanedSegment, transactions: CleanedTransactions
     ) -> None:
-        """What stays of one segment. Neighbours that stay as they are go in one write."""
-        whole: bytes = b""
+        """Copy what stays of a segment. Adjacent batches without a change are one write."""
+        unchanged: bytes = b""
         start = end = 0
         for data, position, header in self._batches(segment):
-            kept = self._filter(data, position, header, transactions)
+            kept = self._filtered(data, position, header, transactions)
             size = header.size_in_bytes
             self._records_read += header.record_count
             if kept is header:
                 cleaned.note(header, header.max_timestamp, size)
                 self._records_kept += header.record_count
-                if data is whole and end == position:
+                if data is unchanged and end == position:
                     end += size
                 else:
-                    self._write(cleaned, whole, start, end)
-                    whole, start, end = data, position, position + size
+                    self._write(cleaned, unchanged, start, end)
+                    unchanged, start, end = data, position, position + size
             elif kept is not None:
                 assert isinstance(kept, bytearray)
-                self._write(cleaned, whole, start, end)
-                whole, start, end = b"", 0, 0
+                self._write(cleaned, unchanged, start, end)
+                unchanged, start, end = b"", 0, 0
                 new = read_header(kept)
                 cleaned.note(new, new.max_timestamp, len(kept))
                 self._records_kept += new.record_count
                 self._throttle(cleaned.write(kept))
-        self._write(cleaned, whole, start, end)
+        self._write(cleaned, unchanged, start, end)
 
     def _write(self, cleaned: CleanedSegment, data: bytes, start: int, end: int) -> None:
         if start < end:
@@ -269,18 +287,21 @@ class Cleaner:
 
     # ---- one batch ------------------------------------------------------------------------------
 
-    def _filter(
+    def _filtered(
         self,
         data: bytes,
         position: int,
         header: RecordBatchHeader,
         transactions: CleanedTransactions,
     ) -> bytearray | RecordBatchHeader | None:
-        """The batch that takes this one's place: `header` where it stays as it is, or None."""
+        """Return the batch that replaces this one.
+
+        `header` itself means that the batch stays unchanged, None that it is dropped.
+        """
         if header.is_control:
-            return self._filter_control(data, position, header, transactions)
+            return self._filtered_control(data, position, header, transactions)
         if transactions.is_aborted(header):
-            return self._emptied(header)
+            return self._without_records(header)
         if header.base_offset > self._offsets.latest_offset:
             return header
         if not header.record_count:
@@ -291,13 +312,13 @@ class Cleaner:
         kept, tombstones, keyless = choose_records(body, first, end, header, self._offsets, expired)
         self._keyless += keyless
         if not kept:
-            return self._emptied(header)
+            return self._without_records(header)
         new_horizon = self._new_horizon() if tombstones and horizon is None else None
         if len(kept) == header.record_count and new_horizon is None:
             return header
         return rebuild(body, kept, header, new_horizon)
 
-    def _filter_control(
+    def _filtered_control(
         self,
         data: bytes,
         position: int,
@@ -309,7 +330,7 @@ class Cleaner:
         if not header.record_count:
             return header if self._must_stay(header) else None
         if is_over and horizon is not None and horizon <= self._job.now_ms:
-            return self._emptied(header)
+            return self._without_records(header)
         if not is_over or horizon is not None or header.record_count != 1:
             return header
         body, first, end = body_of(data, position, header)
@@ -318,16 +339,16 @@ class Cleaner:
     def _new_horizon(self) -> int:
         return self._job.now_ms + self._job.delete_retention_ms
 
-    def _emptied(self, header: RecordBatchHeader) -> bytearray | RecordBatchHeader | None:
+    def _without_records(self, header: RecordBatchHeader) -> bytearray | RecordBatchHeader | None:
         if not self._must_stay(header):
             return None
         return empty_batch(header) if header.record_count else header
 
     def _must_stay(self, header: RecordBatchHeader) -> bool:
-        """Whether the batch stays, empty, for what its header tells.
+        """Return whether a batch without records stays because its header is still needed.
 
-        The last of a producer has its last sequence, or, where all it wrote was deleted, the epoch
-        of its last marker; the last of the round has the last offset.
+        The last batch of a producer has its last sequence; if all its records were deleted, its
+        last marker has its epoch. The last batch of the round has the last offset.
         """
         if header.next_offset == self._job.first_uncleanable_offset:
             return True
@@ -343,7 +364,10 @@ class Cleaner:
 
 
 def _marker(data: bytes, position: int, header: RecordBatchHeader) -> ControlRecordType | None:
-    """What a control batch says; None for an empty one."""
+    """Return the type of a control batch's record.
+
+    None if the batch is empty, or the type is not known.
+    """
     for record in iterate_records(data, position):
         return control_record_type(record.key)
     return None

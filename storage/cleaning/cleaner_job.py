@@ -1,6 +1,6 @@
-"""What a log hands to compaction, and what comes back: plain values, as text between processes.
+"""A job of compaction and its result: plain values, sent between processes as JSON.
 
-Owns nothing. Never: refers to an open log; a job speaks of files that do not change while it runs.
+Owns nothing. Never: refers to an open log. The files of a job do not change while it runs.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from dataclasses import asdict, dataclass
 from storage.log.cleaned_group import CleanedGroup
 
 SourceSegment = tuple[int, int]
-"""Base offset, bytes."""
+"""Base offset, size in bytes."""
 LastRecord = tuple[int, int, int]
-"""Producer id, offset of its last record or -1, producer epoch."""
+"""Producer id, offset of its last record (-1: it has none), producer epoch."""
 
 
 class CleaningFailed(Exception):
-    """The log cannot be cleaned: its files contradict themselves. Trying again does not help."""
+    """Damage in a log's files, because of which it cannot be cleaned. A retry does not help."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +26,15 @@ class CleanJob:
 
     directory: str
     segments: tuple[SourceSegment, ...]
-    """From the log's first on, below `first_uncleanable_offset`."""
+    """The segments below `first_uncleanable_offset`, from the log's first on."""
     later_segments: tuple[int, ...]
-    """Base offsets of all others: markers of transactions that began before may lie there."""
+    """Base offsets of all other segments.
+
+    Transactions of the segments to clean may have their markers there.
+    """
     first_dirty_offset: int
     first_uncleanable_offset: int
-    """A border of segments."""
+    """The offset before which the round ends: the base offset of a segment."""
     now_ms: int
     delete_retention_ms: int
     segment_bytes: int
@@ -46,10 +49,10 @@ class CleanJob:
 
 @dataclass(frozen=True, slots=True)
 class CleanResult:
-    """What one round did. Bytes are those of `.log` files."""
+    """The result of a round. Bytes are those of `.log` files."""
 
     end_offset: int
-    """Up to here the log is clean."""
+    """The offset up to which, exclusively, the log is clean."""
     groups: tuple[CleanedGroup, ...]
     bytes_read: int
     bytes_written: int
@@ -60,26 +63,29 @@ class CleanResult:
 
 
 def encode_job(job: CleanJob) -> str:
-    """A line of text."""
+    """Return the job as one line of JSON."""
     return json.dumps(asdict(job))
 
 
 def decode_job(text: str) -> CleanJob:
-    """What `encode_job` wrote."""
+    """Return the job that `encode_job` wrote."""
     fields = json.loads(text)
     for name in ("segments", "producers"):
-        fields[name] = tuple(tuple(one) for one in fields[name])
+        fields[name] = tuple(tuple(pair) for pair in fields[name])
     fields["later_segments"] = tuple(fields["later_segments"])
     return CleanJob(**fields)
 
 
 def encode_result(result: CleanResult) -> str:
-    """A line of text."""
+    """Return the result as one line of JSON."""
     return json.dumps(asdict(result))
 
 
 def decode_result(text: str) -> CleanResult:
-    """What `encode_result` wrote. ValueError, TypeError or KeyError for anything else."""
+    """Return the result that `encode_result` wrote.
+
+    Raises ValueError, TypeError or KeyError for any other text.
+    """
     fields = json.loads(text)
     for group in fields["groups"]:
         group |= {name: tuple(group[name]) for name in ("sources", "files")}

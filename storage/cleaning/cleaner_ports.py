@@ -1,7 +1,7 @@
-"""What the log cleaner is given: its settings, and the place where its jobs run.
+"""The ports of the log cleaner: its settings, and the runner of its jobs.
 
-Owns nothing. A broker fills the runner with processes (`broker.process.cleaner_process`), the
-simulator with its port for blocking work (`storage.cleaning.inline_cleaner`).
+Owns nothing. A broker's runner uses processes (`broker.process.cleaner_process`), the simulator's
+the port for blocking work (`storage.cleaning.inline_cleaner`).
 """
 
 from __future__ import annotations
@@ -12,27 +12,28 @@ from typing import Protocol
 
 from storage.cleaning.cleaner_job import CleanJob, CleanResult
 
+# The callback of a job, with its result or its error.
 Cleaned = Callable[[CleanResult | None, Exception | None], None]
 
 
 class CleanerDied(Exception):
-    """The job has no result, and why is not the log's fault: it may be tried again."""
+    """An end of the runner without a result, not because of the log: the job may be retried."""
 
 
 class CleanerRunner(Protocol):
-    """Where a job runs."""
+    """The runner of compaction's jobs."""
 
     def submit(self, job: CleanJob, done: Cleaned) -> None:
-        """Do the job elsewhere, then `done(result, error)` on the loop.
+        """Run the job off the loop, then call `done(result, error)` on the loop.
 
-        Errors: CleaningFailed, CleanerDied, or OSError as the disk gives it.
+        The error is CleaningFailed, CleanerDied, or an OSError of the disk.
         """
 
     def cancel(self, directory: str) -> None:
-        """Nobody waits for the job of this folder any more; its `done` still comes."""
+        """Cancel the job of this folder: its result is not used. Its `done` is still called."""
 
     def stop(self) -> None:
-        """End all jobs at once. No `done` has to come."""
+        """End all jobs at once. Their `done` may never be called."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,12 @@
-"""`python -m storage.cleaner_worker`: one round of compaction, in a process of its own.
+"""`python -m storage.cleaning.cleaner_worker`: one round of compaction, in a process of its own.
 
-The broker starts it for a job, writes the job as a line to its standard input, and reads the
-result, or why there is none, as a line from its standard output; then it ends. It is away from the
-broker's interpreter lock, at the lowest priority, and its memory is gone with it. When its input
-ends, because the broker died or gave the job up, it dies at once: what it leaves are `.cleaned`
-files, which are nothing.
+The broker starts a process for each job, writes the job as a line to its standard input, and reads
+the result or the error as a line from its standard output; then the process ends. So compaction
+does not hold the broker's interpreter lock, runs at the lowest priority, and returns its memory to
+the system. When its input ends, because the broker died or cancelled the job, the process exits at
+once. It leaves `.cleaned` files only, which no log uses.
 
-A shell: it has the disk, the clock and the pipe; the work is `storage.cleaning.cleaner`'s.
+A shell: it has the disk, the clock and the pipe; `storage.cleaning.cleaner` does the work.
 """
 
 from __future__ import annotations
@@ -28,16 +28,17 @@ _CREDIT_S = 0.3
 
 
 class IoThrottle:
-    """Waits where more bytes were read and written than a rate allows (Kafka's `Throttler`)."""
+    """A limit on the rate of bytes read and written: it sleeps if the rate is exceeded (Kafka's
+    `Throttler`)."""
 
     def __init__(self, bytes_per_second: float) -> None:
         self._rate = bytes_per_second
         self._due = time.monotonic()
 
     def __call__(self, size: int) -> None:
-        """So many bytes more were read or written."""
+        """Count `size` more bytes read or written, and sleep if they are ahead of the rate."""
         now = time.monotonic()
-        # What was not used is not kept for long, or a pause would be followed by a burst.
+        # Unused allowance expires soon, because a burst would follow a pause otherwise.
         self._due = max(self._due, now - _CREDIT_S) + size / self._rate
         ahead = self._due - now
         if ahead > _SHORTEST_PAUSE_S:
@@ -51,7 +52,7 @@ def _die_with_the_broker() -> None:
 
 
 def main() -> None:
-    """Do the one job."""
+    """Run one job: read it from standard input, write the answer to standard output."""
     with contextlib.suppress(OSError):
         os.nice(_NICEST)
     line = sys.stdin.buffer.readline()
@@ -70,7 +71,7 @@ def main() -> None:
         answer = {"result": encode_result(result)}
     sys.stdout.write(json.dumps(answer) + "\n")
     sys.stdout.flush()
-    os._exit(0)  # the thread still reads, and nothing is left to be done
+    os._exit(0)  # the thread still reads standard input, and would keep the process alive
 
 
 if __name__ == "__main__":

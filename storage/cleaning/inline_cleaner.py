@@ -12,7 +12,7 @@ from storage.log.log_environment import LogEnvironment
 
 
 class InlineRunner:
-    """`storage.cleaning.log_cleaner.CleanerRunner` on the port for blocking work."""
+    """A `CleanerRunner` on the port for blocking work."""
 
     def __init__(self, environment: LogEnvironment) -> None:
         self._environment = environment
@@ -22,6 +22,6 @@ class InlineRunner:
         self._environment.blocking.submit(lambda: clean(filesystem, job), done)
 
     def cancel(self, directory: str) -> None:
-        """See `CleanerRunner.cancel`: a job that runs here ends by itself."""
+        """Let the job run to its end: blocking work cannot be interrupted."""
 
     def stop(self) -> None: ...

@@ -1,14 +1,15 @@
-"""Compaction of all compacted logs of a node: when, which, and taking the result in.
+"""Compaction of all compacted logs of a node: it chooses logs, and puts the new segments in place.
 
-Every `log.cleaner.backoff.ms` it looks for the filthiest log and hands it to the runner, which
-reads and writes elsewhere (`storage.cleaning.cleaner`); then it takes the new segments in, one
-after the other, the folder synced after each. A log that was cut, deleted or is not compacted any
-more meanwhile is left as it is: nothing of a round counts before its segments have their names.
+Every `log.cleaner.backoff.ms` it looks for the dirtiest log and submits it to the runner, which
+reads and writes off the loop (`storage.cleaning.cleaner`). Then it replaces the log's segments by
+the new ones, one group after the other, and syncs the folder after each. If the log was truncated
+or deleted meanwhile, or its topic is no longer compacted, the new segments are dropped: they have
+no effect before they are renamed into place.
 
-Owns: what is under way, and which logs cannot be cleaned. Those are told of once and left alone
-until the next start. Never: reads a batch, or does anything that blocks.
+Owns: the rounds under way, and which logs cannot be cleaned. Such a log is logged once and left out
+until the next start. Never: reads a batch, or blocks.
 
-A full disk, and a runner that died, hold a log back for some time.
+After a full disk, or a runner that died, a log is left out for some time.
 
 Kafka's classes: `LogCleaner`, `LogCleanerManager` 4.3. One difference: a disk that is
 full while a `.cleaned` file is written, or a runner that was killed, takes nothing offline.
@@ -36,17 +37,17 @@ from storage.log.unified_log import UnifiedLog
 
 _log = logging.getLogger(f"ottla.{__name__}")
 
-_HELD_BACK_TURNS = 10
-_OF_THE_MOMENT = (errno.ENOSPC, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
+_HELD_BACK_INTERVALS = 10
+_TRANSIENT_ERRNOS = (errno.ENOSPC, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
 _DEATHS_MAX = 3
 
 _LOGS_A_SLICE = 500
-_LOOK_COSTS = 10
-"""A look at a compacted log takes as long as passing by so many others."""
+_LOOK_COST = 10
+"""The time of a look at a compacted log, in units of the time to skip a log that is not."""
 
 
 class Logs(Protocol):
-    """What there is to clean (`storage.directories.log_manager`)."""
+    """The logs that may be cleaned (`storage.directories.log_manager`)."""
 
     @property
     def logs(self) -> list[UnifiedLog]:
@@ -54,27 +55,27 @@ class Logs(Protocol):
 
     @property
     def online_dirs(self) -> list[str]:
-        """Directories that have not failed."""
+        """The paths of the directories that have not failed."""
 
 
 @dataclass(slots=True)
 class _Round:
-    """One log while it is cleaned."""
+    """A round of compaction of one log."""
 
     log: UnifiedLog
     directory: str
     first_dirty_offset: int
     truncations: int
-    given_up: bool = False
+    is_cancelled: bool = False
 
     @property
     def is_gone(self) -> bool:
-        """Whether the log was deleted, or lies elsewhere now."""
+        """Whether the log was deleted, or is in another folder now."""
         return self.log.offline or self.log.directory != self.directory
 
 
 class LogCleaner:
-    """See the module. All calls come from one thread."""
+    """The log cleaner of a node. All calls come from one thread."""
 
     def __init__(
         self,
@@ -85,8 +86,11 @@ class LogCleaner:
         swapped: Callable[[], None] = lambda: None,
         sliced: SlicedWork | None = None,
     ) -> None:
-        """`swapped()` runs after each round: recovery points are written then. Without `sliced` all
-        logs are looked at in one go."""
+        """Clean `logs` by `runner`.
+
+        `swapped()` is called after each round; it writes the recovery points. Without `sliced` one
+        turn of the loop looks at all logs.
+        """
         self._environment = environment
         self._logs = logs
         self._settings = settings
@@ -101,28 +105,31 @@ class LogCleaner:
         self._timer: Timer | None = None
         self._stopped = True
         self.uncleanable: dict[tuple[str, TopicPartition], str] = {}
-        """Why a log, by directory and partition, is not cleaned any more."""
+        """The reason for which a log, by directory and partition, is not cleaned any more."""
 
-    # ---- life ----------------------------------------------------------------------------------
+    # ---- start and stop ------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Begin, once all logs are open. Does nothing where `log.cleaner.enable` is false."""
+        """Start cleaning, after all logs are open. Do nothing if `log.cleaner.enable` is false."""
         if not self._settings.log_cleaner_enable or not self._stopped:
             return
         self._stopped = False
         self._manager.open(self._logs.online_dirs, self._logs.logs)
-        self._later()
+        self._schedule_turn()
 
     def stop(self) -> None:
-        """End: what is under way is given up."""
+        """Stop cleaning, and cancel the rounds under way."""
         self._stopped = True
-        for one in self._running.values():
-            one.given_up = True
+        for log_round in self._running.values():
+            log_round.is_cancelled = True
         self._runner.stop()
 
     def update_settings(self, settings: CleanerSettings) -> None:
-        """Other values from now on; `log.cleaner.enable` is read at the start. Rounds under way are
-        given up, as Kafka ends its threads then, so that a lower rate is kept at once."""
+        """Use other settings from now on, except `log.cleaner.enable`, which only `start` reads.
+
+        Rounds under way are cancelled, as Kafka stops its threads then, so that a lower rate
+        applies at once.
+        """
         if settings == self._settings:
             return
         self._settings = settings
@@ -130,35 +137,37 @@ class LogCleaner:
             self.abort(partition)
         if self._timer is not None:
             self._timer.cancel()
-            self._later()
+            self._schedule_turn()
 
-    # ---- what others ask for ---------------------------------------------------------------------
+    # ---- for other modules -----------------------------------------------------------------------
 
     def first_dirty_offset(self, log: UnifiedLog) -> int:
-        """Up to here the log is clean."""
+        """Return the offset up to which, exclusively, the log is clean."""
         return self._manager.first_dirty_offset(log)
 
     def abort(self, partition: TopicPartition) -> None:
-        """Give up a round that is under way; the next may begin after it."""
-        one = self._running.get(partition)
-        if one is not None and not one.given_up:
-            one.given_up = True
-            self._runner.cancel(one.directory)
+        """Cancel the partition's round, if one is under way. The next may begin after its end."""
+        log_round = self._running.get(partition)
+        if log_round is not None and not log_round.is_cancelled:
+            log_round.is_cancelled = True
+            self._runner.cancel(log_round.directory)
 
     # ---- which log, when -------------------------------------------------------------------------
 
-    def _later(self) -> None:
+    def _schedule_turn(self) -> None:
         wait_ms = self._settings.log_cleaner_backoff_ms
         self._timer = self._environment.scheduler.call_later(wait_ms, self._turn)
 
     def _turn(self) -> None:
         if not self._stopped:
             self.look()
-            self._later()
+            self._schedule_turn()
 
     def look(self) -> None:
-        """Begin as many rounds as there are threads for, the filthiest logs first: of many logs in
-        slices, and behind a look that is under way."""
+        """Begin as many rounds as `log.cleaner.threads` allows, the dirtiest logs first.
+
+        Many logs are looked at in slices. A look that is under way ends first.
+        """
         self._work.take(self._look(), raise_error)
 
     def _look(self) -> Steps[None]:
@@ -168,22 +177,22 @@ class LogCleaner:
         yield from self._forget_gone(logs)
         if self._has_room():
             due = yield from self._due(logs)
-            due.sort(key=lambda one: -one.ratio)
-            for found in due:
+            due.sort(key=lambda candidate: -candidate.ratio)
+            for candidate in due:
                 if not self._has_room():
                     return
-                self._begin_if_still_due(found.log)
+                self._begin_if_still_due(candidate.log)
 
     def _has_room(self) -> bool:
         return not self._stopped and len(self._running) < self._settings.log_cleaner_threads
 
     def _begin_if_still_due(self, log: UnifiedLog) -> None:
-        """It may have been cut, or deleted, since it was looked at."""
+        """Begin a round if the log is still due. It may have been truncated or deleted since."""
         self._manager.settle_one(log)
         now_ms = self._environment.scheduler.wall_ms()
-        found = self._look_at(log, now_ms)
-        if found is not None and found.is_due:
-            self._begin(found)
+        candidate = self._look_at(log, now_ms)
+        if candidate is not None and candidate.is_due:
+            self._begin(candidate)
 
     def _look_soon(self) -> None:
         if not self._looking and not self._stopped:
@@ -192,42 +201,42 @@ class LogCleaner:
 
     def _forget_gone(self, logs: Iterable[UnifiedLog]) -> Steps[None]:
         if self.uncleanable or self._held_until:
-            here: dict[TopicPartition, str] = {}
+            log_dirs: dict[TopicPartition, str] = {}
             pace = Pace(_LOGS_A_SLICE)
             for log in logs:
                 if pace.is_full():
                     yield None
-                here[log.partition] = log.log_dir
+                log_dirs[log.partition] = log.log_dir
             for path, partition in list(self.uncleanable):
-                if here.get(partition) != path:
+                if log_dirs.get(partition) != path:
                     del self.uncleanable[(path, partition)]
-            for partition in [one for one in self._held_until if one not in here]:
+            for partition in [held for held in self._held_until if held not in log_dirs]:
                 del self._held_until[partition]
-        for partition, one in list(self._running.items()):
-            if one.log.offline:
+        for partition, log_round in list(self._running.items()):
+            if log_round.log.offline:
                 self.abort(partition)
 
     def _due(self, logs: Iterable[UnifiedLog]) -> Steps[list[LogToClean]]:
-        """All that there is enough to do in."""
+        """Return the logs that are dirty enough to be cleaned now."""
         now_ms = self._environment.scheduler.wall_ms()
         due = []
         pace = Pace(_LOGS_A_SLICE)
         for log in logs:
             compact = log.config.compact
-            if pace.is_full(_LOOK_COSTS if compact else 1):
+            if pace.is_full(_LOOK_COST if compact else 1):
                 yield None
             if compact:
-                found = self._look_at(log, now_ms)
-                if found is not None and found.is_due:
-                    due.append(found)
+                candidate = self._look_at(log, now_ms)
+                if candidate is not None and candidate.is_due:
+                    due.append(candidate)
         return due
 
     def _look_at(self, log: UnifiedLog, now_ms: int) -> LogToClean | None:
-        """What there is to clean, where it may be cleaned now."""
+        """Return what is to be cleaned in a log; None if no round may begin now."""
         if not log.config.compact or not self._may_begin(log):
             return None
         if log.recovery_point < log.segments.active.base_offset:
-            log.flush()  # after an unclean start: what is not fsynced is not cleaned
+            log.flush()  # after an unclean start: segments that are not fsynced are not cleaned
         try:
             return self._manager.look_at(log, now_ms)
         except OSError as error:
@@ -244,26 +253,29 @@ class LogCleaner:
 
     # ---- one round -------------------------------------------------------------------------------
 
-    def _begin(self, found: LogToClean) -> None:
-        log = found.log
-        one = _Round(log, log.directory, found.first_dirty_offset, log.flusher.truncations)
-        self._running[log.partition] = one
+    def _begin(self, candidate: LogToClean) -> None:
+        log = candidate.log
+        log_round = _Round(
+            log, log.directory, candidate.first_dirty_offset, log.flusher.truncations
+        )
+        self._running[log.partition] = log_round
         log.set_being_cleaned(True)
-        _log.debug("cleaning %s from offset %d", log.partition, found.first_dirty_offset)
+        _log.debug("cleaning %s from offset %d", log.partition, candidate.first_dirty_offset)
         self._runner.submit(
-            self._job(found), lambda result, error: self._written(one, result, error)
+            self._job(candidate),
+            lambda result, error: self._round_ended(log_round, result, error),
         )
 
-    def _job(self, found: LogToClean) -> CleanJob:
-        log, settings, config = found.log, self._settings, found.log.config
+    def _job(self, candidate: LogToClean) -> CleanJob:
+        log, settings, config = candidate.log, self._settings, candidate.log.config
         threads = max(settings.log_cleaner_threads, 1)
-        end = found.first_uncleanable_offset
-        segments = [(one.base_offset, one.size) for one in log.segments]
+        end = candidate.first_uncleanable_offset
+        segments = [(segment.base_offset, segment.size) for segment in log.segments]
         return CleanJob(
             directory=log.directory,
-            segments=tuple(one for one in segments if one[0] < end),
+            segments=tuple(segment for segment in segments if segment[0] < end),
             later_segments=tuple(base for base, _ in segments if base >= end),
-            first_dirty_offset=found.first_dirty_offset,
+            first_dirty_offset=candidate.first_dirty_offset,
             first_uncleanable_offset=end,
             now_ms=self._environment.scheduler.wall_ms(),
             delete_retention_ms=config.delete_retention_ms,
@@ -275,29 +287,34 @@ class LogCleaner:
             io_buffer_bytes=settings.log_cleaner_io_buffer_size // threads,
             io_bytes_per_second=settings.log_cleaner_io_max_bytes_per_second / threads,
             producers=tuple(
-                (one.producer_id, one.last_offset, one.producer_epoch) for one in log.producers
+                (producer.producer_id, producer.last_offset, producer.producer_epoch)
+                for producer in log.producers
             ),
         )
 
-    def _written(self, one: _Round, result: CleanResult | None, error: Exception | None) -> None:
-        """The runner is done; the `.cleaned` files lie there, or some of them."""
+    def _round_ended(
+        self, log_round: _Round, result: CleanResult | None, error: Exception | None
+    ) -> None:
+        """Use the runner's result, or handle its error: some `.cleaned` files may exist then."""
         if self._stopped:
             return
         if error is not None:
-            self._failed(one, error)
-            self._give_up(one)
+            self._handle_failure(log_round, error)
+            self._discard(log_round)
             return
         assert result is not None
-        self._deaths.pop(one.log.partition, None)
+        self._deaths.pop(log_round.log.partition, None)
         names = cleaned_names(result.groups)
-        self._tidy(one, names, lambda: self._take_in(one, result, 0))
+        self._remove_cleaned_files(
+            log_round, names, lambda: self._replace_segments(log_round, result, 0)
+        )
 
-    def _failed(self, one: _Round, error: Exception) -> None:
-        log = one.log
-        if not self._still_good(one):  # cut, deleted, given up: no wonder
+    def _handle_failure(self, log_round: _Round, error: Exception) -> None:
+        log = log_round.log
+        if not self._is_still_wanted(log_round):  # truncated, deleted or cancelled: expected
             return
         if isinstance(error, OSError):
-            if error.errno in _OF_THE_MOMENT:
+            if error.errno in _TRANSIENT_ERRNOS:
                 _log.warning("%s is not cleaned for now: %s", log.partition, error)
                 self._hold_back(log)
             else:
@@ -319,65 +336,74 @@ class LogCleaner:
         _log.warning("%s is not cleaned any more until the next start: %s", log.partition, reason)
 
     def _hold_back(self, log: UnifiedLog) -> None:
-        wait_ms = _HELD_BACK_TURNS * self._settings.log_cleaner_backoff_ms
+        wait_ms = _HELD_BACK_INTERVALS * self._settings.log_cleaner_backoff_ms
         now_ms = self._environment.scheduler.monotonic_ms()
         self._held_until[log.partition] = now_ms + wait_ms
 
-    def _still_good(self, one: _Round) -> bool:
-        log = one.log
+    def _is_still_wanted(self, log_round: _Round) -> bool:
+        log = log_round.log
         return not (
             self._stopped
-            or one.given_up
-            or one.is_gone
-            or log.flusher.truncations != one.truncations
+            or log_round.is_cancelled
+            or log_round.is_gone
+            or log.flusher.truncations != log_round.truncations
             or not log.config.compact
         )
 
-    def _take_in(self, one: _Round, result: CleanResult, number: int) -> None:
-        """Take the groups in from `number` on, one a turn; what comes after the last is the end."""
-        if not self._still_good(one):
-            self._give_up(one)
+    def _replace_segments(self, log_round: _Round, result: CleanResult, group_number: int) -> None:
+        """Replace the log's segments by the groups from `group_number` on, a group in each turn.
+
+        After the last group the round ends.
+        """
+        if not self._is_still_wanted(log_round):
+            self._discard(log_round)
             return
-        if number == len(result.groups):
-            self._finish(one, result)
+        if group_number == len(result.groups):
+            self._finish(log_round, result)
             return
         try:
-            one.log.replace_segments(result.groups[number])
+            log_round.log.replace_segments(result.groups[group_number])
         except LogDirFailure:
-            self._give_up(one)
+            self._discard(log_round)
             return
-        filesystem, directory = self._environment.filesystem, one.directory
-        self._elsewhere(
-            one,
+        filesystem, directory = self._environment.filesystem, log_round.directory
+        self._run_blocking(
+            log_round,
             lambda: filesystem.sync_dir(directory),
-            lambda: self._take_in(one, result, number + 1),
+            lambda: self._replace_segments(log_round, result, group_number + 1),
         )
 
-    def _elsewhere(self, one: _Round, job: Callable[[], None], then: Callable[[], None]) -> None:
+    def _run_blocking(
+        self, log_round: _Round, job: Callable[[], None], then: Callable[[], None]
+    ) -> None:
         def done(_: object, error: Exception | None) -> None:
             if isinstance(error, OSError):
-                if not one.is_gone:
+                if not log_round.is_gone:
                     failures = self._environment.failures
-                    failures.fail(one.log.log_dir, f"cleaning {one.log.partition}", error)
-                self._end(one)
+                    failures.fail(
+                        log_round.log.log_dir, f"cleaning {log_round.log.partition}", error
+                    )
+                self._end(log_round)
             else:
                 then()
 
         self._environment.blocking.submit(job, done)
 
-    def _tidy(self, one: _Round, keep: tuple[str, ...], then: Callable[[], None]) -> None:
-        """Remove `.cleaned` files of this log that are not to be taken in, then go on."""
-        filesystem, directory = self._environment.filesystem, one.directory
-        self._elsewhere(one, lambda: remove_cleaned(filesystem, directory, keep), then)
+    def _remove_cleaned_files(
+        self, log_round: _Round, keep: tuple[str, ...], then: Callable[[], None]
+    ) -> None:
+        """Remove the log's `.cleaned` files except those in `keep`, then call `then`."""
+        filesystem, directory = self._environment.filesystem, log_round.directory
+        self._run_blocking(log_round, lambda: remove_cleaned(filesystem, directory, keep), then)
 
-    def _give_up(self, one: _Round) -> None:
-        if self._stopped or one.is_gone:
-            self._end(one)
+    def _discard(self, log_round: _Round) -> None:
+        if self._stopped or log_round.is_gone:
+            self._end(log_round)
         else:
-            self._tidy(one, (), lambda: self._end(one))
+            self._remove_cleaned_files(log_round, (), lambda: self._end(log_round))
 
-    def _finish(self, one: _Round, result: CleanResult) -> None:
-        log = one.log
+    def _finish(self, log_round: _Round, result: CleanResult) -> None:
+        log = log_round.log
         if self._stopped:
             return
         self._manager.done(log, result.end_offset)
@@ -385,7 +411,7 @@ class LogCleaner:
         _log.info(
             "cleaned %s from offset %d to %d: %d of %d records stay, %d bytes",
             log.partition,
-            one.first_dirty_offset,
+            log_round.first_dirty_offset,
             result.end_offset,
             result.records_kept,
             result.records_read,
@@ -395,9 +421,9 @@ class LogCleaner:
             _log.warning(
                 "%s: dropped %d records without a key", log.partition, result.keyless_dropped
             )
-        self._end(one)
+        self._end(log_round)
         self._look_soon()
 
-    def _end(self, one: _Round) -> None:
-        one.log.set_being_cleaned(False)
-        self._running.pop(one.log.partition, None)
+    def _end(self, log_round: _Round) -> None:
+        log_round.log.set_being_cleaned(False)
+        self._running.pop(log_round.log.partition, None)

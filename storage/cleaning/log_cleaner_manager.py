@@ -1,16 +1,17 @@
-"""Which log compaction takes next, and up to where each is clean.
+"""The choice of the log to compact next, and the offset up to which each log is clean.
 
-A log is its clean section, which was compacted before, its cleanable one, and what may not be
-touched yet: the active segment, what lies beyond the last stable offset or is not fsynced, what is
-younger than `min.compaction.lag.ms`. The filthiest has the largest part that is cleanable; it needs
-more than `min.cleanable.dirty.ratio` of it, or a record that waits since `max.compaction.lag.ms`.
+A log has a clean section, which was compacted before, a cleanable one, and one that must not be
+cleaned yet: the active segment, records beyond the last stable offset, records that are not fsynced
+or are younger than `min.compaction.lag.ms`. The dirtiest log has the largest cleanable ratio. It is
+cleaned if the ratio is above `min.cleanable.dirty.ratio`, or if a record has waited for
+`max.compaction.lag.ms`.
 
-Owns: the first dirty offset of each log, and the file of each directory that keeps them,
-`cleaner-offset-checkpoint`. Never: cleans, or keeps an offset for a log that is gone, or beyond
-what a truncation left: counting a section as clean that is not could bring a deleted value back.
+Owns: the first dirty offset of each log, and each directory's file with them,
+`cleaner-offset-checkpoint`. Never: cleans, or keeps an offset of a log that is gone, or one beyond
+the end of a truncation. A section that wrongly counts as clean could bring a deleted value back.
 
 Kafka's class: `LogCleanerManager` 4.3. One difference: nothing is cleaned before it is fsynced, so
-that recovery never has to tell a gap that compaction made from a lost tail.
+that recovery need not distinguish a gap that compaction made from a lost tail.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _Present: TypeAlias = dict[tuple[str, TopicPartition], UnifiedLog]
 
 @dataclass(frozen=True, slots=True)
 class LogToClean:
-    """What cleaning one log would be about. Sizes are bytes of segments."""
+    """The sections of a log that may be cleaned. Sizes are bytes of segments."""
 
     log: UnifiedLog
     first_dirty_offset: int
@@ -46,13 +47,13 @@ class LogToClean:
 
     @property
     def ratio(self) -> float:
-        """The part that is cleanable, of what is not out of bounds."""
+        """The cleanable part of the clean and the cleanable section together, from 0 to 1."""
         total = self.clean_bytes + self.cleanable_bytes
         return self.cleanable_bytes / total if total else 0.0
 
     @property
     def is_due(self) -> bool:
-        """Whether there is enough to do."""
+        """Whether the log is dirty enough, or has waited long enough, to be cleaned."""
         if self.is_overdue and self.cleanable_bytes:
             return True
         return self.ratio > self.log.config.min_cleanable_dirty_ratio
@@ -65,15 +66,15 @@ class _CleanUpTo:
 
 
 class LogCleanerManager:
-    """First dirty offsets of the logs of one node."""
+    """The first dirty offsets of a node's logs."""
 
     def __init__(self, environment: LogEnvironment) -> None:
         self._environment = environment
-        self._known: dict[str, dict[TopicPartition, _CleanUpTo]] = {}
+        self._clean_up_to: dict[str, dict[TopicPartition, _CleanUpTo]] = {}
         self._files: dict[str, OffsetCheckpoint] = {}
 
     def open(self, log_dirs: Iterable[str], logs: Iterable[UnifiedLog]) -> None:
-        """Read the checkpoints of the directories, whose logs are open."""
+        """Read the checkpoints of the directories, after their logs are open."""
         environment = self._environment
         for path in log_dirs:
 
@@ -82,22 +83,24 @@ class LogCleanerManager:
 
             name = f"{path}/{CLEANER_CHECKPOINT}"
             try:
-                found = read_offsets(environment.filesystem, name) or {}
+                offsets = read_offsets(environment.filesystem, name) or {}
             except OSError as error:
                 environment.failures.fail(path, "reading a checkpoint", error)
                 continue
             self._files[path] = OffsetCheckpoint(
                 environment.filesystem, environment.blocking, name, failed
             )
-            self._known[path] = {
-                log.partition: _CleanUpTo(log.topic_id, found[log.partition])
+            self._clean_up_to[path] = {
+                log.partition: _CleanUpTo(log.topic_id, offsets[log.partition])
                 for log in logs
-                if log.log_dir == path and log.partition in found
+                if log.log_dir == path and log.partition in offsets
             }
 
     def settle(self, logs: Iterable[UnifiedLog]) -> Steps[None]:
-        """Forget logs that are gone, and take truncations into account. `logs` are all there are:
-        of one that comes meanwhile nothing is known."""
+        """Forget logs that are gone, and apply truncations to the offsets.
+
+        `logs` are all logs of the node. A log that is made meanwhile has no offset yet.
+        """
         pace = Pace(_LOGS_A_SLICE)
         present: _Present = {}
         changed: dict[str, None] = {}
@@ -105,7 +108,7 @@ class LogCleanerManager:
             if pace.is_full():
                 yield None
             present[(log.log_dir, log.partition)] = log
-            if self._cut(log):
+            if self._apply_truncation(log):
                 changed[log.log_dir] = None
         yield from self._forget_gone(present, changed)
         for path in changed:
@@ -113,52 +116,55 @@ class LogCleanerManager:
 
     def _forget_gone(self, present: _Present, changed: dict[str, None]) -> Steps[None]:
         pace = Pace(_LOGS_A_SLICE)
-        for path, known in self._known.items():
-            for partition, clean in list(known.items()):
+        for path, clean_offsets in self._clean_up_to.items():
+            for partition, clean in list(clean_offsets.items()):
                 if pace.is_full():
                     yield None
-                here = present.get((path, partition))
-                gone = here is None or here.topic_id != clean.topic_id
-                if gone and known.get(partition) is clean:
-                    del known[partition]
+                log = present.get((path, partition))
+                gone = log is None or log.topic_id != clean.topic_id
+                if gone and clean_offsets.get(partition) is clean:
+                    del clean_offsets[partition]
                     changed[path] = None
 
     def settle_one(self, log: UnifiedLog) -> None:
-        """Take truncations of one log into account: it may be cut after its turn."""
-        if self._cut(log):
+        """Apply a log's truncation, which may have come after its turn in `settle`."""
+        if self._apply_truncation(log):
             self._write(log.log_dir)
 
-    def _cut(self, log: UnifiedLog) -> bool:
-        """Whether less of it is clean than was known."""
+    def _apply_truncation(self, log: UnifiedLog) -> bool:
+        """Lower a log's clean offset to where the log was truncated. Return whether it changed."""
         cut = log.flusher.take_truncation()
-        clean = self._known.get(log.log_dir, {}).get(log.partition)
+        clean = self._clean_up_to.get(log.log_dir, {}).get(log.partition)
         if cut is None or clean is None or clean.topic_id != log.topic_id or cut >= clean.offset:
             return False
         clean.offset = cut
         return True
 
     def done(self, log: UnifiedLog, offset: int) -> None:
-        """The log was cleaned up to `offset`, and its folder says so."""
-        if log.log_dir in self._known:
-            self._known[log.log_dir][log.partition] = _CleanUpTo(log.topic_id, offset)
+        """Note that the log is clean up to `offset`, also in its directory's checkpoint."""
+        if log.log_dir in self._clean_up_to:
+            self._clean_up_to[log.log_dir][log.partition] = _CleanUpTo(log.topic_id, offset)
             self._write(log.log_dir)
 
     def _write(self, path: str) -> None:
         offsets: Offsets = {
-            partition: clean.offset for partition, clean in self._known[path].items()
+            partition: clean.offset for partition, clean in self._clean_up_to[path].items()
         }
         self._files[path].write(offsets)
 
     def first_dirty_offset(self, log: UnifiedLog) -> int:
-        """Where the log's dirty section begins; its start, where what is known cannot be."""
-        known = self._known.get(log.log_dir, {}).get(log.partition)
+        """Return the offset at which the log's dirty section begins.
+
+        It is the log start offset if no offset is known, or the known one is outside the log.
+        """
+        clean = self._clean_up_to.get(log.log_dir, {}).get(log.partition)
         start = log.log_start_offset
-        if known is None or not start <= known.offset <= log.log_end_offset:
+        if clean is None or not start <= clean.offset <= log.log_end_offset:
             return start
-        return known.offset
+        return clean.offset
 
     def look_at(self, log: UnifiedLog, now_ms: int) -> LogToClean:
-        """What there is to clean in a compacted log. Raises OSError."""
+        """Return the cleanable section of a compacted log. Raises OSError."""
         dirty = self.first_dirty_offset(log)
         segments = list(log.segments)
         closed = segments[:-1]
@@ -174,8 +180,12 @@ class LogCleanerManager:
             log,
             dirty,
             uncleanable,
-            sum(one.size for one in closed if one.base_offset < dirty),
-            sum(one.size for one in closed if from_offset <= one.base_offset < uncleanable)
+            sum(segment.size for segment in closed if segment.base_offset < dirty),
+            sum(
+                segment.size
+                for segment in closed
+                if from_offset <= segment.base_offset < uncleanable
+            )
             if dirty < uncleanable
             else 0,
             _is_overdue(closed, dirty, log.config.max_compaction_lag_ms, now_ms),
@@ -183,8 +193,8 @@ class LogCleanerManager:
 
 
 def _dirty(closed: list[LogSegment], first_dirty_offset: int) -> list[LogSegment]:
-    """The segments that have, or may have, something from the offset on."""
-    bases = [one.base_offset for one in closed]
+    """Return the segments that may have records from the offset on."""
+    bases = [segment.base_offset for segment in closed]
     at = max((n for n, base in enumerate(bases) if base <= first_dirty_offset), default=0)
     return closed[at:]
 

@@ -1,14 +1,14 @@
-"""The last offset of each key in the section of a log that compaction looks at.
+"""The last offset of each key in the dirty section of a log.
 
-Owns: its bound in bytes. Keys of up to 31 bytes stand for themselves, longer ones for a hash of 32
-bytes, which nobody can make collide: a record is never lost for another key's sake.
+Owns: its limit in bytes. Keys of up to 31 bytes are stored as they are, longer ones as a hash of 32
+bytes. The hash is cryptographic, so that a record is never dropped because of another key.
 
-Never: takes less than one batch, so that compaction always goes on, whatever its bound.
+Never: takes less than one batch, so that compaction makes progress whatever the limit.
 
-Kafka's class: `SkimpyOffsetMap` (MD5 of the key and the offset, 24 bytes an entry, probed by hand).
-A table like that costs ten times as long in Python as its own dictionary, which takes about 200
-bytes an entry; so one round of compaction sees an eighth of the keys in the same memory, and a log
-with more takes several rounds.
+Kafka's class: `SkimpyOffsetMap` (MD5 of the key and the offset, 24 bytes an entry, an array with
+probing). Such a table takes ten times as long in Python as its dictionary, which takes about 200
+bytes an entry. So one round of compaction maps an eighth of the keys in the same memory, and a log
+with more keys takes several rounds.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from __future__ import annotations
 from hashlib import blake2b
 
 KEY_BYTES_MAX = 31
-"""Longer keys are hashed."""
+"""The length from which on, exclusively, a key is hashed."""
 ENTRY_BYTES = 200
-"""What an entry takes at most: the dictionary's slots while it grows, the key, the offset."""
+"""The most that an entry takes: the dictionary's slots while it grows, the key, the offset."""
 
 _DIGEST_BYTES = 32
 
 
 def digest_of(key: bytes) -> bytes:
-    """What stands for a long key."""
+    """Return the hash that is stored for a key of more than KEY_BYTES_MAX."""
     return blake2b(key, digest_size=_DIGEST_BYTES).digest()
 
 
 class OffsetMap:
-    """Key → last offset, up to `latest_offset`, the last one that the map knows about."""
+    """A map of keys to their last offsets. It is complete up to `latest_offset`, inclusively."""
 
     __slots__ = ("_entries_max", "by_key", "latest_offset")
 
@@ -40,13 +40,13 @@ class OffsetMap:
 
     @property
     def is_full(self) -> bool:
-        """Whether no further batch is to be noted."""
+        """Whether the limit is reached: no further batch is to be noted."""
         return len(self.by_key) >= self._entries_max
 
     def reach(self, offset: int) -> None:
-        """The map knows of all keys up to `offset`."""
+        """Note that all keys up to `offset` are in the map."""
         self.latest_offset = offset
 
     def get(self, key: bytes) -> int:
-        """The last offset of `key`, or -1."""
+        """Return the last offset of `key`, -1 if the map does not have the key."""
         return self.by_key.get(digest_of(key) if len(key) > KEY_BYTES_MAX else key, -1)

@@ -1,11 +1,11 @@
-"""Keys, offsets and timestamps of records as they lie in a batch, and batches without some of them.
+"""A reader of the keys and offsets in a batch's bytes, and a builder of batches with fewer records.
 
-What compaction does for each record, so it is written for speed: it walks through a body by
-position, reads no more of a record than it has to, and copies nothing but keys. The records that
-stay are copied as ranges of bytes, and their deltas still count from the same header; only a delete
-horizon (KIP-534), which takes the base timestamp's place, has them written anew.
+Compaction runs this for each record, so it is written for speed: it walks through the batch's body
+by position, reads only the fields that it needs, and copies only keys. The records that stay are
+copied as ranges of bytes, because their deltas count from the same header. Only a new delete
+horizon (KIP-534), which replaces the base timestamp, makes it rewrite them.
 
-Owns nothing. Never: knows which record is to stay (`storage.cleaning.cleaner`), or trusts a length.
+Owns nothing. Never: decides about a batch (`storage.cleaning.cleaner`), or trusts a length in it.
 `protocol.records` has the layout of a record. Follows Kafka's `MemoryRecords.filterTo`.
 """
 
@@ -30,11 +30,11 @@ from protocol.records import UNPACKED_LIMIT_BYTES, write_varint
 from storage.cleaning.offset_map import KEY_BYTES_MAX, OffsetMap, digest_of
 
 Range = tuple[int, int]
-"""Where a record begins, with its length, and where it ends."""
+"""The positions at which a record (with its length field) begins and ends."""
 
 
 def body_of(data: Bytes, position: int, header: RecordBatchHeader) -> tuple[bytes, int, int]:
-    """(bytes, first position, end) of a batch's records, unpacked where they were packed.
+    """Return (bytes, first position, end) of a batch's records, decompressed if need be.
 
     Raises CorruptBatch.
     """
@@ -58,7 +58,7 @@ def index_keys(
     start_offset: int,
     offsets: OffsetMap,
 ) -> None:
-    """Note the offset of each key from `start_offset` on. Raises CorruptBatch."""
+    """Note the last offset of each key, from `start_offset` on. Raises CorruptBatch."""
     latest = offsets.by_key
     for _, _, offset, key, _ in _records(body, position, end, header):
         if key is not None and offset >= start_offset:
@@ -73,10 +73,10 @@ def choose_records(
     offsets: OffsetMap,
     drops_tombstones: bool,
 ) -> tuple[list[Range], bool, int]:
-    """(where the records lie that stay, whether a tombstone is among them, records without a key).
+    """Return (ranges of the records that stay, whether one is a tombstone, keyless ones dropped).
 
-    A record stays when it is the last of its key, as far as the map knows, or lies beyond the map.
-    Raises CorruptBatch.
+    A record stays if it is the last of its key in the offset map, or lies beyond the map. A
+    tombstone within the map is dropped if `drops_tombstones`. Raises CorruptBatch.
     """
     kept: list[Range] = []
     tombstones, keyless = False, 0
@@ -99,9 +99,9 @@ def choose_records(
 def _records(  # noqa: C901  a call for each field would take longer than the field
     body: bytes, position: int, end: int, header: RecordBatchHeader
 ) -> Iterator[tuple[int, int, int, bytes | None, int]]:
-    """(start, end, offset, key or what stands for it, where the value's length is) of each record.
+    """Yield (start, end, offset, key or its digest, position of the value's length) of each record.
 
-    Raises CorruptBatch.
+    The key is None if the record has none. Raises CorruptBatch.
     """
     base_offset = header.base_offset
     try:
@@ -110,10 +110,10 @@ def _records(  # noqa: C901  a call for each field would take longer than the fi
             length = body[position]
             position += 1
             if length > 127:
-                length, position = _long(body, position, length - 128, 7)
+                length, position = _varint_rest(body, position, length - 128, 7)
             record_end = position + (length >> 1)
             if length & 1 or record_end > end:
-                raise _outside(position)
+                raise _overrun(position)
             position += 1  # attributes
             while body[position] > 127:  # the timestamp delta
                 position += 1
@@ -121,12 +121,12 @@ def _records(  # noqa: C901  a call for each field would take longer than the fi
             delta = body[position]
             position += 1
             if delta > 127:
-                delta, position = _long(body, position, delta - 128, 7)
+                delta, position = _varint_rest(body, position, delta - 128, 7)
             length = body[position]
             position += 1
             key = None
             if length > 127:
-                length, position = _long(body, position, length - 128, 7)
+                length, position = _varint_rest(body, position, length - 128, 7)
             if not length & 1:  # -1, no key, is 1
                 key_end = position + (length >> 1)
                 key = body[position:key_end]
@@ -134,21 +134,24 @@ def _records(  # noqa: C901  a call for each field would take longer than the fi
                     key = digest_of(key)
                 position = key_end
             if position >= record_end or delta & 1:  # a negative delta is odd
-                raise _outside(position)
+                raise _overrun(position)
             yield start, record_end, base_offset + (delta >> 1), key, position
             position = record_end
     except IndexError:
-        raise _outside(position) from None
+        raise _overrun(position) from None
     if position != end:
         raise CorruptBatch(f"{end - position} bytes follow the last record")
 
 
-def _outside(position: int) -> CorruptBatch:
+def _overrun(position: int) -> CorruptBatch:
     return CorruptBatch(f"a record goes beyond its end near byte {position}")
 
 
-def _long(body: bytes, position: int, value: int, shift: int) -> tuple[int, int]:
-    """The rest of a varint whose first bytes gave `value`, of `shift` bits."""
+def _varint_rest(body: bytes, position: int, value: int, shift: int) -> tuple[int, int]:
+    """Read the rest of a varint, whose first bytes gave `value` of `shift` bits.
+
+    Return its raw (zigzag) value and the position behind it. Raises CorruptBatch.
+    """
     while shift < 70:
         byte = body[position]
         position += 1
@@ -159,16 +162,16 @@ def _long(body: bytes, position: int, value: int, shift: int) -> tuple[int, int]
     raise CorruptBatch(f"varint over ten bytes near byte {position}")
 
 
-# --- batches built anew --------------------------------------------------------------------------
+# --- new batches ---------------------------------------------------------------------------------
 
 
 def rebuild(
     body: bytes, kept: list[Range], header: RecordBatchHeader, delete_horizon_ms: int | None
 ) -> bytearray:
-    """The batch with only these records, of which there are some: offsets, producer, sequence,
-    leader epoch and codec as they were; CRC, count and largest timestamp anew.
+    """Return the batch with only the records in `kept`, which is not empty.
 
-    `delete_horizon_ms` is the new horizon, None where the batch keeps what it has.
+    Offsets, producer, sequence, leader epoch and codec stay; CRC, count and largest timestamp are
+    recomputed. `delete_horizon_ms` is the new horizon, None to keep the batch's own.
     """
     attributes, base_timestamp = header.attributes, header.base_timestamp
     if delete_horizon_ms is None:
@@ -193,10 +196,10 @@ def rebuild(
 
 
 def empty_batch(header: RecordBatchHeader) -> bytearray:
-    """The batch without records: what tells the last offset, and the producer's last sequence."""
+    """Return the batch without records: it keeps its offsets and its producer's last sequence."""
     attributes = header.attributes & ~(CODEC_MASK | DELETE_HORIZON_FLAG)
-    said = header._replace(attributes=attributes, base_timestamp=NO_TIMESTAMP, record_count=0)
-    return batch_of(said, b"")
+    emptied = header._replace(attributes=attributes, base_timestamp=NO_TIMESTAMP, record_count=0)
+    return batch_of(emptied, b"")
 
 
 def _timestamp_delta(body: bytes, start: int) -> int:
@@ -206,7 +209,7 @@ def _timestamp_delta(body: bytes, start: int) -> int:
 
 
 def _rebased(body: bytes, kept: list[Range], shift: int) -> bytes:
-    """The records with timestamp deltas that are larger by `shift`."""
+    """Return the bytes of the records in `kept`, with `shift` added to each timestamp delta."""
     out = bytearray()
     for start, end in kept:
         while body[start] > 127:
