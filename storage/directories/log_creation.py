@@ -1,7 +1,7 @@
-"""Making a new log: in which directory, and its folder with the file that names the topic.
+"""The creation of a log: the choice of its directory, its folder, and `partition.metadata`.
 
-Owns: where AlterReplicaLogDirs wants logs that are not there yet. Never: decides whether a log may
-be made, or keeps it: that is `storage.directories.log_manager`'s.
+Owns: the directories that AlterReplicaLogDirs chose for logs that do not exist yet. Never: decides
+whether a log may be created, or keeps it: `storage.directories.log_manager` does.
 
 Kafka's class: `LogManager.getOrCreateLog` 4.3. KIP-112 (several directories), KIP-113 (the choice).
 """
@@ -21,23 +21,26 @@ from storage.log_config import LogConfig
 
 
 class LogCreation:
-    """Makes the new logs of one node."""
+    """The creator of a node's new logs."""
 
     def __init__(self, environment: LogEnvironment, dirs: Mapping[str, LogDirState]) -> None:
-        """`dirs` are all directories by path."""
+        """Create logs in `dirs`: all directories of the node, by path."""
         self._environment = environment
         self._dirs = dirs
         self._preferred: dict[TopicPartition, str] = {}
 
     def prefer(self, partition: TopicPartition, log_dir: str) -> None:
-        """Where the partition's log is to be made, should it come here."""
+        """Create the partition's log, if it comes to this node, in `log_dir`."""
         self._preferred[partition] = log_dir
 
     def create(
         self, partition: TopicPartition, topic_id: bytes, config: LogConfig, wanted: str | None
     ) -> UnifiedLog:
-        """A new log in the directory that is preferred, or else `wanted`, or else the one with the
-        fewest logs. Raises LogDirFailure, LogPlaceTaken where its folder is something else."""
+        """Create a log in the directory that `prefer` named, else in `wanted`, else in the one
+        with the fewest logs.
+
+        Raises LogDirFailure; LogPlaceTaken if something else has the name of its folder.
+        """
         path = self._choose_dir(self._preferred.pop(partition, None), wanted)
         directory = f"{path}/{partition}"
         environment = self._environment
@@ -46,7 +49,7 @@ class LogCreation:
             environment.filesystem.make_dirs(directory)
             self.name_topic(path, directory, topic_id)
             return UnifiedLog(environment, path, directory, partition, config, topic_id=topic_id)
-        except FileExistsError as error:  # a link that leads nowhere
+        except FileExistsError as error:  # a symbolic link whose target does not exist
             raise LogPlaceTaken(path, f"{directory} cannot be made ({error})") from error
         except OSError as error:
             raise environment.failures.fail(path, f"creating {partition}", error) from error
@@ -67,9 +70,11 @@ class LogCreation:
         return min(online, key=lambda path: len(self._dirs[path].logs))
 
     def name_topic(self, log_dir: str, directory: str, topic_id: bytes) -> None:
-        """Write the file that names the topic, at once. It is made durable with the folder's name
-        elsewhere, after this turn: where it makes many folders, they do not wait for each other's
-        fsyncs. Raises OSError."""
+        """Write `partition.metadata`, which has the topic id. Raises OSError.
+
+        The file and the folder's name are fsynced off the loop, after this turn: so many new
+        folders do not wait for each other's fsyncs.
+        """
         environment = self._environment
         filesystem, path = environment.filesystem, f"{directory}/{PARTITION_METADATA}"
         filesystem.replace_atomically(path, encode_partition_metadata(topic_id), sync=False)

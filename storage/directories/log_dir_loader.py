@@ -1,14 +1,14 @@
-"""Opening all logs of one log directory, several at a time, away from the loop.
+"""The opening of all logs of one log directory, several at a time, off the loop.
 
-Owns: what a start finds in the directory, and what of it is under way. A survey reads the
-checkpoints and lists the folders; then each log is opened by a job of its own, up to
-`num.recovery.threads.per.data.dir` at once. Only what comes out of a job touches the node's state.
+Owns: the folders that a start finds in the directory, and the logs that are being opened. A survey
+reads the checkpoints and lists the folders. Then each log is opened by a job of its own, up to
+`num.recovery.threads.per.data.dir` at once. A job never touches the node's state; its result does.
 
-A folder under a partition's name that holds none is left as it is, with a note. An empty one is
-taken for none: a crash left it before the log's first file, and the log is made anew in it.
+A folder with a partition's name but without a partition's files is left as it is, with a note. An
+empty one is ignored: a crash left it before the log's first file, and the log is created in it.
 
-Never: knows what belongs to whom: `storage.directories.log_manager` says which folders are stray,
-takes the logs, and takes the directory offline when it fails.
+Never: decides which folders are stray, keeps the opened logs, or takes a failed directory offline:
+`storage.directories.log_manager` does.
 
 Kafka's class: `LogManager.loadLogs` 4.3.
 """
@@ -45,69 +45,69 @@ METADATA_TOPIC = "__cluster_metadata"
 
 
 @dataclass(frozen=True, slots=True)
-class FoundLog:
-    """A partition's folder, not opened yet."""
+class LogFolder:
+    """A partition's folder that a start found. Its log is not opened yet."""
 
     partition: TopicPartition
     directory: str
     topic_id: bytes | None
     bytes_to_scan: int
-    """0 after a clean stop."""
+    """The bytes of the segments that recovery will scan; 0 after a clean stop."""
     is_future: bool = False
-    """Whether it is a copy on its way into this directory (AlterReplicaLogDirs)."""
+    """Whether it is a copy under way into this directory (AlterReplicaLogDirs)."""
     fault: OSError | None = None
-    """Why not even a look into it was possible."""
+    """The error for which the folder could not be read."""
     is_unread: bool = False
-    """Whether that look did not even give the names of its files."""
+    """Whether not even the names of its files could be read."""
 
 
 @dataclass(slots=True)
 class Survey:
-    """What lies in a log directory."""
+    """The content of a log directory at a start."""
 
     clean: bool
     recovery_points: Offsets
     log_starts: Offsets
     high_watermarks: Offsets
     notes: list[str] = field(default_factory=list)
-    """What is damaged, and what is left as it is, a line each, for people."""
-    logs: list[FoundLog] = field(default_factory=list)
+    """Lines for people: files that are damaged, and folders that are left as they are."""
+    logs: list[LogFolder] = field(default_factory=list)
     doomed: list[str] = field(default_factory=list)
-    """Folders whose deletion the last end cut off."""
+    """Folders to delete: the last stop came before their deletion."""
     set_aside: list[TopicPartition] = field(default_factory=list)
-    """What has a folder under another name: deleted, or kept as a stray."""
+    """Partitions whose folder has another name: a deleted one, a stray, a copy under way."""
 
     def lacking(self) -> list[TopicPartition]:
-        """What had records here by the checkpoints, and has no folder under any name."""
-        there = dict.fromkeys((*self.set_aside, *(one.partition for one in self.logs)))
-        known = (*self.recovery_points.items(), *self.high_watermarks.items())
-        had = dict.fromkeys(partition for partition, offset in known if offset)
-        return [partition for partition in had if partition not in there]
+        """Return the partitions with records by the checkpoints, but without a folder here."""
+        present = dict.fromkeys((*self.set_aside, *(log.partition for log in self.logs)))
+        offsets = (*self.recovery_points.items(), *self.high_watermarks.items())
+        expected = dict.fromkeys(partition for partition, offset in offsets if offset)
+        return [partition for partition in expected if partition not in present]
 
 
-class Folder(NamedTuple):
-    """A name in a log directory that is one of a partition's folder."""
+class FolderName(NamedTuple):
+    """A partition's folder in a log directory, by its name."""
 
     name: str
     partition: TopicPartition
     is_future: bool
 
 
-def folders(names: list[str]) -> list[Folder]:
-    """Those of logs, and of copies under way, in a log directory that has these names."""
-    found = []
+def folders(names: list[str]) -> list[FolderName]:
+    """Return the folders of logs, and of copies under way, among the names in a log directory."""
+    partition_folders = []
     for name in names:
         is_future = is_set_aside(name, FUTURE_DIR_SUFFIX)
         partition = future_partition(name) if is_future else parse_directory(name)
         if partition is not None and partition.topic != METADATA_TOPIC:
-            found.append(Folder(name, partition, is_future))
-    return found
+            partition_folders.append(FolderName(name, partition, is_future))
+    return partition_folders
 
 
-def survey(filesystem: Filesystem, log_dir: LogDirState) -> Survey:
-    """Look through a directory; the marker of a clean stop is taken away. Raises OSError.
+def survey_directory(filesystem: Filesystem, log_dir: LogDirState) -> Survey:
+    """Read a directory's checkpoints and folders, and remove the marker of a clean stop.
 
-    A log that nobody knows the recovery point of is scanned whole.
+    After an unclean stop, a log without a recovery point is scanned whole. Raises OSError.
     """
     path = log_dir.path
     clean = take_clean_marker(filesystem, path) is not None
@@ -115,14 +115,14 @@ def survey(filesystem: Filesystem, log_dir: LogDirState) -> Survey:
     notes: list[str] = []
 
     def offsets(path: str, cost: str) -> Offsets:
-        known = read_offsets(filesystem, path)
-        if known is None:
+        kept_offsets = read_offsets(filesystem, path)
+        if kept_offsets is None:
             notes.append(f"{path} is damaged: {cost}")
         elif was_written and not filesystem.exists(path):
             notes.append(f"{path} is missing: {cost}")
-        return known or {}
+        return kept_offsets or {}
 
-    found = Survey(
+    result = Survey(
         clean,
         offsets(log_dir.recovery_points.path, "nobody knows what was flushed"),
         offsets(log_dir.log_starts.path, "records that DeleteRecords took may be back"),
@@ -133,22 +133,22 @@ def survey(filesystem: Filesystem, log_dir: LogDirState) -> Survey:
     for name in names:
         renamed = future_partition(name)
         if renamed is not None:
-            found.set_aside.append(renamed)
+            result.set_aside.append(renamed)
         if is_set_aside(name, DELETE_DIR_SUFFIX) and filesystem.is_dir(f"{path}/{name}"):
-            _look_at_doomed(filesystem, f"{path}/{name}", found)
+            _look_at_doomed(filesystem, f"{path}/{name}", result)
     for name, partition, is_future in folders(names):
         directory = f"{path}/{name}"
         if not filesystem.is_dir(directory):
             continue
-        recovery_point = None if clean else found.recovery_points.get(partition, 0)
-        log = _look(filesystem, directory, partition, recovery_point, is_future, found.notes)
+        recovery_point = None if clean else result.recovery_points.get(partition, 0)
+        log = _look(filesystem, directory, partition, recovery_point, is_future, result.notes)
         if log is not None:
-            found.logs.append(log)
-    return found
+            result.logs.append(log)
+    return result
 
 
-def _look_at_doomed(filesystem: Filesystem, directory: str, found: Survey) -> None:
-    """Remove nothing that is no partition's, or cannot be known to be one's."""
+def _look_at_doomed(filesystem: Filesystem, directory: str, result: Survey) -> None:
+    """Note that a folder is to be deleted, but only if it certainly is a partition's."""
     try:
         why = why_no_partition(directory, filesystem.list_dir(directory))
     except OSError as error:
@@ -156,9 +156,9 @@ def _look_at_doomed(filesystem: Filesystem, directory: str, found: Survey) -> No
             raise
         why = f"{directory} cannot be read ({error})"
     if why is None:
-        found.doomed.append(directory)
+        result.doomed.append(directory)
     else:
-        found.notes.append(f"{why}: left as it is")
+        result.notes.append(f"{why}: left as it is")
 
 
 def _look(
@@ -168,9 +168,11 @@ def _look(
     recovery_point: int | None,
     is_future: bool,
     notes: list[str],
-) -> FoundLog | None:
-    """Look at one folder. Return None where it has no log; without a recovery point nothing of it
-    is scanned."""
+) -> LogFolder | None:
+    """Look at a folder. Return None if it has no log.
+
+    `recovery_point` is None after a clean stop: nothing of the log is scanned then.
+    """
     to_scan, topic_id, fault, names = 0, None, None, None
     try:
         names = filesystem.list_dir(directory)
@@ -187,11 +189,14 @@ def _look(
         if not is_of_one_file(error):
             raise
         fault = error
-    return FoundLog(partition, directory, topic_id, to_scan, is_future, fault, names is None)
+    return LogFolder(partition, directory, topic_id, to_scan, is_future, fault, names is None)
 
 
 def _bytes_from(filesystem: Filesystem, directory: str, names: list[str], offset: int) -> int:
-    """Bytes of the segment that holds `offset` and those after it; `names` are in order."""
+    """Return the bytes of the segment that holds `offset` and of those after it.
+
+    `names` are the folder's files, in order.
+    """
     total = 0
     for name in reversed(names):
         base_offset = base_offset_of(name, LOG_SUFFIX)
@@ -203,7 +208,7 @@ def _bytes_from(filesystem: Filesystem, directory: str, names: list[str], offset
 
 
 class LogDirLoader:
-    """Opens the logs of one directory, once."""
+    """The opening of one directory's logs, once."""
 
     def __init__(
         self,
@@ -212,18 +217,18 @@ class LogDirLoader:
         config_for: Callable[[str], LogConfig],
         at_once: int,
     ) -> None:
-        """Opens `at_once` logs at a time."""
+        """Open at most `at_once` logs at a time."""
         self._environment = environment
         self._config_for = config_for
         self._at_once = at_once
-        self._queue: deque[FoundLog] = deque()
-        self._running: dict[FoundLog, RecoveryReport] = {}
-        self._taken: Callable[[FoundLog, UnifiedLog], None] = lambda _found, _log: None
-        self._refused: Callable[[FoundLog, Exception], None] = lambda _found, _error: None
+        self._queue: deque[LogFolder] = deque()
+        self._running: dict[LogFolder, RecoveryReport] = {}
+        self._on_opened: Callable[[LogFolder, UnifiedLog], None] = lambda _folder, _log: None
+        self._on_damaged: Callable[[LogFolder, Exception], None] = lambda _folder, _error: None
         self._done: Callable[[Exception | None], None] | None = None
         self._filling = False
         self.log_dir = log_dir
-        self.found: Survey | None = None
+        self.survey: Survey | None = None
         self.bytes_to_scan = 0
         self.logs_to_open = 0
         self.logs_opened = 0
@@ -231,38 +236,41 @@ class LogDirLoader:
 
     @property
     def bytes_scanned(self) -> int:
-        """Of `bytes_to_scan`, up to now."""
+        """The part of `bytes_to_scan` that is scanned already."""
         return self._scanned + sum(report.bytes_scanned for report in self._running.values())
 
     def look(self, done: Callable[[Survey | None, Exception | None], None]) -> None:
-        """Look through the directory; `done(what is there, or why that is not known)`."""
+        """Survey the directory off the loop, then call `done` with the survey or the error."""
         assert self.log_dir.lock is not None, f"{self.log_dir.path} is opened before it is locked"
         filesystem, log_dir = self._environment.filesystem, self.log_dir
 
-        def looked(found: Survey | None, error: Exception | None) -> None:
-            self.found = found
-            done(found, error)
+        def looked(result: Survey | None, error: Exception | None) -> None:
+            self.survey = result
+            done(result, error)
 
-        self._environment.blocking.submit(lambda: survey(filesystem, log_dir), looked)
+        self._environment.blocking.submit(lambda: survey_directory(filesystem, log_dir), looked)
 
     def open(
         self,
-        logs: list[FoundLog],
-        taken: Callable[[FoundLog, UnifiedLog], None],
-        refused: Callable[[FoundLog, Exception], None],
+        logs: list[LogFolder],
+        taken: Callable[[LogFolder, UnifiedLog], None],
+        refused: Callable[[LogFolder, Exception], None],
         done: Callable[[Exception | None], None],
     ) -> None:
-        """Open `logs`; `taken` runs with each, or `refused` where it is damaged beyond opening;
-        `done` once: after all, or when the disk fails."""
+        """Open `logs`.
+
+        `taken` is called with each opened log, `refused` for each that is too damaged to open.
+        `done` is called once: after all logs, or when the disk fails.
+        """
         self._queue.extend(logs)
         self.logs_to_open = len(logs)
-        self.bytes_to_scan = sum(one.bytes_to_scan for one in logs)
-        self._taken, self._refused, self._done = taken, refused, done
+        self.bytes_to_scan = sum(log.bytes_to_scan for log in logs)
+        self._on_opened, self._on_damaged, self._done = taken, refused, done
         self._fill()
 
     def _fill(self) -> None:
         if self._filling:
-            return  # a job that ran at once came back here
+            return  # called by the end of a job that ran within `submit`
         self._filling = True
         while self._queue and len(self._running) < self._at_once:
             self._submit(self._queue.popleft())
@@ -270,52 +278,58 @@ class LogDirLoader:
         if not self._running:
             self._finish(None)
 
-    def _submit(self, one: FoundLog) -> None:
-        assert self.found is not None
-        report = self._running[one] = RecoveryReport()
-        environment, found, log_dir = self._environment, self.found, self.log_dir.path
-        config = self._config_for(one.partition.topic)
-        flushed = 0 if one.is_future else found.recovery_points.get(one.partition, 0)
+    def _submit(self, log_folder: LogFolder) -> None:
+        assert self.survey is not None
+        report = self._running[log_folder] = RecoveryReport()
+        environment, found_survey, log_dir = self._environment, self.survey, self.log_dir.path
+        config = self._config_for(log_folder.partition.topic)
+        flushed_to = (
+            0 if log_folder.is_future else found_survey.recovery_points.get(log_folder.partition, 0)
+        )
 
         def job() -> UnifiedLog:
-            if one.fault is not None:
-                raise one.fault
+            if log_folder.fault is not None:
+                raise log_folder.fault
             log = UnifiedLog(
                 environment,
                 log_dir,
-                one.directory,
-                one.partition,
+                log_folder.directory,
+                log_folder.partition,
                 config,
-                topic_id=one.topic_id,
-                clean=found.clean,
-                recovery_point=flushed,
-                log_start_offset=0 if one.is_future else found.log_starts.get(one.partition, 0),
+                topic_id=log_folder.topic_id,
+                clean=found_survey.clean,
+                recovery_point=flushed_to,
+                log_start_offset=0
+                if log_folder.is_future
+                else found_survey.log_starts.get(log_folder.partition, 0),
                 report=report,
             )
-            if not one.is_future:
-                watermark = found.high_watermarks.get(one.partition, 0)
-                if max(flushed, watermark) > log.log_end_offset:
-                    report.lost_end(log.log_end_offset, max(flushed, watermark))
+            if not log_folder.is_future:
+                watermark = found_survey.high_watermarks.get(log_folder.partition, 0)
+                if max(flushed_to, watermark) > log.log_end_offset:
+                    report.lost_end(log.log_end_offset, max(flushed_to, watermark))
                 log.update_high_watermark(watermark)
             return log
 
-        environment.blocking.submit(job, lambda log, error: self._opened(one, log, error))
+        environment.blocking.submit(job, lambda log, error: self._opened(log_folder, log, error))
 
-    def _opened(self, one: FoundLog, log: UnifiedLog | None, error: Exception | None) -> None:
-        self._running.pop(one)
-        self._scanned += one.bytes_to_scan
+    def _opened(
+        self, log_folder: LogFolder, log: UnifiedLog | None, error: Exception | None
+    ) -> None:
+        self._running.pop(log_folder)
+        self._scanned += log_folder.bytes_to_scan
         self.logs_opened += 1
         if self._done is None:
-            return  # another one failed
+            return  # the opening failed with another log
         if isinstance(error, OSError) and not is_of_one_file(error):
             self._finish(error)
             return
         try:
             if log is not None:
-                self._taken(one, log)
+                self._on_opened(log_folder, log)
             elif error is not None:
-                self._refused(one, error)
-        except Exception as failure:  # noqa: BLE001  whoever starts the node decides on it
+                self._on_damaged(log_folder, error)
+        except Exception as failure:  # noqa: BLE001  the start of the node handles it
             self._finish(failure)
             return
         self._fill()

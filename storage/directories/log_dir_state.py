@@ -1,6 +1,6 @@
-"""One log directory while it is open: its lock, its logs, and the checkpoints that speak of them.
+"""One log directory while it is open: its lock, its logs, and their offset checkpoints.
 
-Owns: what the offset checkpoints of the directory say. Never: opens or closes a log
+Owns: the content of the directory's offset checkpoints. Never: opens or closes a log
 (`storage.directories.log_manager`).
 """
 
@@ -22,11 +22,11 @@ from storage.log.unified_log import UnifiedLog
 from storage.log.unopened_logs import KeptOffsets
 
 _LOGS_A_SLICE = 500
-"""So many are asked for an offset in one slice."""
+"""The number of logs whose offsets are read in one slice."""
 
 
 class LogDirState:
-    """One directory: its lock, its checkpoints, its logs."""
+    """A log directory: its lock, its checkpoints, its logs."""
 
     __slots__ = (
         "high_watermarks",
@@ -54,49 +54,55 @@ class LogDirState:
         self.high_watermarks = checkpoint(HIGH_WATERMARK_CHECKPOINT)
         self.logs: dict[TopicPartition, UnifiedLog] = {}
         self.was_clean = True
-        """Whether the last stop left its marker."""
+        """Whether the last stop left the marker of a clean stop."""
         self.unopened: dict[TopicPartition, KeptOffsets] = {}
-        """Of logs that are not open the checkpoints go on to say what they said."""
+        """The offsets of logs that cannot be opened: new checkpoints keep them."""
 
-    def locked(self, lock: Lock) -> None:
-        """Nobody else opens it from now on."""
+    def hold_lock(self, lock: Lock) -> None:
+        """Keep the lock, by which no other process opens the directory."""
         self.lock = lock
 
-    def looked(self, was_clean: bool) -> None:
-        """Its marker was looked for."""
+    def set_was_clean(self, was_clean: bool) -> None:
+        """Note whether the last stop of the directory was clean."""
         self.was_clean = was_clean
 
-    # --- what the checkpoints say: of many logs in slices ---------------------------------------
+    # --- the content of the checkpoints: in slices for many logs --------------------------------
 
     def recovery_offsets(self) -> Offsets:
-        """Up to where each log is fsynced."""
+        """Return the offset up to which each log is fsynced."""
         return in_one_go(self.recovery_steps())
 
     def recovery_steps(self) -> Steps[Offsets]:
-        """The same in slices."""
-        kept = {partition: one.recovery_point for partition, one in self.unopened.items()}
-        return self._asked(kept, lambda log: log.recovery_point)
+        """Return the recovery points, in slices."""
+        kept = {partition: offsets.recovery_point for partition, offsets in self.unopened.items()}
+        return self._with_open_logs(kept, lambda log: log.recovery_point)
 
     def start_offsets(self) -> Offsets:
-        """Only where the first segment does not say it."""
+        """Return the log starts that are above the first segment's base offset."""
         return in_one_go(self.start_steps())
 
     def start_steps(self) -> Steps[Offsets]:
-        """The same in slices."""
-        kept = {name: one.log_start for name, one in self.unopened.items() if one.log_start}
-        return self._asked(kept, _start_not_in_a_name)
+        """Return the log starts of `start_offsets`, in slices."""
+        kept = {
+            partition: offsets.log_start
+            for partition, offsets in self.unopened.items()
+            if offsets.log_start
+        }
+        return self._with_open_logs(kept, _start_within_segment)
 
     def watermarks(self) -> Offsets:
-        """The high watermark of each log."""
+        """Return the high watermark of each log."""
         return in_one_go(self.watermark_steps())
 
     def watermark_steps(self) -> Steps[Offsets]:
-        """The same in slices."""
-        kept = {partition: one.high_watermark for partition, one in self.unopened.items()}
-        return self._asked(kept, lambda log: log.high_watermark)
+        """Return the high watermarks, in slices."""
+        kept = {partition: offsets.high_watermark for partition, offsets in self.unopened.items()}
+        return self._with_open_logs(kept, lambda log: log.high_watermark)
 
-    def _asked(self, offsets: Offsets, ask: Callable[[UnifiedLog], int | None]) -> Steps[Offsets]:
-        """With what each log says. One that goes before its turn is left out."""
+    def _with_open_logs(
+        self, offsets: Offsets, ask: Callable[[UnifiedLog], int | None]
+    ) -> Steps[Offsets]:
+        """Add `ask(log)` of each open log to `offsets`, but for logs that are deleted meanwhile."""
         pace = Pace(_LOGS_A_SLICE)
         for partition in list(self.logs):
             if pace.is_full():
@@ -107,6 +113,6 @@ class LogDirState:
         return offsets
 
 
-def _start_not_in_a_name(log: UnifiedLog) -> int | None:
+def _start_within_segment(log: UnifiedLog) -> int | None:
     start = log.log_start_offset
     return start if start > log.segments.first.base_offset else None

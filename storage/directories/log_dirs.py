@@ -1,7 +1,7 @@
-"""The log directories of a node: their locks, their owner's name, the marker of a clean stop.
+"""The log directories of a node: their locks, the node's identity, the marker of a clean stop.
 
 Owns: `.lock`, `meta.properties`, `.kafka_cleanshutdown` of each directory in `log.dirs`. Never:
-opens a log (`storage.directories.log_manager`), or decides ids (formatting gets them by argument).
+opens a log (`storage.directories.log_manager`), or chooses ids (formatting gets them by argument).
 
 Follows KIP-631 (`meta.properties` version 1), KIP-858 (directory ids), KIP-966 (broker epoch in
 the marker). Kafka's classes: `MetaPropertiesEnsemble`, `CleanShutdownFileHandler`.
@@ -25,11 +25,11 @@ UNKNOWN_BROKER_EPOCH = -1
 
 
 class LogDirLocked(Exception):
-    """Another process uses a log directory: the start is refused."""
+    """A log directory that another process uses: the start is rejected."""
 
 
 def lock_dir(filesystem: Filesystem, log_dir: str) -> Lock:
-    """Hold `log_dir` against other processes. Raises LogDirLocked, OSError."""
+    """Lock `log_dir` against other processes. Raises LogDirLocked, OSError."""
     lock = filesystem.lock(f"{log_dir}/{LOCK_FILE}")
     if lock is None:
         raise LogDirLocked(
@@ -40,7 +40,7 @@ def lock_dir(filesystem: Filesystem, log_dir: str) -> Lock:
 
 
 def _holder(filesystem: Filesystem, log_dir: str) -> str:
-    """The process that a lock names, where it does: Apache Kafka's is empty."""
+    """Return words that name the process in the lock file; "" without one, as in Apache Kafka's."""
     try:
         text = filesystem.read(f"{log_dir}/{LOCK_FILE}").decode("ascii", "replace").strip()
     except OSError:
@@ -49,9 +49,10 @@ def _holder(filesystem: Filesystem, log_dir: str) -> str:
 
 
 def read_meta_properties(filesystem: Filesystem, log_dir: str) -> MetaProperties | None:
-    """Who owns the directory; None while it is not formatted.
+    """Return the cluster, node and directory ids of a directory, None if it is not formatted.
 
-    Raises ValueError for a damaged file: a folder of unknown owner is never written to; OSError.
+    Raises ValueError for a damaged file, because a directory of an unknown node is never written
+    to; OSError.
     """
     path = f"{log_dir}/{META_PROPERTIES}"
     if not filesystem.exists(path):
@@ -63,7 +64,7 @@ def read_meta_properties(filesystem: Filesystem, log_dir: str) -> MetaProperties
 
 
 def write_meta_properties(filesystem: Filesystem, log_dir: str, properties: MetaProperties) -> None:
-    """Format the directory: durable when this returns. Raises OSError."""
+    """Format the directory. Its file is durable when this returns. Raises OSError."""
     filesystem.make_dirs(log_dir)
     filesystem.replace_atomically(
         f"{log_dir}/{META_PROPERTIES}", encode_meta_properties(properties)
@@ -71,9 +72,9 @@ def write_meta_properties(filesystem: Filesystem, log_dir: str, properties: Meta
 
 
 def read_clean_marker(filesystem: Filesystem, log_dir: str) -> int | None:
-    """The broker epoch that the last clean stop left (-1 without one); None after an unclean stop.
+    """Return the broker epoch of the last stop if it was clean, None if it was not.
 
-    Raises OSError.
+    -1 means that the marker of the clean stop has no epoch. Raises OSError.
     """
     path = f"{log_dir}/{CLEAN_SHUTDOWN}"
     if not filesystem.exists(path):
@@ -82,10 +83,10 @@ def read_clean_marker(filesystem: Filesystem, log_dir: str) -> int | None:
 
 
 def take_clean_marker(filesystem: Filesystem, log_dir: str) -> int | None:
-    """What `read_clean_marker` says, once.
+    """Remove the marker of a clean stop, and return what `read_clean_marker` returns.
 
-    The marker is gone, durably, when this returns: a crash while logs are opened must count as
-    unclean at the next start (KAFKA-10471). Raises OSError.
+    The removal is durable when this returns: a crash while logs are opened must count as unclean
+    at the next start (KAFKA-10471). Raises OSError.
     """
     epoch = read_clean_marker(filesystem, log_dir)
     if epoch is not None:
@@ -95,11 +96,14 @@ def take_clean_marker(filesystem: Filesystem, log_dir: str) -> int | None:
 
 
 def leave_clean_marker(filesystem: Filesystem, log_dir: str, broker_epoch: int) -> None:
-    """The very last thing that a clean stop writes (KAFKA-13773, KAFKA-15375). Raises OSError."""
+    """Write the marker of a clean stop, after all else is written (KAFKA-13773, KAFKA-15375).
+
+    Raises OSError.
+    """
     data = encode_clean_shutdown(broker_epoch)
     path = f"{log_dir}/{CLEAN_SHUTDOWN}"
     try:
         filesystem.replace_atomically(path, data)
     except OSError:
-        filesystem.remove(path)  # it may be there, though not for certain
+        filesystem.remove(path)  # the marker may exist without being durable
         raise

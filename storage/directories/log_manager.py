@@ -1,14 +1,14 @@
 """All logs of all log directories of one node.
 
-Owns: which log lies where, and deletion. A directory that fails goes offline with all its logs, the
-others serve on. Its parts: `logs_loading` opens the logs at a start, `log_creation` makes new ones,
-`log_upkeep` has the periodic work, `logs_closing` the stop.
+Owns: the directory of each log, and the deletion of logs. A directory that fails goes offline with
+all its logs; the others keep working. Its parts: `logs_loading` opens the logs at a start,
+`log_creation` creates new ones, `log_upkeep` has the periodic work, `logs_closing` the stop.
 
-Never: knows topics beyond their folders, leaders or replicas (`broker.replication`), nor touches
-the metadata log, which belongs to the controller's Raft.
+Never: knows topics beyond their folders, or leaders and replicas (`broker.replication`), nor
+touches the metadata log, which belongs to the controller's Raft.
 
 Kafka's class: `LogManager` 4.3. KIP-112 (several directories), KIP-858 (directory ids), KAFKA-13773
-and KAFKA-15375 (the clean-shutdown marker is left only after a stop that was clean in every step).
+and KAFKA-15375 (the clean-shutdown marker is left only if each step of the stop succeeded).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ground.topic_partition import (
 from protocol.records import UNPACKED_LIMIT_BYTES
 from storage.directories.future_logs import FutureLogs
 from storage.directories.log_creation import LogCreation
-from storage.directories.log_dir_loader import FoundLog, LogDirLoader, folders
+from storage.directories.log_dir_loader import LogDirLoader, LogFolder, folders
 from storage.directories.log_dir_state import LogDirState
 from storage.directories.log_dirs import UNKNOWN_BROKER_EPOCH, lock_dir, read_clean_marker
 from storage.directories.log_manager_settings import LogManagerSettings
@@ -46,13 +46,13 @@ from storage.log.log_dir_failure import (
 )
 from storage.log.log_environment import LogEnvironment
 from storage.log.unified_log import UnifiedLog
-from storage.log.unopened_logs import KeptOffsets, UnopenedLog, are_one
+from storage.log.unopened_logs import KeptOffsets, UnopenedLog, have_same_records
 from storage.log_config import LogConfig
 
 HomeOf = Callable[[TopicPartition], str | None]
 
 REMOVE_AGAIN_MS = 60_000
-"""A folder that could not be removed for lack of descriptors."""
+"""The time until the removal of a folder, which failed for lack of descriptors, is retried."""
 
 
 class LogManager:
@@ -65,10 +65,13 @@ class LogManager:
         config_for: Callable[[str], LogConfig],
         random_bytes: Callable[[int], bytes],
     ) -> None:
-        """`config_for(topic)` gives a topic's configs over the server's defaults."""
+        """Have no logs before `load`.
+
+        `config_for(topic)` returns a topic's configs on top of the server's defaults.
+        """
         self._environment = environment
         self.sliced = SlicedWork(environment.scheduler, environment.blocking, UNPACKED_LIMIT_BYTES)
-        """Looks into large batches."""
+        """The work in slices on large batches and many logs."""
         self._settings = settings
         self._config_for = config_for
         self._random_bytes = random_bytes
@@ -77,41 +80,41 @@ class LogManager:
         self.future_logs = FutureLogs(environment, random_bytes, self.remove_later)
         self._creation = LogCreation(environment, self._dirs)
         self.unopened: dict[TopicPartition, UnopenedLog] = {}
-        """What lies here and is not used: none of them is made anew."""
+        """The partitions whose folders cannot be used. No new log is created in their place."""
         self.lacking: dict[TopicPartition, str] = {}
-        """What a directory had by its checkpoints, and has no folder of: it is gone from there."""
+        """Partitions whose folder is gone, and the directory whose checkpoints still have them."""
         self._home_of: HomeOf = lambda _partition: None
         self._loaded = False
         self._loading: LogsLoading | None = None
         self.upkeep = LogUpkeep(environment, settings, self._online, self.sliced)
         self.report: list[str] = []
-        """What opening the logs found and repaired, a line each, for people."""
+        """Lines for people on the damage and the repairs of the logs' opening."""
         environment.failures.listen(self._dir_failed)
         environment.descriptors.count_logs(lambda: len(self._logs), lambda: len(self.future_logs))
 
     # ---- start ---------------------------------------------------------------------------------
 
     def lock(self) -> None:
-        """Hold the directories against other processes, before anything in them is opened.
+        """Lock the directories against other processes, before a file in them is opened.
 
-        A directory that fails goes offline (ask `online_dirs`). Raises LogDirLocked, and OSError
+        A directory that fails goes offline (see `online_dirs`). Raises LogDirLocked, and OSError
         for lack of descriptors.
         """
         filesystem = self._environment.filesystem
         for log_dir in self._dirs.values():
             try:
                 filesystem.make_dirs(log_dir.path)
-                log_dir.locked(lock_dir(filesystem, log_dir.path))
+                log_dir.hold_lock(lock_dir(filesystem, log_dir.path))
             except OSError as error:
                 if is_lack_of_descriptors(error):
-                    raise  # of the process: no directory could be used
+                    raise  # the process lacks them: no directory could be used
                 self._environment.failures.fail(log_dir.path, "locking", error)
 
     def read_previous_broker_epoch(self) -> int:
-        """The broker epoch that the last stop left, if it was clean in every directory; else -1.
+        """Return the broker epoch of the last stop if it was clean in every directory, else -1.
 
-        For the registration, which comes before `load` (KIP-966: after an unclean stop a replica
-        may lack what it had acknowledged).
+        The registration, which comes before `load`, sends it: after an unclean stop a replica may
+        lack records that it had acknowledged (KIP-966).
         """
         epochs = []
         for log_dir in self._online():
@@ -124,16 +127,16 @@ class LogManager:
         return first if same and first is not None else UNKNOWN_BROKER_EPOCH
 
     def count_folders(self) -> tuple[int, int]:
-        """How many logs, and copies under way, a start finds in the directories that are locked."""
+        """Return how many logs, and how many copies under way, the locked directories have."""
         logs = moves = 0
         for log_dir in self._online():
             try:
-                found = folders(self._environment.filesystem.list_dir(log_dir.path))
+                partition_folders = folders(self._environment.filesystem.list_dir(log_dir.path))
             except OSError as error:
                 self._environment.failures.fail(log_dir.path, "listing logs", error)
                 continue
-            logs += sum(not one.is_future for one in found)
-            moves += sum(one.is_future for one in found)
+            logs += sum(not folder.is_future for folder in partition_folders)
+            moves += sum(folder.is_future for folder in partition_folders)
         return logs, moves
 
     def load(
@@ -143,14 +146,14 @@ class LogManager:
         tell: Callable[[str], None] = lambda _line: None,
         home_of: HomeOf = lambda _partition: None,
     ) -> None:
-        """Open every log in the directories, which are locked; then `done`. `report` says what
-        recovery found, and `tell` takes lines on how far it is.
+        """Open every log in the locked directories, then call `done`.
 
-        A log that belongs to no topic any more is renamed to `-stray` unopened: it came back, or
-        the last end cut its deletion off. What is no log is left as it is. A directory that fails
-        goes offline (ask `online_dirs`): `done` gets only what is no failure of a disk.
-        `home_of(partition)` is asked where there are two copies: the directory that has the
-        replica, where that can be known.
+        `report` has lines on what recovery found; `tell` is called with lines on its progress.
+        A log whose topic no longer exists is renamed to `-stray` without being opened: its deletion
+        was interrupted, or somebody restored the folder. Other folders are left as they are.
+        A directory that fails goes offline (see `online_dirs`); `done` gets only other errors.
+        If a partition has two copies, `home_of(partition)` returns the directory that has the
+        replica by the metadata, or None if that is not known.
         """
         self._home_of = home_of
 
@@ -158,8 +161,8 @@ class LogManager:
             self._loaded = error is None
             if error is None:
                 for log in self.logs:
-                    if is_stray(log.partition, log.topic_id):  # its topic went meanwhile
-                        self._put_aside(log, STRAY_DIR_SUFFIX)
+                    if is_stray(log.partition, log.topic_id):  # its topic was deleted meanwhile
+                        self._set_aside(log, STRAY_DIR_SUFFIX)
                         self.checkpoint_soon()
             done(error)
 
@@ -173,20 +176,20 @@ class LogManager:
         self._loading = LogsLoading(self, environment, loaders, is_stray, loaded, tell)
         self._loading.begin()
 
-    def put_stray_aside(self, found: FoundLog) -> None:
-        """Give a partition's folder that is not open, and belongs to no topic, another name.
+    def put_stray_aside(self, log_folder: LogFolder) -> None:
+        """Rename an unopened folder of a partition that belongs to no topic, or remove a copy.
 
-        One that cannot be looked into may be anything, and is left. Raises OSError.
+        A folder that cannot be read may be anything, and is left as it is. Raises OSError.
         """
-        directory = found.directory
+        directory = log_folder.directory
         path = directory.rpartition("/")[0]
-        if found.is_unread:
-            self.report.append(f"{directory} cannot be read ({found.fault}): left as it is")
+        if log_folder.is_unread:
+            self.report.append(f"{directory} cannot be read ({log_folder.fault}): left as it is")
             return
-        if found.is_future:  # a copy of what is gone
+        if log_folder.is_future:  # a copy of a log that is gone
             self.remove_later(path, directory, 0)
             return
-        stray = set_aside_name(found.partition, self._random_bytes(16).hex(), STRAY_DIR_SUFFIX)
+        stray = set_aside_name(log_folder.partition, self._random_bytes(16).hex(), STRAY_DIR_SUFFIX)
         try:
             self._environment.filesystem.rename(directory, f"{path}/{stray}")
         except OSError as error:
@@ -197,15 +200,15 @@ class LogManager:
         self.report.append(f"{directory} belongs to no topic: renamed to {stray}")
 
     def take(self, log: UnifiedLog) -> None:
-        """A log that was opened or made here is this node's from now on.
+        """Keep a log that was opened or created here.
 
-        Of two copies that hold the same, as an end in the midst of a move leaves them, one stays.
-        Of two that do not, neither is chosen by what is in it: where the metadata does not say
-        which is the replica, the partition is offline.
+        Of two copies with the same records, as a crash during a move leaves them, one is kept. If
+        their records differ, the metadata has to say which is the replica; otherwise the partition
+        is offline.
         """
         partition, twin = log.partition, self._logs.get(log.partition)
         if partition in self.unopened:
-            self._leave(log)
+            self._stop_using(log)
         elif twin is None:
             self._logs[partition] = log
             self._dirs[log.log_dir].logs[partition] = log
@@ -216,16 +219,20 @@ class LogManager:
         partition = first.partition
         where = f"{partition} lies in {first.log_dir} and in {second.log_dir}"
         named = self._home_of(partition)
-        if not are_one(first, second) and named not in (first.log_dir, second.log_dir):
+        if not have_same_records(first, second) and named not in (first.log_dir, second.log_dir):
             why = f"{where}: remove one of the two folders, and start again"
             self.report.append(f"{partition} is offline: it{why.removeprefix(str(partition))}")
             self.unopened[partition] = UnopenedLog(partition, first.topic_id, why)
-            self._leave(first)
-            self._leave(second)
+            self._stop_using(first)
+            self._stop_using(second)
             return
         kept, other = (second, first) if named == second.log_dir else (first, second)
         name = set_aside_name(partition, self._random_bytes(16).hex(), STRAY_DIR_SUFFIX)
-        by = "both hold the same" if are_one(first, second) else "the metadata names the other"
+        by = (
+            "both hold the same"
+            if have_same_records(first, second)
+            else "the metadata names the other"
+        )
         self.report.append(f"{where}: the copy in {other.log_dir} is renamed to {name}, for {by}")
         other.rename(f"{other.log_dir}/{name}")
         other.retire()
@@ -233,26 +240,29 @@ class LogManager:
         self._logs[partition] = kept
         self._dirs[kept.log_dir].logs[partition] = kept
 
-    def leave_unopened(self, found: FoundLog, why: str, kept: KeptOffsets) -> None:
-        """A folder cannot be opened: its partition is offline on this node."""
-        partition = found.partition
-        path = found.directory.rpartition("/")[0]
-        if found.is_future:  # a copy of what is here
+    def leave_unopened(self, log_folder: LogFolder, why: str, kept: KeptOffsets) -> None:
+        """Note that a folder cannot be opened: its partition is offline on this node.
+
+        `kept` are its offsets in the checkpoints, which later checkpoints keep.
+        """
+        partition = log_folder.partition
+        path = log_folder.directory.rpartition("/")[0]
+        if log_folder.is_future:  # a copy of a log that is here
             self.report.append(f"{why}: removed")
-            self.remove_later(path, found.directory, 0)
+            self.remove_later(path, log_folder.directory, 0)
             return
-        one = self.unopened.get(partition)
-        if one is None:
+        unopened = self.unopened.get(partition)
+        if unopened is None:
             self.report.append(f"{partition} is offline: {why}")
-            one = self.unopened[partition] = UnopenedLog(partition, found.topic_id, why)
+            unopened = self.unopened[partition] = UnopenedLog(partition, log_folder.topic_id, why)
         twin = self._logs.get(partition)
         if twin is not None:
-            self._leave(twin)
-        one.folders.append((path, found.directory))
+            self._stop_using(twin)
+        unopened.folders.append((path, log_folder.directory))
         self._dirs[path].unopened[partition] = kept
 
-    def _leave(self, log: UnifiedLog) -> None:
-        """Use a log no more, and touch nothing of it."""
+    def _stop_using(self, log: UnifiedLog) -> None:
+        """Stop using a log, and change no file of it."""
         partition, log_dir = log.partition, self._dirs[log.log_dir]
         self.unopened[partition].folders.append((log.log_dir, log.directory))
         log_dir.unopened[partition] = KeptOffsets.of(log)
@@ -261,36 +271,36 @@ class LogManager:
         log.retire()
 
     def _forget_unopened(self, partition: TopicPartition) -> None:
-        """Its topic is gone: so go the folders, all of them that can be looked into."""
-        one = self.unopened.pop(partition)
+        """Delete all readable folders of an unopened log, because its topic is gone."""
+        unopened = self.unopened.pop(partition)
         filesystem = self._environment.filesystem
-        for path, directory in one.folders:
+        for path, directory in unopened.folders:
             self._dirs[path].unopened.pop(partition, None)
             name = set_aside_name(partition, self._random_bytes(16).hex(), DELETE_DIR_SUFFIX)
             try:
                 filesystem.list_dir(directory)
                 filesystem.rename(directory, f"{path}/{name}")
             except OSError as error:
-                if not is_of_one_file(error):  # else the next start tells of it
+                if not is_of_one_file(error):  # otherwise the next start reports it
                     self._environment.failures.fail(path, f"removing {directory}", error)
             else:
                 self.remove_later(path, f"{path}/{name}", 0)
         self.checkpoint_soon()
 
     def start(self) -> None:
-        """Begin the periodic work."""
+        """Start the periodic work."""
         self.upkeep.start()
 
     # ---- logs ----------------------------------------------------------------------------------
 
     @property
     def blocking(self) -> Blocking:
-        """Where work that may block is done."""
+        """The port for work that may block."""
         return self._environment.blocking
 
     @property
     def descriptors(self) -> Descriptors:
-        """How the node's file descriptors are divided."""
+        """The division of the node's file descriptors."""
         return self._environment.descriptors
 
     @property
@@ -300,11 +310,11 @@ class LogManager:
 
     @property
     def online_dirs(self) -> list[str]:
-        """Directories that have not failed, in the order of `log.dirs`."""
+        """The paths of the directories that have not failed, in the order of `log.dirs`."""
         return [path for path in self._dirs if not self._environment.failures.is_offline(path)]
 
     def get(self, partition: tuple[str, int]) -> UnifiedLog | None:
-        """The log of a (topic, partition)."""
+        """Return the log of a (topic, partition), None if it is not here."""
         return self._logs.get(partition)  # type: ignore[call-overload, no-any-return]
 
     def get_or_create(
@@ -316,13 +326,16 @@ class LogManager:
         log_dir: str | None = None,
         is_new: bool = True,
     ) -> UnifiedLog:
-        """The partition's log; made, in the emptiest online directory, when there is none.
+        """Return the partition's log. If there is none, create it in the emptiest online directory.
 
-        Not made where it had one before (`is_new` False) and a directory is offline: its records
-        may lie there, and an empty log in their place would lose them. A log of another topic id
-        is what a deleted topic of the same name left: it is renamed to `-stray`, never written to
-        (KAFKA-14616). Raises LogDirFailure, DescriptorsLack where there is no room for one more,
-        LogPlaceTaken where its folder would be something else's.
+        No log is created if the partition had one before (`is_new` False) and a directory is
+        offline: its records may be there, and an empty log in their place would lose them. A log
+        with another topic id was left by a deleted topic of the same name: it is renamed to
+        `-stray`, never written to (KAFKA-14616).
+
+        Raises LogDirFailure; LogUnusable if the partition's folder cannot be opened;
+        DescriptorsLack if there are too few file descriptors for another log; LogPlaceTaken if
+        something else has the name of its folder.
         """
         name = TopicPartition(*partition)
         unopened = self.unopened.get(name)
@@ -332,7 +345,7 @@ class LogManager:
             self._forget_unopened(name)
         log = self._logs.get(name)
         if log is not None and log.topic_id not in (None, topic_id):
-            self._put_aside(log, STRAY_DIR_SUFFIX)
+            self._set_aside(log, STRAY_DIR_SUFFIX)
             self.checkpoint_soon()
             log = None
         if log is None:
@@ -353,33 +366,35 @@ class LogManager:
         return log
 
     def prefer_dir(self, partition: tuple[str, int], log_dir: str) -> None:
-        """Where the partition's log is to be made, should it come here (AlterReplicaLogDirs)."""
+        """Create the partition's log, if it comes here, in `log_dir` (AlterReplicaLogDirs)."""
         self._creation.prefer(TopicPartition(*partition), log_dir)
 
     def replace_with_future(self, partition: tuple[str, int]) -> UnifiedLog:
-        """The copy takes the log's place, which is deleted. Both hold the same: nothing is lost
-        wherever an end comes between. Raises LogDirFailure."""
+        """Replace the partition's log by its copy, and delete the old one. Return the copy.
+
+        Both hold the same records, so a crash at any step loses none. Raises LogDirFailure.
+        """
         name = TopicPartition(*partition)
         current = self._logs[name]
         future = self.future_logs.take_over(name)
         self._dirs[future.log_dir].logs[name] = future
         delay_ms = current.config.file_delete_delay_ms
-        with suppress(LogDirFailure):  # of the directory that it leaves: it is gone from there
-            self._put_aside(current, DELETE_DIR_SUFFIX)
+        with suppress(LogDirFailure):  # the old directory's: the log is no longer in it
+            self._set_aside(current, DELETE_DIR_SUFFIX)
             self.remove_later(current.log_dir, current.directory, delay_ms)
         self._logs[name] = future
         self.checkpoint_soon()
         return future
 
     def logs_of(self, topics: Collection[str]) -> list[UnifiedLog]:
-        """Those of some topics, copies on their way included."""
+        """Return the logs of some topics, and their copies under way."""
         logs = (*self._logs.values(), *self.future_logs.logs())
         return [log for log in logs if log.partition.topic in topics]
 
     def delete(self, partition: tuple[str, int]) -> bool:
-        """Take a log away: renamed now, its files removed after `file.delete.delay.ms`.
+        """Delete a log: rename its folder now, and remove its files after `file.delete.delay.ms`.
 
-        False where there is none. Raises LogDirFailure.
+        Return False if there is no open log. Raises LogDirFailure.
         """
         self.lacking.pop(TopicPartition(*partition), None)
         log = self.get(partition)
@@ -387,12 +402,12 @@ class LogManager:
             if partition in self.unopened:
                 self._forget_unopened(TopicPartition(*partition))
             return False
-        self._put_aside(log, DELETE_DIR_SUFFIX)
+        self._set_aside(log, DELETE_DIR_SUFFIX)
         self.upkeep.log_deleted()
         self.remove_later(log.log_dir, log.directory, log.config.file_delete_delay_ms)
         return True
 
-    def _put_aside(self, log: UnifiedLog, suffix: str) -> None:
+    def _set_aside(self, log: UnifiedLog, suffix: str) -> None:
         del self._logs[log.partition]
         del self._dirs[log.log_dir].logs[log.partition]
         name = set_aside_name(log.partition, self._random_bytes(16).hex(), suffix)
@@ -400,7 +415,7 @@ class LogManager:
         log.retire()
 
     def remove_later(self, log_dir: str, directory: str, delay_ms: int) -> None:
-        """Remove a folder that has another name already, elsewhere."""
+        """Remove a folder that was renamed before, off the loop, after `delay_ms`."""
         environment = self._environment
 
         def done(_: object, error: Exception | None) -> None:
@@ -417,22 +432,22 @@ class LogManager:
         )
 
     def logs_in(self, log_dir: str) -> list[UnifiedLog]:
-        """The logs of one directory, for DescribeLogDirs."""
+        """Return the logs of one directory, for DescribeLogDirs."""
         return list(self._dirs[log_dir].logs.values())
 
     def future_logs_in(self, log_dir: str) -> list[tuple[UnifiedLog, UnifiedLog | None]]:
-        """Copies on their way there, each with the log that it is a copy of."""
+        """Return the copies under way into a directory, each with the log that is copied."""
         return [(log, self._logs.get(log.partition)) for log in self.future_logs.logs_in(log_dir)]
 
     def usage(self, log_dir: str) -> Usage:
-        """Room on the directory's volume. Raises LogDirFailure."""
+        """Return the space on the directory's volume. Raises LogDirFailure."""
         try:
             return self._environment.filesystem.usage(log_dir)
         except OSError as error:
             raise self._environment.failures.fail(log_dir, "asking for room", error) from error
 
     def checkpoint_soon(self) -> None:
-        """Write all checkpoints after what runs now: logs went, or were cut."""
+        """Write all checkpoints after the current turn, because logs were deleted or truncated."""
         self.upkeep.checkpoint_soon()
 
     def _online(self) -> list[LogDirState]:
@@ -441,7 +456,7 @@ class LogManager:
     # ---- failure and stop ----------------------------------------------------------------------
 
     def on_dir_failure(self, callback: Callable[[str], None]) -> None:
-        """`callback(log_dir)` runs once for each directory that fails, its logs offline already."""
+        """Call `callback(log_dir)` once for each directory that fails, with its logs offline."""
         self._environment.failures.listen(lambda log_dir, _: callback(log_dir))
 
     def _dir_failed(self, path: str, _: str) -> None:
@@ -454,11 +469,11 @@ class LogManager:
         self.future_logs.dir_failed(path)
 
     def set_recovery_threads(self, threads: int) -> None:
-        """So many logs of a directory are opened, or closed, at a time from now on."""
+        """Open, and close, at most `threads` logs of a directory at a time from now on."""
         self._settings = replace(self._settings, num_recovery_threads_per_data_dir=threads)
 
     def begin_close(self, done: Callable[[], None]) -> None:
-        """Make what `close` will write durable, several logs at a time; then `done`."""
+        """Make all logs durable before `close`, several at a time; then call `done`."""
         self.upkeep.stop()
         directories = [
             (log_dir.lock, (*log_dir.logs.values(), *self.future_logs.logs_in(log_dir.path)))
@@ -468,10 +483,10 @@ class LogManager:
         LogsClosing(self.sliced, self.blocking, directories, at_once, done).begin()
 
     def close(self, broker_epoch: int = UNKNOWN_BROKER_EPOCH) -> bool:
-        """Close every log, write the checkpoints, leave the marker where all of it went well.
+        """Close every log, write the checkpoints, and leave the marker in each clean directory.
 
-        Called once, when no job is under way any more. True if every directory was left clean.
-        A node whose start failed leaves no marker: its logs were never opened whole.
+        It is called once, when no job is under way. Return True if every directory was left clean.
+        A node whose start failed leaves no marker, because not all its logs were open.
         """
         self.upkeep.stop()
         if self._loading is not None:

@@ -9,7 +9,7 @@ from storage.log.refusal import LONG_MAX
 
 @dataclass(frozen=True, slots=True)
 class LogManagerSettings:
-    """Kafka's defaults, but for the directories."""
+    """The settings of a log manager. All but the directories have Kafka's defaults."""
 
     log_dirs: tuple[str, ...]
     log_flush_offset_checkpoint_interval_ms: int = 60_000

@@ -1,6 +1,6 @@
-"""Whether a new log can have its folder: what lies under its name already.
+"""The check of a new log's folder: whether something else has its name already.
 
-Never: changes anything.
+Never: changes a file or a folder.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from storage.log.log_dir_failure import is_of_one_file
 
 
 def topic_id_in(filesystem: Filesystem, directory: str, names: Sequence[str]) -> bytes | None:
-    """The topic that a folder with files of these names is of; None where it does not say.
+    """Return the topic id in a folder's `partition.metadata`, None if it is missing or damaged.
 
-    Raises OSError.
+    `names` are the files of the folder. Raises OSError.
     """
     if PARTITION_METADATA not in names:
         return None
@@ -24,9 +24,12 @@ def topic_id_in(filesystem: Filesystem, directory: str, names: Sequence[str]) ->
 
 
 def why_taken(filesystem: Filesystem, directory: str, topic_id: bytes | None) -> str | None:
-    """Why no log of this topic can be made in `directory`; None where it is free: missing, empty,
-    or what a try before this one left. Without a topic it has to be missing or empty. Raises
-    OSError."""
+    """Return why no log of this topic can be created in `directory`, None if it is free.
+
+    It is free if it is missing or empty, or if it is a partition's folder of this topic, or of no
+    topic, which an earlier attempt left. With `topic_id` None it has to be missing or empty.
+    Raises OSError.
+    """
     if not filesystem.exists(directory):
         return None
     if not filesystem.is_dir(directory):

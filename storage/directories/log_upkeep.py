@@ -1,11 +1,11 @@
 """The periodic work on all logs of a node: checkpoints, retention, flushes, expiry of producers.
 
-Owns the timers, and the one write of all checkpoints that several changes share. Never: opens,
-creates or deletes a log as a whole (`storage.directories.log_manager`), or decides what has had its
-time (`storage.log.retention`).
+Owns the timers, and the single write of all checkpoints that several changes share. Never: opens,
+creates or deletes a log (`storage.directories.log_manager`), or decides which segments have expired
+(`storage.log.retention`).
 
-What looks at all logs is done in slices, one piece after the other. So a checkpoint that was begun
-before a truncation is written before the one that tells of it.
+Work on all logs is done in slices, one piece of work after the other. So a checkpoint that was
+begun before a truncation is written before the one with the truncated offsets.
 
 Kafka's class: the scheduled tasks of `LogManager` 4.3, whose first round comes after
 `log.initial.task.delay.ms`.
@@ -30,7 +30,7 @@ from storage.log.retention import Breaches, delete_old_segments
 from storage.log.unified_log import UnifiedLog
 
 _LOGS_A_GO = 50
-"""So many logs are looked through in one go: requests are answered in between."""
+"""The number of logs after which the loop answers requests before the work goes on."""
 
 Retained = Callable[[UnifiedLog, Breaches], None]
 
@@ -38,7 +38,7 @@ _Checkpoint = Callable[[LogDirState], tuple[OffsetCheckpoint, Steps[Offsets]]]
 
 
 class LogUpkeep:
-    """See the module."""
+    """The periodic work of one node."""
 
     def __init__(
         self,
@@ -47,8 +47,11 @@ class LogUpkeep:
         online: Callable[[], Iterable[LogDirState]],
         sliced: SlicedWork | None = None,
     ) -> None:
-        """`online()` gives the directories that have not failed, as they are now. Without `sliced`
-        each piece is done in one go, but retention."""
+        """Have nothing to do before `start`.
+
+        `online()` returns the directories that have not failed. Without `sliced`, all work but
+        retention is done in one turn of the loop.
+        """
         self._environment = environment
         self._settings = settings
         self._online = online
@@ -56,11 +59,11 @@ class LogUpkeep:
         self._stopped = False
         self._checkpoint_due = False
         self._deletions = 0
-        self._some_gone = False
+        self._has_deleted_logs = False
         self._retained: list[Retained] = []
 
     def start(self) -> None:
-        """Begin."""
+        """Start the timers."""
         settings, first_ms = self._settings, self._settings.log_initial_task_delay_ms
         self._every(
             settings.log_flush_offset_checkpoint_interval_ms,
@@ -83,7 +86,7 @@ class LogUpkeep:
             self._every(settings.log_flush_scheduler_interval_ms, self._flush_due, first_ms)
 
     def stop(self) -> None:
-        """Nothing is done any more."""
+        """Stop all periodic work."""
         self._stopped = True
 
     def _every(
@@ -103,60 +106,69 @@ class LogUpkeep:
     # ---- checkpoints ---------------------------------------------------------------------------
 
     def checkpoint_recovery_points(self) -> None:
-        """Write up to where each log is fsynced."""
-        self._take(self._write(_recovery_points))
+        """Write the offset up to which each log is fsynced."""
+        self._run(self._write(_recovery_points))
 
     def checkpoint_log_starts(self) -> None:
-        """Write the log starts that no segment's name tells."""
-        self._take(self._write(_log_starts))
+        """Write the log starts that are above the first segment's base offset."""
+        self._run(self._write(_log_starts))
 
     def checkpoint_high_watermarks(self) -> None:
         """Write the high watermarks."""
-        self._take(self._write(_high_watermarks))
+        self._run(self._write(_high_watermarks))
 
     def _write(self, what: _Checkpoint) -> Steps[None]:
         for log_dir in self._online():
             checkpoint, offsets = what(log_dir)
             data = yield from encode_offsets_in_slices((yield from offsets))
             if self._stopped:
-                return  # the stop has written later ones
+                return  # the stop has written later offsets
             if not self._environment.failures.is_offline(log_dir.path):
                 checkpoint.write_encoded(data)
 
-    def _take(self, steps: Steps[None]) -> None:
+    def _run(self, steps: Steps[None]) -> None:
         self._work.take(steps, raise_error)
 
     def checkpoint_soon(self) -> None:
-        """Write all checkpoints after what runs now: once for all logs of a topic that is deleted,
-        or that were truncated. What one says of a deleted log would be taken for its successor of
-        the same name: a high watermark there, of records that nobody has committed."""
+        """Write all checkpoints after the current turn of the loop.
+
+        One write serves all logs of a deleted topic, or all that were truncated. It is needed
+        because the old offsets of a deleted log would apply to its successor of the same name,
+        such as a high watermark above records that are not committed.
+        """
         if not self._checkpoint_due:
             self._checkpoint_due = True
             self._environment.scheduler.call_soon(self._checkpoint_now)
 
     @contextmanager
     def deletions(self) -> Iterator[None]:
-        """Logs are deleted within, maybe in many turns of the loop: one write of all checkpoints
-        comes at the end. Nobody may make a log of a name that is deleted before that."""
+        """Return a context in which many logs are deleted, maybe in many turns of the loop.
+
+        One write of all checkpoints comes at its end. No log with the name of a deleted one may
+        be created before that.
+        """
         self._deletions += 1
         try:
             yield
         finally:
             self._deletions -= 1
-            if self._some_gone and not self._deletions:
-                self._some_gone = False
+            if self._has_deleted_logs and not self._deletions:
+                self._has_deleted_logs = False
                 self.checkpoint_soon()
 
     def log_deleted(self) -> None:
-        """Write all checkpoints soon, or at the end of the `deletions` under way. Who truncated
-        logs does not wait for that: what is appended there next must not count as fsynced."""
+        """Write all checkpoints soon, or at the end of the `deletions` under way.
+
+        A caller that truncated logs calls `checkpoint_soon` instead: records that are appended
+        next must not count as fsynced.
+        """
         if self._deletions:
-            self._some_gone = True
+            self._has_deleted_logs = True
         else:
             self.checkpoint_soon()
 
     def _checkpoint_now(self) -> None:
-        self._take(self._write_all())
+        self._run(self._write_all())
 
     def _write_all(self) -> Steps[None]:
         self._checkpoint_due = False
@@ -167,22 +179,22 @@ class LogUpkeep:
     # ---- retention -----------------------------------------------------------------------------
 
     def on_retained(self, callback: Retained) -> None:
-        """`callback(log, what went)` runs for each log that retention took segments from."""
+        """Call `callback(log, breaches)` for each log from which retention deleted segments."""
         self._retained.append(callback)
 
     def retain(self) -> None:
-        """Look through all logs for segments that have had their time."""
+        """Delete the segments of all logs that exceed their retention."""
         self._retain_some(iter(self._logs()))
 
     def _retain_some(self, logs: Iterator[UnifiedLog]) -> None:
         if self._stopped:
             return
-        some = list(islice(logs, _LOGS_A_GO))
+        batch = list(islice(logs, _LOGS_A_GO))
         now_ms = self._environment.scheduler.wall_ms()
-        for log in some:
+        for log in batch:
             if not log.offline:
                 self._retain_one(log, now_ms)
-        if len(some) == _LOGS_A_GO:
+        if len(batch) == _LOGS_A_GO:
             self._environment.scheduler.call_soon(lambda: self._retain_some(logs))
 
     def _retain_one(self, log: UnifiedLog, now_ms: int) -> None:
@@ -190,17 +202,17 @@ class LogUpkeep:
             log.give_back_unused_room()
             if log.being_cleaned:
                 return
-            found = delete_old_segments(log, now_ms)
+            breaches = delete_old_segments(log, now_ms)
         except LogDirFailure:
-            return  # the directory is offline with all its logs; everybody was told
-        if found.total:
+            return  # the directory is offline with all its logs, and the listeners know
+        if breaches.total:
             for callback in self._retained:
-                callback(log, found)
+                callback(log, breaches)
 
     # ---- the rest ------------------------------------------------------------------------------
 
     def _flush_due(self) -> None:
-        self._take(each(self._flush_one, self._logs(), _LOGS_A_GO))
+        self._run(each(self._flush_one, self._logs(), _LOGS_A_GO))
 
     def _flush_one(self, log: UnifiedLog) -> None:
         if not self._stopped and not log.offline:
@@ -213,7 +225,7 @@ class LogUpkeep:
             if not self._stopped and not log.offline:
                 log.producer_state.remove_expired(now_ms)
 
-        self._take(each(expire, self._logs(), _LOGS_A_GO))
+        self._run(each(expire, self._logs(), _LOGS_A_GO))
 
 
 def _recovery_points(log_dir: LogDirState) -> tuple[OffsetCheckpoint, Steps[Offsets]]:

@@ -1,14 +1,14 @@
-"""A clean stop: what it writes of each log is made durable, then the logs are closed.
+"""The clean stop of log directories: each log's last files are made durable, then logs are closed.
 
-A log that was appended to needs four or five fsyncs at its end: ten thousand of them took 30 s. So
-`LogsClosing` first writes the last files of all logs, in slices of the loop, and then has each
-volume brought to stable storage by one call (`Lock.sync_volume`). Where few logs were written, or
-the system has no such call, or it tells of a write that failed, each log is fsynced by itself,
-several at a time: a disk, and its file system's journal, serve several for little more than one.
-`close_directory` comes after, looks at each log again, and leaves the clean-shutdown marker.
+A log that was appended to needs four or five fsyncs at its end; ten thousand logs took 30 s. So
+`LogsClosing` first writes the last files of all logs, in slices of the loop, and then makes each
+volume durable by one call (`Lock.sync_volume`). If few logs were written, or the system has no such
+call, or the call reports a failed write, each log is fsynced by itself, several at a time: a disk
+and its file system's journal serve several in little more time than one. After that,
+`close_directory` closes each log and leaves the clean-shutdown marker.
 
-Owns: which logs are still to be flushed, and how many are at a time. Never: knows which logs there
-are (`storage.directories.log_manager`).
+Owns: the logs that are still to be flushed, and how many are flushed at a time. Never: lists the
+logs (`storage.directories.log_manager`).
 
 Follows Kafka's `LogManager.shutdown`, which has `num.recovery.threads.per.data.dir` threads for it.
 """
@@ -29,8 +29,8 @@ from storage.log.log_environment import LogEnvironment
 from storage.log.unified_log import UnifiedLog
 
 VOLUME_FROM = 64
-"""The number of logs from which one call for the volume is made. It also writes the dirty pages of
-other programs, which may take longer than a few fsyncs."""
+"""The number of logs from which on the volume is synced by one call. That call also writes the
+dirty pages of other programs, which may take longer than a few fsyncs."""
 
 _LOGS_A_SLICE = 4  # three small files each
 _ENDED_A_SLICE = 256
@@ -45,7 +45,7 @@ class _Flush:
 
 
 class LogsClosing:
-    """The logs of several directories, each with its own limit."""
+    """The flush of several directories' logs, each directory with its own limit."""
 
     def __init__(
         self,
@@ -55,8 +55,10 @@ class LogsClosing:
         at_once: int,
         done: Callable[[], None],
     ) -> None:
-        """Each directory has its lock and its logs; `at_once` of them are fsynced at a time where
-        each is by itself."""
+        """Flush the logs of `directories`, pairs of a directory's lock and its logs.
+
+        At most `at_once` logs of a directory are fsynced at a time.
+        """
         self._work = work
         self._blocking = blocking
         self._directories = directories
@@ -65,8 +67,10 @@ class LogsClosing:
         self._done = done
 
     def begin(self) -> None:
-        """Flush them; then `done`, at once where none needs it. A directory that fails is offline
-        then."""
+        """Flush the logs, then call `done`, at once if there is no directory.
+
+        A directory that fails is offline then.
+        """
         if not self._directories:
             self._done()
         for lock, logs in self._directories:
@@ -75,8 +79,10 @@ class LogsClosing:
                 self._written(begun[0], None)
 
     def _write(self, lock: Lock | None, logs: Iterable[UnifiedLog]) -> Steps[list[_Flush]]:
-        """Write the last files of a directory's logs, and sync its volume if they are many;
-        return what is left to be fsynced log by log."""
+        """Write the last files of a directory's logs, and sync its volume if they are many.
+
+        Return the flushes that are still to be done, log by log.
+        """
         flushes: list[_Flush] = []
         pace = Pace(_LOGS_A_SLICE)
         for log in logs:
@@ -87,7 +93,7 @@ class LogsClosing:
             try:
                 synced = yield Job(lock.sync_volume)
             except OSError:
-                synced = False  # some write failed: the fsync of a log tells whether it was its own
+                synced = False  # some write failed: the fsync of each log shows which
             if synced:
                 yield from each(lambda flush: flush.ended(None, None), flushes, _ENDED_A_SLICE)
                 flushes.clear()
@@ -103,11 +109,11 @@ class LogsClosing:
             if not log.offline:
                 log.flusher.begin_close(submit=keep)
         except (LogDirFailure, CorruptBatch):
-            pass  # `close_directory` meets it again, and leaves no marker
+            pass  # `close_directory` fails by it again, and leaves no marker
 
     def _written(self, flushes: list[_Flush] | None, error: Exception | None) -> None:
         if error is not None:
-            raise error  # none of a disk: each of those is taken where it comes
+            raise error  # our own bug: errors of a disk are handled in `_write`
         assert flushes is not None
         _OneByOne(self._blocking, flushes, self._ended).begin(self._at_once)
 
@@ -118,7 +124,7 @@ class LogsClosing:
 
 
 class _OneByOne:
-    """The flushes of one directory, several at a time."""
+    """The flushes of one directory's logs, several at a time."""
 
     def __init__(self, blocking: Blocking, flushes: list[_Flush], done: Callable[[], None]) -> None:
         self._blocking = blocking
@@ -127,7 +133,7 @@ class _OneByOne:
         self._done = done
 
     def begin(self, at_once: int) -> None:
-        """Run them; then `done`, at once where there is none."""
+        """Run `at_once` flushes at a time; then call `done`, at once if there is none."""
         if not self._waiting:
             self._done()
             return
@@ -156,8 +162,10 @@ def close_directory(
     moves: Iterable[UnifiedLog],
     broker_epoch: int,
 ) -> bool:
-    """Close a directory's logs, and the copies in it that are under way; write its checkpoints,
-    and leave the marker. False, and no marker, where one step failed."""
+    """Close a directory's logs and the copies under way in it, and write its checkpoints.
+
+    Return True, with the marker of a clean stop written, if each step succeeded; else False.
+    """
     try:
         for log in (*log_dir.logs.values(), *moves):
             log.close()
@@ -165,7 +173,7 @@ def close_directory(
         log_dir.log_starts.write_now(log_dir.start_offsets())
         log_dir.high_watermarks.write_now(log_dir.watermarks())
         if log_dir.unopened and not log_dir.was_clean:
-            return False  # what could not be opened was not recovered either
+            return False  # the unopened logs were not recovered after the last unclean stop
         leave_clean_marker(environment.filesystem, log_dir.path, broker_epoch)
     except OSError as error:
         environment.failures.fail(log_dir.path, "closing logs", error)

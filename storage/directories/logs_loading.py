@@ -1,8 +1,8 @@
-"""The start of all log directories at once: opening, what is stray, progress for people, a report.
+"""The start of all log directories at once: it opens logs, finds strays, reports the progress.
 
-Owns: one start, from the first look into the directories to the last log opened. Directories are
-opened side by side; one that fails goes offline and the others go on. While segments are scanned
-after an unclean stop, a line every few seconds tells how far it is and how long it will take.
+Owns: one start, from the first look into the directories to the last opened log. Directories are
+opened side by side; one that fails goes offline, and the others go on. While segments are scanned
+after an unclean stop, a line every few seconds says how far the scan is and how long it will take.
 
 Never: opens a folder itself (`storage.directories.log_dir_loader`), or keeps a log
 (`storage.directories.log_manager`).
@@ -18,7 +18,7 @@ from typing import Protocol
 from ground.ports import Timer
 from ground.topic_partition import TopicPartition
 from storage.directories.future_logs import FutureLogs
-from storage.directories.log_dir_loader import FoundLog, LogDirLoader, Survey
+from storage.directories.log_dir_loader import LogDirLoader, LogFolder, Survey
 from storage.directories.log_dir_state import LogDirState
 from storage.log.log_dir_failure import is_lack_of_descriptors
 from storage.log.log_environment import LogEnvironment
@@ -28,25 +28,26 @@ from storage.log.unopened_logs import KeptOffsets
 PROGRESS_INTERVAL_MS = 5_000
 
 IsStray = Callable[[TopicPartition, bytes | None], bool]
-"""Whether a partition's folder, with this topic id (None: not known), belongs to no topic here."""
+"""A test of whether a partition's folder, with this topic id (None: not known), is a stray: its
+topic or its replica on this node no longer exists."""
 
 
 class LogOwner(Protocol):
-    """Who keeps what is opened (`storage.directories.log_manager`)."""
+    """The keeper of opened logs (`storage.directories.log_manager`)."""
 
     report: list[str]
     lacking: dict[TopicPartition, str]
     future_logs: FutureLogs
 
     def take(self, log: UnifiedLog) -> None: ...
-    def leave_unopened(self, found: FoundLog, why: str, kept: KeptOffsets) -> None: ...
-    def put_stray_aside(self, found: FoundLog) -> None: ...
+    def leave_unopened(self, found: LogFolder, why: str, kept: KeptOffsets) -> None: ...
+    def put_stray_aside(self, found: LogFolder) -> None: ...
     def remove_later(self, log_dir: str, directory: str, delay_ms: int) -> None: ...
     def checkpoint_soon(self) -> None: ...
 
 
 class LogsLoading:
-    """See the module."""
+    """One start of the log directories."""
 
     def __init__(
         self,
@@ -57,78 +58,85 @@ class LogsLoading:
         done: Callable[[Exception | None], None],
         tell: Callable[[str], None],
     ) -> None:
-        """`tell` takes lines on the progress; what was found goes to the owner's report."""
+        """Open the logs of all `loaders` for `owner`.
+
+        `tell` is called with lines on the progress; lines on damage go to the owner's report.
+        """
         self._owner = owner
         self._environment = environment
         self._loaders = loaders
         self._is_stray = is_stray
         self._done: Callable[[Exception | None], None] | None = done
-        self._tell = tell
+        self._report_line = tell
         self._open = len(loaders)
         self._looking = len(loaders)
         self._began_ms = environment.scheduler.monotonic_ms()
         self._timer: Timer | None = None
 
     def begin(self) -> None:
-        """Start; `done` follows, at once where nothing can be opened."""
+        """Begin. `done` follows at the end, at once if there is no directory."""
         if not self._loaders:
             self._finish(None)
         for loader in list(self._loaders):
-            loader.look(lambda found, error, loader=loader: self._looked(loader, found, error))  # type: ignore[misc]
+            loader.look(lambda survey, error, loader=loader: self._looked(loader, survey, error))  # type: ignore[misc]
 
     def stop(self) -> None:
-        """The node stops: what is under way is left to itself."""
+        """Ignore the results of jobs under way, because the node stops."""
         self._done = None
         self._cancel()
 
     # ---- one directory ---------------------------------------------------------------------------
 
-    def _looked(self, loader: LogDirLoader, found: Survey | None, error: Exception | None) -> None:
+    def _looked(
+        self, loader: LogDirLoader, found_survey: Survey | None, error: Exception | None
+    ) -> None:
         if self._done is None:
             return
         self._looking -= 1
-        if found is None:
-            self._opened_dir(loader, error)
+        if found_survey is None:
+            self._dir_ended(loader, error)
             return
         path, live = loader.log_dir.path, []
-        loader.log_dir.looked(found.clean)
-        self._owner.report.extend(found.notes)
-        self._owner.lacking.update(dict.fromkeys(found.lacking(), path))
-        for directory in found.doomed:
+        loader.log_dir.set_was_clean(found_survey.clean)
+        self._owner.report.extend(found_survey.notes)
+        self._owner.lacking.update(dict.fromkeys(found_survey.lacking(), path))
+        for directory in found_survey.doomed:
             self._owner.remove_later(path, directory, 0)
         try:
-            for one in found.logs:
-                if self._is_stray(one.partition, one.topic_id):
-                    self._owner.put_stray_aside(one)
+            for log_folder in found_survey.logs:
+                if self._is_stray(log_folder.partition, log_folder.topic_id):
+                    self._owner.put_stray_aside(log_folder)
                 else:
-                    live.append(one)
+                    live.append(log_folder)
         except OSError as failure:
-            self._opened_dir(loader, failure)
+            self._dir_ended(loader, failure)
             return
         loader.open(
             live,
             self._take,
-            lambda one, error: self._leave(found, one, error),
-            lambda error: self._opened_dir(loader, error),
+            lambda folder, error: self._leave_unopened(found_survey, folder, error),
+            lambda error: self._dir_ended(loader, error),
         )
-        self._foretell()
+        self._announce_recovery()
 
-    def _take(self, one: FoundLog, log: UnifiedLog) -> None:
+    def _take(self, log_folder: LogFolder, log: UnifiedLog) -> None:
         if self._done is not None:
-            (self._owner.future_logs.found if one.is_future else self._owner.take)(log)
+            (self._owner.future_logs.resume if log_folder.is_future else self._owner.take)(log)
 
-    def _leave(self, found: Survey, one: FoundLog, error: Exception) -> None:
-        """A folder cannot be opened: it costs its partition, whatever it is."""
+    def _leave_unopened(
+        self, found_survey: Survey, log_folder: LogFolder, error: Exception
+    ) -> None:
+        """Leave a folder that cannot be opened, whatever the error: its partition is offline."""
         kept = KeptOffsets(
-            found.recovery_points.get(one.partition, 0),
-            found.log_starts.get(one.partition, 0),
-            found.high_watermarks.get(one.partition, 0),
+            found_survey.recovery_points.get(log_folder.partition, 0),
+            found_survey.log_starts.get(log_folder.partition, 0),
+            found_survey.high_watermarks.get(log_folder.partition, 0),
         )
-        why = f"{one.directory} cannot be opened: {type(error).__name__}: {error}"
-        self._owner.leave_unopened(one, why, kept)
+        why = f"{log_folder.directory} cannot be opened: {type(error).__name__}: {error}"
+        self._owner.leave_unopened(log_folder, why, kept)
 
-    def _opened_dir(self, loader: LogDirLoader, error: Exception | None) -> None:
-        """All logs of a directory are open, or it has failed."""
+    def _dir_ended(self, loader: LogDirLoader, error: Exception | None) -> None:
+        """Note that all logs of a directory are open, or that it has failed."""
         if self._done is None:
             return
         self._open -= 1
@@ -145,10 +153,10 @@ class LogsLoading:
             self._finish(None)
 
     def _forget_stale_watermarks(self, loader: LogDirLoader) -> None:
-        assert loader.found is not None
-        known = loader.log_dir.watermarks()
-        if any(known.get(one, -1) < at for one, at in loader.found.high_watermarks.items()):
-            # What names a log that is gone would hold for its successor.
+        assert loader.survey is not None
+        current = loader.log_dir.watermarks()
+        if any(current.get(name, -1) < old for name, old in loader.survey.high_watermarks.items()):
+            # The high watermark of a log that is gone would apply to its successor.
             self._owner.checkpoint_soon()
 
     def _finish(self, error: Exception | None) -> None:
@@ -160,7 +168,7 @@ class LogsLoading:
     # ---- for people ------------------------------------------------------------------------------
 
     def _report(self, log_dir: LogDirState) -> None:
-        """What an unclean stop cost: one line a directory, one for each log that lost bytes."""
+        """Report the recovery: a line for the directory, and one for each log that was repaired."""
         lines = self._owner.report
         scanned = [log for log in log_dir.logs.values() if log.recovery.segments_scanned]
         if scanned:
@@ -176,26 +184,26 @@ class LogsLoading:
             if line:
                 lines.append(f"{log.partition}: {line}")
 
-    def _foretell(self) -> None:
-        """Once all directories were looked through: what is to be done, if it may take a while."""
+    def _announce_recovery(self) -> None:
+        """Report, after all directories were surveyed, how much recovery has to scan, if any."""
         to_scan = sum(loader.bytes_to_scan for loader in self._loaders)
         if self._looking or not to_scan or not self._open or self._timer is not None:
             return
         logs = sum(loader.logs_to_open for loader in self._loaders)
         self._began_ms = self._environment.scheduler.monotonic_ms()
-        self._tell(
+        self._report_line(
             f"The last stop was not clean: recovering {logs} log(s), {_size(to_scan)} to scan"
         )
-        self._call_again()
+        self._schedule_progress()
 
-    def _call_again(self) -> None:
+    def _schedule_progress(self) -> None:
         self._timer = self._environment.scheduler.call_later(PROGRESS_INTERVAL_MS, self._progress)
 
     def _progress(self) -> None:
         if self._done is None:
             return
         loaders = self._loaders
-        self._tell(
+        self._report_line(
             progress_line(
                 sum(loader.logs_opened for loader in loaders),
                 sum(loader.logs_to_open for loader in loaders),
@@ -204,7 +212,7 @@ class LogsLoading:
                 self._environment.scheduler.monotonic_ms() - self._began_ms,
             )
         )
-        self._call_again()
+        self._schedule_progress()
 
     def _cancel(self) -> None:
         if self._timer is not None:
@@ -214,7 +222,7 @@ class LogsLoading:
 def progress_line(
     logs_opened: int, logs: int, scanned: int, to_scan: int, elapsed_ms: float
 ) -> str:
-    """How far a recovery is after `elapsed_ms`; sizes are bytes."""
+    """Return a line on how far a recovery is after `elapsed_ms`; `scanned`, `to_scan` in bytes."""
     scanned = min(scanned, to_scan)
     line = (
         f"Recovering: {logs_opened} of {logs} log(s), {_size(scanned)} of {_size(to_scan)} scanned"

@@ -1,10 +1,10 @@
 """Offset checkpoints of one log directory, read at start and written while the node runs.
 
-Owns: the order of writes. One write of a file is under way at a time, elsewhere; what changed
-meanwhile is written after it, so that jobs that finish out of order never bring back old offsets.
+Owns: the order of writes. One write of a file is under way at a time, off the loop. Offsets that
+change meanwhile are written after it, so that jobs that finish out of order never restore old ones.
 
-Never: trusts a damaged file: its offsets count as unknown, which is always safe (a recovery point
-of 0 scans more, a high watermark starts at the log start).
+Never: trusts a damaged file. Its offsets count as unknown, which is always safe: a recovery point
+of 0 scans more, a high watermark starts at the log start.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Offsets = dict[TopicPartition, int]
 
 
 def read_offsets(filesystem: Filesystem, path: str) -> Offsets | None:
-    """The offsets of a checkpoint, none when it is missing; None when it is damaged.
+    """Return the offsets of a checkpoint: none if it is missing, None if it is damaged.
 
     Raises OSError.
     """
@@ -30,9 +30,17 @@ def read_offsets(filesystem: Filesystem, path: str) -> Offsets | None:
 
 
 class OffsetCheckpoint:
-    """One checkpoint file."""
+    """A checkpoint file, and the write of it that is under way."""
 
-    __slots__ = ("_again", "_blocking", "_failed", "_filesystem", "_busy", "_written", "path")
+    __slots__ = (
+        "_next_data",
+        "_blocking",
+        "_failed",
+        "_filesystem",
+        "_is_writing",
+        "_written",
+        "path",
+    )
 
     def __init__(
         self,
@@ -46,40 +54,43 @@ class OffsetCheckpoint:
         self._failed = failed
         self.path = path
         self._written: bytes | None = None
-        self._again: bytes | None = None
-        self._busy = False
+        self._next_data: bytes | None = None
+        self._is_writing = False
 
     def write(self, offsets: Offsets) -> None:
-        """Write soon; nothing to do where the file says the same already."""
+        """Write the offsets soon, off the loop. Do nothing if the file has them already."""
         self.write_encoded(encode_offsets(offsets))
 
     def write_encoded(self, data: bytes) -> None:
-        """The same, for who has encoded the offsets in slices."""
-        if self._busy:
-            self._again = data
+        """Write the encoded offsets soon, as `write` does, for a caller that encodes in slices."""
+        if self._is_writing:
+            self._next_data = data
         elif data != self._written:
             self._submit(data)
 
     def _submit(self, data: bytes) -> None:
-        self._busy = True
+        self._is_writing = True
         filesystem, path = self._filesystem, self.path
 
         def done(_: object, error: Exception | None) -> None:
-            self._busy = False
+            self._is_writing = False
             if error is not None:
                 self._written = None
                 if isinstance(error, OSError):
                     self._failed(error)
                 return
             self._written = data
-            again, self._again = self._again, None
-            if again is not None and again != data:
-                self._submit(again)
+            next_data, self._next_data = self._next_data, None
+            if next_data is not None and next_data != data:
+                self._submit(next_data)
 
         self._blocking.submit(lambda: filesystem.replace_atomically(path, data), done)
 
     def write_now(self, offsets: Offsets) -> None:
-        """Write before this returns: at a stop, when no job is under way. Raises OSError."""
+        """Write the offsets before this returns. Raises OSError.
+
+        For a stop, when no write is under way.
+        """
         data = encode_offsets(offsets)
         if data != self._written:
             self._filesystem.replace_atomically(self.path, data)

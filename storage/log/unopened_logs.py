@@ -39,7 +39,7 @@ class UnopenedLog:
     """(log directory, folder) of each copy."""
 
 
-def are_one(first: UnifiedLog, second: UnifiedLog) -> bool:
+def have_same_records(first: UnifiedLog, second: UnifiedLog) -> bool:
     """Whether two copies hold the same: all epochs begin alike, and both end alike.
 
     An epoch has one leader, so what it wrote up to an offset is the same wherever it lies. An end

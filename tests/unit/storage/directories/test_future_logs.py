@@ -81,7 +81,7 @@ def test_a_copy_that_cannot_be_made(call: str) -> None:
 def test_a_second_copy_that_a_start_finds_is_dropped() -> None:
     node = Node()
     log = node.create()
-    node.futures.found(open_log(ports=node.ports, directory="/data/topic-0.x-future"))
+    node.futures.resume(open_log(ports=node.ports, directory="/data/topic-0.x-future"))
     assert node.futures.get(PARTITION) is log
     assert len(node.removed) == 1
 

@@ -6,7 +6,7 @@ import pytest
 
 from ground.memory_filesystem import MemoryFilesystem
 from storage.log.log_dir_failure import LogUnusable
-from storage.log.unopened_logs import are_one
+from storage.log.unopened_logs import have_same_records
 from tests.unit.storage.harness import append as append_to
 from tests.unit.storage.harness import open_log
 from tests.unit.storage.log_manager_fixture import (
@@ -26,11 +26,11 @@ def test_copies_are_alike_where_their_epochs_begin_and_they_end_alike() -> None:
         for epoch in epochs:
             append_to(log, 2, epoch=epoch)
         log.update_high_watermark(4)
-    assert are_one(one, two) and not are_one(one, other)
+    assert have_same_records(one, two) and not have_same_records(one, other)
     two.increment_log_start_offset(1)
-    assert are_one(one, two), "of what one of them has deleted nothing is asked"
+    assert have_same_records(one, two), "of what one of them has deleted nothing is asked"
     append_to(two, epoch=3)
-    assert not are_one(one, two)
+    assert not have_same_records(one, two)
 
 
 def in_both_folders(*, alike: bool) -> Node:
