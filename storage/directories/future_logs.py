@@ -42,7 +42,7 @@ class FutureLogs:
         random_bytes: Callable[[int], bytes],
         remove_later: Callable[[str, str, int], None],
     ) -> None:
-        """Have no copies yet.
+        """Begin without copies.
 
         `remove_later(log_dir, folder, delay_ms)` removes a folder that was renamed before.
         """

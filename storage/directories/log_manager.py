@@ -65,7 +65,7 @@ class LogManager:
         config_for: Callable[[str], LogConfig],
         random_bytes: Callable[[int], bytes],
     ) -> None:
-        """Have no logs before `load`.
+        """Manage the directories of `settings`; `load` opens their logs.
 
         `config_for(topic)` returns a topic's configs on top of the server's defaults.
         """
@@ -150,7 +150,7 @@ class LogManager:
 
         `report` has lines on what recovery found; `tell` is called with lines on its progress.
         A log whose topic no longer exists is renamed to `-stray` without being opened: its deletion
-        was interrupted, or somebody restored the folder. Other folders are left as they are.
+        was interrupted, or the folder was restored. Other folders are left as they are.
         A directory that fails goes offline (see `online_dirs`); `done` gets only other errors.
         If a partition has two copies, `home_of(partition)` returns the directory that has the
         replica by the metadata, or None if that is not known.
@@ -362,7 +362,7 @@ class LogManager:
             self.take(log)
         elif log.topic_id is None:
             self._creation.name_topic(log.log_dir, log.directory, topic_id)
-            log.learn_topic_id(topic_id)
+            log.set_topic_id(topic_id)
         return log
 
     def prefer_dir(self, partition: tuple[str, int], log_dir: str) -> None:

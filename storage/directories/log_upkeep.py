@@ -47,7 +47,7 @@ class LogUpkeep:
         online: Callable[[], Iterable[LogDirState]],
         sliced: SlicedWork | None = None,
     ) -> None:
-        """Have nothing to do before `start`.
+        """Prepare the periodic work; `start` begins it.
 
         `online()` returns the directories that have not failed. Without `sliced`, all work but
         retention is done in one turn of the loop.

@@ -1,6 +1,6 @@
-"""Which aborted transactions a slice of a log may have records of, as read_committed readers ask.
+"""The look-up of the aborted transactions in a slice of a log, for read_committed consumers.
 
-Owns nothing: the entries are the segments' (`storage.log.segment_transactions`). Kafka's
+Owns nothing: the segments have the entries (`storage.log.segment_transactions`). Kafka's
 `UnifiedLog.collectAbortedTransactions` and `LocalLog.addAbortedTransactions` 4.3.
 """
 
@@ -16,9 +16,9 @@ from storage.log.unified_log import UnifiedLog
 def aborted_in(
     log: UnifiedLog, start_offset: int, records: FileRecords | bytes
 ) -> list[AbortedTxn]:
-    """The aborted transactions that a slice from `log.read(start_offset, …)` may have records of.
+    """Return the aborted transactions that may have records in a slice of the log.
 
-    Raises CorruptBatch, or LogDirFailure.
+    The slice, `records`, is from `log.read(start_offset, …)`. Raises CorruptBatch, LogDirFailure.
     """
     if not log.has_aborted or not isinstance(records, FileRecords):
         return []
@@ -29,25 +29,25 @@ def aborted_in(
 
 
 def collect_aborted(log: UnifiedLog, start_offset: int, end_offset: int) -> list[AbortedTxn]:
-    """Aborted transactions that overlap [start_offset, end_offset), in the order of markers.
+    """Return the aborted transactions that overlap [start_offset, end_offset), in marker order.
 
-    A marker may lie segments behind its records: the search ends where an entry tells that
-    everything below `end_offset` was stable. Raises CorruptBatch and OSError.
+    A marker may be some segments behind its records. The search ends at an entry with a last
+    stable offset of at least `end_offset`. Raises CorruptBatch, OSError.
     """
-    found: list[AbortedTxn] = []
+    overlapping: list[AbortedTxn] = []
     for segment in log.segments.read_from(start_offset):
         aborted = segment.aborted
-        first = bisect_left(aborted, start_offset, key=lambda one: one.last_offset)
-        for one in aborted[first:] if first else aborted:
-            if one.first_offset < end_offset:
-                found.append(one)
-            if one.last_stable_offset >= end_offset:
-                return found
-    return found
+        first = bisect_left(aborted, start_offset, key=lambda entry: entry.last_offset)
+        for transaction in aborted[first:] if first else aborted:
+            if transaction.first_offset < end_offset:
+                overlapping.append(transaction)
+            if transaction.last_stable_offset >= end_offset:
+                return overlapping
+    return overlapping
 
 
 def _end_of(log: UnifiedLog, start_offset: int, records: FileRecords) -> int:
-    """An offset that the slice does not reach; a little far, as the index is sparse."""
+    """Return an offset behind the slice, maybe by some batches, because the index is sparse."""
     segments = log.segments.read_from(start_offset)
     for segment in segments:
         if (file := segment.open_file) is not None and records.lies_in(file):

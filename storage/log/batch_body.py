@@ -1,7 +1,7 @@
-"""The records of a compressed batch, unpacked: at once where that is short, by threads otherwise.
+"""The decompressed records of a batch. A small batch is decompressed at once, others by threads.
 
-Owns the buffer while somebody looks into it. Never: more than `UNPACKED_LIMIT_BYTES` of it, or
-what the packed bytes *say* that they hold: a buffer that proves too small is made again, larger.
+Owns the buffer between `open` and `close`. Never: allocates more than `UNPACKED_LIMIT_BYTES`, or
+the size that the compressed bytes *claim*: a buffer that is too small is replaced by a larger one.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from protocol.record_batch import HEADER_SIZE, RecordBatchHeader
 from protocol.records import UNPACKED_LIMIT_BYTES
 
 SLICE_BYTES = 256 * 1024
-"""The most that is unpacked, or packed, on the loop at a time."""
+"""The most bytes that the loop decompresses, or compresses, at a time."""
 _GUESS_BYTES = 16 * 1024
 _GUESS_FACTOR = 4
 _GROWTH_FACTOR = 8
 
 
 class BatchBody:
-    """See the module: `open` it, look at `view`, and `close` it."""
+    """The body of one batch: `open` it, read `view`, and `close` it."""
 
     def __init__(self, batch: memoryview, header: RecordBatchHeader, allocate: Allocate) -> None:
         self._packed = batch[HEADER_SIZE : header.size_in_bytes]
@@ -33,13 +33,13 @@ class BatchBody:
         self.view = self._packed
 
     def open(self) -> Steps[None]:
-        """Unpack. Raises CorruptBatch."""
+        """Decompress the records into `view`. Raises CorruptBatch."""
         if not self._codec:
             return
         room = max(_GUESS_BYTES, min(len(self._packed) * _GUESS_FACTOR, UNPACKED_LIMIT_BYTES))
         size: int | None
         if room <= SLICE_BYTES:
-            # Nearly every batch ends here.
+            # Nearly every batch fits into one of these two.
             for short in (room, SLICE_BYTES):
                 self._buffer = bytearray(short)
                 size = unpack_into(self._codec, self._packed, memoryview(self._buffer))
@@ -58,7 +58,7 @@ class BatchBody:
                 raise DecompressionLimit(f"records unpack to over {room} bytes")
 
     def close(self) -> Steps[None]:
-        """Let go of what was unpacked; also of a large buffer, which takes its time."""
+        """Free the buffer. A large one is freed by a thread, because that takes long."""
         self.view = self._packed
         if self._by_threads:
             yield Job(self._drop)

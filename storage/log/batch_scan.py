@@ -1,7 +1,8 @@
-"""Walking the batches of a segment file, header by header, in bounded memory.
+"""A walk through the batches of a segment file, header by header, in bounded memory.
 
-Owns nothing. It is for what an index cannot answer: the last step of a look-up, the tail of a
-segment at start, recovery. Kafka's classes: `FileLogInputStream`, `FileRecords.batchesFrom`.
+Owns nothing. It is used where no index has the answer: in the last step of a look-up, at the tail
+of a segment at a start, in recovery. Kafka's classes: `FileLogInputStream`,
+`FileRecords.batchesFrom`.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ SCAN_CHUNK_BYTES = 1024 * 1024
 def iterate_headers(
     file: File, position: int, end: int, chunk_bytes: int = SCAN_CHUNK_BYTES
 ) -> Iterator[tuple[int, RecordBatchHeader]]:
-    """(position, header) of each batch that starts in [position, end); bodies are not looked at.
+    """Yield (position, header) of each batch that starts in [position, end), without its body.
 
-    Raises CorruptBatch where a header cannot be one, or its batch goes beyond the end of the file.
+    Raises CorruptBatch for bytes that are no header, or a batch that the end of the file cuts off.
     """
     size = file.size
     while position < end:
@@ -45,9 +46,9 @@ def iterate_headers(
 def valid_batches(
     file: File, position: int, chunk_bytes: int = SCAN_CHUNK_BYTES
 ) -> Iterator[tuple[int, RecordBatchHeader]]:
-    """(position, header) of each whole batch with a right checksum, up to the first that is not.
+    """Yield (position, header) of each whole batch with a right checksum, up to the first other.
 
-    It ends quietly there: this is how the valid prefix of a torn segment is found.
+    It ends there without an error: these batches are the valid prefix of a torn segment.
     """
     size = file.size
     while size - position >= HEADER_SIZE:
@@ -66,6 +67,6 @@ def valid_batches(
             at += header.size_in_bytes
             position = start + at
         if position == start:
-            # One batch larger than the chunk: its length is bounded by what the file still holds.
+            # The batch is larger than the chunk; its length is at most what is left of the file.
             header = read_header(chunk, 0, size - position)
             chunk_bytes = max(chunk_bytes, header.size_in_bytes)

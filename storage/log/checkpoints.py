@@ -4,8 +4,8 @@ Owns: their formats. Offset checkpoints (`recovery-point-offset-checkpoint`,
 `log-start-offset-checkpoint`, `replication-offset-checkpoint`, `cleaner-offset-checkpoint`),
 `leader-epoch-checkpoint`, `partition.metadata`, `meta.properties`, `.kafka_cleanshutdown`.
 
-Never: decides what a missing or damaged file means. A decoder answers None for damage; the caller
-rebuilds, or refuses to start. All files are replaced atomically by `ground.filesystem`.
+Never: decides what a missing or damaged file means. A decoder returns None for a damaged one; the
+caller rebuilds it, or does not start. `ground.filesystem` replaces all files atomically.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _LINES_A_SLICE = 1_000
 
 
 def encode_offsets(offsets: Mapping[TopicPartition, int]) -> bytes:
-    """An offset checkpoint: version, count, then `topic partition offset` a line."""
+    """Return an offset checkpoint: lines of version, count, and `topic partition offset` each."""
     return in_one_go(encode_offsets_in_slices(offsets))
 
 
 def encode_offsets_in_slices(offsets: Mapping[TopicPartition, int]) -> Steps[bytes]:
-    """The same, while others have their turns; nobody changes `offsets` meanwhile."""
+    """Return an offset checkpoint, in slices of the loop. `offsets` must not change meanwhile."""
     lines = []
     pace = Pace(_LINES_A_SLICE)
     for (topic, partition), offset in offsets.items():
@@ -51,7 +51,7 @@ def encode_offsets_in_slices(offsets: Mapping[TopicPartition, int]) -> Steps[byt
 
 
 def decode_offsets(data: bytes) -> dict[TopicPartition, int] | None:
-    """Offsets by (topic, partition); None when the file is damaged."""
+    """Return the offsets by (topic, partition), None if the file is damaged."""
     offsets = checkpoint_offsets(data)
     if offsets is None:
         return None
@@ -59,12 +59,12 @@ def decode_offsets(data: bytes) -> dict[TopicPartition, int] | None:
 
 
 def encode_leader_epochs(entries: Iterable[tuple[int, int]]) -> bytes:
-    """A leader epoch checkpoint: version, count, then `epoch start_offset` a line."""
+    """Return a leader epoch checkpoint: lines of version, count, and `epoch start_offset` each."""
     return _encode(f"{epoch} {start}" for epoch, start in entries)
 
 
 def decode_leader_epochs(data: bytes) -> list[tuple[int, int]] | None:
-    """(epoch, start offset) pairs; None when damaged or not rising."""
+    """Return (epoch, start offset) pairs, None if the file is damaged or they do not rise."""
     lines = checkpoint_lines(data)
     if lines is None:
         return None
@@ -87,12 +87,15 @@ def _encode(entries: Iterable[str]) -> bytes:
 
 
 def encode_partition_metadata(topic_id: bytes) -> bytes:
-    """`partition.metadata`: which topic, of those that ever had this name, the folder is of."""
+    """Return the content of `partition.metadata`, which has the id of the folder's topic.
+
+    A topic that is deleted and created again has the same name, but another id.
+    """
     return f"version: {_VERSION}\ntopic_id: {uuid_to_string(topic_id)}".encode()
 
 
 def decode_partition_metadata(data: bytes) -> bytes | None:
-    """The topic id (16 bytes); None when damaged."""
+    """Return the topic id (16 bytes) in `partition.metadata`, None if the file is damaged."""
     try:
         fields = dict(line.split(": ", 1) for line in data.decode().split("\n") if line)
         if int(fields["version"]) != _VERSION:
@@ -103,13 +106,13 @@ def decode_partition_metadata(data: bytes) -> bytes | None:
 
 
 def encode_clean_shutdown(broker_epoch: int) -> bytes:
-    """The marker of a clean stop; the epoch tells the controller which life ended so (KIP-966)."""
+    """Return the marker of a clean stop, with the broker epoch that ended cleanly (KIP-966)."""
     content = {"version": _VERSION, "brokerEpoch": broker_epoch}
     return json.dumps(content, separators=(",", ":")).encode()
 
 
 def decode_clean_shutdown(data: bytes) -> int:
-    """The broker epoch of a clean-shutdown marker; -1 when it names none."""
+    """Return the broker epoch of a clean-shutdown marker, -1 if it has none."""
     try:
         content = json.loads(data)
         epoch = content.get("brokerEpoch", -1) if isinstance(content, dict) else -1
@@ -120,7 +123,7 @@ def decode_clean_shutdown(data: bytes) -> int:
 
 @dataclass(frozen=True, slots=True)
 class MetaProperties:
-    """Who owns a log directory: cluster id, node id and the directory's own id (KIP-858)."""
+    """The owner of a log directory: cluster id, node id, and the directory's own id (KIP-858)."""
 
     cluster_id: str
     node_id: int
@@ -128,7 +131,7 @@ class MetaProperties:
 
 
 def encode_meta_properties(properties: MetaProperties) -> bytes:
-    """`meta.properties` version 1: sorted keys, Java's properties syntax without its date line."""
+    """Return `meta.properties` version 1: sorted keys, in Java's properties syntax, no date."""
     lines = ["#", f"cluster.id={_escape(properties.cluster_id)}"]
     if properties.directory_id is not None:
         lines.append(f"directory.id={uuid_to_string(properties.directory_id)}")
@@ -137,7 +140,10 @@ def encode_meta_properties(properties: MetaProperties) -> bytes:
 
 
 def decode_meta_properties(data: bytes) -> MetaProperties | None:
-    """Version 1 (KRaft) or 0 (its `broker.id`); None when damaged or incomplete."""
+    """Return the fields of `meta.properties` version 1 (KRaft) or 0 (with `broker.id`).
+
+    None if the file is damaged or incomplete.
+    """
     try:
         values = _properties(data.decode())
         version = int(values["version"])
@@ -153,7 +159,7 @@ def decode_meta_properties(data: bytes) -> MetaProperties | None:
 
 
 def _properties(text: str) -> dict[str, str]:
-    """`key=value` lines; a backslash before a character is Java's way to quote it."""
+    """Return the values of `key=value` lines. A backslash before a character quotes it in Java."""
     values = {}
     for line in text.splitlines():
         line = line.strip()
@@ -165,5 +171,5 @@ def _properties(text: str) -> dict[str, str]:
 
 
 def _escape(value: str) -> str:
-    """As Java's `Properties.store` quotes a value."""
+    """Quote a value as Java's `Properties.store` does."""
     return "".join("\\" + char if char in ":=#!\\" else char for char in value)

@@ -1,4 +1,4 @@
-"""Segments that compaction has written beside a log's own, for the log to take in."""
+"""A segment that compaction has written, and the log's segments that it replaces."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class CleanedGroup:
-    """Segments that were written anew as one, whose files end with `.cleaned`."""
+    """Segments that were rewritten as one, whose files end with `.cleaned`."""
 
     sources: tuple[int, ...]
-    """Their base offsets, rising; the first is that of the new segment too."""
+    """The rising base offsets of the segments to replace; the new one has the first of them."""
     size: int
     max_timestamp: int
     offset_of_max_timestamp: int
     files: tuple[str, ...]
-    """Suffixes of the new segment's files, without `.cleaned`."""
+    """The suffixes of the new segment's files, without `.cleaned`."""

@@ -1,12 +1,12 @@
-"""Files of closed segments: opened as they are needed, no more at once than there is room for.
+"""The files of closed segments: opened when they are needed, as many at once as descriptors allow.
 
 A log keeps the file of its active segment open. Its closed segments, of which there may be
-thousands, share what descriptors the node has left: who is read again keeps its files, and the
-least recently used give theirs up. A slice on its way to a client keeps its descriptor until it is
-sent, whatever happens here; so does a job that was given an open file.
+thousands, share the descriptors that the node has left: segments that are read again keep their
+files open, the least recently used ones are closed. A slice that is being sent to a client keeps
+its descriptor until then, and so does a job that has an open file.
 
-Owns which of these files are open. Never: knows a segment, or how many descriptors there are: that
-is `room`. One of these serves one thread (a log that is being loaded has its own).
+Owns which of these files are open. Never: knows a segment, or the number of descriptors, which
+`room` returns. An instance serves one thread (a log that is being loaded has its own).
 
 Kafka keeps all of them open, and advises `ulimit -n` 100,000.
 """
@@ -24,34 +24,36 @@ UNLIMITED = 2**31 - 1
 
 
 class Holder(Protocol):
-    """Whoever keeps one of these files open."""
+    """An object that keeps the file of a closed segment open."""
 
     def release(self) -> None:
-        """Let go of the file; it is opened again when it is needed. Calls `ClosedFiles.forget`."""
+        """Close the file, until it is needed again, and call `ClosedFiles.forget`."""
 
 
 class ClosedFiles:
-    """See the module."""
+    """The open files of closed segments, and their limit."""
 
     def __init__(self, room: Callable[[], int] = lambda: UNLIMITED) -> None:
         self.room = room
-        """How many may be open now."""
+        """A function that returns how many of the files may be open now."""
         self._holders: dict[Holder, None] = {}
-        """The least recently used first."""
+        """The holders of open files, the least recently used first."""
         self._open: dict[ReferenceType[File], None] = {}
 
     def __len__(self) -> int:
-        """Descriptors in use, those of slices that are being sent among them."""
+        """Return the number of descriptors in use, with those of slices that are being sent."""
         return len(self._open)
 
     @property
-    def is_roomy(self) -> bool:
-        """Whether less than half of the room is used: for who would keep a file for a while."""
+    def has_ample_room(self) -> bool:
+        """Whether less than half of the room is used, so that a job may keep a file for a while."""
         return 2 * len(self._open) < self.room()
 
     def open(self, holder: Holder, filesystem: Filesystem, path: str) -> File:
-        """Open a file for `holder`. Raises OSError; EMFILE where all that there is room for are
-        being sent."""
+        """Open a file for `holder`; close those of other holders to make room.
+
+        Raises OSError, with EMFILE if slices that are being sent use all the room.
+        """
         room = self.room()
         self.give_up(room - 1)
         if len(self._open) >= room:
@@ -61,44 +63,47 @@ class ClosedFiles:
         return file
 
     def take(self, holder: Holder, file: File) -> None:
-        """A file that is open already belongs to a closed segment from now on."""
+        """Count an open file, whose segment was closed, among these, for `holder`."""
         self._holders[holder] = None
-        self._open[ref(file, self._gone)] = None
+        self._open[ref(file, self._on_file_closed)] = None
         self.give_up(self.room())
 
     def used(self, holder: Holder) -> None:
-        """`holder`, who has an open file, was read from."""
+        """Note that the open file of `holder` was used: it becomes the last to be closed."""
         self._holders.pop(holder, None)
         self._holders[holder] = None
 
     def forget(self, holder: Holder) -> None:
-        """`holder` keeps no file open any more."""
+        """Note that `holder` keeps no file open any more."""
         self._holders.pop(holder, None)
 
     def leave(self, file: File) -> None:
-        """`file` is no closed segment's any more, and open for somebody else."""
+        """Stop counting `file`: it stays open, but no longer for a closed segment."""
         self._open.pop(ref(file), None)
 
     def give_up(self, at_most: int) -> None:
-        """Close the least recently used until `at_most` are open, as far as they are only kept."""
+        """Close the least recently used files until `at_most` are open.
+
+        Those that slices still use stay open.
+        """
         while len(self._open) > at_most and self._holders:
             holder = next(iter(self._holders))
             del self._holders[holder]
             holder.release()
 
-    def _gone(self, reference: ReferenceType[File]) -> None:
+    def _on_file_closed(self, reference: ReferenceType[File]) -> None:
         self._open.pop(reference, None)
 
 
 class ClosedFile:
-    """A `File` of a closed segment: it opens itself, and may be closed at any time in between."""
+    """A `File` of a closed segment, which opens itself when it is used and may be closed then."""
 
     __slots__ = ("_file", "_files", "_filesystem", "_last", "path", "size")
 
     def __init__(
         self, files: ClosedFiles, filesystem: Filesystem, path: str, size: int, file: File | None
     ) -> None:
-        """`file` is open already; None where it is not."""
+        """Use `file`, if it is not None, as the open file at `path`; else open it later."""
         self._files = files
         self._filesystem = filesystem
         self._file: File | None = None
@@ -109,17 +114,17 @@ class ClosedFile:
             self._hold(file)
             files.take(self, file)
 
-    def moved(self, path: str) -> None:
-        """It has another name, by which it is opened from now on."""
+    def set_path(self, path: str) -> None:
+        """Note that the file was renamed: it is opened at `path` from now on."""
         self.path = path
 
     def opened(self) -> File:
-        """The open file, for who keeps it beyond this call. Raises OSError."""
+        """Return the open file, for a caller that keeps it. Raises OSError."""
         file = self._file
         if file is not None:
             self._files.used(self)
             return file
-        # Given up here, and still being sent to somebody: one descriptor is enough for both.
+        # The file was closed here, but a slice of it is still being sent: share its descriptor.
         file = self._last() if self._last is not None else None
         if file is not None:
             self._file = file
@@ -135,18 +140,18 @@ class ClosedFile:
 
     @property
     def current(self) -> File | None:
-        """The open file, where it is open."""
+        """The open file, None if it is not open."""
         return self._file
 
     def detach(self) -> File:
-        """The open file: from now on it is the caller's alone. Raises OSError."""
+        """Return the open file, which only the caller uses from now on. Raises OSError."""
         file = self.opened()
         self.release()
         self._files.leave(file)
         return file
 
     def release(self) -> None:
-        """Let go of the descriptor, which lives as long as a slice of it does."""
+        """Drop the file. Its descriptor is closed as soon as no slice uses it."""
         self._file = None
         self._files.forget(self)
 

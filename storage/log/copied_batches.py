@@ -1,4 +1,4 @@
-"""What a follower may copy of what its leader sent.
+"""The check of the batches that a leader sent, before a follower appends them.
 
 Owns nothing. Never: trusts the leader's bytes, which may have been damaged on the way, or patches
 them. Kafka's `UnifiedLog.appendAsFollower` and `Partition.doAppendRecordsToFollower` 4.3.
@@ -20,9 +20,9 @@ def batches_to_copy(
     log_start_offset: int,
     log_end_offset: int,
 ) -> list[tuple[int, RecordBatchHeader]] | Refusal:
-    """(position, header) of the whole batches to append, or why none may be.
+    """Return (position, header) of the whole batches to append, or the refusal if none may be.
 
-    Batches of a later epoch than `leader_epoch`, in which they were asked for, are left out.
+    Batches of a later epoch than `leader_epoch`, that of the fetch, are left out.
     """
     batches: list[tuple[int, RecordBatchHeader]] = []
     end = log_end_offset
@@ -33,9 +33,9 @@ def batches_to_copy(
             if not crc_is_valid(records, position, header):
                 raise CorruptBatch(f"the batch at offset {header.base_offset} has a wrong CRC")
             if header.is_control and header.has_producer_id:
-                read_transaction_marker(records, position)  # raises, where it is damaged
-            # A log start that DeleteRecords moved lies where it likes, and an empty follower that
-            # starts there is sent the whole batch (KAFKA-6975).
+                read_transaction_marker(records, position)  # raises if it is damaged
+            # DeleteRecords may move the log start into a batch. An empty follower that starts
+            # there gets the whole batch (KAFKA-6975).
             begins_inside = end == log_start_offset and header.last_offset >= end and not batches
             if header.base_offset < end and not begins_inside:
                 return _unexpected_offset(header, partition, end)

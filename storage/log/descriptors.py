@@ -1,17 +1,18 @@
-"""How the file descriptors of a node are divided between what needs them.
+"""The division of a node's file descriptors between their users.
 
     partitions     one each, for the active segment, as long as the log is here
-    connections    one each, and a second one while a full socket is waited for
-    old segments   what is left (`storage.log.closed_files`)
+    connections    one each, and a second one while the node waits for a full socket
+    old segments   the rest (`storage.log.closed_files`)
     moves          one each, for the copy under way into another log directory
     the node       its loop, sockets, locks, the metadata log, jobs that write small files, the
                    cleaner's pipes, connections to other nodes: `OWN_USE`
 
-A reserve is kept from the partitions (`ottla.reserved.file.descriptors`), so that the rest goes on
-when nobody may make another one. Connections may take what partitions do not use.
+Partitions may not use a reserve (`ottla.reserved.file.descriptors`), so that the other users still
+work when no further partition may be created. Connections may use what partitions leave.
 
-Owns the sums. Never: opens or counts anything itself; who does tells by `count_logs` and
-`count_connections`. Kafka has no such bound: its process stops where descriptors end.
+Owns the sums. Never: opens or counts anything itself; the counts come from the functions given to
+`count_logs` and `count_connections`. Kafka has no such limit: its process stops without
+descriptors.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from storage.log.closed_files import UNLIMITED, ClosedFiles
 DESCRIPTORS_PER_LOG = 1
 OWN_USE = 64
 SPARES = 16
-"""Of those, kept open for what storage opens where there is nothing left (`LocalFilesystem`)."""
+"""The descriptors, among OWN_USE, kept open for files that storage must open when no other is left
+(`LocalFilesystem`)."""
 CLOSED_FILES_MIN = 32
 MOVES_MIN = 16
 CONNECTIONS_MIN = 128
@@ -32,7 +34,7 @@ _PROMISED = OWN_USE + CLOSED_FILES_MIN + MOVES_MIN
 
 
 def default_reserve(limit: int) -> int:
-    """What is kept from the partitions of a process that may open `limit` files."""
+    """Return the reserve that partitions may not use, in a process that may open `limit` files."""
     return _PROMISED + max(CONNECTIONS_MIN, limit // _CONNECTIONS_SHARE)
 
 
@@ -41,34 +43,37 @@ def _none() -> int:
 
 
 class Descriptors:
-    """See the module. Numbers are descriptors, but for those of logs."""
+    """The descriptors of one node. Numbers count descriptors, unless the name says logs."""
 
     def __init__(
         self, limit: int = UNLIMITED, reserve: Callable[[int], int] = default_reserve
     ) -> None:
-        """`limit` is RLIMIT_NOFILE, `ulimit -n`; `reserve(limit)` is kept from the partitions."""
+        """Divide `limit` descriptors (RLIMIT_NOFILE, `ulimit -n`).
+
+        Partitions may not use `reserve(limit)` of them.
+        """
         self.limit = limit
         self._reserve = reserve
         self.reserved = reserve(limit)
         self.logs: Callable[[], int] = _none
-        """Open logs of partitions."""
+        """The number of open logs of partitions."""
         self.moves: Callable[[], int] = _none
-        """Copies of logs under way into another directory."""
+        """The number of copies of logs under way into another directory."""
         self.connections: Callable[[], int] = _none
-        """Open connections of clients and other nodes to this one."""
+        """The number of open connections of clients and other nodes to this one."""
         self.closed_files = ClosedFiles(self._room_for_closed_files)
 
     def count_logs(self, logs: Callable[[], int], moves: Callable[[], int]) -> None:
-        """These two tell how many logs, and how many moves, there are."""
+        """Use these functions for the numbers of open logs and of copies under way."""
         self.logs, self.moves = logs, moves
 
     def count_connections(self, connections: Callable[[], int]) -> None:
-        """This tells how many connections there are."""
+        """Use this function for the number of open connections."""
         self.connections = connections
 
     @property
     def logs_max(self) -> int:
-        """How many partitions may be here, now."""
+        """The number of partitions that may be here now."""
         kept = max(self.reserved, _PROMISED + self.connections())
         return self._logs_beside(kept)
 
@@ -78,8 +83,11 @@ class Descriptors:
 
     @property
     def has_room(self) -> bool:
-        """Whether one more log may be opened here. Connections that took more than their share are
-        not asked: who decided that the log comes has done that."""
+        """Whether one more log may be opened here.
+
+        Connections above their share are not counted: the controller did that, by `logs_max`,
+        before it assigned the partition.
+        """
         return self.logs() < self._logs_beside(self.reserved)
 
     @property
@@ -89,12 +97,13 @@ class Descriptors:
 
     @property
     def connections_max(self) -> int:
-        """How many connections there may be now."""
+        """The number of connections that may be open now."""
         logs = (self.logs() + max(MOVES_MIN, self.moves())) * DESCRIPTORS_PER_LOG
         return max(1, self.limit - OWN_USE - CLOSED_FILES_MIN - logs)
 
     def limit_for(self, logs: int, moves: int = 0) -> int:
-        """The least limit with which a node can have so many logs, and copies under way."""
+        """Return the lowest `ulimit -n` with which a node can have `logs` logs and `moves` copies
+        under way."""
         needed = (logs + max(0, moves - MOVES_MIN)) * DESCRIPTORS_PER_LOG
         limit = needed + self._reserve(needed)
         while limit - self._reserve(limit) < needed:  # a higher limit may have a larger reserve

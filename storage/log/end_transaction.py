@@ -1,4 +1,4 @@
-"""The end of a producer's transaction in one partition: its marker, checked and appended.
+"""The end of a producer's transaction in one partition: the check and the append of its marker.
 
 Owns nothing. Never: asks a coordinator, or decides how a transaction ends.
 
@@ -21,7 +21,7 @@ from storage.log.producer_state import EPOCH_BUMP_VERSION
 from storage.log.refusal import LOG_APPEND_TIME, Refusal
 from storage.log.unified_log import OFFLINE, UnifiedLog
 
-_NOBODYS = Refusal(
+_NO_PRODUCER = Refusal(
     ErrorCode.UNKNOWN_SERVER_ERROR,
     "A marker needs a producer id, a producer epoch and a transaction version, each other than -1.",
 )
@@ -37,16 +37,16 @@ def append_end_txn_marker(
     now_ms: int,
     transaction_version: int,
 ) -> LogAppendInfo:
-    """End a producer's transaction here, as its coordinator says; also where it has none.
+    """Append the marker that ends a producer's transaction, also if none is open here.
 
-    `transaction_version` is the level of that feature under which the transaction ran. Refused
-    with INVALID_PRODUCER_EPOCH, or TRANSACTION_COORDINATOR_FENCED; and as Kafka does, with
-    UNKNOWN_SERVER_ERROR, where one of the first two or the last is -1, which stands for none.
+    `transaction_version` is the level of that feature under which the transaction ran. The result
+    may be INVALID_PRODUCER_EPOCH or TRANSACTION_COORDINATOR_FENCED; as in Kafka it is
+    UNKNOWN_SERVER_ERROR if producer id, producer epoch or transaction version is -1, for none.
     """
     if log.offline:
         return log.refused(OFFLINE)
     if -1 in (producer_id, producer_epoch, transaction_version):
-        return log.refused(_NOBODYS)
+        return log.refused(_NO_PRODUCER)
     offset = log.log_end_offset
     fault = log.producer_state.check_marker(
         producer_id, producer_epoch, coordinator_epoch, offset, transaction_version

@@ -1,4 +1,4 @@
-"""What the read side of a log answers: plain values, built once per partition and request."""
+"""The results of a log's reads and look-ups: plain values, one per partition and request."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ UNDEFINED_OFFSET = -1
 
 
 class FetchDataInfo(NamedTuple):
-    """The answer to a read. `records` is a slice of one segment, or b"" when there is nothing.
+    """The result of a read. `records` is a slice of one segment, or b"" without records.
 
-    The slice starts at the batch that holds the asked offset. It may end inside a batch (clients
-    drop a partial tail), but never inside its first one, nor beyond the batch border at or before
-    the read's upper offset.
+    The slice starts at the batch that holds the requested offset. It may end inside a batch
+    (clients drop a partial tail), but never inside its first batch. All its bytes are of batches
+    wholly below the read's upper offset.
     """
 
     records: FileRecords | bytes
     size: int = 0
     error: ErrorCode = ErrorCode.NONE
     first_batch_incomplete: bool = False
-    """There is a batch, and it is larger than what was asked for: nothing of it is given."""
+    """Whether no record is returned because the first batch is larger than the requested size."""
 
 
 NO_RECORDS = FetchDataInfo(b"")
@@ -31,7 +31,7 @@ FIRST_BATCH_INCOMPLETE = FetchDataInfo(b"", first_batch_incomplete=True)
 
 
 class TimestampAndOffset(NamedTuple):
-    """A record found by time; timestamp -1 where an offset was asked without one."""
+    """The result of a look-up by time. The timestamp is -1 for an offset such as the log's end."""
 
     timestamp: int
     offset: int
@@ -39,7 +39,7 @@ class TimestampAndOffset(NamedTuple):
 
 
 class EpochEndOffset(NamedTuple):
-    """Where a leader epoch ended: the start of the next one, or the log's end."""
+    """The end offset of a leader epoch: the start of the next one, or the log's end."""
 
     leader_epoch: int = UNDEFINED_EPOCH
     end_offset: int = UNDEFINED_OFFSET

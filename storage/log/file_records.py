@@ -1,7 +1,7 @@
-"""A slice of a segment file: what Fetch answers with, and the network sends by sendfile.
+"""A slice of a segment file, which a Fetch answer has and the network sends by sendfile.
 
-Owns nothing: it refers to an open file, whose descriptor lives as long as a slice does.
-Never copies bytes, unless `read` is asked to. Kafka's class: `FileRecords.slice`.
+Owns nothing: it refers to an open file, whose descriptor stays open as long as a slice exists.
+Never copies bytes, except in `read`. Kafka's class: `FileRecords.slice`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from ground.filesystem import File
 
 
 class FileRecords:
-    """Bytes [position, position + size) of a file. Immutable."""
+    """The bytes [position, position + size) of a file. Immutable."""
 
     __slots__ = ("_file", "position", "size")
 
@@ -20,15 +20,15 @@ class FileRecords:
         self.size = size
 
     def read(self) -> bytes:
-        """The bytes; `OSError` as the disk gives it. Shorter if the log was cut meanwhile."""
+        """Return the bytes, fewer if the log was truncated meanwhile. Raises OSError."""
         return self._file.pread(self.size, self.position)
 
     def lies_in(self, file: File) -> bool:
-        """Whether these are bytes of `file`."""
+        """Return whether these are bytes of `file`."""
         return self._file is file
 
     def fileno(self) -> int:
-        """The descriptor to send from; `OSError` where there is none (a file in memory)."""
+        """Return the descriptor to send from. Raises OSError for a file in memory."""
         return self._file.fileno()
 
     def __len__(self) -> int:

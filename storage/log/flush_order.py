@@ -1,10 +1,9 @@
-"""The order in which flushes of one log count, whichever of them ends first.
+"""The order in which flushes of a log take effect, whichever of them ends first.
 
-A flush leaves out what an earlier one, which may still be under way, has taken upon itself: names
-in the folder, leader epochs. So it makes its part of the log durable only together with all that
-were begun before it.
+A flush leaves out files that an earlier flush, which may be under way, syncs: names in the folder,
+leader epochs. So its part of the log is durable only after all earlier flushes have ended.
 
-Owns: which flushes are under way. Never: syncs anything.
+Owns: which flushes are under way. Never: syncs a file.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ Counted = Callable[[Exception | None], None]
 
 
 class FlushOrder:
-    """Flushes of one log, oldest first."""
+    """The flushes of one log, oldest first."""
 
     __slots__ = ("_flushes",)
 
@@ -24,14 +23,14 @@ class FlushOrder:
         self._flushes: deque[_Flush] = deque()
 
     def __len__(self) -> int:
-        """How many are under way, or wait for an earlier one."""
+        """Return how many flushes are under way, or wait for an earlier one."""
         return len(self._flushes)
 
     def begin(self, counted: Counted) -> Counted:
-        """A flush begins: call what this gives with its error or None when it has ended.
+        """Add a flush. Return the function to call, with its error or None, at its end.
 
-        `counted` runs when all before it have ended, too: with its own error, or with that of one
-        before it.
+        `counted` is called after the flush and all earlier ones have ended, with its error or with
+        that of an earlier one.
         """
         flush = _Flush(counted)
         self._flushes.append(flush)

@@ -1,8 +1,8 @@
-"""What of a partition's log is on disk for sure, and the flushes that bring the rest there.
+"""The flushes of a partition's log, and the offset up to which the log is fsynced.
 
-Owns the recovery point, the flushes under way, and how far the log was cut; writes what a clean
-stop leaves. Never: decides what the log has. fsync goes through `Blocking`, except where a caller
-has to wait for it.
+Owns the recovery point, the flushes under way, and the truncations that matter to them; writes the
+files of a clean stop. Never: decides the content of the log. Fsyncs go through `Blocking`, except
+if the caller has to wait for them.
 
 The flushing half of Kafka's `UnifiedLog` 4.3.
 """
@@ -20,9 +20,9 @@ from storage.log.producer_state import ProducerStateManager
 from storage.log.refusal import LONG_MAX
 
 Flushed = Callable[[Exception | None], None]
-"""Told that a flush has ended, and its error."""
+"""The callback of a flush, with its error or None."""
 Submit = Callable[[Callable[[], None], Callable[[object, Exception | None], None]], None]
-"""Has a job run that may block, then calls back with its result and its error, as `Blocking`."""
+"""A function that runs a blocking job and calls back with its result and error, as `Blocking`."""
 
 
 class Flusher:
@@ -33,7 +33,7 @@ class Flusher:
         "_environment",
         "_failed",
         "_flushed_at_ms",
-        "_handed_over",
+        "_covered_to",
         "_leader_epochs",
         "_local",
         "_order",
@@ -54,8 +54,10 @@ class Flusher:
         failed: Callable[[str, OSError], LogDirFailure],
         recovery_point: int,
     ) -> None:
-        """The log was opened, and is on disk up to `recovery_point`. `end()` is where it ends now;
-        `failed(doing, error)` takes its directory offline."""
+        """Flush a log that was opened, and that is on disk up to `recovery_point`.
+
+        `end()` returns the log end offset; `failed(doing, error)` takes its directory offline.
+        """
         self._environment = environment
         self._local = local
         self._leader_epochs = leader_epochs
@@ -64,28 +66,32 @@ class Flusher:
         self._failed = failed
         self.recovery_point = recovery_point
         self.truncations = 0
-        """Another number each time that the log was cut at its end."""
+        """A number that changes with each truncation of the log's end."""
         self._truncated_to: int | None = None
         self._flushed_at_ms = environment.scheduler.monotonic_ms()
         self._unflushed_messages = 0
         self._order = FlushOrder()
-        self._handed_over = 0
-        """While flushes are under way: what they cover, in the present shape of the log."""
+        self._covered_to = 0
+        """The offset up to which flushes under way sync the log; 0 after a truncation."""
 
     def cut(self, end: int) -> None:
-        """The log is cut at `end`: flushes that began before prove nothing any more."""
+        """Note that the log is truncated to `end`: earlier flushes no longer move the recovery
+        point."""
         self.truncations += 1
-        self._handed_over = 0
+        self._covered_to = 0
         self.recovery_point = min(self.recovery_point, end)
         self._truncated_to = end if self._truncated_to is None else min(self._truncated_to, end)
 
     def take_truncation(self) -> int | None:
-        """The lowest offset that the log was cut to since the last call, for the cleaner."""
+        """Return the lowest offset of a truncation since the last call, None without one.
+
+        For the cleaner.
+        """
         offset, self._truncated_to = self._truncated_to, None
         return offset
 
     def appended(self, messages: int, flush_messages: int) -> None:
-        """`flush.messages`: fsync where so many were appended since the last time.
+        """Count appended records, and fsync after each `flush.messages` of them.
 
         Raises LogDirFailure.
         """
@@ -94,7 +100,7 @@ class Flusher:
             self.flush_now()
 
     def flush_if_due(self, flush_ms: int) -> None:
-        """`flush.ms`: flush what lies unflushed for that long (the default is never)."""
+        """Flush the log if the last flush was `flush.ms` ago (the default is never)."""
         waited_ms = self._environment.scheduler.monotonic_ms() - self._flushed_at_ms
         if waited_ms >= flush_ms and self.recovery_point < self._end():
             self.flush()
@@ -105,17 +111,19 @@ class Flusher:
         from_offset: int = LONG_MAX,
         submit: Submit | None = None,
     ) -> None:
-        """Make the log durable up to its present end, elsewhere; then `done(error)` runs. It begins
-        where nobody has flushed or is about to, or at `from_offset`, if that is earlier. `submit`
-        gets the job in place of the blocking pool.
+        """Make the log durable up to its present end, off the loop; then call `done(error)`.
 
-        A failed fsync takes the log directory offline: what it covered is never trusted again.
+        The flush begins after the offsets that are flushed, or that flushes under way cover; at
+        `from_offset` if that is earlier. `submit` runs the job in place of the blocking pool.
+
+        A failed fsync takes the log directory offline: the bytes that it covered may be lost,
+        even if a later fsync succeeds.
         """
         end, truncations, directory = self._end(), self.truncations, self._local.directory
 
         def counted(error: Exception | None) -> None:
             if isinstance(error, FileNotFoundError) and self._local.directory != directory:
-                pass  # the topic was deleted meanwhile: its folder has another name, or none
+                pass  # the topic was deleted meanwhile: its folder was renamed, or removed
             elif isinstance(error, OSError):
                 self._failed("fsync", error)
             elif error is None and truncations == self.truncations:
@@ -131,12 +139,12 @@ class Flusher:
             counted(error)
             return
         ended = self._order.begin(counted)
-        self._handed_over = end
+        self._covered_to = end
         submit = submit or self._environment.blocking.submit
         submit(job, lambda _, error: ended(error))
 
     def flush_now(self) -> None:
-        """As `flush`, on this thread, before it returns. Raises LogDirFailure."""
+        """Make the log durable before this returns, on this thread. Raises LogDirFailure."""
         if self.recovery_point < self._end():
             try:
                 self._sync_now(LONG_MAX)
@@ -150,8 +158,10 @@ class Flusher:
         self.recovery_point = end
 
     def begin_close(self, submit: Submit) -> None:
-        """Write what `close` would, and give `submit` the job that makes it durable, if anything
-        needs one. Raises LogDirFailure."""
+        """Write the files that `close` writes, and pass a job that makes them durable to `submit`.
+
+        Without new files or unflushed records there is no job. Raises LogDirFailure.
+        """
         try:
             needed = self._write_last_files()
         except OSError as error:
@@ -160,7 +170,7 @@ class Flusher:
             self.flush(None, self._local.segments.active.base_offset, submit)
 
     def close(self) -> None:
-        """A clean end: everything on disk and fsynced. Raises LogDirFailure."""
+        """Write and fsync all files, then close them. Raises LogDirFailure."""
         try:
             if self._write_last_files():
                 self._sync_now(self._local.segments.active.base_offset)
@@ -169,7 +179,7 @@ class Flusher:
             raise self._failed("closing", error) from error
 
     def _write_last_files(self) -> bool:
-        """What a start after a clean stop reads; whether anything is to be fsynced."""
+        """Write the files that a start after a clean stop reads. Return whether to sync now."""
         self._local.snapshots.take(self._producers, self._end())
         indexes_are_new = self._local.write_indexes()
         return indexes_are_new or self.recovery_point < self._end()
@@ -177,14 +187,17 @@ class Flusher:
     def _sync_job(
         self, from_offset: int, end: int, *, elsewhere: bool = True
     ) -> Callable[[], None]:
-        """What was not synced yet, from an offset on, and the epochs with it."""
+        """Return a job that fsyncs what is not synced yet, from an offset on, and leader epochs.
+
+        `elsewhere` is whether it runs on another thread, after the flushes under way.
+        """
         covered = self.recovery_point
         if elsewhere and len(self._order):
-            # This one counts after those under way, and not without them: what they cover is not
-            # synced once more. A thousand quick rolls would be half a million fsyncs.
-            covered = max(covered, self._handed_over)
+            # This flush takes effect after those under way, so it need not sync again what they
+            # cover. Otherwise a thousand quick rolls would be half a million fsyncs.
+            covered = max(covered, self._covered_to)
         epochs = self._leader_epochs
         also = epochs.take_unsynced(end)
         if not elsewhere and len(self._order) and epochs.on_disk:
-            also = [epochs.path]  # what another one has taken upon itself may not be so
+            also = [epochs.path]  # a flush under way may not have synced it yet
         return self._local.sync_job(min(from_offset, covered), also)

@@ -1,9 +1,9 @@
-"""Whether the index files of a segment are its own, and whole: asked when it is opened.
+"""The check, when a segment is opened, that its index files are its own and complete.
 
-Never: reads a whole index or a whole segment. An index of other data, or one cut short, shows at
-its last entries; what this lets pass is still correct, only slower.
+Never: reads a whole index or a whole segment. An index of other data, or one that was cut short, is
+noticed by its last entries. An index that passes gives correct positions, if maybe slower.
 
-Beside Kafka's `sanityCheck`, which looks at sizes, this follows the last entries to their batches.
+Kafka's `sanityCheck` compares sizes; this also follows the last entries to their batches.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from storage.log.batch_scan import iterate_headers
 from storage.log.indexes import CorruptIndex, OffsetIndex, TimeIndex
 from storage.log_config import LogConfig
 
-# Up to here a segment may go on after its last index entry before the index counts as cut short.
-# Generous, because `index.interval.bytes` may have been larger when the segment was written.
+# The bytes that may follow the last index entry before the index counts as cut short. It is
+# generous, because `index.interval.bytes` may have been larger when the segment was written.
 _TAIL_MAX = 1024 * 1024
 
 
 class IndexedSegment(Protocol):
-    """What is looked at of a segment (`storage.log.log_segment`)."""
+    """The part of a segment that is checked (`storage.log.log_segment`)."""
 
     file: File
     config: LogConfig
@@ -32,17 +32,17 @@ class IndexedSegment(Protocol):
     time_index: TimeIndex
 
     def path(self, suffix: str) -> str:
-        """Where the segment's file with `suffix` lies."""
+        """Return the path of the segment's file with `suffix`."""
 
     def header_at(self, position: int) -> RecordBatchHeader:
-        """The batch that begins at `position`. Raises CorruptBatch."""
+        """Return the header of the batch that begins at `position`. Raises CorruptBatch."""
 
     def headers_from(self, offset: int) -> Iterator[tuple[int, RecordBatchHeader]]:
-        """Batches that end at or after `offset`. Raises CorruptBatch."""
+        """Return the batches that end at or after `offset`. Raises CorruptBatch."""
 
 
 def check_last_entries(segment: IndexedSegment) -> None:
-    """Raises CorruptIndex, or OSError."""
+    """Check that the last entry of each index leads to its batch. Raises CorruptIndex, OSError."""
     if not segment.file.size:
         return
     offset, position = segment.offset_index.last(segment.path(INDEX_SUFFIX))
@@ -57,7 +57,7 @@ def check_last_entries(segment: IndexedSegment) -> None:
 
 
 def _begins_after(segment: IndexedSegment, position: int) -> bool:
-    """Whether a batch begins far beyond the last entry: there should be one nearer to it."""
+    """Return whether a batch begins far behind the last entry: entries are missing then."""
     limit = position + max(segment.config.index_interval_bytes, _TAIL_MAX)
     if limit >= segment.file.size:
         return False
@@ -67,7 +67,7 @@ def _begins_after(segment: IndexedSegment, position: int) -> bool:
 
 def _check_time(segment: IndexedSegment) -> None:
     timestamp, offset = segment.time_index.last(segment.path(TIME_INDEX_SUFFIX))
-    if timestamp < 0:  # legal, and useless, where no record has a timestamp
+    if timestamp < 0:  # legal if no record has a timestamp
         wrong = segment.header_at(0).max_timestamp >= 0
     else:
         header = next(header for _, header in segment.headers_from(offset))

@@ -1,10 +1,10 @@
 """The two sparse indexes of a segment: offset → position, timestamp → offset.
 
-An index is in one of two forms. Open (the active segment): two arrays in memory, searched by
-bisection, written to their file when the segment is flushed, rolled or closed. Until then the file
-may be absent or old, and that is safe: after an unclean stop every segment past the recovery point
-is scanned and its indexes are built anew. Closed: nothing in memory, the file is searched by pread
-through a handle that `release` gives back.
+An index is in one of two forms. An open index (of the active segment) is two arrays in memory,
+searched by bisection, and written to its file when the segment is flushed, rolled or closed. Until
+then the file may be missing or old, and that is safe: after an unclean stop every segment past the
+recovery point is scanned, and its indexes are rebuilt. A closed index has no entries in memory: its
+file is searched by pread, through a handle that `release` closes.
 
 Never holds every offset: a segment adds an entry each `index.interval.bytes`.
 
@@ -32,11 +32,14 @@ NO_TIMESTAMP = -1
 
 
 class CorruptIndex(Exception):
-    """An index file contradicts its segment: it is to be rebuilt, never trusted."""
+    """An index file that contradicts its segment. It has to be rebuilt, never used."""
 
 
 class _Index:
-    """Entries of two numbers, of which the first rises. In memory while `_firsts` is not None."""
+    """An index whose entries are two numbers, of which the first rises.
+
+    The entries are in memory while `_firsts` is not None.
+    """
 
     __slots__ = (
         "_file",
@@ -50,7 +53,7 @@ class _Index:
 
     ENTRY: ClassVar[Struct]
     TYPES: ClassVar[tuple[str, str]]
-    """Of the two arrays."""
+    """The type codes of the two arrays."""
 
     def __init__(
         self,
@@ -59,7 +62,10 @@ class _Index:
         index_bytes_max: int,
         files: ClosedFiles | None = None,
     ) -> None:
-        """`files` keeps the file open that a closed index is searched in."""
+        """Begin an empty, open index.
+
+        While the index is closed, `files` keeps its file open.
+        """
         self._filesystem = filesystem
         self.base_offset = base_offset
         self.entries_max = index_bytes_max // self.ENTRY.size
@@ -74,13 +80,13 @@ class _Index:
         return self._firsts is not None
 
     def entries(self, path: str) -> int:
-        """How many entries there are."""
+        """Return the number of entries."""
         if self._firsts is not None:
             return len(self._firsts)
         return self._opened(path).size // self.ENTRY.size
 
     def _entry(self, path: str, number: int) -> tuple[int, int]:
-        """One of the file, or of the memory."""
+        """Return entry `number`, from memory or from the file at `path`."""
         if self._firsts is not None:
             return self._firsts[number], self._seconds[number]
         size = self.ENTRY.size
@@ -92,23 +98,26 @@ class _Index:
         return self._entry(path, count - 1) if count else None
 
     def _floor(self, path: str, key: int) -> tuple[int, int] | None:
-        """The last entry whose first number is ≤ `key`: Kafka's binary search, by pread."""
+        """Return the last entry whose first number is ≤ `key`, None without one.
+
+        In a file this is a binary search by pread, as in Kafka.
+        """
         if self._firsts is not None:
             slot = bisect_right(self._firsts, key) - 1
             return (self._firsts[slot], self._seconds[slot]) if slot >= 0 else None
         low, high = 0, self.entries(path)
-        found = None
+        floor = None
         while low < high:
             middle = (low + high) // 2
             entry = self._entry(path, middle)
             if entry[0] <= key:
-                found, low = entry, middle + 1
+                floor, low = entry, middle + 1
             else:
                 high = middle
-        return found
+        return floor
 
-    def _keep(self, offsets: array[int] | None, offset: int) -> None:
-        """Forget entries at `offset` and after; `offsets` are those of the entries, relative."""
+    def _keep_below(self, offsets: array[int] | None, offset: int) -> None:
+        """Forget entries from `offset` on. `offsets` are the relative offsets of the entries."""
         assert self._firsts is not None and offsets is not None, "a closed index cannot shrink"
         relative = offset - self.base_offset
         keep = bisect_right(offsets, relative - 1) if relative > 0 else 0
@@ -116,7 +125,7 @@ class _Index:
         del self._seconds[keep:]
 
     def _read(self, path: str) -> bytes:
-        """The whole file, of whole entries. Raises CorruptIndex, or OSError."""
+        """Return the whole file. Raises CorruptIndex if it is not whole entries; OSError."""
         self._close_file()
         data = self._filesystem.read(path)
         self._check_size(path, len(data))
@@ -127,18 +136,18 @@ class _Index:
             raise CorruptIndex(f"{path} has {size} bytes, no multiple of {self.ENTRY.size}")
 
     def clear(self) -> None:
-        """Empty and open, to be built anew."""
+        """Make the index open and empty, for a rebuild."""
         self.release()
         self._firsts = array(self.TYPES[0])
 
     def release(self) -> None:
-        """Drop what is in memory, and the handle: look-ups go to the file from now on."""
+        """Make the index closed: free its memory and its handle. Look-ups read the file then."""
         self._firsts = None
         self._seconds = array(self.TYPES[1])
         self._close_file()
 
     def use(self, files: ClosedFiles) -> None:
-        """`files` keeps the file of a closed index open from now on."""
+        """Let `files` keep the file of the closed index open from now on."""
         self._close_file()
         self._files = files
 
@@ -157,7 +166,7 @@ class _Index:
 
 
 class OffsetIndex(_Index):
-    """Where in the segment a batch lies that ends at or before an offset."""
+    """The index from an offset to the position of a batch that ends at or before it."""
 
     __slots__ = ()
 
@@ -180,29 +189,29 @@ class OffsetIndex(_Index):
         self._seconds.append(position)
 
     def lookup(self, path: str, offset: int) -> int:
-        """The position from where a scan for `offset` starts; 0 without an entry before it."""
+        """Return the position at which a scan for `offset` starts; 0 without an entry before."""
         relative = offset - self.base_offset
         entry = self._floor(path, relative) if relative >= 0 else None
         return entry[1] if entry is not None else 0
 
     def ceiling(self, path: str, position: int) -> int | None:
-        """The offset of the first entry at or after `position`; None where there is none."""
+        """Return the offset of the first entry at or after `position`, None without one."""
         count = self.entries(path)
         numbers = range(count)
         slot = bisect_left(numbers, position, key=lambda number: self._entry(path, number)[1])
         return self.base_offset + self._entry(path, slot)[0] if slot < count else None
 
     def last(self, path: str) -> tuple[int, int]:
-        """(offset, position) of the last entry; (base offset, 0) of an empty index."""
+        """Return (offset, position) of the last entry; (base offset, 0) for an empty index."""
         relative, position = self._last(path) or (0, 0)
         return self.base_offset + relative, position
 
     def truncate_to(self, offset: int) -> None:
-        """Forget entries at `offset` and after."""
-        self._keep(self._firsts, offset)
+        """Forget the entries from `offset` on."""
+        self._keep_below(self._firsts, offset)
 
     def encode(self) -> bytes:
-        """The file's content of an open index."""
+        """Return the file's content of the open index."""
         assert self._firsts is not None
         both = array("I", bytes(8 * len(self._firsts)))
         both[0::2] = self._firsts
@@ -212,7 +221,7 @@ class OffsetIndex(_Index):
         return both.tobytes()
 
     def open(self, path: str) -> None:
-        """Bring the entries into memory. Raises CorruptIndex, or OSError (a missing file too)."""
+        """Read the entries into memory. Raises CorruptIndex; OSError, also for a missing file."""
         both = array("I", self._read(path))
         if sys.byteorder == "little":
             both.byteswap()
@@ -222,7 +231,7 @@ class OffsetIndex(_Index):
         self._firsts, self._seconds = offsets, positions
 
     def check(self, path: str, segment_size: int) -> None:
-        """Refuse a closed index whose file cannot belong to its segment. Raises CorruptIndex."""
+        """Check that the file of a closed index can belong to its segment. Raises CorruptIndex."""
         size = self._filesystem.size(path)
         self._check_size(path, size)
         if size == 0:
@@ -235,7 +244,7 @@ class OffsetIndex(_Index):
 
 
 class TimeIndex(_Index):
-    """Up to which offset the largest timestamp of a segment had a certain value."""
+    """The index from a timestamp to the offset up to which no record has a larger one."""
 
     __slots__ = ()
 
@@ -244,7 +253,7 @@ class TimeIndex(_Index):
 
     @property
     def is_full(self) -> bool:
-        """Whether the segment has to roll; the last slot is kept for the entry made by rolling."""
+        """Whether the segment has to roll. The last slot is reserved for the entry of the roll."""
         return self._firsts is not None and len(self._firsts) >= self.entries_max - 1
 
     def maybe_append(self, timestamp: int, offset: int) -> None:
@@ -257,26 +266,26 @@ class TimeIndex(_Index):
         self._seconds.append(offset - self.base_offset)
 
     def lookup(self, path: str, timestamp: int) -> tuple[int, int]:
-        """The last (timestamp, offset) with timestamp ≤ that asked; (-1, base offset) if none."""
-        found, relative = self._floor(path, timestamp) or (NO_TIMESTAMP, 0)
-        return found, self.base_offset + relative
+        """Return the last (timestamp, offset) up to `timestamp`; (-1, base offset) without one."""
+        floor, relative = self._floor(path, timestamp) or (NO_TIMESTAMP, 0)
+        return floor, self.base_offset + relative
 
     def last(self, path: str) -> tuple[int, int]:
-        """The last (timestamp, offset); (-1, base offset) of an empty index."""
+        """Return the last (timestamp, offset); (-1, base offset) for an empty index."""
         timestamp, relative = self._last(path) or (NO_TIMESTAMP, 0)
         return timestamp, self.base_offset + relative
 
     def truncate_to(self, offset: int) -> None:
-        """Forget entries that point at `offset` and after."""
-        self._keep(self._seconds, offset)
+        """Forget the entries whose offset is `offset` or above."""
+        self._keep_below(self._seconds, offset)
 
     def encode(self) -> bytes:
-        """The file's content of an open index."""
+        """Return the file's content of the open index."""
         assert self._firsts is not None
         return b"".join(map(TIME_ENTRY.pack, self._firsts, self._seconds))
 
     def open(self, path: str) -> None:
-        """Bring the entries into memory. Raises CorruptIndex, or OSError (a missing file too)."""
+        """Read the entries into memory. Raises CorruptIndex; OSError, also for a missing file."""
         timestamps, offsets = array("q"), array("i")
         for timestamp, relative in TIME_ENTRY.iter_unpack(self._read(path)):
             timestamps.append(timestamp)
@@ -286,7 +295,7 @@ class TimeIndex(_Index):
         self._firsts, self._seconds = timestamps, offsets
 
     def check(self, path: str) -> None:
-        """Refuse a closed index whose file cannot belong to its segment. Raises CorruptIndex."""
+        """Check that the file of a closed index can belong to its segment. Raises CorruptIndex."""
         size = self._filesystem.size(path)
         self._check_size(path, size)
         if size == 0:

@@ -1,15 +1,15 @@
-"""Which leader epoch wrote which offsets: the log's own history of leaders.
+"""The leader epochs of a log, and the offset at which each began.
 
 Owns: the entries (epoch, start offset), rising in both, and their file `leader-epoch-checkpoint`.
-A follower's truncation, and a consumer's check for a diverged log, are answered from here.
+A follower's truncation, and a consumer's check for a diverged log, are answered by them.
 
-Never: learns an epoch from anyone but its log, or trusts a file it cannot parse (the log rebuilds
-the entries from its batches then).
+Never: takes an epoch from another source than its log, or trusts a file that it cannot parse (the
+log rebuilds the entries from its batches then).
 
 Follows KIP-101, KIP-279, KIP-320 and Kafka's `LeaderEpochFileCache`. A truncation is written at
 once. New epochs are written by the log's next flush, and synced before it moves the recovery point:
-what a crash takes until then, recovery reads again from the batches after that point. An epoch
-without a batch is not worth a write: the next start would drop it.
+if a crash comes earlier, recovery reads them from the batches after that point. An epoch without a
+batch is not written for its own sake, because the next start would drop it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LEADER_EPOCH_CHECKPOINT = "leader-epoch-checkpoint"
 
 
 class LeaderEpochCache:
-    """The epochs of one log. `latest` is -1 while there is none."""
+    """The leader epochs of one log. `latest` is -1 while there is none."""
 
     __slots__ = (
         "_epochs",
@@ -44,27 +44,27 @@ class LeaderEpochCache:
         self._starts: list[int] = []
         self._unsynced = False
         self._unwritten_from: int | None = None
-        """Of offsets from here on the file says something else."""
+        """The offset from which on the file differs from the entries; None if it does not."""
         self.latest = UNDEFINED_EPOCH
         self.on_disk = False
-        """Whether there is a file."""
+        """Whether the file exists."""
 
-    def moved(self, directory: str) -> None:
-        """The folder has another name."""
+    def set_directory(self, directory: str) -> None:
+        """Note that the folder was renamed."""
         self.directory = directory
 
     @property
     def path(self) -> str:
-        """Where the checkpoint lies."""
+        """The path of the checkpoint."""
         return f"{self.directory}/{LEADER_EPOCH_CHECKPOINT}"
 
     @property
     def entries(self) -> list[tuple[int, int]]:
-        """(epoch, start offset), oldest first."""
+        """The pairs (epoch, start offset), oldest first."""
         return list(zip(self._epochs, self._starts, strict=True))
 
     def load(self) -> bool:
-        """Read the checkpoint; False when it is missing or damaged, and nothing is known."""
+        """Read the checkpoint. Return False, with no entries, if it is missing or damaged."""
         self._epochs, self._starts, self.latest = [], [], UNDEFINED_EPOCH
         if not self._filesystem.exists(self.path):
             return False
@@ -77,12 +77,15 @@ class LeaderEpochCache:
         return True
 
     def assign(self, epoch: int, start_offset: int) -> None:
-        """The first offset that `epoch` writes. An epoch already known is left as it is."""
-        known = len(self._epochs)
+        """Add `epoch`, which begins at `start_offset`. An epoch that has an entry keeps it.
+
+        Raises OSError.
+        """
+        count = len(self._epochs)
         if epoch < 0 or not self._assign(epoch, start_offset):
             return
-        if len(self._epochs) <= known:
-            self.write()  # it contradicted another
+        if len(self._epochs) <= count:
+            self.write()  # the new entry replaced others, which it contradicts
         else:
             self._changed_from(start_offset)
 
@@ -91,7 +94,7 @@ class LeaderEpochCache:
             self._unwritten_from = offset
 
     def note(self, epoch: int, start_offset: int) -> None:
-        """As `assign`, without writing: for a scan, which calls `write` once at its end."""
+        """Add `epoch` without a write: for a scan, which calls `write` once at its end."""
         if epoch > self.latest:
             self._assign(epoch, start_offset)
 
@@ -108,15 +111,15 @@ class LeaderEpochCache:
         return True
 
     def epoch_for(self, offset: int) -> int:
-        """The epoch that wrote `offset`, or -1."""
+        """Return the epoch that wrote `offset`, -1 if it is not known."""
         slot = bisect_right(self._starts, offset) - 1
         return self._epochs[slot] if slot >= 0 else UNDEFINED_EPOCH
 
     def end_offset_for(self, epoch: int, log_end_offset: int) -> EpochEndOffset:
-        """The largest epoch ≤ `epoch` with the offset where it ended.
+        """Return the largest epoch ≤ `epoch` that the log has, and its end offset.
 
-        Kafka's `endOffsetFor`: an epoch later than all of ours is undefined; one older than all
-        is answered as itself, ending where our first begins.
+        As in Kafka's `endOffsetFor`, the result is undefined for an epoch later than all entries.
+        For one older than all it is that epoch itself, with the start of the first entry.
         """
         if epoch == UNDEFINED_EPOCH or not self._epochs or epoch > self.latest:
             return EpochEndOffset()
@@ -127,10 +130,10 @@ class LeaderEpochCache:
         return EpochEndOffset(floor, self._starts[slot])
 
     def truncate_from_end(self, end_offset: int, *, durably: bool = True) -> None:
-        """Forget epochs that start at `end_offset` or after.
+        """Forget the epochs that start at `end_offset` or after. Raises OSError.
 
-        Without `durably` that is written with what comes next: where there is no batch from
-        `end_offset` on, or the next start reads those again.
+        Without `durably` the file is written only with the next change. That is safe if no batch
+        exists from `end_offset` on, or if the next start reads those batches again.
         """
         if self._starts and self._starts[-1] >= end_offset:
             while self._starts and self._starts[-1] >= end_offset:
@@ -141,7 +144,10 @@ class LeaderEpochCache:
                 self.write()
 
     def truncate_from_start(self, start_offset: int) -> None:
-        """Forget what lies before `start_offset`; the epoch that holds it begins there now."""
+        """Forget the epochs before `start_offset`; the epoch that has it begins there now.
+
+        Raises OSError.
+        """
         slot = bisect_right(self._starts, start_offset) - 1
         if slot >= 0 and (slot > 0 or self._starts[0] < start_offset):
             del self._epochs[:slot]
@@ -150,25 +156,27 @@ class LeaderEpochCache:
             self.write()
 
     def clear(self) -> None:
-        """Forget everything: the log begins anew at another offset."""
+        """Forget all epochs, also in the file, because the log restarts at another offset."""
         self.forget()
         self.write()
 
     def forget(self) -> None:
-        """The same without writing: for a scan."""
+        """Forget all epochs without a write, before a scan."""
         self._epochs, self._starts, self.latest = [], [], UNDEFINED_EPOCH
 
     def write(self) -> None:
-        """Write the checkpoint."""
+        """Write the checkpoint, without fsync. Raises OSError."""
         data = encode_leader_epochs(self.entries)
-        self._unwritten_from = -1  # where it fails, the next flush tries again
+        self._unwritten_from = -1  # if the write fails, the next flush retries it
         self._filesystem.replace_atomically(self.path, data, sync=False)
         self._unsynced = self.on_disk = True
         self._unwritten_from = None
 
     def take_unsynced(self, end_offset: int) -> list[str]:
-        """The files to fsync with a log that ends at `end_offset`, if any: the caller does it, or
-        the disk has failed. Raises OSError."""
+        """Return the files to fsync with a log that ends at `end_offset`, if any.
+
+        The caller has to sync them: they are not returned again. Raises OSError.
+        """
         if self._unwritten_from is not None and self._unwritten_from < end_offset:
             self.write()
         unsynced, self._unsynced = self._unsynced, False

@@ -1,10 +1,10 @@
-"""The files of one log: its folder, its segments, and the work on them that is not per record.
+"""The files of one log: its folder, its segments, and the work on whole segments.
 
-Owns: rolling, cutting, deleting, syncing and renaming; which producer snapshots go with segments
-that go; the disk's room for what comes next. Never: knows offsets beyond its segments' own, or what
-is in the side files: `storage.log.unified_log` keeps that in step.
+Owns: rolling, truncation, deletion, syncing and renaming; the removal of producer snapshots with
+their segments; the preallocated disk space. Never: knows the log's offsets beyond those of its
+segments, or the content of the side files: `storage.log.unified_log` keeps them in step.
 
-All methods raise `OSError` as the disk gives it; `failed(doing, error)` hears of what fails later.
+All methods raise OSError. `failed(doing, error)` is called for failures of later work.
 Kafka's class: `LocalLog`.
 """
 
@@ -32,11 +32,11 @@ from storage.log_config import LogConfig
 
 
 class LocalLog:
-    """Segments in a folder."""
+    """The segments of a log in their folder."""
 
     __slots__ = (
         "_config",
-        "_end_at_last_look",
+        "_end_at_last_call",
         "_environment",
         "_failed",
         "_filesystem",
@@ -59,12 +59,12 @@ class LocalLog:
         leader_epochs: LeaderEpochCache,
         failed: Callable[[str, OSError], object],
     ) -> None:
-        """May run on another thread; what is opened stays with the active segment."""
+        """Use segments that a loader opened. It may run on another thread."""
         filesystem, files = environment.filesystem, environment.descriptors.closed_files
         self._environment = environment
         self._failed = failed
         self._names_unsynced = True
-        self._end_at_last_look = -1
+        self._end_at_last_call = -1
         self._filesystem = filesystem
         self.directory = directory
         self._config = config
@@ -72,21 +72,22 @@ class LocalLog:
         self.snapshots = snapshots
         self._leader_epochs = leader_epochs
         self.files = files
-        segments.active.hold_file()  # with what the loader had: `files` may be another thread's
+        segments.active.mark_active()  # by the loader's files: `files` is another thread's, maybe
         for segment in segments:
             segment.use(files)
         self._next_segment = NextSegment(filesystem)
 
     def update_config(self, config: LogConfig) -> None:
-        """Segments follow the new config at once."""
+        """Apply a new config to all segments at once."""
         self._config = config
         for segment in self.segments:
             segment.update_config(config)
 
     def roll(self, base_offset: int, now_ms: int) -> LogSegment:
-        """Begin a new active segment; an empty one that begins there already is kept.
+        """Begin a new active segment, and return it.
 
-        Where that fails the log is as it was: the roll may be tried again.
+        An empty active segment with that base offset is kept. After an OSError the log is as it
+        was, and the roll may be retried.
         """
         active = self.segments.active
         if active.size == 0 and active.base_offset == base_offset:
@@ -101,19 +102,19 @@ class LocalLog:
         return segment
 
     def note_aborted(self, transaction: AbortedTxn) -> None:
-        """The active segment has the marker of an aborted transaction now."""
+        """Add a transaction, whose abort marker was written, to the active segment's index."""
         self.segments.active.add_aborted(transaction)
         self._names_unsynced = True  # its file may be new
 
     def truncate_to(self, offset: int) -> int:
-        """Cut everything from `offset` on, and the batch that holds it; gives the new end.
+        """Remove all from `offset` on, with the batch that holds it. Return the new end offset.
 
-        Durable when it returns: records that came back after a loss of power could otherwise
-        follow what a new leader gave for the same offsets.
+        It is durable when this returns. Otherwise, removed records could come back after a loss of
+        power, behind other records that a new leader sent for these offsets.
         """
         self.snapshots.remove_outside(-1, offset)  # before the cut syncs the folder
         beyond = self.segments.beyond(offset)
-        # The last first: wherever a crash ends it, the segments that are left have no gap.
+        # The last first: after a crash at any step, the segments that are left have no gap.
         self.set_aside(beyond[::-1])
         segment = self.segments.active
         end = segment.truncate_to(offset)
@@ -125,20 +126,22 @@ class LocalLog:
         return end
 
     def truncate_fully(self, offset: int, now_ms: int) -> None:
-        """Set all segments aside and begin anew, empty, at `offset`; durable when it returns."""
+        """Remove all segments, and begin an empty one at `offset`. Durable when this returns."""
         self.snapshots.remove_outside(-1, -1)
         self.set_aside(list(self.segments)[::-1])
         self.segments.add(self._create(offset, now_ms))
         self._filesystem.sync_dir(self.directory)
 
     def remove_oldest(self, segments: list[LogSegment]) -> None:
-        """Set segments aside, of which there is none older, with the snapshots before the rest."""
+        """Remove the oldest segments, and the producer snapshots before the remaining ones."""
         self.set_aside(segments)
         self.snapshots.remove_before(self.segments.first.base_offset)
 
     def set_aside(self, segments: list[LogSegment]) -> None:
-        """Take segments out and rename their files to `.deleted`, which are removed, elsewhere,
-        after `file.delete.delay.ms`."""
+        """Take segments out of the log, and rename their files to `.deleted`.
+
+        The files are removed, off the loop, after `file.delete.delay.ms`.
+        """
         renamed = []
         for segment in segments:
             self.segments.remove(segment)
@@ -167,10 +170,10 @@ class LocalLog:
         )
 
     def sync_job(self, from_offset: int, also: list[str]) -> Callable[[], None]:
-        """What makes the log durable from `from_offset` to its present end; `also` names files.
+        """Return a job that makes the log durable from `from_offset` to its present end.
 
-        The folder is synced where names in it are new: a flush of the metadata log, at each
-        commit, is one fsync.
+        `also` are paths of further files to sync. The folder is synced only if names in it are
+        new: so a flush of the metadata log, at each commit, is one fsync.
         """
         jobs = [segment.sync_job() for segment in self.segments.from_floor(from_offset)]
         filesystem, directory = self._filesystem, self.directory
@@ -188,37 +191,38 @@ class LocalLog:
         return sync
 
     def rename(self, directory: str) -> None:
-        """The folder gets another name; open files stay open."""
+        """Rename the folder. Open files stay open."""
         self._filesystem.rename(self.directory, directory)
         self.directory = directory
         for segment in self.segments:
-            segment.moved(directory)
-        self.snapshots.moved(directory)
-        self._leader_epochs.moved(directory)
+            segment.set_directory(directory)
+        self.snapshots.set_directory(directory)
+        self._leader_epochs.set_directory(directory)
 
     def write_indexes(self) -> bool:
-        """Bring the active segment's indexes to their files; False where they are there."""
+        """Write the active segment's indexes to their files. Return False if they are current."""
         written = self.segments.active.write_indexes()
         self._names_unsynced = self._names_unsynced or written
         return written
 
     def close(self) -> None:
-        """Give descriptors back; the active segment's indexes were written before."""
+        """Close all segments. The active segment's indexes were written before."""
         self._give_back_room()
         for segment in self.segments:
             segment.close()
 
-    def let_go(self) -> None:
-        """The log takes and gives nothing any more: descriptors are left to slices in flight."""
+    def release_descriptors(self) -> None:
+        """Give the descriptors back. Only slices that are being sent keep theirs."""
         for segment in self.segments:
-            segment.let_go()
+            segment.release_descriptors()
 
-    # ---- room on the disk ----------------------------------------------------------------------
+    # ---- disk space ----------------------------------------------------------------------------
 
     def prepare_disk(self, *, early: bool) -> None:
-        """The log has grown: have room for its next segment and, if `early`, let the disk begin
-        with what came, where enough has come together. Asked once an index entry: an append in
-        between is too little for a disk to mind."""
+        """Preallocate the next segment if it is time; if `early`, write back appended bytes.
+
+        It is called once per index entry, because a single append changes little.
+        """
         environment, active = self._environment, self.segments.active
         if early:
             environment.write_back.appended(active, environment.blocking, self._disk_failed)
@@ -230,10 +234,12 @@ class LocalLog:
         self._failed("preparing the disk", error)
 
     def give_back_unused_room(self, end: int) -> None:
-        """Let others have what the log holds of the disk, if it took nothing since the last call:
-        `end` is its end offset now."""
-        unused = self._end_at_last_look == end
-        self._end_at_last_look = end
+        """Free preallocated disk space if the log has not grown since the last call.
+
+        `end` is the log end offset now.
+        """
+        unused = self._end_at_last_call == end
+        self._end_at_last_call = end
         if unused and self._next_segment.holds_room:
             self._give_back_room()
 
@@ -256,7 +262,7 @@ class LocalLog:
             roll_jitter_ms=random_below(jitter_max) if jitter_max > 0 else 0,
             files=self.files,
         )
-        if segment.size:  # a file that a failed removal left: never read it as ours
+        if segment.size:  # a file that a failed removal left: its records are not this log's
             segment.file.truncate(0)
             segment.set_aborted([])
         return segment

@@ -1,4 +1,4 @@
-"""What an append answers: offsets, or the error of the partition with words and record errors."""
+"""The result of an append: offsets, or the partition's error with message and record errors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from storage.log.refusal import Refusal
 
 
 class AppendOrigin(Enum):
-    """Who appends: it decides which checks apply (Kafka's `AppendOrigin`)."""
+    """The source of an append, which decides on the checks that apply (Kafka's `AppendOrigin`)."""
 
     CLIENT = 0
     COORDINATOR = 1
@@ -18,12 +18,12 @@ class AppendOrigin(Enum):
 
 
 class LogAppendInfo:
-    """The result of one append, per partition. `error` is NONE where the records are in the log.
+    """The result of one append to a partition. `error` is NONE if the records are in the log.
 
-    A duplicate of an idempotent producer is NONE too, with the offsets it got the first time.
-    `log_append_time` is -1 unless the topic's timestamps are the broker's; of a duplicate it is the
-    largest timestamp of the batch that is known, as in Kafka.
-    `record_errors` are (index in the batch, message), as Produce answers them from version 8 on.
+    `error` is NONE also for a duplicate of an idempotent producer, with the offsets of the first
+    append. `log_append_time` is -1 unless the topic uses LogAppendTime; for a duplicate it is the
+    largest timestamp of the batch in the log, as in Kafka.
+    `record_errors` are (index in the batch, message), as in a Produce answer of version 8 and up.
     """
 
     __slots__ = (
@@ -63,7 +63,7 @@ class LogAppendInfo:
 
     @classmethod
     def refused(cls, refusal: Refusal, log_start_offset: int) -> LogAppendInfo:
-        """Nothing was appended."""
+        """Return the result of an append that was refused: the log is unchanged."""
         start = log_start_offset if refusal.names_log_start else -1
         info = cls(*refusal.offsets, -1, -1, start)
         info.error = refusal.error

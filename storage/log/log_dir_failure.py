@@ -1,14 +1,14 @@
-"""What happens when a disk fails: the log directory goes offline, once, for good.
+"""The failure of a disk: its log directory goes offline, until the next start.
 
-Owns: which directories are offline, and who is told. An `OSError` from `ground.filesystem` is
-caught where it surfaces, in a log or in the log manager, and reported here; every log of that
-directory refuses work from then on (KAFKA-10778: no append after a failed one).
+Owns: which directories are offline, and the listeners. A log or the log manager catches an
+`OSError` of `ground.filesystem` and reports it here. All logs of that directory reject work from
+then on (KAFKA-10778: no append after a failed one).
 
-A lack of file descriptors says nothing of the disk: what asked for one fails, its log directory
-stays.
+A lack of file descriptors is no failure of the disk: the call that needed one fails, its log
+directory stays online.
 
-Never: retries, or stops the process; the broker does, where it was the last or the metadata
-directory. Kafka's classes: `LogDirFailureChannel`, `KafkaStorageException`.
+Never: retries, or stops the process. The broker stops if it was the last directory, or that of the
+metadata log. Kafka's classes: `LogDirFailureChannel`, `KafkaStorageException`.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from collections.abc import Callable
 
 
 def is_lack_of_descriptors(error: Exception | None) -> bool:
-    """Whether the process, or the system, has no file descriptor left for what was tried."""
+    """Return whether the error is that the process, or the system, has no file descriptor left."""
     return isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE)
 
 
 def advice(error: Exception | None) -> str:
-    """What people can do, behind the message of an error; nothing where that is not known."""
+    """Return what people can do, to be put behind an error's message; "" if that is not known."""
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         return (
             ". Free space on its file system, by other files than those of the log directory, "
@@ -33,15 +33,17 @@ def advice(error: Exception | None) -> str:
 
 
 def is_of_one_file(error: Exception | None) -> bool:
-    """Whether a file is in the way rather than the disk: one of another owner, a folder of its
-    name, a volume mounted there. At a start that costs one partition; Kafka takes the directory
-    offline."""
+    """Return whether the error is one of a single file, not of the disk.
+
+    Examples are a file of another owner, a folder with its name, a volume that is mounted there.
+    At a start only that partition is offline; in Kafka the whole directory.
+    """
     of_one = (errno.EACCES, errno.EPERM, errno.EISDIR, errno.ENOTDIR, errno.ELOOP, errno.EBUSY)
     return isinstance(error, OSError) and error.errno in of_one
 
 
 class LogDirFailure(Exception):
-    """A log directory is offline, or cannot do this now: the answer is KAFKA_STORAGE_ERROR."""
+    """A log directory that is offline, or cannot do this now. A client gets KAFKA_STORAGE_ERROR."""
 
     def __init__(self, log_dir: str, message: str) -> None:
         super().__init__(f"{message} (log directory {log_dir})")
@@ -50,15 +52,15 @@ class LogDirFailure(Exception):
 
 
 class LogUnusable(LogDirFailure):
-    """The log of one partition cannot be used, while its directory is online: told before, once."""
+    """A log that cannot be used, though its directory is online. It was reported at the start."""
 
 
 class LogPlaceTaken(LogDirFailure):
-    """The directory is as it was: something else has the name of the folder that is to be made."""
+    """A folder that cannot be created, because something else has its name. The directory stays."""
 
 
 class DescriptorsLack(LogDirFailure):
-    """The directory is as it was: there are not enough file descriptors."""
+    """A call that failed for lack of file descriptors. The directory stays online."""
 
 
 class LogDirFailureChannel:
@@ -70,24 +72,26 @@ class LogDirFailureChannel:
         self._lacking: Callable[[str], None] = lambda _reason: None
 
     def listen(self, callback: Callable[[str, str], None]) -> None:
-        """`callback(log_dir, reason)` runs once for each directory that fails."""
+        """Call `callback(log_dir, reason)` once for each directory that fails."""
         self._listeners.append(callback)
 
     def on_lack(self, callback: Callable[[str], None]) -> None:
-        """`callback(reason)` runs each time that something failed for lack of descriptors."""
+        """Call `callback(reason)` for each failure because of a lack of descriptors."""
         self._lacking = callback
 
     def is_offline(self, log_dir: str) -> bool:
-        """Whether the directory failed since the start."""
+        """Return whether the directory has failed since the start."""
         return log_dir in self._offline
 
     def offline_dirs(self) -> dict[str, str]:
-        """The reason of each failed directory."""
+        """Return the failed directories with the reason of each."""
         return dict(self._offline)
 
     def fail(self, log_dir: str, doing: str, error: OSError) -> LogDirFailure:
-        """Take the directory offline, unless it was for lack of descriptors; gives the exception
-        for a caller that has to raise."""
+        """Take the directory offline, except for a lack of descriptors. Return the exception.
+
+        The caller may raise it. `doing` says, in the message, what failed.
+        """
         reason = f"{doing}: {error}"
         if is_lack_of_descriptors(error):
             self._lacking(reason)

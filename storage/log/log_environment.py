@@ -1,6 +1,6 @@
-"""What all logs of a node share: the ports to disk, time and threads, and who hears of failures.
+"""The environment of a node's logs: the ports to disk, time and threads, and the failure channel.
 
-Does nothing: it is handed from the node to each log.
+It has no behaviour of its own: the node passes it to each log.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ from storage.log.write_back import WriteBack
 
 @dataclass(frozen=True, slots=True)
 class LogEnvironment:
-    """What all logs of a node share. `random_below(n)` gives a number from 0 to n-1, for
-    `segment.jitter.ms`."""
+    """The objects that all logs of a node share.
+
+    `random_below(n)` returns a number from 0 to n-1, for `segment.jitter.ms`.
+    """
 
     filesystem: Filesystem
     scheduler: Scheduler
@@ -29,11 +31,13 @@ class LogEnvironment:
     producers: ProducerRules = field(default_factory=ProducerRules)
     random_below: Callable[[int], int] = field(default=lambda _: 0)
     allocate: Allocate = bytearray
-    """Makes buffers for what large batches unpack to."""
+    """The allocator of buffers for large decompressed batches."""
     write_back: WriteBack = field(default_factory=WriteBack)
     descriptors: Descriptors = field(default_factory=Descriptors)
 
     def apart(self) -> LogEnvironment:
-        """The same for a log that waits for no descriptor that others have taken: the metadata's,
-        whose failure ends the node."""
+        """Return the environment for the metadata log, with a descriptor limit of its own.
+
+        Its failure ends the node, so it must not wait for descriptors that other logs use.
+        """
         return replace(self, descriptors=Descriptors())

@@ -1,11 +1,11 @@
-"""Opening a log: what is on disk becomes segments, indexes, epochs and producer state.
+"""The opening of a log: its files become segments, indexes, epochs and producer state.
 
-Owns: recovery. After a clean stop the files are trusted once they pass their checks; a closed
-segment whose index does not is scanned alone. After an unclean stop every segment from the
-recovery point on is scanned: the valid prefix stays, a torn tail is cut, later segments are
-removed, indexes, transaction indexes and producer state are built anew.
+Owns: recovery. After a clean stop the files are trusted if they pass their checks; a closed segment
+whose index fails them is scanned alone. After an unclean stop every segment from the recovery point
+on is scanned: the valid prefix stays, a torn tail is cut off, later segments are removed; indexes,
+transaction indexes and producer state are rebuilt.
 
-Never: keeps going past damage it cannot cut off, or trusts a side file over the batches.
+Never: goes on with recovery behind damage, or trusts a side file that contradicts the batches.
 
 Kafka's classes: `LogLoader`, `UnifiedLog.rebuildProducerState` 4.3.
 """
@@ -41,12 +41,12 @@ from storage.log.segment_replacement import settle_replacements
 from storage.log_config import LogConfig
 
 _FILES_MAX = 8
-"""What one log that is being opened may have open: so many logs are opened at a time."""
+"""The most files that a log has open while it is opened: many logs are opened at a time."""
 _SIDE_SUFFIXES = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX)
 
 
 class LogLoader:
-    """Opens one folder, once."""
+    """The opening of one log's folder, once."""
 
     def __init__(
         self,
@@ -60,7 +60,10 @@ class LogLoader:
         log_start_offset: int,
         report: RecoveryReport | None = None,
     ) -> None:
-        """`report` is filled while `load` runs: another thread may look at it meanwhile."""
+        """Prepare to open the folder; `load` opens it.
+
+        `load` fills `report`, which another thread may read meanwhile.
+        """
         self._filesystem = filesystem = environment.filesystem
         self._directory = directory
         self._config = config
@@ -81,20 +84,20 @@ class LogLoader:
     def load(self) -> None:
         """Fill `segments`, `next_offset`, `log_start_offset`, `recovery_point` and `report`.
 
-        Raises OSError as the disk gives it.
+        Raises OSError.
         """
         names = self._remove_leftovers(self._filesystem.list_dir(self._directory))
         self.has_aborted = any(name.endswith(TXN_INDEX_SUFFIX) for name in names)
         self.snapshots.scan(names)
-        epochs_known = self.epochs.load()
+        has_epochs = self.epochs.load()
         self._open_segments(names)
         unflushed = [] if self._clean else self._unflushed()
         flushed = list(self.segments)[: len(self.segments) - len(unflushed)]
-        if unflushed:  # their batches say it themselves; the file may be of an earlier time
+        if unflushed:  # recovery reads their epochs from the batches; the file may be older
             self.epochs.truncate_from_end(unflushed[0].base_offset, durably=False)
         for segment, following in islice(pairwise(self.segments), len(flushed)):
             self._open_closed(segment, following)
-        if not epochs_known or self._epochs_begin_late() or self._epochs_end_before(flushed):
+        if not has_epochs or self._epochs_begin_late() or self._epochs_end_before(flushed):
             self._rebuild_epochs(flushed)
         self._check_transactions(flushed)
         self._recover(unflushed)
@@ -108,7 +111,10 @@ class LogLoader:
         self.snapshots.keep_only(self.segments.base_offsets)
 
     def _remove_leftovers(self, names: list[str]) -> list[str]:
-        """Drop what a crash left half done, and finish a replacement that had begun."""
+        """Remove the files of interrupted work, and complete a replacement of segments.
+
+        Return the names that remain.
+        """
         settled = settle_replacements(self._filesystem, self._directory, names)
         kept = []
         for name in settled:
@@ -163,9 +169,9 @@ class LogLoader:
             self.report.notes.append(f"index of segment {segment.base_offset} rebuilt: {damage}")
             invalid = self._scan(segment, cut=False)
             if invalid:
-                self._tell_damage(segment, invalid)
+                self._handle_damage(segment, invalid)
             segment.become_inactive()
-            if self._aborts_untold(segment):
+            if self._lacks_transaction_index(segment):
                 self._rebuild_aborted(segment)
             end = self.next_offset
         finally:
@@ -173,9 +179,12 @@ class LogLoader:
         if end < following.base_offset and not self._config.compact:
             self.report.lost(end, following.base_offset, f"segment {segment.base_offset}")
 
-    def _tell_damage(self, segment: LogSegment, invalid: int) -> None:
-        """Cut off a batch that lacks its end, which nobody can read: readers go on behind it, as
-        in Kafka. What comes after other damage stays, and who asks for it is refused."""
+    def _handle_damage(self, segment: LogSegment, invalid: int) -> None:
+        """Cut off a last batch that lacks its end; report any other damage, and keep its bytes.
+
+        After the cut, reads continue with the next segment, as in Kafka. Reads of other damage
+        fail.
+        """
         end = segment.size - invalid
         try:
             for _ in iterate_headers(segment.file, end, end + 1):
@@ -190,8 +199,8 @@ class LogLoader:
             f"segment {segment.base_offset} is damaged {invalid} bytes before its end"
         )
 
-    def _aborts_untold(self, segment: LogSegment) -> bool:
-        """Whether a segment that lost an index has ends of transactions, and no index of those."""
+    def _lacks_transaction_index(self, segment: LogSegment) -> bool:
+        """Return whether a segment has markers of transactions, but no transaction index."""
         if self._filesystem.exists(segment.path(TXN_INDEX_SUFFIX)):
             return False
         try:
@@ -200,12 +209,12 @@ class LogLoader:
                 for _, header in iterate_headers(segment.file, 0, segment.size)
             )
         except CorruptBatch:
-            return False  # there is none up to where it can be read
+            return False  # no marker before the damage
 
     def _check_transactions(self, flushed: list[LogSegment]) -> None:
-        """Make damaged transaction indexes anew; those of unflushed segments are made anew anyway.
+        """Rebuild damaged transaction indexes of flushed segments.
 
-        The snapshots of producers stay as they are: only these segments are read.
+        Recovery rebuilds those of unflushed segments anyway. Producer snapshots are not changed.
         """
         if not self.has_aborted:
             return
@@ -221,18 +230,18 @@ class LogLoader:
             segment.release_closed()
 
     def _rebuild_aborted(self, segment: LogSegment) -> None:
-        """Write a flushed segment's transaction index anew."""
+        """Rebuild a flushed segment's transaction index, from a snapshot and later batches."""
         producers = ProducerStateManager(self.producers.topic_partition, ProducerRules(2**62))
         self.snapshots.load_latest(producers, segment.base_offset, self._now_ms)
         start = max(producers.map_end_offset, self.log_start_offset)
         aborted = []
         try:
-            for one in self.segments.from_floor(start):
-                if one.base_offset > segment.base_offset:
+            for replayed in self.segments.from_floor(start):
+                if replayed.base_offset > segment.base_offset:
                     break
-                for position, header in one.headers_from(max(start, one.base_offset)):
-                    entry = producers.replay(header, one.marker_at(position, header))
-                    if one is segment and entry is not None:
+                for position, header in replayed.headers_from(max(start, replayed.base_offset)):
+                    entry = producers.replay(header, replayed.marker_at(position, header))
+                    if replayed is segment and entry is not None:
                         aborted.append(entry)
         except CorruptBatch as damage:
             self.report.notes.append(f"aborted transactions are incomplete: {damage}")
@@ -240,13 +249,13 @@ class LogLoader:
         self.has_aborted = self.has_aborted or bool(aborted)
 
     def _recover(self, unflushed: list[LogSegment]) -> None:
-        """Scan the unflushed segments; the first that is cut short ends the log.
+        """Scan the unflushed segments. The log ends at the first that has to be cut.
 
-        A tail may also be lost at a batch's border, and a later segment be whole: only compaction
-        leaves gaps of offsets, so elsewhere a gap between segments ends the log too.
+        It also ends at a gap of offsets between segments, unless the topic is compacted: a tail
+        may be lost exactly at the end of a batch, and only compaction leaves gaps.
         """
         if unflushed:
-            # A snapshot beyond may be of another life: one that a truncation cut off.
+            # A later snapshot may be of records that a truncation has removed.
             self._rebuild_producers(unflushed[0].base_offset)
         for number, segment in enumerate(unflushed):
             if number and segment.base_offset > self.next_offset and not self._config.compact:
@@ -265,7 +274,10 @@ class LogLoader:
             self.segments.remove(segment)
 
     def _recover_one(self, segment: LogSegment) -> int:
-        """Bytes that were cut off. Producer state is that of the segment's beginning."""
+        """Scan a segment, cut off its invalid end, and return the bytes that were cut.
+
+        The producer state is that at the segment's beginning before, that at its end after.
+        """
         if self.has_aborted:
             segment.set_aborted([])
         cut = self._scan(segment, cut=True)
@@ -291,9 +303,9 @@ class LogLoader:
 
     def _open_active(self, unflushed: list[LogSegment]) -> None:
         active = self.segments.active
-        active.file.give_back_room()  # of `storage.log.next_segment`, by a process that was killed
+        active.file.give_back_room()  # blocks that a killed process had preallocated
         if unflushed:
-            return  # recovery left its indexes open and told the next offset
+            return  # recovery left its indexes open, and set the next offset
         try:
             self.next_offset = active.open_clean()
         except (CorruptIndex, CorruptBatch, FileNotFoundError) as damage:
@@ -305,13 +317,16 @@ class LogLoader:
                 self.report.scanned_nothing()
 
     def _epochs_begin_late(self) -> bool:
-        """Whether the checkpoint has been cut at a log start that a crash took back: epochs are cut
-        at once, log starts are kept with the next checkpoint of theirs (as in Kafka)."""
+        """Return whether the first epoch begins after the log start.
+
+        That is so if a crash lost a new log start: epochs are truncated at once, log starts are
+        written with their next checkpoint, as in Kafka.
+        """
         first = max(self.log_start_offset, self.segments.first.base_offset)
         return any(start > first for _, start in self.epochs.entries[:1])
 
     def _epochs_end_before(self, flushed: list[LogSegment]) -> bool:
-        """Whether the checkpoint is of an earlier time than the last flushed batch."""
+        """Return whether the epoch checkpoint is older than the last flushed batch."""
         for segment in reversed(flushed):
             if not segment.size:
                 continue
@@ -323,14 +338,14 @@ class LogLoader:
                 ):
                     epoch = header.partition_leader_epoch
             except (CorruptIndex, CorruptBatch, FileNotFoundError):
-                return False  # it is scanned in a moment
+                return False  # the segment is about to be scanned
             finally:
                 segment.release_handles()
             return epoch > self.epochs.latest
         return False
 
     def _rebuild_epochs(self, flushed: list[LogSegment]) -> None:
-        """The checkpoint lacks something: the flushed batches say what it said."""
+        """Rebuild the epoch checkpoint, which lacks entries, from the flushed batches."""
         self.epochs.forget()
         for segment in flushed:
             try:
@@ -346,7 +361,7 @@ class LogLoader:
         first = self.segments.first
         self.log_start_offset = max(self.log_start_offset, first.base_offset)
         if self.next_offset < self.log_start_offset:
-            # The log lost its whole tail: what is left lies before its start, and is nothing.
+            # The log lost all records from its start on: those that are left are before it.
             for segment in self.segments:
                 segment.remove_files()
                 self.segments.remove(segment)

@@ -1,13 +1,13 @@
-"""One segment: a `.log` file, its two indexes, and what is known about its batches.
+"""One segment: a `.log` file, its two indexes, and the positions of its latest batches.
 
-Owns: the files of one base offset. The last segment of a log is the active one: its indexes are in
-memory, and it remembers where its latest batches start, so that a reader at the tail, or at the
-high watermark, is placed without touching the disk. Closed segments keep nothing in memory, and
-their files open only as `storage.log.closed_files` has room for it.
+Owns: the files of one base offset. The last segment of a log is the active one. Its indexes are in
+memory, and it remembers where its latest batches start, so that a read at the tail, or at the high
+watermark, finds its position without the disk. Closed segments keep no index in memory, and keep
+their files open only while `storage.log.closed_files` has room.
 
-Never: decides when to roll (it says when it is full), assigns offsets, or syncs on its own. Its
-files are opened and closed by `storage.log.segment_files`; reading is in
-`storage.log.segment_reads`, aborted transactions are in `storage.log.segment_transactions`.
+Never: decides when to roll (it says when it is full), assigns offsets, or syncs on its own.
+`storage.log.segment_files` opens and closes its files; reading is in `storage.log.segment_reads`,
+aborted transactions are in `storage.log.segment_transactions`.
 
 Kafka's class: `LogSegment` 4.3.
 """
@@ -34,14 +34,17 @@ from storage.log_config import LogConfig
 
 
 class LogSegment(SegmentReads, SegmentTransactions):
-    """Batches from `base_offset` on. Offsets are absolute, positions are bytes in the file."""
+    """A segment with the batches from `base_offset` on.
+
+    Offsets are absolute, positions are bytes in the file.
+    """
 
     __slots__ = (
         "_bytes_since_index",
         "_first_timestamp",
         "_index_interval_bytes",
         "_indexed_size",
-        "_largest_known",
+        "_largest_is_known",
         "_offset_of_max_timestamp",
         "_recent",
         "_roll_after_ms",
@@ -50,7 +53,7 @@ class LogSegment(SegmentReads, SegmentTransactions):
         "config",
         "created_ms",
         "filesystem",
-        "handed_over",
+        "written_back_to",
         "max_timestamp",
         "offset_index",
         "roll_at_ms",
@@ -70,54 +73,61 @@ class LogSegment(SegmentReads, SegmentTransactions):
         files: ClosedFiles | None = None,
         closed: bool = False,
     ) -> None:
-        """`files` keeps open what this segment needs while it is closed; where it is `closed` now,
-        nothing is opened yet."""
+        """Open the segment's file, or create it; open nothing yet if the segment is `closed`.
+
+        `files` keeps the files of a closed segment open. Raises OSError.
+        """
         self.filesystem = filesystem
         self.base_offset = base_offset
         self.config = config
         self.created_ms = created_ms
         self._roll_after_ms = config.roll_ms - roll_jitter_ms
-        # The largest timestamp that begins no new segment, while the indexes have room; -1: look.
+        # The largest timestamp that needs no new segment, while the indexes have room; -1: unknown.
         self.roll_at_ms = -1
         self.bytes_max = config.segment_size_bytes
         self._index_interval_bytes = config.index_interval_bytes
         self._begin_files(directory, files, closed=closed, create=create)
-        self.handed_over = self.file.size  # how far `storage.log.write_back` has come
+        self.written_back_to = self.file.size  # the position up to which `write_back` has come
         index_bytes_max = config.segment_index_bytes
         self.offset_index = OffsetIndex(filesystem, base_offset, index_bytes_max, files)
         self.time_index = TimeIndex(filesystem, base_offset, index_bytes_max, files)
         self.max_timestamp = -1
         self._offset_of_max_timestamp = base_offset
-        self._largest_known = self.file.size == 0
+        self._largest_is_known = self.file.size == 0
         self._first_timestamp: int | None = None
         self._bytes_since_index = 0
         self._indexed_size = -1
         self._forget_aborted()
-        self._recent = RecentBatches(base_offset if self.file.size == 0 else self._beyond)
+        self._recent = RecentBatches(
+            base_offset if self.file.size == 0 else self._offset_beyond_all
+        )
 
     @property
-    def _beyond(self) -> int:
-        """An offset that no batch of this segment can have."""
+    def _offset_beyond_all(self) -> int:
+        """An offset above any that a batch of this segment can have."""
         return self.base_offset + RELATIVE_OFFSET_MAX + 1
 
     @property
     def size(self) -> int:
-        """Bytes of batches."""
+        """The bytes of all its batches."""
         return self.file.size
 
     # ---- writing ------------------------------------------------------------------------------
 
     def append(self, records: BytesLike) -> int:
-        """Write whole batches at the end and give their position; `note` follows for each."""
+        """Write whole batches at the end, and return their position.
+
+        The caller calls `note` for each batch then. Raises OSError.
+        """
         position = self.file.size
         self.file.append(records)
         return position
 
     def note(self, last_offset: int, max_timestamp: int, position: int, size: int) -> bool:
-        """Learn of a batch that was written at `position`. Whether it has an entry in the indexes.
+        """Note a batch that was written at `position`. Return whether it got an index entry.
 
-        Like Kafka, an entry is added *before* the batch that comes once `index.interval.bytes`
-        have passed, and names that batch's last offset.
+        As in Kafka, a batch gets an entry if `index.interval.bytes` were written since the last
+        entry. The entry has the batch's last offset and its position.
         """
         if max_timestamp > self.max_timestamp:
             self.max_timestamp = max_timestamp
@@ -140,7 +150,7 @@ class LogSegment(SegmentReads, SegmentTransactions):
         return True
 
     def is_full(self, last_offset: int, max_timestamp: int, size: int, now_ms: int) -> bool:
-        """Whether a new segment must take a batch of `size` bytes that ends with `last_offset`."""
+        """Return whether a batch of `size` bytes, up to `last_offset`, needs a new segment."""
         own = self.file.size
         if own > self.bytes_max - size or last_offset - self.base_offset > RELATIVE_OFFSET_MAX:
             return True
@@ -155,10 +165,10 @@ class LogSegment(SegmentReads, SegmentTransactions):
         return max_timestamp > self.roll_at_ms
 
     def waited_ms(self, max_timestamp: int, now_ms: int) -> int:
-        """How long this segment has been filling: by the records' time, else by ours.
+        """Return the segment's age in ms, by the records' timestamps or else by the clock.
 
-        Kafka's `timeWaitedForRoll`: the first batch's timestamp counts, so that replayed old data
-        rolls by its own time.
+        Kafka's `timeWaitedForRoll`: the age counts from the first batch's timestamp, so that old
+        data that is replayed rolls by its own time.
         """
         first = self.first_timestamp()
         if first >= 0 and max_timestamp >= 0:
@@ -166,52 +176,57 @@ class LogSegment(SegmentReads, SegmentTransactions):
         return now_ms - self.created_ms
 
     def first_timestamp(self) -> int:
-        """The first batch's largest timestamp; -1 without one, or without a batch."""
+        """Return the first batch's largest timestamp, -1 without a timestamp or a batch."""
         if self._first_timestamp is not None:
             return self._first_timestamp
-        with suppress(CorruptBatch):  # what is damaged has none, as in Kafka, and appends go on
+        with suppress(CorruptBatch):  # a damaged batch has none, as in Kafka, and appends go on
             if self.file.size:
                 self._first_timestamp = self.header_at(0).max_timestamp
         return -1 if self._first_timestamp is None else self._first_timestamp
 
-    def hand_over(self, multiple: int) -> tuple[int, int]:
-        """(position, size) of what was appended since the last call, up to a `multiple` of bytes,
-        for `storage.log.write_back`."""
-        start = self.handed_over
-        self.handed_over = self.size - self.size % multiple
-        return start, self.handed_over - start
+    def take_for_write_back(self, multiple: int) -> tuple[int, int]:
+        """Return (position, size) of the bytes appended since the last call, for `write_back`.
+
+        They end at a `multiple` of bytes.
+        """
+        start = self.written_back_to
+        self.written_back_to = self.size - self.size % multiple
+        return start, self.written_back_to - start
 
     # ---- reading ------------------------------------------------------------------------------
 
     def largest_timestamp(self) -> tuple[int, int]:
-        """(largest timestamp, last offset of its batch); (-1, base offset) without timestamps."""
-        if not self._largest_known:
+        """Return (largest timestamp, last offset of its batch); (-1, base offset) without one."""
+        if not self._largest_is_known:
             path = self.path(TIME_INDEX_SUFFIX)
             self.max_timestamp, self._offset_of_max_timestamp = self.time_index.last(path)
-            self._largest_known = True
+            self._largest_is_known = True
             self.release_closed()
         return self.max_timestamp, self._offset_of_max_timestamp
 
     def next_offset(self) -> int:
-        """The offset after the last batch, read from the tail."""
+        """Return the offset after the last batch, by a read of the tail.
+
+        Raises CorruptBatch, OSError.
+        """
         last = self.base_offset - 1
         start = self.offset_index.last(self.path(INDEX_SUFFIX))[1]
         for _, header in iterate_headers(self.file, start, self.file.size, LOOKUP_CHUNK_BYTES):
             last = header.last_offset
         return last + 1
 
-    # ---- life ---------------------------------------------------------------------------------
+    # ---- opening, recovery, truncation --------------------------------------------------------
 
     def open_clean(self) -> int:
-        """Make a cleanly closed segment the active one, and give its next offset.
+        """Make a cleanly closed segment the active one, and return its next offset.
 
-        Raises CorruptIndex, CorruptBatch or OSError where it has to be recovered instead.
+        Raises CorruptIndex, CorruptBatch or OSError if it has to be recovered instead.
         """
-        self.hold_file()
+        self.mark_active()
         self.offset_index.open(self.path(INDEX_SUFFIX))
         self.time_index.open(self.path(TIME_INDEX_SUFFIX))
         self.max_timestamp, self._offset_of_max_timestamp = self.time_index.last("")
-        self._largest_known = True
+        self._largest_is_known = True
         check_last_entries(self)
         last, start = self.base_offset - 1, self.offset_index.last("")[1]
         for _, header in iterate_headers(self.file, start, self.file.size, LOOKUP_CHUNK_BYTES):
@@ -225,9 +240,9 @@ class LogSegment(SegmentReads, SegmentTransactions):
         return last + 1
 
     def open_closed(self) -> None:
-        """Use a segment that is not the active one: its index files are checked, not loaded.
+        """Open a segment that is not the active one: its index files are checked, not loaded.
 
-        Raises CorruptIndex or OSError where they have to be rebuilt.
+        Raises CorruptIndex or OSError if they have to be rebuilt.
         """
         self.offset_index.release()
         self.time_index.release()
@@ -235,29 +250,29 @@ class LogSegment(SegmentReads, SegmentTransactions):
         self.time_index.check(self.path(TIME_INDEX_SUFFIX))
         check_last_entries(self)
         self.release_handles()
-        self._recent.forget(self._beyond)
+        self._recent.forget(self._offset_beyond_all)
 
     def open_cleaned(self, max_timestamp: int, offset_of_max_timestamp: int) -> None:
-        """Use a segment that compaction wrote, and synced, beside the active one."""
-        self.rest_file()
+        """Open a closed segment that compaction has written and synced."""
+        self.mark_closed()
         self.max_timestamp, self._offset_of_max_timestamp = max_timestamp, offset_of_max_timestamp
-        self._largest_known = True
+        self._largest_is_known = True
         self.release_handles()
-        self._recent.forget(self._beyond)
+        self._recent.forget(self._offset_beyond_all)
 
     def recover(
         self, on_batch: Callable[[int, RecordBatchHeader], None], *, cut: bool
     ) -> tuple[int, int]:
-        """Scan the whole segment, rebuild its two indexes, and `cut` off what is not valid.
+        """Scan the whole segment, and rebuild its two indexes.
 
-        `on_batch` is given each batch's position and header. Gives (next offset, bytes that are
-        not valid). A segment that was fsynced is not cut: what is damaged in it answers
-        CORRUPT_MESSAGE, what follows the damage stays readable.
+        `on_batch(position, header)` is called for each batch. Return (next offset, bytes that are
+        not valid). With `cut` the invalid bytes are cut off. A segment that was fsynced is not
+        cut: reads of the damage answer CORRUPT_MESSAGE, batches behind it stay readable.
         """
         self.offset_index.clear()
         self.time_index.clear()
         self.max_timestamp, self._offset_of_max_timestamp = -1, self.base_offset
-        self._largest_known, self._first_timestamp = True, None
+        self._largest_is_known, self._first_timestamp = True, None
         self._bytes_since_index, self._indexed_size = 0, -1
         self.roll_at_ms = -1
         self._recent.forget(self.base_offset)
@@ -275,15 +290,15 @@ class LogSegment(SegmentReads, SegmentTransactions):
         return next_offset, invalid
 
     def truncate_to(self, offset: int) -> int:
-        """Cut the batch that holds `offset` and all after it; gives the new end offset.
+        """Remove the batch that holds `offset` and all after it. Return the new end offset.
 
-        A batch is cut whole, so the end is the batch's base offset where `offset` lies inside one.
+        A batch is removed whole, so the end is its base offset if `offset` is inside the batch.
         """
         self._ensure_open()
-        found = self.locate(offset)
-        if found is None:
+        location = self.locate(offset)
+        if location is None:
             return offset
-        position, _ = found
+        position, _ = location
         base = self.header_at(position).base_offset
         self._truncate_aborted(base)
         self.offset_index.truncate_to(base)
@@ -295,10 +310,10 @@ class LogSegment(SegmentReads, SegmentTransactions):
         return min(base, offset)
 
     def _rescan_tail(self) -> None:
-        """After a cut: the largest timestamp and the distance to the last index entry anew."""
+        """Find the largest timestamp and the distance to the last index entry, after a cut."""
         start = self.offset_index.last("")[1]
         self.max_timestamp, self._offset_of_max_timestamp = self.time_index.last("")
-        self._largest_known = True
+        self._largest_is_known = True
         if self.file.size == 0:
             self._first_timestamp = None
         for _, header in iterate_headers(self.file, start, self.file.size, LOOKUP_CHUNK_BYTES):
@@ -314,16 +329,16 @@ class LogSegment(SegmentReads, SegmentTransactions):
             self.time_index.open(self.path(TIME_INDEX_SUFFIX))
 
     def reopen(self, next_offset: int) -> None:
-        """Make a closed segment the active one again, after a truncation removed those after it."""
-        self.hold_file()
+        """Make a segment the active one again, after a truncation removed those after it."""
+        self.mark_active()
         self._ensure_open()
         self._rescan_tail()
         self._recent.forget(next_offset)
 
     def write_indexes(self) -> bool:
-        """Bring the indexes to their files, with the time entry that ends a segment.
+        """Write the indexes to their files, with the time entry at the end of a segment.
 
-        False where the files say the same already.
+        Return False if the files have the same content already.
         """
         if not self.offset_index.is_open or self._indexed_size == self.file.size:
             return False
@@ -337,15 +352,15 @@ class LogSegment(SegmentReads, SegmentTransactions):
         return True
 
     def become_inactive(self) -> None:
-        """Another segment takes over: indexes go to their files, memory is given back."""
+        """Close the segment after a roll: write its indexes, and free their memory."""
         self.write_indexes()
         self.offset_index.release()
         self.time_index.release()
-        self.rest_file()
-        self._recent.forget(self._beyond)
+        self.mark_closed()
+        self._recent.forget(self._offset_beyond_all)
 
     def update_config(self, config: LogConfig) -> None:
-        """The topic's configs changed."""
+        """Apply the topic's changed configs."""
         self._roll_after_ms += config.roll_ms - self.config.roll_ms
         self.roll_at_ms = -1
         self.bytes_max = config.segment_size_bytes
@@ -353,7 +368,7 @@ class LogSegment(SegmentReads, SegmentTransactions):
         self.config = config
 
     def release_handles(self) -> None:
-        """See `SegmentFiles`; what was read of the transaction index goes, too."""
+        """Close what a closed segment keeps open, and forget what the transaction index had."""
         super().release_handles()
         if self._aborted:
             self._forget_aborted()

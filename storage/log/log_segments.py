@@ -15,7 +15,7 @@ WARM_SEGMENTS_MAX = 4
 
 
 class LogSegments:
-    """Segments in the order of their base offsets; `active` is the last."""
+    """The segments of a log, in the order of their base offsets. The last is the active one."""
 
     __slots__ = ("_bases", "_by_base", "_warm")
 
@@ -32,7 +32,7 @@ class LogSegments:
 
     @property
     def active(self) -> LogSegment:
-        """The segment that grows."""
+        """The segment that appends go to."""
         return self._by_base[self._bases[-1]]
 
     @property
@@ -42,16 +42,16 @@ class LogSegments:
 
     @property
     def base_offsets(self) -> list[int]:
-        """Rising."""
+        """The base offsets, in rising order."""
         return list(self._bases)
 
     @property
     def size_bytes(self) -> int:
-        """Bytes of batches in all segments."""
+        """The bytes of batches in all segments."""
         return sum(segment.size for segment in self._by_base.values())
 
     def add(self, segment: LogSegment) -> None:
-        """Take a segment with a base offset of its own."""
+        """Add a segment, whose base offset no other has."""
         base = segment.base_offset
         assert base not in self._by_base, f"two segments begin at {base}"
         self._bases.insert(bisect_left(self._bases, base), base)
@@ -65,24 +65,30 @@ class LogSegments:
             self._warm.remove(segment)
 
     def floor(self, offset: int) -> LogSegment | None:
-        """The last segment that begins at or before `offset`."""
+        """Return the last segment that begins at or before `offset`, None if there is none."""
         slot = bisect_right(self._bases, offset) - 1
         return self._by_base[self._bases[slot]] if slot >= 0 else None
 
     def from_floor(self, offset: int) -> list[LogSegment]:
-        """The segment that holds `offset` and those after it."""
+        """Return the segment that holds `offset` and those after it."""
         return list(self.read_from(offset))
 
     def read_from(self, offset: int) -> Iterator[LogSegment]:
-        """The same, one after the other as they are asked for: a reader seldom needs the second.
-        Nothing may be added or removed meanwhile."""
+        """Yield the segment that holds `offset` and those after it.
+
+        No segment may be added or removed meanwhile. A reader seldom needs the second, so no list
+        is made.
+        """
         for slot in range(max(bisect_right(self._bases, offset) - 1, 0), len(self._bases)):
             yield self._by_base[self._bases[slot]]
 
     def read(
         self, offset: int, max_bytes: int, upper_offset: int, min_one_message: bool
     ) -> FetchDataInfo:
-        """A slice of batches wholly below `upper_offset`; see `SegmentReads.read`."""
+        """Return a slice, from `offset` on, of batches wholly below `upper_offset`.
+
+        `max_bytes` and `min_one_message` are those of `SegmentReads.read`.
+        """
         ceiling = self.floor(upper_offset)
         for segment in self.read_from(offset):
             if segment.base_offset >= upper_offset:
@@ -95,11 +101,11 @@ class LogSegments:
         return NO_RECORDS
 
     def beyond(self, offset: int) -> list[LogSegment]:
-        """Segments that begin after `offset`."""
+        """Return the segments that begin after `offset`."""
         return [self._by_base[base] for base in self._bases[bisect_right(self._bases, offset) :]]
 
     def warm(self, segment: LogSegment) -> None:
-        """A closed segment is read: of those, only the last few keep their index files open."""
+        """Note the read of a segment. Only the closed segments read last keep index files open."""
         warm = self._warm
         if (warm and warm[-1] is segment) or segment.base_offset == self._bases[-1]:
             return

@@ -1,12 +1,12 @@
-"""What a leader checks before it appends, and what it writes over: Kafka's `LogValidator`.
+"""The checks and changes of a batch before a leader appends it: Kafka's `LogValidator`.
 
-The header is always checked; records are decoded, unlike in Kafka, only where something depends on
-them: a compacted topic (each record needs a key), a `compression.type` other than the producer's,
-`message.timestamp.before.max.ms`. The upper bound of time is checked on the header's max timestamp,
+The header is always checked. Unlike in Kafka, records are decoded only if a config depends on them:
+a compacted topic (each record needs a key), a `compression.type` other than the producer's,
+`message.timestamp.before.max.ms`. The upper bound of time is checked by the header's max timestamp,
 which no record may exceed.
 
-Never: assigns offsets to a batch it refuses, looks at sequences (`storage.log.producer_state`), or
-touches a disk. A refusal is a value with Kafka's words; the connection stays.
+Never: assigns offsets, checks sequences (`storage.log.producer_state`), or touches a disk. A
+refusal is a value with Kafka's message; the connection stays.
 
 Follows KIP-32, KIP-467 (record errors), KIP-937 (bounds of time), `LogValidator` and
 `UnifiedLog.analyzeAndValidateRecords` 4.3.
@@ -42,11 +42,11 @@ from storage.log.refusal import LOG_APPEND_TIME, LONG_MAX, Refusal, out_of_range
 from storage.log_config import LogConfig
 
 _CRC = Struct(">I")
-_CREATE_TIME = 0x7F & ~LOG_APPEND_TIME_FLAG  # what else the attributes may say
+_CREATE_TIME = 0x7F & ~LOG_APPEND_TIME_FLAG  # the bits that stay for CreateTime
 
 
 def may_take_unseen(config: LogConfig) -> bool:
-    """Whether a topic's batches are appended by their header alone."""
+    """Return whether a topic's batches are checked by their header alone."""
     return (
         not config.compact
         and config.compression_type == "producer"
@@ -57,7 +57,7 @@ def may_take_unseen(config: LogConfig) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Validated:
-    """Batches to append: positions and headers as they stand in `records`, offsets not assigned."""
+    """Batches to append: their positions and headers in `records`, without assigned offsets."""
 
     records: memoryview
     batches: list[tuple[int, RecordBatchHeader]]
@@ -66,7 +66,7 @@ class Validated:
 
 @dataclass(frozen=True, slots=True)
 class LookedAt:
-    """What came of a look at a batch's records, by a topic's config."""
+    """The outcome of a check of a batch's records under a topic's config."""
 
     config: LogConfig
     outcome: memoryview | Refusal
@@ -74,7 +74,7 @@ class LookedAt:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A look at a batch's records that is still to be taken."""
+    """A check of a batch's records that is still to be run, under a topic's config."""
 
     config: LogConfig
     steps: Steps[memoryview | Refusal]
@@ -83,8 +83,11 @@ class Look:
 def look_before_append(
     records: memoryview, config: LogConfig, now_ms: int, partition: str, allocate: Allocate
 ) -> Look | None:
-    """The look that a client's batch needs before it is validated; None where it needs none, or is
-    refused whatever its records are. `records` are left as they are until the steps have ended."""
+    """Return the check of records that a client's batch needs before `validate`.
+
+    None if it needs none, or if its header is refused already. `records` must not change until the
+    steps have ended.
+    """
     batches = split_batches(records, AppendOrigin.CLIENT)
     if isinstance(batches, Refusal):
         return None
@@ -104,10 +107,10 @@ def validate(
     partition: str,
     looked_at: LookedAt | None = None,
 ) -> Validated | Refusal:
-    """Check what is to be appended as leader, and change what the topic's config changes.
+    """Check the batches that a leader is to append, and change them as the topic's config requires.
 
-    `records` is writable, and written over; a recompressed batch lies in other bytes. Where
-    somebody has looked at the records by this config, nobody does again.
+    `records` is changed in place; a recompressed batch is in new bytes. If `looked_at` is the
+    outcome of a check under this config, the records are not decoded again.
     """
     batches = split_batches(records, origin)
     if isinstance(batches, Refusal):
@@ -141,7 +144,7 @@ def _fit_to_topic(
     partition: str,
     looked_at: LookedAt | None,
 ) -> Validated | Refusal:
-    """A client's one good batch: its records checked where the topic cares, codec and time set."""
+    """Check a client's records if the topic's configs need it, and set codec and timestamps."""
     records = records[: header.size_in_bytes]
     if must_decode(config, header):
         if looked_at is not None and looked_at.config is config:
@@ -160,8 +163,10 @@ def _fit_to_topic(
 
 
 def _make_create_time(batch: memoryview) -> None:
-    """A client's claim of LogAppendTime means nothing where the topic keeps the client's time. Bits
-    that have no meaning are cleared with it, as by Kafka."""
+    """Ignore LogAppendTime in a client's batch if the topic uses CreateTime.
+
+    Unused bits of the attributes are cleared too, as by Kafka.
+    """
     batch[ATTRIBUTES_OFFSET] = 0
     batch[ATTRIBUTES_OFFSET + 1] &= _CREATE_TIME
     _CRC.pack_into(batch, CRC_OFFSET, crc_of(batch, 0, len(batch)))
@@ -170,9 +175,9 @@ def _make_create_time(batch: memoryview) -> None:
 def split_batches(
     records: memoryview, origin: AppendOrigin
 ) -> list[tuple[int, RecordBatchHeader]] | Refusal:
-    """(position, header) of each whole batch; bytes of a partial one at the end are left out.
+    """Return (position, header) of each whole batch, without a partial one at the end.
 
-    A client sends exactly one batch a partition (Produce v3 and later).
+    Return a refusal for damage, and if a client sent not exactly one batch (Produce v3 and later).
     """
     try:
         batches = list(iterate_batches(records, allow_partial_tail=True))
@@ -197,7 +202,7 @@ def check_batch(
     now_ms: int,
     partition: str,
 ) -> Refusal | None:
-    """Everything that the header tells, in Kafka's order; None when the batch may be appended."""
+    """Check a batch by its header, in Kafka's order. Return the refusal, None if it is valid."""
     if origin is AppendOrigin.CLIENT and header.base_offset != 0:
         return Refusal(
             ErrorCode.INVALID_RECORD,

@@ -1,17 +1,16 @@
-"""The file of a log's next segment, made with all its blocks while the active one fills.
+"""The file of a log's next segment, preallocated with all its blocks while the active one fills.
 
-A block that is allocated as it is written costs CPU for each page, and the disk's attention for its
-bitmaps, for which the next append waits; a log that fills quickly gains a tenth of its rate by
-having them, and its slowest appends wait a third as long (`bench/LESSONS.md`). They are not
-allocated in the file that grows: its lock would be held meanwhile, and the next append wait for it.
-So an empty file is made beside it, in another thread, and the next roll gives it its name.
+A block that is allocated by a write costs CPU for each page, and writes to the file system's
+bitmaps, for which the next append waits. With preallocated blocks a log that fills quickly gains a
+tenth of its rate, and its slowest appends wait a third as long (`bench/LESSONS.md`). The blocks are
+not allocated in the active file, because its lock would be held meanwhile and the next append would
+wait for it. So another thread makes an empty file, and the next roll renames it.
 
-Owns that file, and the knowledge whether the log has blocks that nothing is written to. They are
-given back where a segment ends early, by a log that is closed or idle, and at a start after a
-crash, which drops the file as any `.tmp`. Never: stands in the way of a roll; where there is no
-such file, the roll makes its own.
+Owns that file, and the knowledge whether the log has unused blocks. They are given back if a
+segment ends early, if the log is closed or idle, and at a start after a crash, which removes the
+file like any `.tmp`. Never: delays a roll: without such a file, the roll creates its own.
 
-Kafka has `preallocate` for this, which takes a segment's size for its length.
+Kafka has `preallocate` for this, with which a segment's file has its full size from the beginning.
 """
 
 from __future__ import annotations
@@ -26,13 +25,13 @@ from storage.log.log_segment import LogSegment
 
 NEXT_SEGMENT = "next-segment.tmp"
 SEGMENT_BYTES_MIN = 64 << 20
-"""Smaller segments are not worth a file of their own ahead."""
+"""The segment size below which no file is preallocated."""
 HALF_MS_MAX = 60_000
-"""A log that needs longer for half a segment allocates as it writes: no disk is held for records
-that may never come."""
+"""The longest time for half a segment with which a log preallocates: a slower log would hold disk
+space for records that may never come."""
 FREE_SEGMENTS_MIN = 20
-"""So many segments fit on the disk, else nothing is taken of it ahead."""
-_NOT_HERE = (
+"""The number of segments for which the disk must have space; otherwise none is preallocated."""
+_IGNORED_ERRNOS = (
     errno.EDQUOT,
     errno.EFBIG,
     errno.EINVAL,
@@ -45,17 +44,17 @@ _NOT_HERE = (
 
 
 class NextSegment:
-    """That of one log."""
+    """The preallocated file of one log."""
 
-    __slots__ = ("_asked_at", "_filesystem", "_is_made", "_under_way", "holds_room")
+    __slots__ = ("_prepared_at", "_filesystem", "_has_file", "_under_way", "holds_room")
 
     def __init__(self, filesystem: Filesystem) -> None:
         self._filesystem = filesystem
-        self._asked_at = -1  # base offset of the segment that asked, which it does once
+        self._prepared_at = -1  # base offset of the active segment at the last preparation
         self._under_way = False
-        self._is_made = False
+        self._has_file = False
         self.holds_room = False
-        """Whether the log may have blocks that nothing is written to."""
+        """Whether the log may have preallocated blocks that are unused."""
 
     def prepare(
         self,
@@ -64,14 +63,15 @@ class NextSegment:
         blocking: Blocking,
         failed: Callable[[OSError], object],
     ) -> None:
-        """`active` is half full: make the next one's file, elsewhere, if it filled quickly.
+        """Preallocate the next segment's file, off the loop, if half of `active` filled quickly.
 
-        `failed(error)`, later, where the disk did not do what it can do.
+        It is called when `active` is half full, and acts once for each segment. `failed(error)` is
+        called later if the disk fails; a full disk, or one that cannot preallocate, is no failure.
         """
         size = active.config.segment_size_bytes
-        if active.base_offset == self._asked_at or self._under_way or self._is_made:
+        if active.base_offset == self._prepared_at or self._under_way or self._has_file:
             return
-        self._asked_at = active.base_offset
+        self._prepared_at = active.base_offset
         if size < SEGMENT_BYTES_MIN or now_ms - active.created_ms > HALF_MS_MAX:
             return
         self._under_way = True
@@ -86,20 +86,20 @@ class NextSegment:
             failed(error)
         elif error is not None:
             raise error
-        if made:  # if not, the active one may still have room of its own
-            self._is_made = self.holds_room = True
+        if made:  # otherwise the active segment may still have unused blocks of its own
+            self._has_file = self.holds_room = True
 
     def take(self, directory: str, path: str) -> None:
-        """A roll: the file, if there is one, becomes `path`. Raises OSError."""
-        self.holds_room = self._is_made
-        if self._is_made:
-            self._is_made = False
+        """Rename the file, if there is one, to `path`, for a roll. Raises OSError."""
+        self.holds_room = self._has_file
+        if self._has_file:
+            self._has_file = False
             self._filesystem.rename(f"{directory}/{NEXT_SEGMENT}", path)
 
     def give_back(self, directory: str, active: LogSegment) -> None:
-        """What the log holds and does not use, of the disk. Raises OSError."""
-        if self._is_made:
-            self._is_made = False
+        """Free the disk space that the log holds and does not use. Raises OSError."""
+        if self._has_file:
+            self._has_file = False
             self._filesystem.remove(f"{directory}/{NEXT_SEGMENT}")
         if self.holds_room:
             self.holds_room = False
@@ -107,13 +107,16 @@ class NextSegment:
 
 
 def _make(filesystem: Filesystem, path: str, size: int) -> bool:
-    """Whether there is such a file now; touches nothing else."""
+    """Make a file at `path` with `size` bytes of blocks. Return whether it exists now.
+
+    It runs on another thread, and touches nothing else. Raises OSError.
+    """
     try:
         if filesystem.usage(path.rpartition("/")[0]).usable_bytes < FREE_SEGMENTS_MIN * size:
             return False
         filesystem.make_with_room(path, size)
     except OSError as error:
-        if error.errno in _NOT_HERE:
+        if error.errno in _IGNORED_ERRNOS:
             return False
         raise
     return True

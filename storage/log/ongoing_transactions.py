@@ -1,5 +1,5 @@
-"""Which transactions of a log keep it from being stable: those that are open, and those that have
-ended with a marker that is not below the high watermark yet.
+"""The transactions that bound a log's last stable offset: the open ones, and those that ended with
+a marker that is not below the high watermark yet.
 
 Owns: their first offsets. Never: knows producers' epochs (`storage.log.producer_state`), or a file.
 
@@ -12,8 +12,12 @@ from collections import deque
 
 
 class OngoingTransactions:
-    """`open`: first offset → producer id, in the order in which they began. `unreplicated`: (first
-    offset, offset of the marker), see `end`. Empty, both of them, where nothing is unstable."""
+    """The unstable transactions of a log.
+
+    `open` has the first offset → producer id of each open one, in the order in which they began.
+    `unreplicated` has (first offset, marker's offset) of ended ones, see `end`. Both are empty if
+    no transaction is unstable.
+    """
 
     __slots__ = ("open", "unreplicated")
 
@@ -22,20 +26,22 @@ class OngoingTransactions:
         self.unreplicated: deque[tuple[int, int]] = deque()
 
     def begin(self, first_offset: int, producer_id: int) -> None:
-        """A producer's first batch of a transaction is in the log, at its end."""
+        """Add a transaction, whose first batch was appended at the log's end."""
         self.open[first_offset] = producer_id
 
     def restore(self, first_offset: int, producer_id: int) -> None:
-        """An open transaction from a snapshot, in any order."""
+        """Add an open transaction from a snapshot. They may come in any order."""
         self.open[first_offset] = producer_id
         self.open = dict(sorted(self.open.items()))
 
     def end(self, first_offset: int, marker_offset: int) -> int:
-        """Its marker is in the log; gives the last stable offset as it is once that is committed.
+        """Note that a transaction's marker is in the log.
 
-        The transaction stays unstable until the marker lies below the high watermark. Of two such
-        the later marker leaves later, so one that began later and ends earlier never matters: what
-        is kept rises in both offsets, and the first has the lowest.
+        Return the last stable offset that applies after the marker is committed.
+
+        The transaction stays unstable until its marker is below the high watermark. Ended
+        transactions that began after it are dropped, because their markers are committed earlier.
+        So `unreplicated` rises in both offsets, and its first entry has the lowest.
         """
         self.open.pop(first_offset, None)
         unreplicated = self.unreplicated
@@ -45,7 +51,7 @@ class OngoingTransactions:
         return next(iter(self.open), marker_offset + 1)
 
     def stable_offset(self, log_start_offset: int, high_watermark: int) -> int:
-        """Below it every transaction is over, and its marker is below the high watermark."""
+        """Return the last stable offset: all transactions below it have a committed marker."""
         if not self.open and not self.unreplicated:
             return high_watermark
         unstable = self.first_unstable(high_watermark)
@@ -54,7 +60,8 @@ class OngoingTransactions:
         return min(max(unstable, log_start_offset), high_watermark)
 
     def first_unstable(self, high_watermark: int) -> int | None:
-        """The lowest first offset of all that are not decided below `high_watermark`."""
+        """Return the lowest first offset of the transactions without a marker below
+        `high_watermark`, None if there are none."""
         unreplicated = self.unreplicated
         while unreplicated and unreplicated[0][1] < high_watermark:
             unreplicated.popleft()
@@ -65,6 +72,6 @@ class OngoingTransactions:
         return first if first_open is None or first < first_open else first_open
 
     def clear(self) -> None:
-        """Nothing is known."""
+        """Forget all transactions."""
         self.open.clear()
         self.unreplicated.clear()

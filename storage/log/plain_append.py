@@ -1,11 +1,11 @@
-"""One batch into a log in one go: a client's plain batch, or a leader's as it is copied.
+"""The fast path of an append: one plain batch of a client, or one that a follower copies.
 
-Nearly all that is written takes this way: what needs no look at its records, begins and ends no
-transaction, goes on where its producer stopped, and has room in the segment. Whatever is not
-plainly so is declined before anything is done, and goes the way of `storage.log.unified_log`, which
-knows all cases and has the words. Tests hold both ways to the same log.
+Nearly all batches take this path. Such a batch needs no check of its records, begins and ends no
+transaction, has its producer's next sequence, and fits into the active segment. Any other batch is
+declined before the log is changed, and takes the path of `storage.log.unified_log`, which handles
+all cases and has the error messages. Tests compare the logs of both paths.
 
-Here the clock is looked at once an index entry: what a batch's time is held against is that old.
+This path reads the clock once per index entry, so the bound of a batch's timestamp is that old.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from storage.log.producer_state import SEQUENCE_MASK, ProducerStateEntry, Produc
 
 _ASSIGNED = Struct(">qii")  # base offset, batch length, leader epoch
 _BODY = slice(21, None)
-_AT_LAST = 2**63  # a time by which a segment that is rolled by the broker's clock is full
-_BEFORE_LENGTH = 12  # bytes up to where a batch's own length begins to count
+_AT_LAST = 2**63  # a time at which any segment that rolls by the broker's clock is full
+_BEFORE_LENGTH = 12  # the bytes that a batch's length field does not count
 _HEADER_LENGTH = HEADER_SIZE - _BEFORE_LENGTH
-# The smallest record: length, attributes, two deltas, two empty lengths, no header. A batch packed
-# tighter goes the long way, which knows how far its codec can go.
+# The smallest record: length, attributes, two deltas, two empty lengths, no header. A batch with
+# fewer bytes a record is compressed: the other path knows how far its codec can go.
 _RECORD_BYTES_MIN = 7
 
 CLIENTS = frozenset(range(5))
-"""The attributes of a client's batch: a codec, and no flag."""
+"""The attributes that a client's plain batch may have: a codec, and no flag."""
 TRANSACTIONAL = CLIENTS | {TRANSACTIONAL_FLAG | codec for codec in CLIENTS}
 COPIED = CLIENTS | {LOG_APPEND_TIME_FLAG | codec for codec in CLIENTS}
 
 
 class PlainLog(Protocol):
-    """The part of `storage.log.unified_log.UnifiedLog` that is needed here."""
+    """The part of `storage.log.unified_log.UnifiedLog` that the fast path needs."""
 
     active: LogSegment
     leader_epochs: LeaderEpochCache
@@ -53,8 +53,10 @@ class PlainLog(Protocol):
     timestamp_max: int
 
     def write_plain(self, records: memoryview, size: int, last: int, max_timestamp: int) -> bool:
-        """Write one batch at the end of the active segment, which has room. False: the disk
-        failed."""
+        """Write a batch at the end of the active segment, which has room for it.
+
+        Return False if the disk failed.
+        """
 
 
 def append_plain(
@@ -65,12 +67,10 @@ def append_plain(
     own: bool = False,
     copied: bool = False,
 ) -> int:
-    """Append one plain batch, or the next one of a producer. Its first offset; -1, and nothing
-    done, where the way that knows all cases is to be asked.
+    """Append a plain batch. Return its first offset; -1, with the log unchanged, if it is not one.
 
-    `attributes` are those it may have. `own`: its records need no look, whatever the topic
-    asks. `copied`: it comes from the leader with its offset and epoch, and was asked for in
-    `leader_epoch`.
+    `attributes` are those that the batch may have. With `own` its records need no check, whatever
+    the topic's configs are. With `copied` it is the leader's, from a fetch in `leader_epoch`.
     """
     size = len(records)
     if size < HEADER_SIZE or not (log.takes_plain or own) or log.offline:
@@ -88,8 +88,8 @@ def append_plain(
         or flags not in attributes
         or delta < 0
         or not leader_epoch >= epoch == log.leader_epochs.latest
-        or not (copied or _may_come(log, size, length, delta, count, max_timestamp))
-        # What `is_full` finds first, and nearly always; it is asked where this is not so.
+        or not (copied or _is_allowed(log, size, length, delta, count, max_timestamp))
+        # The checks of `is_full` that nearly always decide; it is called only if they do not.
         or (
             (
                 (segment := log.active).file.size > segment.bytes_max - size
@@ -103,14 +103,14 @@ def append_plain(
     producer: ProducerStateEntry | Literal[False] | None = False
     if pid >= 0 or flags >= TRANSACTIONAL_FLAG:
         transactional = flags >= TRANSACTIONAL_FLAG
-        producer = log.producer_state.next_of(pid, pid_epoch, sequence, transactional)
-    # The checksum last: who declines has to be followed by who looks at all of it.
+        producer = log.producer_state.match_next_batch(pid, pid_epoch, sequence, transactional)
+    # The checksum comes last: after a decline the other path computes it again.
     if producer is None or crc32c(records[_BODY]) != crc:
         return -1
     if not copied:
         try:
             _ASSIGNED.pack_into(records, 0, offset, length, leader_epoch)
-        except TypeError:  # they are read-only
+        except TypeError:  # `records` is read-only
             return -1
     if not log.write_plain(records, size, last, max_timestamp):
         return -1
@@ -119,10 +119,10 @@ def append_plain(
     return offset
 
 
-def _may_come(
+def _is_allowed(
     log: PlainLog, size: int, length: int, delta: int, count: int, timestamp: int
 ) -> bool:
-    """Whether a client's batch is as its topic takes it, by its header."""
+    """Return whether the topic accepts a client's batch, by its header alone."""
     return (
         size <= log.max_message_bytes
         and count == delta + 1

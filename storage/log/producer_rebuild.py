@@ -1,4 +1,6 @@
-"""Producer state from a snapshot and the batches after it: at a start, and after a truncation.
+"""The rebuild of producer state from a snapshot and the batches after it.
+
+It runs at a start, and after a truncation.
 
 Owns nothing. Never: writes a snapshot. Kafka's `UnifiedLog.rebuildProducerState` 4.3.
 """
@@ -18,10 +20,10 @@ def rebuild_producers(
     up_to: int,
     now_ms: int,
 ) -> None:
-    """Set producer state to what the log says before `up_to`: a snapshot, then the batches.
+    """Set the producer state to that at `up_to`: load a snapshot, then replay the batches after it.
 
-    `up_to` is a border of segments, or the log's end. Snapshots after it are removed.
-    Raises CorruptBatch where the batches cannot be read; the state is then what came before.
+    `up_to` is the base offset of a segment, or the log's end. Snapshots after it are removed.
+    Raises CorruptBatch if a batch cannot be read; the state is that before the batch then.
     """
     snapshots.remove_outside(log_start_offset, up_to)
     snapshots.load_latest(producers, up_to, now_ms)

@@ -1,6 +1,6 @@
-"""How long idempotent producers are remembered, and whether transactions are verified: of a node.
+"""A node's configs for producers: when they expire, and whether transactions are verified.
 
-Shared by all of its logs, and may change while they are open. Follows Kafka's
+All logs of the node share them, and they may change while logs are open. Follows Kafka's
 `ProducerStateManagerConfig`.
 """
 
@@ -8,7 +8,8 @@ from __future__ import annotations
 
 
 class ProducerRules:
-    """`producer.id.expiration.ms` and `transaction.partition.verification.enable`."""
+    """The values of `producer.id.expiration.ms` and
+    `transaction.partition.verification.enable`."""
 
     __slots__ = ("expiration_ms", "verifies")
 
@@ -17,6 +18,6 @@ class ProducerRules:
         self.verifies = verifies
 
     def change(self, expiration_ms: int, verifies: bool) -> None:
-        """These hold from now on, for each log."""
+        """Use these values from now on, in all logs."""
         self.expiration_ms = expiration_ms
         self.verifies = verifies

@@ -1,10 +1,10 @@
 """Snapshots of producer state: the `.snapshot` files beside a log's segments.
 
-Owns: their format and which of them a log keeps. One is written when a segment rolls (named by
-the new segment's base offset) and when the log is closed (named by its end), so that a start reads
-the last one and only the batches after it.
+Owns: their format and which of them a log keeps. A snapshot is written when a segment rolls (its
+name is the new segment's base offset) and when the log is closed (its name is the log's end), so
+that a start reads the last snapshot and only the batches after it.
 
-Never: trusts one. A snapshot with a wrong checksum is removed, and an older one is taken.
+Never: trusts a snapshot with a wrong checksum: it is removed, and an older one is used.
 
 Format of Kafka's `ProducerSnapshot` version 1: int16 version, uint32 CRC-32C over the rest, then
 an array of 46-byte entries with the last batch of each producer.
@@ -32,7 +32,7 @@ _ENTRY = Struct(">qhiqiqiq")
 
 
 def encode_snapshot(entries: list[ProducerStateEntry]) -> bytes:
-    """The file's content."""
+    """Return a snapshot file's content."""
     parts = [_COUNT.pack(len(entries))]
     for entry in entries:
         last = entry.batches[-1] if entry.batches else BatchMetadata(NO_SEQUENCE, -1, 0, -1)
@@ -54,7 +54,7 @@ def encode_snapshot(entries: list[ProducerStateEntry]) -> bytes:
 
 
 def decode_snapshot(data: bytes) -> list[ProducerStateEntry] | None:
-    """The entries; None when the file is damaged or of another version."""
+    """Return the entries of a snapshot, None if it is damaged or has another version."""
     try:
         version, crc = _HEADER.unpack_from(data)
         body = memoryview(data)[_HEADER.size :]
@@ -92,16 +92,16 @@ class ProducerSnapshots:
         return list(self._offsets)
 
     def scan(self, names: list[str]) -> None:
-        """Learn which snapshots exist from the names in the folder."""
+        """Note which snapshots exist, by the names in the folder."""
         offsets = [base_offset_of(name, SNAPSHOT_SUFFIX) for name in names]
         self._offsets = sorted(offset for offset in offsets if offset is not None)
 
-    def moved(self, directory: str) -> None:
-        """The folder has another name."""
+    def set_directory(self, directory: str) -> None:
+        """Note that the folder was renamed."""
         self.directory = directory
 
     def take(self, producers: ProducerStateManager, offset: int) -> None:
-        """Write the state, which is that at `offset`, unless that snapshot exists."""
+        """Write a snapshot of the state, which is that at `offset`, unless it exists."""
         producers.reached(offset)
         if self._offsets and self._offsets[-1] == offset:
             return
@@ -110,12 +110,12 @@ class ProducerSnapshots:
         self._offsets = sorted({*self._offsets, offset})
 
     def load_latest(self, producers: ProducerStateManager, up_to: int, now_ms: int) -> None:
-        """Set the state to the last good snapshot at or before `up_to`, or to nothing at all.
+        """Set the state to the last undamaged snapshot at or before `up_to`; clear it without one.
 
-        `map_end_offset` tells from where the batches have to be replayed.
+        Batches have to be replayed from `producers.map_end_offset` on. Raises OSError.
         """
         producers.clear(0)
-        for offset in reversed([known for known in self._offsets if known <= up_to]):
+        for offset in reversed([taken for taken in self._offsets if taken <= up_to]):
             entries = decode_snapshot(self._filesystem.read(self._path(offset)))
             if entries is None:
                 self._remove(offset)
@@ -127,28 +127,28 @@ class ProducerSnapshots:
             return
 
     def remove_outside(self, first: int, end: int) -> None:
-        """Remove snapshots at or before `first` (the log start) and those after `end`."""
+        """Remove the snapshots at or before `first` (the log start), and those after `end`."""
         for offset in self.offsets:
             if offset <= first or offset > end:
                 self._remove(offset)
 
     def remove_before(self, offset: int) -> None:
-        """Remove what no segment needs any more."""
-        for known in self.offsets:
-            if known < offset:
-                self._remove(known)
+        """Remove the snapshots before `offset`, where the first segment begins now."""
+        for snapshot in self.offsets:
+            if snapshot < offset:
+                self._remove(snapshot)
 
     def remove_at(self, offset: int) -> None:
-        """Remove the snapshot at a border that is none any more, if there is one."""
+        """Remove the snapshot at `offset`, if there is one: no segment begins there any more."""
         if offset in self._offsets:
             self._remove(offset)
 
     def keep_only(self, wanted: list[int]) -> None:
-        """Remove strays: Kafka keeps those at segment borders, and the last."""
+        """Remove all snapshots but the last and those at `wanted`, the segments' base offsets."""
         last = self._offsets[-1] if self._offsets else -1
-        for known in self.offsets:
-            if known != last and known not in wanted:
-                self._remove(known)
+        for snapshot in self.offsets:
+            if snapshot != last and snapshot not in wanted:
+                self._remove(snapshot)
 
     def _remove(self, offset: int) -> None:
         self._offsets.remove(offset)

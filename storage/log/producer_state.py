@@ -1,12 +1,12 @@
-"""What a log knows of its idempotent and transactional producers: sequences, epochs, open work.
+"""The state of a log's idempotent and transactional producers: sequences, epochs, transactions.
 
-Owns: per producer id the last five batches (a retry is recognised by its sequence range, and gets
-its old offsets), the producer epoch, the coordinator epoch of its last marker, and the first offset
-of an open transaction, which bounds the last stable offset. All that is a function of the log: it
-is rebuilt from snapshots (`storage.log.producer_snapshot`) and the batches after them. Beside it,
-and lost at a restart: which producers' transactions are being verified (KIP-890).
+Owns: for each producer id the last five batches (a retry is recognised by its sequence range, and
+gets the old offsets), the producer epoch, the coordinator epoch of its last marker, and the first
+offset of an open transaction, which bounds the last stable offset. All that is a function of the
+log: it is rebuilt from snapshots (`storage.log.producer_snapshot`) and the batches after them. It
+also owns the verifications under way (KIP-890), which a restart loses.
 
-Never: decodes records; a marker comes decoded.
+Never: decodes records; the caller decodes markers.
 
 Follows KIP-98, KIP-360, KIP-890 and Kafka's `ProducerStateManager`, `ProducerAppendInfo`,
 `ProducerStateEntry` 4.3. Sequences wrap from 2^31-1 to 0.
@@ -30,12 +30,12 @@ SEQUENCE_MASK = 0x7FFFFFFF
 NO_EPOCH = -1
 NO_SEQUENCE = -1
 EPOCH_BUMP_VERSION = 2
-"""The level of the feature `transaction.version` from which each end of a transaction takes a new
+"""The level of the feature `transaction.version` from which on each end of a transaction raises the
 producer epoch (KIP-890)."""
 
 
 class BatchMetadata(NamedTuple):
-    """One appended batch of a producer."""
+    """An appended batch of a producer."""
 
     last_sequence: int
     last_offset: int
@@ -54,7 +54,7 @@ class BatchMetadata(NamedTuple):
 
 
 class ProducerStateEntry:
-    """One producer id. `current_txn_first_offset` is None outside a transaction."""
+    """The state of a producer id. `current_txn_first_offset` is None outside a transaction."""
 
     __slots__ = (
         "batches",
@@ -85,7 +85,7 @@ class ProducerStateEntry:
         coordinator_epoch: int,
         txn_first_offset: int,
     ) -> ProducerStateEntry:
-        """As `storage.log.producer_snapshot` keeps it; -1 is an offset that there is not."""
+        """Return the entry of a snapshot's fields. An offset of -1 means that there is none."""
         entry = cls(producer_id)
         entry.producer_epoch = producer_epoch
         entry.coordinator_epoch = coordinator_epoch
@@ -98,17 +98,17 @@ class ProducerStateEntry:
 
     @property
     def last_offset(self) -> int:
-        """The offset of its last record, or -1."""
+        """The offset of its last record, -1 without one."""
         return self.batches[-1].last_offset if self.batches else -1
 
     def add(self, last_sequence: int, last_offset: int, delta: int, timestamp: int) -> None:
-        """Remember a batch of the present epoch, as the latest of five."""
+        """Add a batch of the present epoch as the latest of five."""
         self.batches.append(BatchMetadata(last_sequence, last_offset, delta, timestamp))
         self.last_sequence = last_sequence
         self.last_timestamp = timestamp
 
     def find(self, first_sequence: int, last_sequence: int) -> BatchMetadata | None:
-        """The remembered batch with exactly this range of sequences."""
+        """Return the batch, of the last five, with exactly this range of sequences, else None."""
         for batch in self.batches:
             if batch.last_sequence == last_sequence and batch.first_sequence == first_sequence:
                 return batch
@@ -116,7 +116,7 @@ class ProducerStateEntry:
 
 
 class ProducerStateManager:
-    """All producers of one log, up to `map_end_offset` (exclusive)."""
+    """The producers of one log, by its batches up to `map_end_offset` (exclusive)."""
 
     __slots__ = (
         "_verifications",
@@ -138,14 +138,14 @@ class ProducerStateManager:
     # ---- before an append ----------------------------------------------------------------------
 
     def find_duplicate(self, header: RecordBatchHeader) -> BatchMetadata | None:
-        """The batch this one repeats, when it is among the producer's last five."""
+        """Return the batch of the producer's last five that this one repeats, None if none."""
         entry = self.entries.get(header.producer_id)
         if entry is None or entry.producer_epoch != header.producer_epoch:
             return None
         return entry.find(header.base_sequence, header.last_sequence)
 
     def has_ongoing_transaction(self, producer_id: int, producer_epoch: int) -> bool:
-        """Whether the producer has a transaction open under just this epoch."""
+        """Return whether the producer has an open transaction with exactly this epoch."""
         entry = self.entries.get(producer_id)
         return (
             entry is not None
@@ -153,11 +153,13 @@ class ProducerStateManager:
             and entry.producer_epoch == producer_epoch
         )
 
-    def next_of(
+    def match_next_batch(
         self, producer_id: int, epoch: int, sequence: int, in_transaction: bool
     ) -> ProducerStateEntry | None:
-        """The producer whose next batch this is, in a transaction that has begun here or in none;
-        None where it is not the next one."""
+        """Return the producer whose next batch this is, None if it is not the next one.
+
+        The batch must be in a transaction that has begun here, or else in none.
+        """
         entry = self.entries.get(producer_id)
         if (
             entry is None
@@ -171,9 +173,10 @@ class ProducerStateManager:
     def start_verification(
         self, producer_id: int, sequence: int, epoch: int, supports_epoch_bump: bool, now_ms: int
     ) -> VerificationGuard | None:
-        """What an append has to bring along once the coordinator has said yes: the guard of this
-        question, or of one that was asked before and not used yet. None where the transaction has
-        begun here, and nobody needs to be asked.
+        """Return the guard that the append needs after the coordinator has confirmed.
+
+        It is that of this verification, or of an earlier one without an append yet. None means
+        that the transaction has begun here, so no verification is needed.
 
         `sequence` is the batch's base sequence, -1 without one.
         """
@@ -184,7 +187,7 @@ class ProducerStateManager:
             state = VerificationState(now_ms, sequence, epoch, supports_epoch_bump)
             self._verifications[producer_id] = state
         else:
-            state.saw(sequence, epoch)
+            state.note_batch(sequence, epoch)
         return state.guard
 
     def judge(
@@ -195,8 +198,11 @@ class ProducerStateManager:
         from_client: bool,
         guard: VerificationGuard | None,
     ) -> BatchMetadata | ApiError | None:
-        """Why a leader may not append batches at `offset`, or what the first duplicate repeats;
-        None when it may append them all."""
+        """Return None if a leader may append all batches at `offset`.
+
+        Otherwise return the error, or for a duplicate the earlier batch that it repeats, for the
+        first batch that is not to be appended. `guard` is that of `start_verification`.
+        """
         for _, header in batches:
             if not header.has_producer_id or header.is_control:
                 continue
@@ -215,10 +221,10 @@ class ProducerStateManager:
         check_sequence: bool,
         guard: VerificationGuard | None = None,
     ) -> ApiError | None:
-        """Why a leader may not append the batch of data at `offset`; None when it may.
+        """Return the error if a leader must not append the data batch at `offset`, else None.
 
-        Batches of a coordinator have no sequences to check. Those that are replicated are not
-        checked at all: the leader did it.
+        Batches of a coordinator have no sequences to check. Followers do not call this, because
+        the leader has checked their batches.
         """
         return (
             (self._transaction_fault(header, guard) if header.is_transactional else None)
@@ -230,7 +236,7 @@ class ProducerStateManager:
     def _transaction_fault(
         self, header: RecordBatchHeader, guard: VerificationGuard | None
     ) -> ApiError | None:
-        """A transaction begins here only with the coordinator's knowledge (KIP-890)."""
+        """Return an error if a transaction would begin here without verification (KIP-890)."""
         producer_id, epoch = header.producer_id, header.producer_epoch
         if self.has_ongoing_transaction(producer_id, epoch):
             return None
@@ -260,8 +266,11 @@ class ProducerStateManager:
         )
 
     def _sequence_fault(self, header: RecordBatchHeader, offset: int) -> ApiError | None:
-        """A producer id that is not known may start with any sequence: its records may have been
-        deleted (KIP-360). Under transactions protocol version 2 it starts with 0."""
+        """Return an error if the batch's sequence is not the producer's next one.
+
+        An unknown producer id may start with any sequence, because its records may have been
+        deleted (KIP-360). With version 2 of the transactions protocol it starts with 0.
+        """
         entry = self.entries.get(header.producer_id)
         sequence, epoch = header.base_sequence, header.producer_epoch
         where = f"producer {header.producer_id} at offset {offset} in partition"
@@ -292,7 +301,7 @@ class ProducerStateManager:
                 f"(request epoch), {sequence} (seq. number), {seen} (current producer epoch)",
             )
         last = entry.last_sequence
-        if sequence == (last + 1) & SEQUENCE_MASK:  # none yet is -1: the first is 0
+        if sequence == (last + 1) & SEQUENCE_MASK:  # `last` is -1 before the first batch
             return None
         return ApiError(
             ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
@@ -318,10 +327,10 @@ class ProducerStateManager:
         offset: int,
         transaction_version: int,
     ) -> ApiError | None:
-        """Why a coordinator's marker may not be appended at `offset`; None when it may.
+        """Return the error if a coordinator's marker must not be appended at `offset`, else None.
 
-        From version 2 of the transactions protocol on each end takes a new epoch, so a marker of
-        the present one is late or a repetition: it may only be written where nothing is open
+        From version 2 of the transactions protocol on each end raises the epoch. So a marker with
+        the present epoch is late or repeated, and only allowed if no transaction is open
         (KAFKA-19999).
         """
         entry = self.entries.get(producer_id) or ProducerStateEntry(producer_id)
@@ -347,10 +356,10 @@ class ProducerStateManager:
             )
         return None
 
-    # ---- what is in the log --------------------------------------------------------------------
+    # ---- after an append -----------------------------------------------------------------------
 
     def update(self, header: RecordBatchHeader, base_offset: int) -> None:
-        """A data batch with a producer id is in the log at `base_offset`."""
+        """Note a data batch, with a producer id, that was appended at `base_offset`."""
         entry = self.entries.get(header.producer_id)
         if entry is None:
             entry = self.entries[header.producer_id] = ProducerStateEntry(header.producer_id)
@@ -375,17 +384,18 @@ class ProducerStateManager:
         *,
         raised: bool = False,
     ) -> AbortedTxn | None:
-        """A marker at `offset` ends the producer's transaction, if it has one here.
+        """Note a marker at `offset`, which ends the producer's transaction if one is open here.
 
-        `raised`: the end raised the epoch (transactions protocol version 2), so that a question
-        under `producer_epoch` itself is one of the next transaction, and stands. Its batch may
-        well be here before the marker: the end is answered when it is decided.
+        Return the entry for the transaction index if the transaction was aborted, else None.
 
-        Gives what the transaction index is to say of it; None for one that is committed.
+        With `raised` the end raised the epoch (transactions protocol version 2). A verification
+        with `producer_epoch` itself belongs to the next transaction then, and stays valid: its
+        batch may come before the marker, because the client is answered before markers are
+        written.
         """
-        asked = self._verifications.get(producer_id)
-        if asked is not None and not (
-            raised and asked.supports_epoch_bump and asked.epoch >= producer_epoch
+        verification = self._verifications.get(producer_id)
+        if verification is not None and not (
+            raised and verification.supports_epoch_bump and verification.epoch >= producer_epoch
         ):
             del self._verifications[producer_id]
         entry = self.entries.get(producer_id)
@@ -406,16 +416,15 @@ class ProducerStateManager:
         return AbortedTxn(producer_id, first, offset, last_stable_offset)
 
     def reached(self, offset: int) -> None:
-        """The state is that of `offset`: batches without a producer count, too."""
+        """Note that the state is that at `offset`, also after batches without a producer."""
         self.map_end_offset = offset
 
     def replay(
         self, header: RecordBatchHeader, marker: EndTransactionMarker | None = None
     ) -> AbortedTxn | None:
-        """A batch of the log, in order; `marker` is what a control batch of a producer says, None
-        where compaction left nothing of it.
+        """Note the log's next batch. Return the index entry if it aborts a transaction, else None.
 
-        Gives what the transaction index is to say of a transaction that this aborts.
+        `marker` is that of a producer's control batch, None if compaction has removed it.
         """
         self.map_end_offset = header.next_offset
         if not header.has_producer_id:
@@ -432,16 +441,19 @@ class ProducerStateManager:
             )
         return None
 
-    # ---- life ----------------------------------------------------------------------------------
+    # ---- expiry and snapshots ------------------------------------------------------------------
 
     def is_expired(self, entry: ProducerStateEntry, now_ms: int) -> bool:
-        """Whether a producer was silent for `producer.id.expiration.ms`."""
+        """Return whether a producer has been idle for `producer.id.expiration.ms`.
+
+        A producer with an open transaction does not expire.
+        """
         if entry.current_txn_first_offset is not None:
             return False
         return now_ms - entry.last_timestamp >= self.rules.expiration_ms
 
     def remove_expired(self, now_ms: int) -> int:
-        """Forget silent producers, and questions that were never used; gives how many producers."""
+        """Forget expired producers and unused verifications. Return the number of producers."""
         expired = [pid for pid, entry in self.entries.items() if self.is_expired(entry, now_ms)]
         for producer_id in expired:
             del self.entries[producer_id]
@@ -451,13 +463,13 @@ class ProducerStateManager:
         return len(expired)
 
     def clear(self, end_offset: int) -> None:
-        """Nothing is known of the log, up to `end_offset`. What is being verified stays."""
+        """Forget all producers; the state is that at `end_offset` now. Verifications stay."""
         self.entries.clear()
         self.transactions.clear()
         self.map_end_offset = end_offset
 
     def restore(self, entry: ProducerStateEntry) -> None:
-        """Take an entry from a snapshot."""
+        """Add an entry of a snapshot."""
         self.entries[entry.producer_id] = entry
         if entry.current_txn_first_offset is not None:
             self.transactions.restore(entry.current_txn_first_offset, entry.producer_id)

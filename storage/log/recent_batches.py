@@ -1,7 +1,7 @@
-"""Where the latest batches of a growing segment lie: what places readers at the tail without I/O.
+"""The positions of the latest batches of the active segment, for reads at the tail without I/O.
 
-Owns: last offset and position of up to a thousand batches. Readers at the tail, and the high
-watermark, are nearly always among them; older offsets go by the index.
+Owns: the last offset and position of up to a thousand batches. Reads at the tail, and the high
+watermark, are nearly always among them; for older offsets the index is used.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from bisect import bisect_left
 
 RECENT_BATCHES_MAX = 512
 RECENT_BATCHES_HELD = 2 * RECENT_BATCHES_MAX
-"""Where there are more, the oldest are to be forgotten."""
+"""The number of batches above which the oldest are to be forgotten."""
 
 
 class RecentBatches:
-    """Batches in order. From `from_offset` on they are all that the segment has.
+    """The latest batches, in order: all that the segment has from `from_offset` on.
 
-    Whoever adds one puts its last offset and its position at the end of `lasts` and `positions`,
-    and looks whether there are too many: for each batch, that is too little to be a call.
+    The caller adds a batch by an append of its last offset to `lasts` and of its position to
+    `positions`, and calls `forget_oldest` if there are too many: a method would be too slow.
     """
 
     __slots__ = ("from_offset", "lasts", "positions")
@@ -28,15 +28,16 @@ class RecentBatches:
         self.positions: list[int] = []
 
     def forget_oldest(self) -> None:
-        """There are too many."""
+        """Forget the older half, because there are too many."""
         self.from_offset = self.lasts[RECENT_BATCHES_MAX - 1] + 1
         del self.lasts[:RECENT_BATCHES_MAX]
         del self.positions[:RECENT_BATCHES_MAX]
 
     def locate(self, offset: int, end_position: int) -> tuple[int, int] | None:
-        """(position, size) of the first batch that ends at or after `offset`; None past the end.
+        """Return (position, size) of the first batch that ends at or after `offset`.
 
-        For offsets from `from_offset` on; `end_position` is the segment's size.
+        None if `offset` is past the end. `offset` is at least `from_offset`; `end_position` is the
+        segment's size.
         """
         positions = self.positions
         slot = bisect_left(self.lasts, offset)
@@ -47,14 +48,14 @@ class RecentBatches:
         return position, (positions[slot] if slot < len(positions) else end_position) - position
 
     def truncate_to(self, offset: int, position: int) -> None:
-        """The batch that begins with `offset` at `position`, and all after it, are gone."""
+        """Forget the batch that begins with `offset` at `position`, and all after it."""
         slot = bisect_left(self.positions, position)
         del self.lasts[slot:]
         del self.positions[slot:]
         self.from_offset = min(self.from_offset, offset)
 
     def forget(self, from_offset: int) -> None:
-        """Know nothing; what is added next begins at or after `from_offset`."""
+        """Forget all batches. The next one that is added begins at or after `from_offset`."""
         self.from_offset = from_offset
         self.lasts = []
         self.positions = []

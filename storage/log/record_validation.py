@@ -1,11 +1,11 @@
-"""The checks for which a leader has to look at a batch's records, and the batch packed anew.
+"""The checks for which a leader decodes a batch's records, and the batch under another codec.
 
-It has to for a compacted topic, whose records all need a key; for a `compression.type` that is not
-the producer's; for `message.timestamp.before.max.ms`. Everywhere else the header speaks for its
-records (`storage.log.log_validator`).
+A leader decodes them for a compacted topic, whose records all need a key, for a `compression.type`
+that is not the producer's, and for `message.timestamp.before.max.ms`. In all other topics the check
+of the header is enough (`storage.log.log_validator`).
 
-All of it is `Steps`: a batch may unpack to a thousand times its size. Never: keeps what it
-unpacked, copies a record, or unpacks without a bound (`storage.log.batch_body` holds one).
+All of it is `Steps`: a batch may decompress to a thousand times its size. Never: keeps what it
+decompressed, copies a record, or decompresses without a limit (`storage.log.batch_body` has it).
 
 Kafka's class: `LogValidator` (`validateRecord`, `processRecordErrors`,
 `validateMessagesAndAssignOffsetsCompressed`). KIP-467 (record errors), KIP-937.
@@ -43,18 +43,19 @@ _CODECS = {
 }
 _ERRORS_SHOWN = 3
 RECORD_ERRORS_TOLD = 10_000
-"""A batch of 94 KB may hold ten million records, each with an error of its own."""
+"""The most record errors in an answer: a batch of 94 KB may hold ten million records, each with an
+error of its own."""
 PACKED_AT_ONCE_BYTES = 64 * 1024
-"""Of a batch that is packed anew on the loop; the strongest levels take a millisecond for it."""
+"""The most bytes that the loop compresses at once; the strongest levels take a millisecond."""
 
 
 def target_codec(config: LogConfig, header: RecordBatchHeader) -> int:
-    """The codec that the batch has to have in this topic's log."""
+    """Return the codec that the batch has to have in this topic's log."""
     return _CODECS.get(config.compression_type, header.compression)
 
 
 def must_decode(config: LogConfig, header: RecordBatchHeader) -> bool:
-    """Whether the records of a client's batch matter to the topic."""
+    """Return whether the topic's configs require that a client's batch is decoded."""
     return (
         config.compact
         or target_codec(config, header) != header.compression
@@ -73,8 +74,10 @@ def look_at_records(
     partition: str,
     allocate: Allocate = bytearray,
 ) -> Steps[memoryview | Refusal]:
-    """The batch as it is to be appended, each of its records being allowed in the topic: itself,
-    or another one under the topic's codec."""
+    """Check each record of a batch. Return the batch to append, or the refusal.
+
+    It is `batch` itself, or a new one under the topic's codec.
+    """
     body = BatchBody(batch, header, allocate)
     outcome: memoryview | Refusal
     try:
@@ -102,11 +105,11 @@ def _look_at_body(
     codec = target_codec(config, header)
     if codec == header.compression:
         return batch
-    return (yield from _packed_anew(body, header, codec, config, checks, partition))
+    return (yield from _recompressed(body, header, codec, config, checks, partition))
 
 
 class _RecordChecks:
-    """What is found out about the records of one batch."""
+    """The checks of one batch's records, and their errors."""
 
     def __init__(self, config: LogConfig, now_ms: int, partition: str) -> None:
         self._config = config
@@ -118,16 +121,16 @@ class _RecordChecks:
         self.max_timestamp = NO_TIMESTAMP
 
     def run(self, header: RecordBatchHeader, body: memoryview) -> Steps[None]:
-        """Look at all records. Raises CorruptBatch."""
+        """Check all records. Raises CorruptBatch."""
         config = self._config
         compact = config.compact
         checks_time = config.message_timestamp_type != LOG_APPEND_TIME
         index = 0
-        for found in scan_records(header, body):
-            if found is None:
+        for record in scan_records(header, body):
+            if record is None:
                 yield None
                 continue
-            offset, timestamp, key_length, *_ = found
+            offset, timestamp, key_length, *_ = record
             if timestamp > self.max_timestamp:
                 self.max_timestamp = timestamp
             if compact and key_length < 0:
@@ -148,7 +151,7 @@ class _RecordChecks:
             self._errors.append((index, message))
 
     def refusal(self) -> Refusal | None:
-        """Why the batch may not be appended, in Kafka's words."""
+        """Return the refusal, with Kafka's message, if a record had an error, else None."""
         errors = self._errors
         if not errors:
             return None
@@ -176,7 +179,7 @@ def _is_out_of_range(timestamp: int, config: LogConfig, now_ms: int) -> bool:
     )
 
 
-def _packed_anew(
+def _recompressed(
     body: memoryview,
     header: RecordBatchHeader,
     codec: int,
@@ -184,7 +187,10 @@ def _packed_anew(
     checks: _RecordChecks,
     partition: str,
 ) -> Steps[memoryview | Refusal]:
-    """The same records under the topic's codec."""
+    """Return the batch with the same records under the topic's codec.
+
+    Return a refusal if it is above the topic's size limit then.
+    """
     packed: Bytes = body
     if codec != Codec.NONE:
         call = partial(compress, codec, body, _level(config, codec))
@@ -193,12 +199,12 @@ def _packed_anew(
     if size > config.max_message_bytes:
         return too_large(size, config, partition)
     attributes = header.attributes & (LOG_APPEND_TIME_FLAG | TRANSACTIONAL_FLAG) | codec
-    said = header._replace(attributes=attributes, max_timestamp=checks.max_timestamp)
-    return memoryview(batch_of(said, packed))
+    new_header = header._replace(attributes=attributes, max_timestamp=checks.max_timestamp)
+    return memoryview(batch_of(new_header, packed))
 
 
 def too_large(size: int, config: LogConfig, partition: str) -> Refusal:
-    """A batch of `size` bytes is above the topic's limit."""
+    """Return the refusal of a batch of `size` bytes, which is above the topic's limit."""
     return Refusal(
         ErrorCode.MESSAGE_TOO_LARGE,
         f"The record batch size in the append to {partition} is {size} bytes which exceeds "

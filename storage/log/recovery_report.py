@@ -1,6 +1,6 @@
-"""What opening one log took, and found: lines for people are made of it.
+"""The report of a log's opening: what was scanned, repaired and lost, as a line for people.
 
-Owns: the words for what is lost. Never: looks at a file.
+Owns: the words for lost records. Never: reads a file.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class RecoveryReport:
-    """What opening one log took: a line for people is made of it where anything was done."""
+    """The scans, repairs and losses of one log's opening."""
 
     segments_scanned: int = 0
     bytes_scanned: int = 0
@@ -18,41 +18,41 @@ class RecoveryReport:
     segments_removed: int = 0
     notes: list[str] = field(default_factory=list)
     lacks_its_end: bool = False
-    """Whether it ends before what the checkpoints say was flushed, or committed."""
+    """Whether the log ends before its recovery point or high watermark in the checkpoints."""
 
     def scanning(self, size: int) -> None:
-        """A batch of `size` bytes was read by a scan that goes on."""
+        """Count a batch of `size` bytes that a scan under way has read."""
         self.bytes_scanned += size
 
     def scanned(self, bytes_before: int, size: int) -> None:
-        """A segment of `size` bytes was scanned; so much had been before it."""
+        """Count a scanned segment of `size` bytes. `bytes_before` were scanned before it."""
         self.segments_scanned += 1
         self.bytes_scanned = bytes_before + size
 
     def scanned_nothing(self) -> None:
-        """The segment that was scanned last is an empty one, of which nothing is told."""
+        """Take back the last scanned segment from the count, because it is empty."""
         self.segments_scanned -= 1
 
     def cut(self, size: int) -> None:
-        """So many bytes were cut off."""
+        """Count `size` bytes that were cut off."""
         self.bytes_cut += size
 
     def removed(self, size: int) -> None:
-        """A segment of so many bytes was removed."""
+        """Count a removed segment of `size` bytes."""
         self.segments_removed += 1
         self.bytes_cut += size
 
     def lost(self, first: int, end: int, where: str) -> None:
-        """The offsets from `first` to `end` were there once, and are not any more."""
+        """Note that the records at the offsets from `first` up to `end`, exclusively, are lost."""
         self.notes.append(f"{where} lacks the offsets {first} to {end - 1}: they are lost")
 
     def lost_end(self, first: int, end: int) -> None:
-        """The same, of the log's last offsets."""
+        """Note that the log's last records, from `first` up to `end`, are lost."""
         self.lost(first, end, "the end")
         self.lacks_its_end = True
 
     def line(self, log_end_offset: int) -> str:
-        """All that was not as it should be; empty where a scan found nothing."""
+        """Return a line with all damage and repairs, "" without any."""
         parts = list(self.notes)
         if self.bytes_cut or self.segments_removed:
             parts.insert(

@@ -1,4 +1,4 @@
-"""A refused append, as a value: error code, Kafka's words, errors of single records."""
+"""A refused append, as a value: error code, Kafka's message, errors of single records."""
 
 from __future__ import annotations
 
@@ -19,9 +19,12 @@ LONG_MAX = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why nothing was appended. `record_errors` are (index in the batch, message); `is_no_batch`
-    says that the bytes are not one batch, which is found before any log is asked. `offsets` are the
-    first and last that a leader sent, where they are at fault."""
+    """The reason for which an append was refused.
+
+    `record_errors` are (index in the batch, message). `is_no_batch` means that the bytes are not
+    one batch, which is noticed before any check of the log. `offsets` are the first and last that
+    a leader sent, if they are the reason.
+    """
 
     error: ErrorCode
     message: str
@@ -31,12 +34,12 @@ class Refusal:
 
     @property
     def names_log_start(self) -> bool:
-        """Whether a client is told where the log starts, as Kafka's `ReplicaManager` has it."""
+        """Whether the answer has the log start offset, as Kafka's `ReplicaManager` decides it."""
         return not self.is_no_batch and self.error not in _WITHOUT_LOG_START
 
 
 def out_of_range(timestamp: int, offset: int, config: LogConfig, now_ms: int) -> str:
-    """Kafka's words for a record that is too old or too new."""
+    """Return Kafka's message for a record whose timestamp is too old or too new."""
     earliest = now_ms - config.message_timestamp_before_max_ms
     latest = now_ms + config.message_timestamp_after_max_ms
     return (

@@ -1,12 +1,13 @@
-"""Which segments of a log have had their time: retention by time and by size, and the log start.
+"""The retention of a log's segments: by time, by size, and by the log start.
 
-Facts about segments in, a number of segments out, counted from the oldest; the two functions of a
-log at the end remove those, after `file.delete.delay.ms`. Owns no state, never looks at a record.
+Facts about segments in, a number of segments to delete out, counted from the oldest. The two
+functions of a log at the end remove those, after `file.delete.delay.ms`. Owns no state, never looks
+at a record.
 
-Kafka's class: `UnifiedLog.deleteOldSegments` 4.3 and the predicates under it. As there, time means
-the largest timestamp of a segment's records, so one record from the future keeps its segment, and
-all after it, until that time has passed by; a segment without any timestamp counts from when its
-file was last written. Nothing goes that is not below the high watermark.
+Kafka's class: `UnifiedLog.deleteOldSegments` 4.3 and its predicates. As in Kafka, a segment's age
+counts from the largest timestamp of its records: a record from the future keeps its segment, and
+all after it, until that time has passed. A segment without timestamps counts from the last write of
+its file. Only segments below the high watermark are deleted.
 """
 
 from __future__ import annotations
@@ -26,21 +27,24 @@ _log = logging.getLogger(f"ottla.{__name__}")
 
 @dataclass(frozen=True, slots=True)
 class SegmentAge:
-    """One segment, as retention sees it. Offsets are record offsets."""
+    """The facts about a segment that retention needs. Offsets are record offsets."""
 
     end_offset: int
-    """Where the next segment begins; of the last one, the log's end."""
+    """The base offset of the next segment; for the last one, the log's end."""
     size: int
-    """Bytes of batches."""
+    """The bytes of batches."""
     largest_timestamp: Callable[[], int]
-    """Milliseconds since the epoch; asked only where it counts, since it may read the disk."""
+    """A function for the ms since the epoch. It is called only if needed: it may read the disk."""
     is_last: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Breaches:
-    """How many of the oldest segments go, and why: they lie before the log start, the log is
-    larger than `retention.bytes`, or all their records are older than `retention.ms`."""
+    """The numbers of oldest segments to delete, by reason.
+
+    They are before the log start, the log is larger than `retention.bytes`, or all their records
+    are older than `retention.ms`.
+    """
 
     log_start: int = 0
     size: int = 0
@@ -50,7 +54,7 @@ class Breaches:
 
     @property
     def total(self) -> int:
-        """Segments, counted from the oldest."""
+        """The number of segments to delete, counted from the oldest."""
         return self.log_start + self.size + self.time
 
 
@@ -61,33 +65,37 @@ def breaches(
     high_watermark: int,
     now_ms: int,
 ) -> Breaches:
-    """What of `segments`, oldest first, has to go.
+    """Return how many of `segments`, oldest first, are to be deleted.
 
-    The last segment is among them where all its records have had their time: a new one is begun
-    first. Never where it is empty.
+    The last segment is among them if all its records have expired, and it is not empty. The caller
+    rolls a new segment first then.
     """
-    ripe = [
+    deletable = [
         segment
         for segment in segments
         if segment.end_offset <= high_watermark and not (segment.is_last and not segment.size)
     ]
     by_start = _leading(
-        ripe, lambda segment: not segment.is_last and segment.end_offset <= log_start_offset
+        deletable, lambda segment: not segment.is_last and segment.end_offset <= log_start_offset
     )
     if not config.delete:
         return Breaches(by_start)
-    by_size = _over_size(segments[by_start:], ripe[by_start:], config.retention_bytes)
+    by_size = _over_size(segments[by_start:], deletable[by_start:], config.retention_bytes)
     if config.retention_ms < 0:
         return Breaches(by_start, by_size)
-    by_time, kept_until_ms = _over_time(ripe[by_start + by_size :], config.retention_ms, now_ms)
+    by_time, kept_until_ms = _over_time(
+        deletable[by_start + by_size :], config.retention_ms, now_ms
+    )
     return Breaches(by_start, by_size, by_time, kept_until_ms)
 
 
 def _over_time(
     segments: Sequence[SegmentAge], retention_ms: int, now_ms: int
 ) -> tuple[int, int | None]:
-    """Return how many at the front have had their time, and the largest timestamp of the first
-    that has not, if that lies in the future."""
+    """Return how many segments at the front have expired, and what keeps the next one.
+
+    That is its largest timestamp if it is in the future, else None.
+    """
     for count, segment in enumerate(segments):
         largest = segment.largest_timestamp()
         if now_ms - largest <= retention_ms:
@@ -96,14 +104,14 @@ def _over_time(
 
 
 def _over_size(
-    segments: Sequence[SegmentAge], ripe: Sequence[SegmentAge], retention_bytes: int
+    segments: Sequence[SegmentAge], deletable: Sequence[SegmentAge], retention_bytes: int
 ) -> int:
-    """A segment goes where what is left without it still fills `retention_bytes`."""
+    """Return how many segments may go while the rest still has `retention_bytes`."""
     if retention_bytes < 0:
         return 0
     spare = sum(segment.size for segment in segments) - retention_bytes
     count = 0
-    for segment in ripe:
+    for segment in deletable:
         if spare < segment.size:
             break
         spare -= segment.size
@@ -112,7 +120,7 @@ def _over_size(
 
 
 def _leading(segments: Sequence[SegmentAge], breached: Callable[[SegmentAge], bool]) -> int:
-    """How many at the front are breached, up to the first that is not."""
+    """Return the number of segments before the first for which `breached` is false."""
     for count, segment in enumerate(segments):
         if not breached(segment):
             return count
@@ -120,7 +128,7 @@ def _leading(segments: Sequence[SegmentAge], breached: Callable[[SegmentAge], bo
 
 
 def ages_of(segments: Sequence[LogSegment], log_end_offset: int) -> list[SegmentAge]:
-    """What `breaches` has to know of the segments of a log, oldest first."""
+    """Return the facts for `breaches` about a log's segments, oldest first."""
     ends = [segment.base_offset for segment in segments[1:]]
     ages = [
         SegmentAge(end, segment.size, lambda segment=segment: _timestamp_of(segment))  # type: ignore[misc]
@@ -132,7 +140,10 @@ def ages_of(segments: Sequence[LogSegment], log_end_offset: int) -> list[Segment
 
 
 def _timestamp_of(segment: LogSegment) -> int:
-    """The largest timestamp of its records; where none has one, when its file was written."""
+    """Return the largest timestamp of its records; without one, the last write of its file, in ms.
+
+    Raises OSError.
+    """
     largest, _ = segment.largest_timestamp()
     if largest >= 0:
         return largest
@@ -140,11 +151,14 @@ def _timestamp_of(segment: LogSegment) -> int:
 
 
 def delete_old_segments(log: UnifiedLog, now_ms: int) -> Breaches:
-    """Remove what had its time. The log start moves to the first segment that stays: a new one,
-    where all had their time. Gives what went, and why. Raises LogDirFailure."""
+    """Remove the log's expired segments. Return how many were removed, by reason.
+
+    The log start moves to the first segment that stays: a new one if all have expired. Raises
+    LogDirFailure.
+    """
     segments = list(log.segments)
     try:
-        found = breaches(
+        expired = breaches(
             ages_of(segments, log.log_end_offset),
             log.config,
             log.log_start_offset,
@@ -153,30 +167,32 @@ def delete_old_segments(log: UnifiedLog, now_ms: int) -> Breaches:
         )
     except OSError as error:
         raise log.failed("retention", error) from error
-    if found.kept_until_ms is not None:
+    if expired.kept_until_ms is not None:
         _log.warning(
             "%s: the segment of offset %d contains future timestamp(s), making it and all after it "
             "ineligible to be deleted by retention.ms before the time %d ms",
             log.partition,
-            segments[found.total].base_offset,
-            found.kept_until_ms,
+            segments[expired.total].base_offset,
+            expired.kept_until_ms,
         )
-    if found.total == len(segments):
+    if expired.total == len(segments):
         log.roll(now_ms)
-    if found.total:
-        log.remove_oldest(segments[: found.total])
+    if expired.total:
+        log.remove_oldest(segments[: expired.total])
         log.increment_log_start_offset(log.segments.first.base_offset)
-    return found
+    return expired
 
 
 def delete_segments_before_log_start(log: UnifiedLog) -> int:
-    """Remove the segments that lie wholly before the log start; gives how many. Raises
-    LogDirFailure."""
-    doomed = []
+    """Remove the segments wholly before the log start. Return how many were removed.
+
+    Raises LogDirFailure.
+    """
+    removed = []
     for segment, following in pairwise(log.segments):
         if following.base_offset > log.log_start_offset:
             break
-        doomed.append(segment)
-    if doomed:
-        log.remove_oldest(doomed)
-    return len(doomed)
+        removed.append(segment)
+    if removed:
+        log.remove_oldest(removed)
+    return len(removed)

@@ -1,7 +1,7 @@
-"""The files of a segment, and whether they are open: always while it is the active one, as
-`storage.log.closed_files` has room for them while it is closed.
+"""The files of a segment. Those of the active segment are always open; those of a closed one are
+open while `storage.log.closed_files` has room for them.
 
-Owns the `.log` file as an open or closed one, and what is not on stable storage of its indexes; a
+Owns the `.log` file, open or closed, and the knowledge which indexes are not fsynced yet. It is a
 part of `storage.log.log_segment.LogSegment`. Never reads or writes batches.
 """
 
@@ -22,7 +22,7 @@ from storage.log.indexes import OffsetIndex, TimeIndex
 
 
 class SegmentFiles:
-    """See the module."""
+    """The files of one segment."""
 
     __slots__ = ("_files", "_indexes_unsynced", "_transactions_unsynced", "directory", "file")
 
@@ -51,30 +51,30 @@ class SegmentFiles:
         self._transactions_unsynced = True
 
     def path(self, suffix: str) -> str:
-        """Where the file of this segment with `suffix` lies."""
+        """Return the path of this segment's file with `suffix`."""
         return segment_path(self.directory, self.base_offset, suffix)
 
     @property
     def open_file(self) -> File | None:
-        """For who keeps the file beyond this call; None where it is not open."""
+        """The open file, for a caller that keeps it; None if it is not open."""
         file = self.file
         return file.current if type(file) is ClosedFile else file
 
-    def hold_file(self) -> None:
-        """It is the active one: its file stays open. Raises OSError."""
+    def mark_active(self) -> None:
+        """Keep the file open, because the segment is the active one now. Raises OSError."""
         file = self.file
         if type(file) is ClosedFile:
             self.file = file.detach()
 
-    def rest_file(self) -> None:
-        """It is closed: its file may be closed, too, and opened again."""
+    def mark_closed(self) -> None:
+        """Let the file be closed and opened again as needed: the segment is no longer active."""
         file = self.file
         if type(file) is not ClosedFile:
             path = self.path(LOG_SUFFIX)
             self.file = ClosedFile(self._files, self.filesystem, path, file.size, file)
 
     def use(self, files: ClosedFiles) -> None:
-        """`files` keeps open what it needs while it is closed, from now on."""
+        """Let `files` keep the files of the closed segment open from now on."""
         self._files = files
         self.offset_index.use(files)
         self.time_index.use(files)
@@ -83,26 +83,26 @@ class SegmentFiles:
             file.release()
             self.file = ClosedFile(files, self.filesystem, file.path, file.size, None)
 
-    def moved(self, directory: str) -> None:
-        """Its folder has another name, by which what is closed is opened from now on."""
+    def set_directory(self, directory: str) -> None:
+        """Note that the folder was renamed: files are opened there from now on."""
         self.directory = directory
         self.release_closed()
         file = self.file
         if type(file) is ClosedFile:
-            file.moved(self.path(LOG_SUFFIX))
+            file.set_path(self.path(LOG_SUFFIX))
 
-    def let_go(self) -> None:
-        """The log takes and gives nothing any more: descriptors are left to slices in flight."""
-        self.rest_file()
+    def release_descriptors(self) -> None:
+        """Give the descriptors back. Only slices that are being sent keep theirs."""
+        self.mark_closed()
         self.release_handles()
 
     def release_closed(self) -> None:
-        """Give back the files of a closed segment; the active one keeps its memory."""
+        """Close the files of a closed segment. Do nothing for the active one."""
         if not self.offset_index.is_open:
             self.release_handles()
 
     def release_handles(self) -> None:
-        """Give back what a closed segment keeps open. Not for the active segment."""
+        """Close the files that a closed segment keeps open. Not for the active segment."""
         self.offset_index.release()
         self.time_index.release()
         file = self.file
@@ -110,19 +110,24 @@ class SegmentFiles:
             file.release()
 
     def _file_to_sync(self) -> File | None:
-        """The open file, which the job keeps: an error of the disk is sure to be told to it. Many
-        segments may be rolled before the first is synced: where that would take what readers
-        need, None, and the job opens the file itself. An empty one, as that which a roll has just
-        begun, is not worth a descriptor until then."""
+        """Return the open file, which the sync job keeps: so the fsync reports any disk error.
+
+        Return None if the job is to open the file itself: many segments may be rolled before the
+        first is synced, and their descriptors would be lacking for reads. Also return None for an
+        empty file, such as that of a segment that was just rolled.
+        """
         file = self.file
         if not file.size:
             return None
         if type(file) is not ClosedFile:
             return file
-        return file.current if self._files.is_roomy else None
+        return file.current if self._files.has_ample_room else None
 
     def sync_job(self) -> Callable[[], None]:
-        """What makes this segment durable as it is now: for another thread, touches only files."""
+        """Return a job that makes the segment durable up to its present end.
+
+        The job may run on another thread: it touches files only.
+        """
         file, filesystem = self._file_to_sync(), self.filesystem
         paths = [self.path(LOG_SUFFIX)] if file is None and self.file.size else []
         if self._indexes_unsynced:
@@ -141,22 +146,25 @@ class SegmentFiles:
         return sync
 
     def close(self) -> None:
-        """Give the descriptors back; `write_indexes` comes before."""
+        """Close all files. The caller has called `write_indexes` before."""
         self.release_handles()
         self.file.close()
 
     def remove_files(self) -> None:
-        """Delete the segment's files. Slices in flight keep the data until they are sent."""
+        """Delete the segment's files. Slices that are being sent keep their data until then."""
         for suffix in (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX):
             self.filesystem.remove(self.path(suffix))
 
 
 def sync_path(filesystem: Filesystem, path: str) -> None:
-    """fsync a file that was written before; one that is gone meanwhile is no error, unless its
-    folder is gone too: who asks knows whether that has another name now."""
+    """Fsync a file that was written before. Raises OSError.
+
+    A file that was deleted meanwhile is ignored. If its folder is gone too, FileNotFoundError is
+    raised: only the caller knows whether the folder was renamed.
+    """
     try:
         file = filesystem.open(path)
-    except FileNotFoundError:  # deleted on the loop while this runs elsewhere
+    except FileNotFoundError:  # deleted by the loop while this runs on another thread
         if not filesystem.exists(path.rpartition("/")[0]):
             raise
         return

@@ -1,8 +1,7 @@
 """The reading half of a segment: from an offset to a slice of its file.
 
-Owns no state: it is `storage.log.log_segment.LogSegment`'s. Never writes, and never looks at
-records: batches are found by the index and their headers. Follows the reading half of Kafka's
-`LogSegment`.
+Owns no state: `storage.log.log_segment.LogSegment` has it. Never writes, and never decodes records:
+the index and the headers lead to a batch. Follows the reading half of Kafka's `LogSegment`.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from storage.log.recent_batches import RecentBatches
 
 
 class SegmentReads:
-    """See the module."""
+    """The reads of a segment."""
 
     __slots__ = ()
 
@@ -32,9 +31,9 @@ class SegmentReads:
     offset_index: OffsetIndex
 
     def locate(self, offset: int) -> tuple[int, int] | None:
-        """(position, size) of the first batch that ends at or after `offset`; None past the end.
+        """Return (position, size) of the first batch that ends at or after `offset`.
 
-        Raises CorruptBatch where the way there leads over damage.
+        None if the segment ends before. Raises CorruptBatch if the headers on the way are damaged.
         """
         recent = self._recent
         if offset >= recent.from_offset:
@@ -48,8 +47,11 @@ class SegmentReads:
         return None
 
     def _headers_towards(self, start: int, offset: int) -> Iterator[tuple[int, RecordBatchHeader]]:
-        """From `start` on, if a batch begins there that does not lie beyond `offset`. If not, the
-        index is damaged and records would be passed over: from the segment's beginning then."""
+        """Yield (position, header) of the batches from position `start` on.
+
+        If no batch begins there, or one beyond `offset`, the index is damaged and records would be
+        skipped. The batches from the segment's beginning on are yielded then.
+        """
         headers = iterate_headers(self.file, start, self.file.size, LOOKUP_CHUNK_BYTES)
         if start:
             try:
@@ -65,17 +67,16 @@ class SegmentReads:
     def read(
         self, offset: int, max_bytes: int, upper_offset: int | None, min_one_message: bool
     ) -> FetchDataInfo | None:
-        """A slice from the batch that holds `offset`, or None when this segment ends before it.
+        """Return a slice from the batch that holds `offset` on, None if this segment ends before.
 
-        `upper_offset` bounds the slice to batches wholly below it; None where the whole segment is
-        below the bound. With `min_one_message` the first batch comes whole, however large; without
-        it nothing comes where that batch does not fit: a reader could not make progress with a
-        piece of it.
+        The slice has only batches wholly below `upper_offset`; None sets no bound. If the first
+        batch is larger than `max_bytes`, it is returned whole with `min_one_message`; without, no
+        bytes are returned, because a reader cannot use a part of a batch.
         """
-        found = self.locate(offset)
-        if found is None:
+        location = self.locate(offset)
+        if location is None:
             return None
-        position, first_size = found
+        position, first_size = location
         end = self.file.size
         if upper_offset is not None:
             bound = self.locate(upper_offset)
@@ -89,23 +90,26 @@ class SegmentReads:
         if size <= 0:
             return NO_RECORDS
         file = self.file
-        if type(file) is ClosedFile:  # open until the slice is sent
+        if type(file) is ClosedFile:  # the slice keeps the file open until it is sent
             file = file.opened()
         return FetchDataInfo(FileRecords(file, position, size), size)
 
     def offset_beyond(self, position: int) -> int | None:
-        """An offset that no batch before `position` reaches, by the index; None where it ends."""
+        """Return an offset above those of all batches before `position`, by the sparse index.
+
+        None if the index has no entry from `position` on.
+        """
         index = segment_path(self.directory, self.base_offset, INDEX_SUFFIX)
         return self.offset_index.ceiling(index, position)
 
     def headers_from(self, offset: int) -> Iterator[tuple[int, RecordBatchHeader]]:
-        """(position, header) of each batch that ends at or after `offset`."""
-        found = self.locate(offset)
-        if found is None:
+        """Return (position, header) of each batch that ends at or after `offset`."""
+        location = self.locate(offset)
+        if location is None:
             return iter(())
-        return iterate_headers(self.file, found[0], self.file.size)
+        return iterate_headers(self.file, location[0], self.file.size)
 
     def header_at(self, position: int) -> RecordBatchHeader:
-        """The batch that begins at `position`. Raises CorruptBatch."""
+        """Return the header of the batch that begins at `position`. Raises CorruptBatch."""
         scan = iterate_headers(self.file, position, position + 1, LOOKUP_CHUNK_BYTES)
         return next(scan)[1]

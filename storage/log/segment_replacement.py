@@ -1,13 +1,13 @@
-"""Taking a cleaned segment in place of those that it was made of, so that a crash loses nothing.
+"""The replacement of segments by the cleaned one that was made of them, so that a crash loses none.
 
 The steps, in this order: `.cleaned` files become `.swap` (the `.log` last), the old files become
-`.deleted`, the `.swap` files get their names (the `.log` first). All of it runs in one turn of the
-loop, so that no reader and no truncation comes in between; whoever called syncs the folder then.
-What a crash leaves of it is settled at the next start (`settle_replacements`): before the `.log` is
-a `.swap` the old segments stay, from then on the new one takes their place.
+`.deleted`, the `.swap` files get their final names (the `.log` first). All run in one turn of the
+loop, so that no read and no truncation comes in between; the caller syncs the folder then. After a
+crash the next start completes or undoes the replacement (`settle_replacements`): until the `.log`
+is a `.swap` the old segments stay, from then on the new one replaces them.
 
-Owns: the names of files in these states. Never: looks into a batch, except for where a `.swap` file
-ends, or deletes a file that a reader may have open: that is left to `file.delete.delay.ms`.
+Owns: the names of files in these states. Never: reads a batch, except to find the end of a `.swap`
+file, or deletes a file that a reader may have open: it is deleted after `file.delete.delay.ms`.
 
 Kafka's classes: `LocalLog.replaceSegments`, `LogLoader.removeTempFilesAndCollectSwapFiles` 4.3.
 """
@@ -38,11 +38,13 @@ _DIGITS = len(offset_name(0))
 def replace_segments(
     filesystem: Filesystem, local: LocalLog, config: LogConfig, group: CleanedGroup
 ) -> None:
-    """Take the group's segment in, set the old ones aside, and remove the snapshots of borders that
-    are none any more. Raises OSError."""
+    """Replace the group's source segments by its new one. Raises OSError.
+
+    The producer snapshots at the sources' base offsets are removed, except at the first.
+    """
     base_offset = group.sources[0]
     path = f"{local.directory}/{offset_name(base_offset)}"
-    old = [one for one in local.segments if one.base_offset in group.sources]
+    old = [segment for segment in local.segments if segment.base_offset in group.sources]
     created_ms = old[-1].created_ms
     for suffix in group.files:  # the `.log` comes last
         filesystem.rename(path + suffix + CLEANED_SUFFIX, path + suffix + SWAP_SUFFIX)
@@ -67,14 +69,14 @@ def replace_segments(
 
 
 def remove_cleaned(filesystem: Filesystem, directory: str, keep: tuple[str, ...] = ()) -> None:
-    """Remove what a cleaning wrote that was given up, but for the names in `keep`."""
+    """Remove the `.cleaned` files that a cancelled cleaning left, except the names in `keep`."""
     for name in filesystem.list_dir(directory):
         if name.endswith(CLEANED_SUFFIX) and name not in keep:
             filesystem.remove(f"{directory}/{name}")
 
 
 def cleaned_names(groups: tuple[CleanedGroup, ...]) -> tuple[str, ...]:
-    """The files that wait to be taken in."""
+    """Return the names of the `.cleaned` files of these groups."""
     return tuple(
         offset_name(group.sources[0]) + suffix + CLEANED_SUFFIX
         for group in groups
@@ -83,9 +85,10 @@ def cleaned_names(groups: tuple[CleanedGroup, ...]) -> tuple[str, ...]:
 
 
 def settle_replacements(filesystem: Filesystem, directory: str, names: list[str]) -> list[str]:
-    """At a start: finish what a crash interrupted, or take it back. Gives the names that are left.
+    """Complete, or undo, the replacements that a crash interrupted. Return the names that remain.
 
-    Raises OSError. May itself be interrupted anywhere, and begun again.
+    A start calls it with the `names` in the folder. If it is itself interrupted, the next call
+    completes it. Raises OSError.
     """
 
     def remove(name: str) -> None:
@@ -95,7 +98,7 @@ def settle_replacements(filesystem: Filesystem, directory: str, names: list[str]
     cleaned = [name for name in ours if name.endswith(CLEANED_SUFFIX)]
     swaps = [name for name in ours if name.endswith(SWAP_SUFFIX)]
     kept = [name for name in names if name not in cleaned and name not in swaps]
-    # Some files of a segment are not `.swap` yet: it is not whole, and its sources are all there.
+    # Some files of such a segment are not `.swap` yet: it is incomplete, and its sources exist.
     lowest = min((name[:_DIGITS] for name in cleaned), default=None)
     for name in swaps:
         if lowest is not None and name[:_DIGITS] >= lowest:
@@ -107,7 +110,7 @@ def settle_replacements(filesystem: Filesystem, directory: str, names: list[str]
         for replaced in _replaced(filesystem, directory, name, kept):
             remove(replaced)
             kept.remove(replaced)
-    # The `.log` first: side files without one are removed, a `.log` without one has it rebuilt.
+    # The `.log` first: a start removes indexes without a `.log`, but rebuilds missing indexes.
     swaps.sort(key=lambda name: not name.endswith(LOG_SUFFIX + SWAP_SUFFIX))
     for name in swaps:
         final = name[: -len(SWAP_SUFFIX)]
@@ -120,17 +123,20 @@ def settle_replacements(filesystem: Filesystem, directory: str, names: list[str]
 def _without_damaged(
     filesystem: Filesystem, directory: str, swaps: list[str], kept: list[str]
 ) -> list[str]:
-    """The `.log.swap` files that are whole. One that is not must not take the place of what it was
-    made of, if that is still there: its files are removed, from `swaps` too."""
+    """Return the `.log.swap` files that are not damaged.
+
+    A damaged one must not replace its source, if that still exists: the files of the damaged
+    segment are removed, from the folder and from `swaps`.
+    """
     whole = []
     for name in [name for name in swaps if name.endswith(LOG_SUFFIX + SWAP_SUFFIX)]:
         path, source = f"{directory}/{name}", name[: -len(SWAP_SUFFIX)]
         if source not in kept or _is_whole(filesystem, path):
             whole.append(name)
             continue
-        for one in [one for one in swaps if one[:_DIGITS] == name[:_DIGITS]]:
-            filesystem.remove(f"{directory}/{one}")
-            swaps.remove(one)
+        for swap in [swap for swap in swaps if swap[:_DIGITS] == name[:_DIGITS]]:
+            filesystem.remove(f"{directory}/{swap}")
+            swaps.remove(swap)
     return whole
 
 
@@ -147,19 +153,19 @@ def _is_whole(filesystem: Filesystem, path: str) -> bool:
 
 
 def _replaced(filesystem: Filesystem, directory: str, swap: str, names: list[str]) -> list[str]:
-    """Files of segments that begin within what the `.log.swap` covers.
+    """Return the files of segments that begin within the offsets of a `.log.swap`.
 
-    Kafka's rule. Where the last batches of the sources were all dropped, a source that begins after
-    what is left stays for the next cleaning: what it holds is old, and nothing is lost.
+    This is Kafka's rule. If the last batches of the sources were all dropped, a source that begins
+    after the remaining ones stays until the next cleaning: its records are old, none is lost.
     """
     first = int(swap[:_DIGITS])
-    next_offset = first + 1  # its own first source, also where nothing is left of it
+    next_offset = first + 1  # at least its first source, also if no batch of it is left
     file = filesystem.open(f"{directory}/{swap}")
     try:
         for _, header in iterate_headers(file, 0, file.size):
             next_offset = header.next_offset
     except CorruptBatch:
-        pass  # as far as it can be read; the scan of an unflushed segment tells of damage
+        pass  # count the readable batches; the scan of an unflushed segment reports the damage
     finally:
         file.close()
     return [

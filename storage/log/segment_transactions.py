@@ -1,6 +1,6 @@
-"""A segment's transaction index: which transactions a marker in it aborted.
+"""A segment's transaction index: the transactions that a marker in the segment aborted.
 
-Owns the `.txnindex` file and what was read of it; a part of `storage.log.log_segment.LogSegment`.
+Owns the `.txnindex` file and its entries in memory; a part of `storage.log.log_segment.LogSegment`.
 Never decides whether a transaction is over. Kafka's class: `TransactionIndex`.
 """
 
@@ -17,15 +17,15 @@ from storage.log.segment_files import SegmentFiles
 
 
 class SegmentTransactions(SegmentFiles):
-    """The transaction index of one segment, and what was read of it."""
+    """The transaction index of one segment."""
 
     __slots__ = ("_aborted",)
 
     def _forget_aborted(self) -> None:
-        self._aborted: list[AbortedTxn] | None = None  # look into the file
+        self._aborted: list[AbortedTxn] | None = None  # not read from the file yet
 
     def marker_at(self, position: int, header: RecordBatchHeader) -> EndTransactionMarker | None:
-        """What the control batch at `position` says of a producer's transaction, if anything.
+        """Return the marker in the batch at `position`, None if it is no marker of a producer.
 
         Raises CorruptBatch.
         """
@@ -35,25 +35,25 @@ class SegmentTransactions(SegmentFiles):
 
     @property
     def aborted(self) -> list[AbortedTxn]:
-        """Transactions that were aborted by a marker in this segment, in the order of markers.
+        """The transactions that a marker in this segment aborted, in the order of the markers.
 
-        Raises CorruptBatch where the file is damaged: nobody knows then what is to be skipped.
+        Raises CorruptBatch for a damaged file, because readers would not know what to skip.
         """
         if self._aborted is None:
             path = segment_path(self.directory, self.base_offset, TXN_INDEX_SUFFIX)
-            there = self.filesystem.exists(path)
-            entries = decode_transactions(self.filesystem.read(path)) if there else []
-            # One without an entry is never written.
-            if not entries and there or entries and entries[0].last_offset < self.base_offset:
+            exists = self.filesystem.exists(path)
+            entries = decode_transactions(self.filesystem.read(path)) if exists else []
+            # A file without an entry is never written.
+            if not entries and exists or entries and entries[0].last_offset < self.base_offset:
                 raise CorruptBatch(f"{path} is damaged")
             self._aborted = entries or []
         return self._aborted
 
     def check_aborted(self) -> None:
-        """Hold the index against the segment: its last entry must lead to a marker.
+        """Check the index against the segment: its last entry must lead to a marker.
 
-        Raises CorruptBatch. One of an earlier time, or of which an entry says another offset, is
-        not found so: that would take a look at every entry, and Kafka takes none.
+        Raises CorruptBatch. An older version of the file, or a wrong offset in another entry, is
+        not noticed: that would need a check of every entry, and Kafka checks none.
         """
         if not self.aborted:
             return
@@ -62,24 +62,24 @@ class SegmentTransactions(SegmentFiles):
             if header.is_control and header.producer_id == last.producer_id:
                 return
             if header.base_offset > last.last_offset:
-                return  # it is the segment that is damaged
+                return  # the segment is damaged, not the index
             break
         path = segment_path(self.directory, self.base_offset, TXN_INDEX_SUFFIX)
         raise CorruptBatch(f"{path} is damaged")
 
     def headers_from(self, offset: int) -> Iterator[tuple[int, RecordBatchHeader]]:
-        """See `storage.log.segment_reads`."""
+        """Return the batches that end at or after `offset`, as `SegmentReads` does."""
         raise NotImplementedError
 
-    def _known_aborted(self) -> list[AbortedTxn]:
+    def _read_aborted(self) -> list[AbortedTxn]:
         try:
             return self.aborted
-        except CorruptBatch as damage:  # it was whole when the log was opened: a disk that fails
+        except CorruptBatch as damage:  # it was valid when the log was opened: the disk fails
             raise OSError(str(damage)) from damage
 
     def add_aborted(self, transaction: AbortedTxn) -> None:
-        """The marker of an aborted transaction was written. Raises OSError."""
-        known = self._known_aborted()
+        """Add an aborted transaction, after its marker was written. Raises OSError."""
+        aborted = self._read_aborted()
         file = self.filesystem.open(
             segment_path(self.directory, self.base_offset, TXN_INDEX_SUFFIX), create=True
         )
@@ -87,11 +87,11 @@ class SegmentTransactions(SegmentFiles):
             file.append(encode_transactions([transaction]))
         finally:
             file.close()
-        known.append(transaction)
+        aborted.append(transaction)
         self._transactions_written()
 
     def set_aborted(self, transactions: list[AbortedTxn]) -> None:
-        """Write the transaction index anew; without any there is no file."""
+        """Rewrite the transaction index. Remove its file if there are no `transactions`."""
         path = segment_path(self.directory, self.base_offset, TXN_INDEX_SUFFIX)
         if transactions:
             data = encode_transactions(transactions)
@@ -102,7 +102,7 @@ class SegmentTransactions(SegmentFiles):
         self._aborted = transactions
 
     def _truncate_aborted(self, offset: int) -> None:
-        known = self._known_aborted()
-        kept = bisect_left(known, offset, key=lambda one: one.last_offset)
-        if kept < len(known):
-            self.set_aborted(known[:kept])
+        aborted = self._read_aborted()
+        kept = bisect_left(aborted, offset, key=lambda transaction: transaction.last_offset)
+        if kept < len(aborted):
+            self.set_aborted(aborted[:kept])

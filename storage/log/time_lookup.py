@@ -1,9 +1,9 @@
-"""Finding a record by time, as ListOffsets asks for it.
+"""The look-up of a record by time, for ListOffsets.
 
-Owns nothing. The time index leads to the segment and near the batch, the header's max timestamp
-to the batch; only into that one batch somebody has to look, in slices, for it may unpack to a
-thousand times its size. Kafka: `UnifiedLog.fetchOffsetByTimestamp`,
-`FileRecords.searchForTimestamp`; KIP-734 (the offset of the max timestamp).
+Owns nothing. The time index leads to the segment and near the batch, the headers' max timestamps
+to the batch. Only that batch is decoded, in slices, because it may decompress to a thousand times
+its size. Kafka: `UnifiedLog.fetchOffsetByTimestamp`, `FileRecords.searchForTimestamp`; KIP-734 (the
+offset of the max timestamp).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from storage.log.log_segments import LogSegments
 from storage.log.unified_log import UnifiedLog
 
 Candidate = tuple[int, memoryview]
-"""A timestamp, and the first batch that may have a record at or after it."""
+"""A timestamp, and the bytes of the first batch that may have a record at or after it."""
 
 
 LATEST_TIMESTAMP = -1
@@ -36,12 +36,13 @@ EARLIEST_PENDING_UPLOAD_TIMESTAMP = -6
 
 
 def look_up_by_time(log: UnifiedLog, timestamp: int) -> Steps[TimestampAndOffset | None]:
-    """ListOffsets: -1 the log's end, -2 and -4 its start, -3 the record with the largest
-    timestamp, -5 and -6 nothing (no tiered storage), else the first record at or after it.
+    """Return the offset for a timestamp of ListOffsets, None if no record matches.
 
-    None where no record matches. Raises CorruptBatch, or LogDirFailure.
-    The caller bounds the result by the high watermark or the last stable offset, and answers
-    the latest offset with its own leader epoch.
+    -1 is the log's end, -2 and -4 its start, -3 the record with the largest timestamp, -5 and -6
+    no offset (no tiered storage); any other is the first record at or after it.
+
+    The caller limits the result by the high watermark or the last stable offset, and answers
+    the latest offset with its own leader epoch. Raises CorruptBatch, LogDirFailure.
     """
     start = log.log_start_offset
     if timestamp in (EARLIEST_TIMESTAMP, EARLIEST_LOCAL_TIMESTAMP):
@@ -67,13 +68,13 @@ def _candidate(log: UnifiedLog, timestamp: int, start_offset: int) -> Candidate 
 def look_up(
     candidate: Callable[[int], Candidate | None], start_offset: int, allocate: Allocate
 ) -> Steps[TimestampAndOffset | None]:
-    """The first record at or after `start_offset` that is at or after the candidate's time.
+    """Return the first record from `start_offset` on with the candidate's timestamp or a later one.
 
-    `candidate(offset)` finds the next batch, among the segments that there are then. Raises what it
-    raises, and CorruptBatch.
+    `candidate(offset)` returns the next batch, in the segments at that time. Raises its errors and
+    CorruptBatch.
     """
-    while (found := candidate(start_offset)) is not None:
-        timestamp, batch = found
+    while (next_candidate := candidate(start_offset)) is not None:
+        timestamp, batch = next_candidate
         header = read_header(batch)
         record = yield from _first_in_batch(batch, header, timestamp, start_offset, allocate)
         if record is not None:
@@ -92,11 +93,11 @@ def _first_in_batch(
     body = BatchBody(batch, header, allocate)
     yield from body.open()
     record = None
-    for found in scan_records(header, body.view):
-        if found is None:
+    for scanned in scan_records(header, body.view):
+        if scanned is None:
             yield None
-        elif found[1] >= timestamp and found[0] >= start_offset:
-            record = TimestampAndOffset(found[1], found[0], header.partition_leader_epoch)
+        elif scanned[1] >= timestamp and scanned[0] >= start_offset:
+            record = TimestampAndOffset(scanned[1], scanned[0], header.partition_leader_epoch)
             break
     yield from body.close()
     return record
@@ -105,22 +106,24 @@ def _first_in_batch(
 def batch_by_timestamp(
     segments: LogSegments, timestamp: int, start_offset: int
 ) -> Candidate | None:
-    """The first batch with records at or after `start_offset` whose largest timestamp is at or
-    after `timestamp`.
+    """Return the first batch whose largest timestamp is `timestamp` or later, None without one.
 
-    Raises CorruptBatch or OSError.
+    Only batches with records at or after `start_offset` count. Raises CorruptBatch, OSError.
     """
     for segment in segments:
         if segment.size and segment.largest_timestamp()[0] >= timestamp:
             segments.warm(segment)
-            found = _find_in_segment(segment, timestamp, start_offset)
-            if found is not None:
-                return timestamp, found
+            batch = _find_in_segment(segment, timestamp, start_offset)
+            if batch is not None:
+                return timestamp, batch
     return None
 
 
 def batch_of_max_timestamp(segments: LogSegments, start_offset: int) -> Candidate | None:
-    """The first batch that has the largest timestamp of the log; None where there is none."""
+    """Return the first batch that has the log's largest timestamp, None without timestamps.
+
+    Only batches with records at or after `start_offset` count. Raises CorruptBatch, OSError.
+    """
     best: LogSegment | None = None
     for segment in segments:
         if not segment.size:
@@ -131,14 +134,14 @@ def batch_of_max_timestamp(segments: LogSegments, start_offset: int) -> Candidat
         return None
     segments.warm(best)
     timestamp, last_offset = best.largest_timestamp()
-    found = _find_from(best, best.locate(last_offset), timestamp, start_offset)
-    return None if found is None else (timestamp, found)
+    batch = _find_from(best, best.locate(last_offset), timestamp, start_offset)
+    return None if batch is None else (timestamp, batch)
 
 
 def _find_in_segment(segment: LogSegment, timestamp: int, start_offset: int) -> memoryview | None:
-    known, near = segment.time_index.lookup(segment.path(TIME_INDEX_SUFFIX), timestamp)
-    if known >= 0 and not _is_entry_of_a_batch(segment, known, near):
-        near = segment.base_offset  # a damaged entry would lead past what is looked for
+    entry_timestamp, near = segment.time_index.lookup(segment.path(TIME_INDEX_SUFFIX), timestamp)
+    if entry_timestamp >= 0 and not _is_entry_of_a_batch(segment, entry_timestamp, near):
+        near = segment.base_offset  # a damaged entry could lead past the batch
     place = segment.locate(max(near, start_offset))
     return _find_from(segment, place, timestamp, start_offset)
 

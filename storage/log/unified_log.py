@@ -1,15 +1,15 @@
-"""One partition's log: the leader appends, followers copy, readers get slices of its files.
+"""One partition's log: leaders and followers append to it, readers get slices of its files.
 
 Owns: the assignment of offsets, and the offsets that bound the log (log start, high watermark, log
 end); rolling, truncation, deletion. It keeps its parts in step: the segments in their folder
 (`local_log`), leader epochs (`leader_epoch_cache`), producers and their snapshots
-(`producer_state`, `producer_snapshot`), and what is on disk for sure (`flusher`). Nearly every
-append takes the short way of `plain_append`.
+(`producer_state`, `producer_snapshot`), and the recovery point (`flusher`). Nearly every append
+takes the fast path of `plain_append`.
 
-Never: knows who the leader is, waits, or asks a transaction coordinator.
+Never: knows which node is the leader, waits, or asks a transaction coordinator.
 
-A disk that fails takes the log directory offline (`log_dir_failure`): appends and reads answer
-KAFKA_STORAGE_ERROR, what has no error code to answer with raises `LogDirFailure`.
+A disk that fails takes the log directory offline (`log_dir_failure`): appends and reads return
+KAFKA_STORAGE_ERROR, methods without an error code raise `LogDirFailure`.
 
 Kafka's class: `UnifiedLog` 4.3. KIP-98 and KIP-360 (idempotence, transactions), KIP-101 (epochs),
 KIP-107 (log start), KIP-734 (max timestamp), KIP-890 (guards).
@@ -58,7 +58,7 @@ _MAX_TIMESTAMP_AT = 35
 
 
 class UnifiedLog:
-    """The folder of one partition, open. Offsets are record offsets; one thread calls it."""
+    """The open log of one partition. Offsets are record offsets; one thread calls it."""
 
     def __init__(
         self,
@@ -76,9 +76,9 @@ class UnifiedLog:
     ) -> None:
         """Open the folder `directory` of `log_dir`, which exists. Raises OSError.
 
-        Touches nothing that is shared, so that it may run on another thread; `report` is filled
-        meanwhile. `clean` is whether the last stop left its marker; `recovery_point` and
-        `log_start_offset` come from the checkpoints of the log directory.
+        It changes no shared object, so it may run on another thread; `report` is filled meanwhile.
+        `clean` is whether the last stop left its marker; `recovery_point` and `log_start_offset`
+        come from the checkpoints of the log directory.
         """
         self.environment = environment
         self.log_dir = log_dir
@@ -86,9 +86,9 @@ class UnifiedLog:
         self.topic_id = topic_id
         self.offline = False
         self.is_replicated = False
-        """Whether acks=all waits for other brokers: then the disk begins early with what comes."""
+        """Whether acks=all waits for other brokers: then appended bytes are written back early."""
         self.being_cleaned = False
-        """While set, retention leaves the segments to the cleaner, which has them in hand."""
+        """Whether the cleaner works on the segments: retention deletes none meanwhile."""
         loader = LogLoader(
             environment,
             directory,
@@ -130,32 +130,31 @@ class UnifiedLog:
         self.config = config
         self.looks_at_records = not may_take_unseen(config)
         self.takes_plain = not self.looks_at_records and config.flush_messages == LONG_MAX
-        self.timestamp_max = -1  # of a batch that is not in the future; known by the next append
+        self.timestamp_max = -1  # the largest timestamp allowed; the next append sets it
         self.max_message_bytes = min(config.max_message_bytes, config.segment_size_bytes)
         self._after_max_ms = config.message_timestamp_after_max_ms
         self._counts_messages = config.flush_messages != LONG_MAX
 
     def update_config(self, config: LogConfig) -> None:
-        """The topic's configs changed: the active segment follows the new ones at once."""
+        """Apply the topic's changed configs, also to the active segment."""
         self._take_config(config)
         self._local.update_config(config)
 
-    # ---- what bounds the log, and what it has ---------------------------------------------------
+    # ---- bounds and content ---------------------------------------------------------------------
 
     @property
     def last_stable_offset(self) -> int:
-        """The bound of read_committed readers: below it every transaction is over, and its marker
-        is below the high watermark."""
+        """The bound of read_committed reads: each transaction below it has a committed marker."""
         return self._transactions.stable_offset(self.log_start_offset, self.high_watermark)
 
     @property
     def directory(self) -> str:
-        """The log's folder; renamed when the log is deleted."""
+        """The log's folder, which is renamed when the log is deleted."""
         return self._local.directory
 
     @property
     def latest_epoch(self) -> int:
-        """The leader epoch of the last batch or election known here; -1 if none."""
+        """The leader epoch of the last batch or election known here, -1 without one."""
         return self.leader_epochs.latest
 
     @property
@@ -165,27 +164,24 @@ class UnifiedLog:
 
     @property
     def segments(self) -> LogSegments:
-        """For reading: what changes them goes by the methods here."""
+        """The segments, for reads. Only methods of the log change them."""
         return self._local.segments
 
     def update_high_watermark(self, offset: int) -> int:
-        """Set the high watermark, kept between log start and log end; gives the value taken."""
-        taken = min(max(offset, self.log_start_offset), self.log_end_offset)
-        self.high_watermark = taken
-        return taken
+        """Set the high watermark, limited to the range from log start to log end, and return it."""
+        bounded = min(max(offset, self.log_start_offset), self.log_end_offset)
+        self.high_watermark = bounded
+        return bounded
 
     def assign_epoch_start(self, leader_epoch: int, start_offset: int) -> None:
-        """A new leader's epoch begins (KAFKA-7415: also where it writes nothing).
-
-        Raises LogDirFailure.
-        """
+        """Note a new leader's epoch, even without records (KAFKA-7415). Raises LogDirFailure."""
         if self.offline:  # nothing is written to a disk that failed
             raise LogDirFailure(self.log_dir, f"{self.partition} is offline")
         with self._failing("writing leader epochs"):
             self.leader_epochs.assign(leader_epoch, start_offset)
 
     def end_offset_for_epoch(self, leader_epoch: int) -> EpochEndOffset:
-        """Where `leader_epoch`, or the largest one before it, ended in this log (KIP-101)."""
+        """Return the end of `leader_epoch`, or of the largest one before it here (KIP-101)."""
         return self.leader_epochs.end_offset_for(leader_epoch, self.log_end_offset)
 
     # ---- append --------------------------------------------------------------------------------
@@ -200,11 +196,13 @@ class UnifiedLog:
         guard: VerificationGuard | None = None,
         looked_at: LookedAt | None = None,
     ) -> LogAppendInfo:
-        """Give a client's batch its offsets (it is written over in place) and append it. `guard` is
-        what the log gave out when the coordinator was asked about a transaction that begins.
+        """Assign offsets to a client's batch, in place, and append it.
+
+        `guard` is that of `start_verification` if a transaction begins. `looked_at` is the outcome
+        of an earlier check of the records.
         """
         self.timestamp_max = now_ms + self._after_max_ms
-        # What a coordinator builds is looked at by nobody, though its topic is compacted.
+        # The records of a coordinator are not checked, although its topic is compacted.
         own = origin is AppendOrigin.COORDINATOR and not self._counts_messages
         first = append_plain(self, records, leader_epoch, TRANSACTIONAL, own)
         if first < 0:
@@ -225,7 +223,7 @@ class UnifiedLog:
         guard: VerificationGuard | None = None,
         looked_at: LookedAt | None = None,
     ) -> LogAppendInfo:
-        """Every check, in Kafka's order, and every way in which a batch is changed."""
+        """Append with all checks, in Kafka's order, and all changes of a batch."""
         if self.offline:
             return self.refused(OFFLINE)
         if records.readonly:
@@ -237,14 +235,14 @@ class UnifiedLog:
         records, batches = checked.records, checked.batches
         first = offset = self.log_end_offset
         from_client = origin is AppendOrigin.CLIENT
-        answer = self.producer_state.judge(batches, first, from_client=from_client, guard=guard)
-        if isinstance(answer, BatchMetadata):
-            stamp, start = answer.timestamp, self.log_start_offset
+        verdict = self.producer_state.judge(batches, first, from_client=from_client, guard=guard)
+        if isinstance(verdict, BatchMetadata):
+            stamp, start = verdict.timestamp, self.log_start_offset
             return LogAppendInfo(
-                answer.first_offset, answer.last_offset, stamp, stamp, start, duplicate=True
+                verdict.first_offset, verdict.last_offset, stamp, stamp, start, duplicate=True
             )
-        if answer is not None:
-            return self.refused(Refusal(answer.code, answer.message or ""))
+        if verdict is not None:
+            return self.refused(Refusal(verdict.code, verdict.message or ""))
         for position, header in batches:
             patch_base_offset_and_epoch(records, position, offset, leader_epoch)
             offset += header.last_offset_delta + 1
@@ -257,11 +255,11 @@ class UnifiedLog:
         return self._appended(first, offset - 1, max_timestamp, size, stamp)
 
     def append_as_follower(self, records: memoryview, leader_epoch: int) -> LogAppendInfo:
-        """Append what the leader sent, offsets and all: whole batches, a partial tail left out.
+        """Append the whole batches that the leader sent, with the leader's offsets.
 
-        Batches of a later epoch than `leader_epoch`, in which they were asked for, are left out
-        too (KAFKA-18723). Damage and offsets that do not follow the log's end are refused:
-        CORRUPT_MESSAGE, or OFFSET_OUT_OF_RANGE with `first_offset` as sent.
+        Batches of a later epoch than `leader_epoch`, that of the fetch, are left out (KAFKA-18723).
+        Damage is refused with CORRUPT_MESSAGE; offsets that do not follow the log's end are refused
+        with OFFSET_OUT_OF_RANGE and the leader's `first_offset`.
         """
         own = not self._counts_messages
         first = append_plain(self, records, leader_epoch, COPIED, own, copied=True)
@@ -299,8 +297,10 @@ class UnifiedLog:
         now_ms: int,
         written: Callable[[], AbortedTxn | None],
     ) -> LogAppendInfo:
-        """Append the control batch that `storage.log.end_transaction` made for the log's end;
-        `written()` tells the producers."""
+        """Append the control batch that `storage.log.end_transaction` built for the log's end.
+
+        `written()` updates the producer state, and returns the transaction if it was aborted.
+        """
         offset, size = self.log_end_offset, len(batch)
         try:
             if leader_epoch != self.leader_epochs.latest:
@@ -323,8 +323,7 @@ class UnifiedLog:
         last_offset: int,
         now_ms: int,
     ) -> int:
-        """Write checked batches, whose offsets begin at `first_offset` where we assigned them;
-        gives their largest timestamp."""
+        """Write checked batches at offsets from `first_offset` on; return the largest timestamp."""
         segment = self.active
         max_timestamp = max(header.max_timestamp for _, header in batches)
         if segment.is_full(last_offset, max_timestamp, len(records), now_ms):
@@ -338,7 +337,7 @@ class UnifiedLog:
                 last, header.max_timestamp, start + position, header.size_in_bytes
             )
             if header.has_producer_id:
-                # CorruptBatch never: the CRC is right, and a leader wrote the marker.
+                # This never raises CorruptBatch: the CRC is right, and a leader wrote the marker.
                 marker = read_transaction_marker(records, position) if header.is_control else None
                 if base != header.base_offset:
                     header = header._replace(base_offset=base)
@@ -350,7 +349,7 @@ class UnifiedLog:
         return max_timestamp
 
     def write_plain(self, records: memoryview, size: int, last: int, max_timestamp: int) -> bool:
-        """Write one batch at the end of the segment, which has room. False: the disk failed."""
+        """Write a batch into the active segment, which has room. Return False if the disk fails."""
         segment = self.active
         file = segment.file
         position = file.size
@@ -374,13 +373,13 @@ class UnifiedLog:
             try:
                 self._local.note_aborted(transaction)
             except OSError:
-                self.offline = True  # the marker is written, and what it ended is known to nobody
+                self.offline = True  # the marker is written, but the index lacks the transaction
                 raise
 
     def _appended(
         self, first: int, last: int, max_timestamp: int, size: int, log_append_time: int = -1
     ) -> LogAppendInfo:
-        """`flush.messages`: fsync before the answer, as its meaning is (not the default)."""
+        """Return the result of an append, after the fsync that `flush.messages` may require."""
         if self._counts_messages:
             try:
                 self.flusher.appended(last - first + 1, self.config.flush_messages)
@@ -390,7 +389,7 @@ class UnifiedLog:
         return LogAppendInfo(first, last, max_timestamp, log_append_time, start, size)
 
     def refused(self, refusal: Refusal) -> LogAppendInfo:
-        """Nothing is appended, and why."""
+        """Return the result of an append that was refused."""
         return LogAppendInfo.refused(refusal, self.log_start_offset)
 
     def _append_failed(self, error: OSError) -> LogAppendInfo:
@@ -398,9 +397,11 @@ class UnifiedLog:
         return self.refused(Refusal(ErrorCode.KAFKA_STORAGE_ERROR, str(failure)))
 
     def failed(self, doing: str, error: OSError, *, torn: bool = False) -> LogDirFailure:
-        """The disk failed; gives the exception, for a caller that has to raise. `torn`: the log in
-        memory is not the one on disk any more, whatever the error was; it is out of service until
-        the next start."""
+        """Report a failure of the disk. Return the exception, which the caller may raise.
+
+        With `torn` the log in memory no longer matches that on disk, whatever the error was: the
+        log is offline until the next start.
+        """
         self.offline = self.offline or torn or not is_lack_of_descriptors(error)
         return self.environment.failures.fail(self.log_dir, f"{doing} of {self.partition}", error)
 
@@ -414,7 +415,7 @@ class UnifiedLog:
     def start_verification(
         self, producer_id: int, sequence: int, producer_epoch: int, supports_epoch_bump: bool
     ) -> VerificationGuard | None:
-        """See `ProducerStateManager`."""
+        """Return the guard for a transaction's first batch; None: it needs no verification."""
         now_ms = self.environment.scheduler.wall_ms()
         return self.producer_state.start_verification(
             producer_id, sequence, producer_epoch, supports_epoch_bump, now_ms
@@ -429,10 +430,11 @@ class UnifiedLog:
         upper_offset: int | None = None,
         min_one_message: bool = True,
     ) -> FetchDataInfo:
-        """A slice from the batch that holds `start_offset`, of batches wholly below `upper_offset`.
+        """Return a slice of batches from the one that holds `start_offset` on.
 
-        `upper_offset` is the high watermark, the last stable offset, or None for the log's end.
-        With `min_one_message` the first batch comes whole even where it exceeds `max_bytes`.
+        All are wholly below `upper_offset`: the high watermark, the last stable offset, or None
+        for the log's end. With `min_one_message` the first batch is returned whole even if it is
+        larger than `max_bytes`. Errors are in the result.
         """
         end = self.log_end_offset
         if start_offset < self.log_start_offset or start_offset > end:
@@ -456,13 +458,13 @@ class UnifiedLog:
             self.failed("read", error)
             return _STORAGE_ERROR
 
-    # ---- cutting -------------------------------------------------------------------------------
+    # ---- truncation and deletion ---------------------------------------------------------------
 
     def truncate_to(self, offset: int) -> bool:
-        """Cut the log from `offset` on; a batch that holds it goes whole. False: nothing to cut.
+        """Remove all from `offset` on, with the batch that holds it.
 
-        The log start does not go back, though a batch that held it is gone.
-        Raises LogDirFailure.
+        Return False if the log ends at `offset` or before. The log start does not go back, even if
+        the batch that held it is removed. Raises LogDirFailure.
         """
         with self._failing("truncation", torn=True):
             if offset >= self.log_end_offset:
@@ -478,7 +480,7 @@ class UnifiedLog:
         return True
 
     def truncate_fully_and_start_at(self, offset: int, log_start_offset: int | None = None) -> None:
-        """Drop everything; the log goes on at `offset`. Raises LogDirFailure."""
+        """Remove all records, and continue the log at `offset`. Raises LogDirFailure."""
         with self._failing("truncation", torn=True):
             self.flusher.cut(offset)
             self._local.truncate_fully(offset, self.environment.scheduler.wall_ms())
@@ -496,7 +498,7 @@ class UnifiedLog:
         self.leader_epochs.truncate_from_end(offset)
 
     def _rebuild_producers(self) -> None:
-        if not self.producer_state.entries:  # nothing to forget, and no need to read the log for it
+        if not self.producer_state.entries:  # no producer to forget: the log need not be read
             self.producer_state.clear(self.log_end_offset)
             return
         start, end = self.log_start_offset, self.log_end_offset
@@ -505,9 +507,10 @@ class UnifiedLog:
         rebuild_producers(local.segments, self.producer_state, local.snapshots, start, end, now_ms)
 
     def increment_log_start_offset(self, offset: int) -> ErrorCode:
-        """DeleteRecords and a leader's log start: what lies before `offset` is gone for readers.
+        """Raise the log start to `offset`: readers no longer get records before it.
 
-        OFFSET_OUT_OF_RANGE beyond the high watermark; NONE, without effect, before the log start.
+        For DeleteRecords and a leader's log start. Return OFFSET_OUT_OF_RANGE above the high
+        watermark; NONE, without an effect, below the log start.
         """
         if self.offline:
             return ErrorCode.KAFKA_STORAGE_ERROR
@@ -528,9 +531,9 @@ class UnifiedLog:
             self._local.remove_oldest(segments)
 
     def replace_segments(self, group: CleanedGroup) -> None:
-        """Take a cleaned segment in place of its sources, which are all there as they were.
+        """Replace source segments, which are unchanged, by the cleaned one.
 
-        Its names are durable once the folder is synced. Raises LogDirFailure.
+        Its names are durable after the caller has synced the folder. Raises LogDirFailure.
         """
         with self._failing("replacing segments"):
             replace_segments(self.environment.filesystem, self._local, self.config, group)
@@ -539,20 +542,19 @@ class UnifiedLog:
 
     @property
     def recovery_point(self) -> int:
-        """Up to where the log is on disk for sure."""
+        """The offset up to which the log is fsynced."""
         return self.flusher.recovery_point
 
     def flush(self, done: Flushed | None = None) -> None:
-        """See `Flusher`."""
+        """Make the log durable, off the loop, then call `done(error)`."""
         self.flusher.flush(done)
 
     def close(self) -> None:
-        """A clean end: everything on disk and fsynced. Raises LogDirFailure."""
+        """Write and fsync all files, then close them. Raises LogDirFailure."""
         self.flusher.close()
 
     def give_back_unused_room(self) -> None:
-        """Let others have what the log holds of the disk, if it took nothing since the last call.
-        Raises LogDirFailure."""
+        """Free preallocated space if the log is idle since the last call. Raises LogDirFailure."""
         with self._failing("giving back room"):
             self._local.give_back_unused_room(self.log_end_offset)
 
@@ -568,30 +570,30 @@ class UnifiedLog:
         self.active = self._local.roll(base_offset, now_ms)
         if self.active is not old:
             self._local.snapshots.take(self.producer_state, base_offset)
-            # The old segment's indexes are new on disk, also where its data was flushed before.
+            # The old segment's index files are new, even if its batches were flushed before.
             self.flusher.flush(from_offset=old.base_offset)
         return self.active
 
     # ---- the folder ----------------------------------------------------------------------------
 
-    def learn_topic_id(self, topic_id: bytes) -> None:
-        """The folder had no file that names the topic, and has one now."""
+    def set_topic_id(self, topic_id: bytes) -> None:
+        """Set the topic id, after the folder, which had no `partition.metadata`, got one."""
         self.topic_id = topic_id
 
     def set_being_cleaned(self, being_cleaned: bool) -> None:
-        """The cleaner takes the segments in hand, or is done with them."""
+        """Note whether the cleaner works on the segments."""
         self.being_cleaned = being_cleaned
 
     def go_offline(self) -> None:
-        """The log directory failed: nothing is taken or given any more."""
+        """Reject appends and reads from now on, because the log directory failed."""
         self.offline = True
 
     def retire(self) -> None:
-        """The log was set aside: it takes and gives nothing; slices in flight stay good."""
+        """Take the log out of use. Slices that are being sent stay valid."""
         self.go_offline()
-        self._local.let_go()
+        self._local.release_descriptors()
 
     def rename(self, directory: str) -> None:
-        """Give the folder another name (a deleted log is renamed first). Raises LogDirFailure."""
+        """Rename the folder (deletion of a log begins so). Raises LogDirFailure."""
         with self._failing("rename"):
             self._local.rename(directory)

@@ -1,9 +1,9 @@
-"""Partitions whose folders lie here and are not used: damaged beyond opening, or there twice.
+"""Partitions whose folders are here but cannot be used: too damaged to open, or present twice.
 
-Nothing is made in their place, for that would stand for what they hold: such a partition is offline
-on this node until somebody mends its folder and starts again. What the checkpoints say of it stays.
+No new log is created in their place, because it would be empty: such a partition is offline on this
+node until its folder is repaired and the node restarted. The checkpoints keep its offsets.
 
-Owns: which they are, and why. Never: touches a folder but to put it aside when its topic goes.
+Owns: the list of such partitions, each with its reason. Never: changes a folder.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from storage.log.unified_log import UnifiedLog
 
 
 class KeptOffsets(NamedTuple):
-    """What the checkpoints of a directory said of a log that is not open."""
+    """The offsets of an unopened log in the checkpoints of its directory."""
 
     recovery_point: int = 0
     log_start: int = 0
@@ -24,13 +24,13 @@ class KeptOffsets(NamedTuple):
 
     @staticmethod
     def of(log: UnifiedLog) -> KeptOffsets:
-        """Those of a log that was opened."""
+        """Return the offsets of a log that was opened."""
         return KeptOffsets(log.recovery_point, log.log_start_offset, log.high_watermark)
 
 
 @dataclass(slots=True)
 class UnopenedLog:
-    """One partition."""
+    """A partition that cannot be used, and the reason."""
 
     partition: TopicPartition
     topic_id: bytes | None
@@ -40,10 +40,10 @@ class UnopenedLog:
 
 
 def have_same_records(first: UnifiedLog, second: UnifiedLog) -> bool:
-    """Whether two copies hold the same: all epochs begin alike, and both end alike.
+    """Return whether two copies hold the same records: equal starts of all epochs, equal ends.
 
-    An epoch has one leader, so what it wrote up to an offset is the same wherever it lies. An end
-    in the midst of a move between directories leaves two such copies.
+    An epoch has one leader, so its records up to an offset are the same in each copy. A crash
+    during a move between directories leaves two such copies.
     """
     if first.log_end_offset != second.log_end_offset:
         return False

@@ -1,12 +1,12 @@
-"""What a log remembers of producers whose transaction is being asked for at its coordinator.
+"""The verification of a producer's transaction by its coordinator, as the log remembers it.
 
 Before the first batch of a transaction is appended, the leader asks the coordinator whether this
-partition belongs to it (or has it added). The guard that the log gave out then must still be the
-log's when the batch comes: a marker in between takes it away, so an answer that comes late can
-never begin a transaction that is over.
+partition belongs to the transaction (or has it added). The log returns a guard before that, and the
+guard must still be valid when the batch is appended. A marker in between makes it invalid, so a
+late answer can never begin a transaction that is over.
 
-Owns: one entry a producer id, from the question until the append, the marker, or
-`producer.id.expiration.ms`. Never: asks anybody, or is written to disk.
+Owns: one entry per producer id, from the question until the append, the marker, or
+`producer.id.expiration.ms`. Never: asks a coordinator, or is written to disk.
 
 Follows KIP-890 and Kafka's `VerificationGuard`, `VerificationStateEntry` 4.3.
 """
@@ -15,28 +15,33 @@ from __future__ import annotations
 
 
 class VerificationGuard:
-    """A token; it equals itself alone."""
+    """A token of one verification; it equals only itself."""
 
     __slots__ = ()
 
 
 class VerificationState:
-    """One producer's question. Sequences above the lowest seen wait until that one is written:
-    else the retry of the lower one would be out of order for ever."""
+    """The verification of one producer.
+
+    Batches above the lowest sequence of its batches are rejected until that one is appended.
+    Otherwise each retry of the lower batch would be out of order.
+    """
 
     __slots__ = ("created_ms", "epoch", "guard", "lowest_sequence", "supports_epoch_bump")
 
     def __init__(self, now_ms: int, sequence: int, epoch: int, supports_epoch_bump: bool) -> None:
-        """`now_ms` is wall time; `supports_epoch_bump` whether the producer speaks version 2 of
-        the transactions protocol."""
+        """Begin a verification at the wall time `now_ms`.
+
+        `supports_epoch_bump` is whether the producer uses version 2 of the transactions protocol.
+        """
         self.created_ms = now_ms
         self.guard = VerificationGuard()
         self.lowest_sequence = sequence
         self.epoch = epoch
         self.supports_epoch_bump = supports_epoch_bump
 
-    def saw(self, sequence: int, epoch: int) -> None:
-        """Another batch waits for the same answer."""
+    def note_batch(self, sequence: int, epoch: int) -> None:
+        """Note another batch that waits for the same answer."""
         if epoch > self.epoch:
             self.epoch = epoch
             self.lowest_sequence = sequence

@@ -1,14 +1,15 @@
-"""The disk begins to write what replicated logs append while more is appended.
+"""Early write-back: the disk writes what replicated logs appended, while more is appended.
 
-Left to itself, the kernel lets some gigabytes come together before it writes, and a segment that is
-full is flushed all at once. Blocks are allocated then under the lock that the next append needs,
-while the disk is busy. acks=all waits for the slowest replica, leader or follower, so the stalls of
-all add up. Handing the disk a few megabytes at a time, and the next when it has taken them, keeps
-its queue short. A log that has no other replica lost by it: it waits for nobody, and may be deleted
-before it is written.
+By itself, the kernel collects some gigabytes before it writes, and a full segment is flushed all at
+once. Blocks are allocated then under the lock that the next append needs, while the disk is busy.
+acks=all waits for the slowest replica, leader or follower, so the stalls of all add up. A few
+megabytes at a time, and the next ones only after those are written, keep the disk's queue short.
+Logs without other replicas got slower by it: they wait for no replica, and may be deleted before
+they are written.
 
-Owns which segments are to be handed over; one is at a time. Makes nothing durable: the recovery
-point is that of a flush. Kafka leaves this to the kernel. Figures are in `bench/LESSONS.md`.
+Owns which segments have bytes to write back; one is written at a time. It makes nothing durable:
+only a flush moves the recovery point. Kafka leaves this to the kernel. Figures are in
+`bench/LESSONS.md`.
 """
 
 from __future__ import annotations
@@ -20,25 +21,27 @@ from ground.ports import Blocking
 from storage.log.log_segment import LogSegment
 
 WRITE_BACK_BYTES = 8 << 20
-"""What comes together in a segment before it is handed over."""
+"""The appended bytes of a segment from which on they are written back."""
 TAIL_BYTES = 2 << 20
-"""What is handed over ends at a multiple of this. A page of the page cache may be as large (a folio
-of Linux on x86), and the next append would wait for the one that it goes on with."""
+"""The multiple of bytes at which a write-back ends. A page of the page cache may be as large (a
+folio of Linux on x86), and the next append to a page that is being written would wait for it."""
 
 Failed = Callable[[OSError], object]
 
 
 class WriteBack:
-    """All logs of a node: they share a disk, or each other's patience."""
+    """The write-back of all logs of a node, one segment at a time."""
 
     def __init__(self) -> None:
         self._waiting: dict[LogSegment, Failed] = {}
         self._under_way = False
 
     def appended(self, segment: LogSegment, blocking: Blocking, failed: Failed) -> None:
-        """`segment` has grown. `failed(error)`, later, where the disk did not take its bytes: an
-        fsync would not tell it again."""
-        if segment.size - segment.handed_over >= WRITE_BACK_BYTES:
+        """Write back the segment's new bytes, off the loop, if they are enough.
+
+        `failed(error)` is called later if the disk fails: an fsync would not report it again.
+        """
+        if segment.size - segment.written_back_to >= WRITE_BACK_BYTES:
             self._waiting.setdefault(segment, failed)
             if not self._under_way:
                 self._next(blocking)
@@ -46,9 +49,9 @@ class WriteBack:
     def _next(self, blocking: Blocking) -> None:
         segment = next(iter(self._waiting))
         failed = self._waiting.pop(segment)
-        start, size = segment.hand_over(TAIL_BYTES)
+        start, size = segment.take_for_write_back(TAIL_BYTES)
         file = segment.open_file
-        if file is None or size <= 0:  # rolled, and flushed by that; or truncated since
+        if file is None or size <= 0:  # rolled, and flushed by the roll; or truncated since
             self._done(blocking, failed, None)
             return
         self._under_way = True

@@ -42,7 +42,7 @@ def test_a_folder_of_another_name_is_where_a_closed_segment_is_opened() -> None:
     segment = segment_in(filesystem, files)
     segment.become_inactive()
     filesystem.rename("/log", "/other")
-    segment.moved("/other")
+    segment.set_directory("/other")
     assert segment.locate(0) == (0, segment.size)
 
 

@@ -13,11 +13,11 @@ def test_a_guard_equals_itself_alone() -> None:
 
 def test_the_lowest_sequence_is_of_the_latest_epoch() -> None:
     state = VerificationState(1, 5, 1, supports_epoch_bump=True)
-    state.saw(7, 1)
+    state.note_batch(7, 1)
     assert state.lowest_sequence == 5
-    state.saw(3, 1)
+    state.note_batch(3, 1)
     assert state.lowest_sequence == 3
-    state.saw(1, 0)
+    state.note_batch(1, 0)
     assert (state.epoch, state.lowest_sequence) == (1, 3), "an old epoch tells nothing"
-    state.saw(9, 2)
+    state.note_batch(9, 2)
     assert (state.epoch, state.lowest_sequence) == (2, 9)
