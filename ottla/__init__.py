@@ -1,5 +1,6 @@
-"""Ottla, a Kafka broker in Python: the one name that an installation puts on the import path.
+"""Ottla, a Kafka broker in Python: the only package that an installation puts on the import path.
 
-Here are the launcher (`ottla.__main__`) and what other people's processes import (`ottla.testing`).
-It imports the standard library and pytest alone, never the server, which has its own processes.
+It has the launcher (`ottla.__main__`), the classes that plug-ins extend (`ottla.plugins`), and the
+helpers that tests of other projects import (`ottla.testing`). It imports only the standard library
+and pytest, and never the server, which runs in processes of its own.
 """

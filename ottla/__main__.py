@@ -1,12 +1,12 @@
 """The launcher: `ottla`, `ottla-pipeline` and `python -m ottla`.
 
-The packages of the server have plain names: broker, console, controller and others. A project
-beside which Ottla is installed may have some of the same names, so none of ours is on its import
-path. They lie under `ottla/_server`, in a checkout in the repository's root, and
-only a process that is ours throughout puts that folder on its path: in front, so that it finds its
-own.
+The server's packages have plain names: broker, console, controller and others. A project beside
+which Ottla is installed may have packages with the same names, so the server's packages are not on
+that project's import path. They lie in `ottla/_server`, or in a checkout in the repository's root.
+Only a process that runs nothing but Ottla puts that folder on its path. It comes first there, so
+that the process finds the server's packages before others of the same name.
 
-It imports nothing of Ottla by name, so that it also runs by its path alone, which is how
+This module imports nothing of Ottla by name, so it also runs by its path alone. That is how
 `ottla.launcher` starts processes.
 """
 
@@ -21,19 +21,20 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def main() -> None:
-    """`ottla`: run the command line and end the process with its exit code."""
+    """Run the command `ottla`, and end the process with its exit code."""
     use_server()
     import_module("command.__main__").main()
 
 
 def pipeline() -> int:
-    """`ottla-pipeline`: run one job; the exit code."""
+    """Run one job of the command `ottla-pipeline`, and return its exit code."""
     use_server()
     return cast(int, import_module("pipeline.command").main())
 
 
 def use_server() -> None:
-    """Let this process import the server. Only for a process that is ours throughout."""
+    """Put the server's packages on this process's import path. Call it only in a process that runs
+    nothing but Ottla."""
     packed = os.path.join(_HERE, "_server")
     sys.path.insert(0, packed if os.path.isdir(packed) else os.path.dirname(_HERE))
 

@@ -1,7 +1,7 @@
-"""How a process of Ottla starts another one, and knows that it serves.
+"""The way in which a process of Ottla starts another one, and notices that it accepts connections.
 
-`ottla.__main__` is the program that is started; it reaches the command line, which starts processes
-in its turn. So what both ends share is here.
+`ottla.__main__` is the program that is started. It runs the command line, which starts processes
+too. So what both sides need is in this module.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ import sys
 from pathlib import Path
 
 READY = "is ready: connect to"
-"""Part of the line that `ottla serve` prints once it takes connections."""
+"""The part of `ottla serve`'s output that appears as soon as the broker accepts connections."""
 _PROGRAM = Path(__file__).resolve().with_name("__main__.py")
 
 
 def ottla_command(*arguments: str) -> list[str]:
-    """Return the command line of `ottla` with `arguments`: this installation, this interpreter."""
+    """Return the command line that runs `ottla` with `arguments`, by this interpreter and
+    installation."""
     return [sys.executable, "-P", str(_PROGRAM), *arguments]

@@ -1,13 +1,13 @@
-"""What a plug-in of the broker is written against: abstract classes, and the words they use.
+"""The abstract classes that plug-ins of the broker extend, and the types of their arguments.
 
-A setting that names a Java class in Kafka takes `package.module:Class` here. `docs/security.md` has
-an example of each. Only the standard library is imported.
+Where a setting of Kafka names a Java class, Ottla's takes `package.module:Class`.
+`docs/security.md` has an example of each. These modules import only the standard library.
 
-    ottla.plugins.authorizer   Authorizer: who may do what
-    ottla.plugins.principal    PrincipalBuilder: who is at the other end of a connection
-    ottla.plugins.logins       PasswordCheck, ScramCredentials, TokenCheck: who gets in
-    ottla.plugins.policies     CreateTopicPolicy, AlterConfigPolicy: what is refused to everybody
-    ottla.plugins.interceptor  ProduceInterceptor: which records are refused
-    ottla.plugins.quotas       ClientQuotaCallback: who shares which quota
-    ottla.plugins.assignor     ConsumerGroupAssignor: who consumes what in a group
+    ottla.plugins.authorizer   Authorizer: which principals may do what
+    ottla.plugins.principal    PrincipalBuilder: which principal a connection has
+    ottla.plugins.logins       PasswordCheck, ScramCredentials, TokenCheck: which logins succeed
+    ottla.plugins.policies     CreateTopicPolicy, AlterConfigPolicy: rejected topics and configs
+    ottla.plugins.interceptor  ProduceInterceptor: rejected records
+    ottla.plugins.quotas       ClientQuotaCallback: which clients share a quota
+    ottla.plugins.assignor     ConsumerGroupAssignor: which partitions each group member has
 """

@@ -1,7 +1,8 @@
-"""Who consumes what in a group that the broker assigns: the class that an assignor of one's own
-extends.
+"""The class that an assignor for consumer groups extends.
 
-As Kafka's `ConsumerGroupPartitionAssignor` (KIP-848), in names of topics instead of ids.
+It decides which member consumes which partitions in a group of the new protocol (KIP-848), where
+the broker assigns. It is Kafka's `ConsumerGroupPartitionAssignor`, with names of topics instead of
+their ids.
 """
 
 from __future__ import annotations
@@ -12,52 +13,55 @@ from typing import NamedTuple
 
 
 class Member(NamedTuple):
-    """A member of the group."""
+    """A member of the consumer group that is assigned."""
 
     member_id: str
     instance_id: str | None
-    """`group.instance.id` of a static member."""
+    """The `group.instance.id` of a static member; None for a dynamic member."""
     rack_id: str | None
-    """`client.rack`."""
+    """The member's `client.rack`; None if it has none."""
     topics: tuple[str, ...]
-    """What it is subscribed to, by names and by its regular expression."""
+    """The topics to which the member is subscribed, by name or by its regular expression."""
     assigned: Mapping[str, tuple[int, ...]]
-    """Partitions by topic, as they were given to it last; also those of topics that it is not
-    subscribed to any more."""
+    """The partitions by topic that the member was assigned last. They may include topics to which
+    the member is no longer subscribed."""
 
 
 class Topic(NamedTuple):
-    """A topic that at least one member is subscribed to."""
+    """A topic to which at least one member is subscribed."""
 
     name: str
     partition_count: int
     racks: tuple[tuple[str, ...], ...]
-    """`broker.rack` of each replica, by partition; brokers without one are left out."""
+    """The `broker.rack` of each replica, by partition. Brokers without a rack are left out."""
 
 
 class ConsumerGroupAssignor(ABC):
-    """Gives out partitions (`group.consumer.assignors`, where it stands beside `uniform` and
-    `range`). Members ask for it by its name, `group.remote.assignor` at the client; groups whose
-    members ask for none have the first of the list.
+    """An assignor that `group.consumer.assignors` lists, beside `uniform` and `range`. A client
+    chooses one by its name in `group.remote.assignor`. A group whose members name none uses the
+    first of the list.
 
-    It is asked in a thread, whenever members, subscriptions or topics have changed; about several
-    groups at a time, so it must not change what it holds without a lock. One that raises, or has
-    not answered within `ottla.plugins.timeout.ms`, leaves the group with the assignment that it
-    has: newcomers get nothing until it is asked again, and answers. Name the same on all brokers:
-    a group may move to any.
+    The broker calls it in a thread, whenever members, subscriptions or topics have changed. It may
+    be called for several groups at the same time, so guard shared state by a lock. If it raises, or
+    does not answer within `ottla.plugins.timeout.ms`, the group keeps the assignment that it has.
+    New members then get no partitions until a later call succeeds. Set the same class on all
+    brokers, because a group may move to any of them.
     """
 
     name: str = ""
-    """By what members ask for it. Not empty."""
+    """The name by which members choose this assignor; not empty."""
 
     def configure(self, settings: Mapping[str, str]) -> None:  # noqa: B027  not all need it
-        """Called once, before the first question. `settings` are those of the node."""
+        """Read the node's settings. The broker calls this once, before the first `assign`."""
 
     @abstractmethod
     def assign(
         self, members: Mapping[str, Member], topics: Mapping[str, Topic]
     ) -> Mapping[str, Mapping[str, Iterable[int]]]:
-        """Partitions by topic, by member id. Each goes to at most one member, who is subscribed to
-        its topic; an answer that does otherwise is not used. Nobody consumes what is given to
-        nobody. `members` by member id, in the order in which they joined, `topics` by name;
-        neither may be changed."""
+        """Return the partitions of each member: by member id, then by topic.
+
+        Assign each partition to at most one member, and only to a member that is subscribed to its
+        topic; the broker ignores any other result. A partition that no member is assigned is not
+        consumed. `members` is by member id, in the order in which they joined; `topics` is by name.
+        Do not modify either.
+        """

@@ -1,6 +1,6 @@
-"""Who may do what: the words for it, and the class that an authorizer of one's own extends.
+"""The class that an authorizer extends, and the types that describe what it judges.
 
-Numbers are those of Kafka's `AclOperation` and `ResourceType`, as they stand in requests, records
+The numbers are those of Kafka's `AclOperation` and `ResourceType`, as they are in requests, records
 and the bits of `IncludeAuthorizedOperations`.
 """
 
@@ -12,11 +12,11 @@ from enum import IntEnum
 from typing import NamedTuple
 
 CLUSTER_NAME = "kafka-cluster"
-"""The only resource of type CLUSTER."""
+"""The name of the only resource of type CLUSTER."""
 
 
 class Operation(IntEnum):
-    """What somebody wants to do."""
+    """An operation that a client wants to do (Kafka's `AclOperation`)."""
 
     READ = 3
     WRITE = 4
@@ -34,7 +34,7 @@ class Operation(IntEnum):
 
 
 class Resource(IntEnum):
-    """To what."""
+    """The type of the resource that an operation is about (Kafka's `ResourceType`)."""
 
     TOPIC = 2
     GROUP = 3
@@ -45,26 +45,30 @@ class Resource(IntEnum):
 
 
 class Asker(NamedTuple):
-    """Who asks, by which request."""
+    """The client that sent a request, and the request's type."""
 
     principal: str
-    """`User:alice`; `User:ANONYMOUS` where nobody has authenticated."""
+    """The principal, such as `User:alice`; `User:ANONYMOUS` if the listener authenticates no
+    clients."""
     host: str
-    """The client's address; where a broker passes a request on, still the client's. Of IPv6 it is
-    in full, as Java's `getHostAddress` has it: `0:0:0:0:0:0:0:1`, a link-local one with the number
-    of its interface, `fe80:0:0:0:0:0:0:1%2` (without, where the request was passed on). An IPv4
-    address is one on a listener of both families, too. `ipaddress.ip_address` reads it."""
+    """The client's IP address, also if a broker forwarded the request to a controller.
+
+    An IPv6 address is written in full, as Java's `getHostAddress` does: `0:0:0:0:0:0:0:1`. A
+    link-local address ends with the number of its interface, `fe80:0:0:0:0:0:0:1%2`, unless the
+    request was forwarded. An IPv4 client has an IPv4 address, also on a listener of both families.
+    `ipaddress.ip_address` parses all of these.
+    """
     listener: str
     security_protocol: str
     """PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL."""
     client_id: str | None
-    """As the client calls itself: nothing to rely on."""
+    """The `client.id` that the client chose itself; do not rely on it. None if it sent none."""
     api_key: int
     api_version: int
 
 
 class Action(NamedTuple):
-    """One operation on one resource."""
+    """One operation on one named resource."""
 
     operation: Operation
     resource: Resource
@@ -72,30 +76,40 @@ class Action(NamedTuple):
 
 
 class Authorizer(ABC):
-    """Judges each action of each request that is not prepared (`authorizer.class.name`).
+    """The class that `authorizer.class.name` names. It judges each action of each request, except
+    of requests that the broker has prepared (see `remembered`).
 
-    It is asked on the event loop: whatever it does, all clients wait for. One that raises denies.
-    Brokers and controllers of the cluster ask, too: they need CLUSTER_ACTION on the cluster.
+    It is called on the event loop, so all clients wait while it runs. If it raises, the action is
+    denied. Requests of the cluster's own brokers and controllers are judged too; they need
+    CLUSTER_ACTION on the cluster.
     """
 
     remembered = False
-    """Whether its word about a request holds for all like it until it says `changed()`. Only then
-    are requests prepared, and the next ones like them answered without asking it."""
+    """Whether an answer stays valid for equal requests until the authorizer calls `changed()`. Only
+    if this is True does the broker prepare requests: it then answers further equal ones without
+    calling the authorizer."""
 
     def configure(  # noqa: B027  not all need it
         self, settings: Mapping[str, str], changed: Callable[[], None], standard: Authorizer
     ) -> None:
-        """Called once, before the first question. `settings` are those of the node, as they stand
-        in its file. Call `changed()`, from any thread, whenever another answer would be given than
-        before. `standard` judges by the ACLs and by `super.users`, which hold nowhere else; of its
-        own changes the node hears by itself. It may be asked from `allows` and `allows_any`."""
+        """Read the node's settings, as they are in its file. The broker calls this once, before the
+        first action.
+
+        Call `changed()`, from any thread, whenever an earlier answer is no longer right. `standard`
+        judges by the ACLs in the metadata and by `super.users`, which apply only through it: call
+        it from `allows` and `allows_any` if you need its answer. The node notices changes of ACLs
+        itself.
+        """
 
     @abstractmethod
     def allows(self, asker: Asker, action: Action) -> bool:
-        """Whether `asker` may do that."""
+        """Return whether `asker` may do `action`."""
 
     def allows_any(self, asker: Asker, operation: Operation, resource: Resource) -> bool:
-        """Whether `asker` may do `operation` to at least one resource of that type: asked for a
-        producer that is idempotent without a transactional id, which must be allowed to WRITE to
-        some topic. `IDEMPOTENT_WRITE` on the cluster is asked first."""
+        """Return whether `asker` may do `operation` on at least one resource of this type.
+
+        The broker asks this for an idempotent producer without a transactional id, which must be
+        allowed to WRITE to some topic. Before that it asks whether `IDEMPOTENT_WRITE` on the
+        cluster is allowed.
+        """
         return False

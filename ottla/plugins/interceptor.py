@@ -1,10 +1,9 @@
-"""Which records are refused: the class that an interceptor of Produce extends.
+"""The class that an interceptor of Produce requests extends: it may reject records.
 
-It changes no record. What a log has is what the producer sent, byte for byte: its checksum and its
-compression are the client's, and nobody unpacks a batch to read it or to copy it to followers.
-A broker that wrote something else would have to pack each batch anew, and a producer could not
-tell what it has written. What is to be changed is changed by a consumer that writes to another
-topic.
+An interceptor changes no record. A log contains what the producer sent, byte for byte, with the
+client's own checksum and compression. So neither reading nor replication has to decompress a batch.
+A broker that changed records would have to compress each batch again, and the producer could not
+know what was written. To change records, consume them and write the result to another topic.
 
 Kafka has no such plug-in.
 """
@@ -17,7 +16,7 @@ from typing import NamedTuple
 
 
 class ProducedRecord(NamedTuple):
-    """One record that a client wants to append."""
+    """A record that a client wants to append."""
 
     topic: str
     partition: int
@@ -25,21 +24,25 @@ class ProducedRecord(NamedTuple):
     value: bytes | None
     headers: tuple[tuple[str, bytes | None], ...]
     timestamp: int
-    """Milliseconds since 1970, as the producer sent it."""
+    """Milliseconds since 1970, as the producer sent them."""
 
 
 class ProduceInterceptor(ABC):
-    """Looks at each record before its batch is appended (`ottla.produce.interceptor.class`).
+    """The class that `ottla.produce.interceptor.class` names. It sees each record before its batch
+    is appended.
 
-    It is asked on the event loop, for each record: whatever it does, all clients wait for. A batch
-    is unpacked for it, and no Produce is answered as prepared. One that raises refuses the record.
-    Internal topics are not looked at.
+    It is called on the event loop for each record, so all clients wait while it runs. The broker
+    decompresses each batch for it, and answers no Produce request as prepared. If it raises, the
+    record is rejected. It does not see records of internal topics.
     """
 
     def configure(self, settings: Mapping[str, str]) -> None:  # noqa: B027  not all need it
-        """Called once, before the first record. `settings` are those of the node."""
+        """Read the node's settings. The broker calls this once, before the first record."""
 
     @abstractmethod
     def refusal(self, record: ProducedRecord) -> str | None:
-        """Why it must not be appended, for the client; None: it may. If one record is refused, its
-        whole batch is, with INVALID_RECORD and the texts of the refused ones."""
+        """Return why the record is rejected, as a text for the client, or None to accept it.
+
+        If one record is rejected, so is its whole batch, with INVALID_RECORD and the texts of all
+        rejected records.
+        """

@@ -1,9 +1,9 @@
-"""Who gets in by SASL: the classes that one's own judge of passwords or tokens extends.
+"""The classes that a check of SASL passwords, SCRAM credentials or tokens extends.
 
 Each is named by `listener.name.<listener>.<mechanism>.sasl.server.callback.handler.class`, where
-Kafka names an `AuthenticateCallbackHandler`; there is one object for each listener and mechanism.
-They are asked in threads, several questions at a time, so they may wait for another program. Who is
-not answered within `ottla.plugins.timeout.ms` is not let in. One that raises refuses the login.
+Kafka names an `AuthenticateCallbackHandler`. Each listener and mechanism has an object of its own.
+They are called in threads, several at the same time, so they may wait for another program. A login
+is rejected if the class raises, or does not answer within `ottla.plugins.timeout.ms`.
 """
 
 from __future__ import annotations
@@ -20,27 +20,31 @@ class _OfMechanism:
     def configure(
         self, settings: Mapping[str, str], mechanism: str, options: Mapping[str, str]
     ) -> None:
-        """Called once, before the first question. `settings` are those of the node; what is set
-        behind the prefixes of listener and mechanism stands under its plain name, too. `mechanism`
-        is its name in SASL, `options` are those of its `sasl.jaas.config`."""
+        """Read the node's settings. The broker calls this once, before the first login.
+
+        Settings with the prefix of this listener and mechanism are in `settings` under their plain
+        names too. `mechanism` is the SASL name of the mechanism; `options` are those of its
+        `sasl.jaas.config`.
+        """
 
 
 class PasswordCheck(_OfMechanism, ABC):
-    """Judges the logins by PLAIN. Who is let in is `User:<user>`."""
+    """A check of PLAIN logins. The principal of a successful login is `User:<user>`."""
 
     @abstractmethod
     def is_right(self, user: str, password: str) -> bool:
-        """Whether that is the user's password. Neither is empty."""
+        """Return whether `password` is the user's password. Neither argument is empty."""
 
 
 class ScramCredential(NamedTuple):
-    """What is kept of a password for SCRAM (RFC 5802). Nobody can log in with it."""
+    """The salted keys that a server stores of a password for SCRAM (RFC 5802). A client cannot log
+    in with them."""
 
     salt: bytes
     stored_key: bytes
     server_key: bytes
     iterations: int
-    """At least 4096."""
+    """The rounds of the salted hash; at least 4096."""
 
     def __repr__(self) -> str:
         return f"ScramCredential([hidden], iterations={self.iterations})"
@@ -49,7 +53,8 @@ class ScramCredential(NamedTuple):
     def of_password(
         cls, mechanism: str, password: str, salt: bytes | None = None, iterations: int = 4096
     ) -> ScramCredential:
-        """For SCRAM-SHA-256 or SCRAM-SHA-512; without a salt, with a new one."""
+        """Return the credential of a password for SCRAM-SHA-256 or SCRAM-SHA-512. `salt` None: draw
+        a new one."""
         hash_name = mechanism.removeprefix("SCRAM-").replace("-", "").lower()
         salt = os.urandom(16) if salt is None else salt
         salted = hashlib.pbkdf2_hmac(hash_name, password.encode(), salt, iterations)
@@ -59,30 +64,31 @@ class ScramCredential(NamedTuple):
 
 
 class ScramCredentials(_OfMechanism, ABC):
-    """Knows the users of SCRAM-SHA-256 or SCRAM-SHA-512, in place of those in the metadata.
-    Logins by delegation token do not come here."""
+    """The source of SCRAM-SHA-256 or SCRAM-SHA-512 users, instead of those in the cluster's
+    metadata. Logins by delegation token do not use it."""
 
     @abstractmethod
     def credential(self, user: str) -> ScramCredential | None:
-        """What is kept of that user's password, for the mechanism that `configure` named; None:
-        there is no such user."""
+        """Return the user's credential for the mechanism that `configure` named; None if there is
+        no such user."""
 
 
 class TokenRefused(Exception):
-    """A token lets nobody in. The text is for the node's log; the client does not get it."""
+    """The token is not valid. The text is written to the node's log; the client does not see it."""
 
 
 class ValidToken(NamedTuple):
-    """Whom a token lets in, and for how long."""
+    """The user of a valid token, and the time at which the token expires."""
 
     user: str
     expires_at_ms: int
-    """Milliseconds since 1970: then the login ends."""
+    """Milliseconds since 1970: the time at which the login ends."""
 
 
 class TokenCheck(_OfMechanism, ABC):
-    """Judges the tokens of OAUTHBEARER. Who is let in is `User:<user>`."""
+    """A check of OAUTHBEARER tokens. The principal of a successful login is `User:<user>`."""
 
     @abstractmethod
     def validate(self, token: str) -> ValidToken:
-        """Whose token that is. Raises TokenRefused."""
+        """Return the user and the expiry of a token. Raises TokenRefused if the token is not
+        valid."""

@@ -1,10 +1,10 @@
-"""What is refused to everybody: the classes that a policy of one's own extends.
+"""The classes that policies extend: they reject topics or configs, whichever client asks for them.
 
-The active controller asks them, in threads; whoever gets no answer within
-`ottla.plugins.timeout.ms` is refused with POLICY_VIOLATION. One that raises something else than
-`PolicyViolation` refuses with UNKNOWN_SERVER_ERROR. Set the same on all controllers.
+The active controller calls them in threads. A policy rejects by raising `PolicyViolation`. If it
+does not answer within `ottla.plugins.timeout.ms`, the request is rejected with POLICY_VIOLATION; if
+it raises another exception, with UNKNOWN_SERVER_ERROR. Set the same policy on all controllers.
 
-As Kafka's `CreateTopicPolicy` (KIP-108) and `AlterConfigPolicy` (KIP-133).
+They are Kafka's `CreateTopicPolicy` (KIP-108) and `AlterConfigPolicy` (KIP-133).
 """
 
 from __future__ import annotations
@@ -15,53 +15,55 @@ from typing import NamedTuple
 
 
 class PolicyViolation(Exception):
-    """It must not be. The client is told the text."""
+    """The policy forbids the change. The client gets the text."""
 
 
 class NewTopic(NamedTuple):
-    """A topic that somebody wants to create, or that is created because a client asked for it."""
+    """A topic that a client wants to create, or that is created automatically for a client's
+    request."""
 
     name: str
     num_partitions: int | None
-    """None where `assignments` are given."""
+    """None if the request names the brokers of each partition (`assignments`)."""
     replication_factor: int | None
-    """None where `assignments` are given."""
+    """None if the request names the brokers of each partition (`assignments`)."""
     assignments: Mapping[int, Sequence[int]] | None
-    """The brokers of each partition, where the request names them; else None."""
+    """The brokers of each partition, if the request names them; None otherwise."""
     configs: Mapping[str, str]
-    """Those that the request sets."""
+    """The configs that the request sets."""
 
 
 class CreateTopicPolicy(ABC):
-    """Looks at each topic before it is created (`create.topic.policy.class.name`), also where a
-    request only wants to know whether it could be."""
+    """The class that `create.topic.policy.class.name` names. It sees each topic before it is
+    created, also if the request only validates (`validate_only`)."""
 
     def configure(self, settings: Mapping[str, str]) -> None:  # noqa: B027  not all need it
-        """Called once, before the first question. `settings` are those of the node."""
+        """Read the node's settings. The controller calls this once, before the first topic."""
 
     @abstractmethod
     def validate(self, topic: NewTopic) -> None:
-        """Raises PolicyViolation where it must not be created."""
+        """Return if the topic may be created. Raises PolicyViolation if not."""
 
 
 class AlteredConfigs(NamedTuple):
-    """Configs that somebody wants to change, of one resource."""
+    """Changes of one resource's configs that a client wants to make."""
 
     resource_type: str
     """TOPIC, BROKER, GROUP or CLIENT_METRICS."""
     resource_name: str
-    """Of a topic, a group, a subscription, or a broker's id; empty for all brokers."""
+    """The name of a topic, a group or a subscription, or a broker's id; empty for all brokers."""
     configs: Mapping[str, str | None]
-    """Those that would change, and what to; None where a value is taken away. Lists are whole."""
+    """The new value of each changed config; None for a config that is removed. A list is given with
+    all its elements, not only those that change."""
 
 
 class AlterConfigPolicy(ABC):
-    """Looks at changes to configs before they are made (`alter.config.policy.class.name`), also at
-    those that a new topic begins with."""
+    """The class that `alter.config.policy.class.name` names. It sees each change of configs before
+    it is made, also the configs that a new topic starts with."""
 
     def configure(self, settings: Mapping[str, str]) -> None:  # noqa: B027  not all need it
-        """Called once, before the first question. `settings` are those of the node."""
+        """Read the node's settings. The controller calls this once, before the first change."""
 
     @abstractmethod
     def validate(self, altered: AlteredConfigs) -> None:
-        """Raises PolicyViolation where they must not be made."""
+        """Return if the change may be made. Raises PolicyViolation if not."""

@@ -1,6 +1,6 @@
-"""Who is at the other end of a connection: the class that a principal builder of one's own extends.
+"""The class that a principal builder extends: it decides which principal a connection has.
 
-As Kafka's `KafkaPrincipalBuilder`; what it is told is the `AuthenticationContext` there.
+It is Kafka's `KafkaPrincipalBuilder`; its argument, `Peer`, is Kafka's `AuthenticationContext`.
 """
 
 from __future__ import annotations
@@ -11,42 +11,46 @@ from typing import NamedTuple
 
 
 class Peer(NamedTuple):
-    """How a connection has authenticated."""
+    """The client of a connection, and how it authenticated."""
 
     usual: str | None
-    """The principal that it has without a builder, such as `User:alice`; `User:ANONYMOUS` where
-    nobody was asked; None where no rule of `ssl.principal.mapping.rules` matches."""
+    """The principal that the connection has without a builder, such as `User:alice`. It is
+    `User:ANONYMOUS` if the listener authenticates no clients, and None if no rule of
+    `ssl.principal.mapping.rules` matches."""
     listener: str
     security_protocol: str
     """PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL."""
     host: str
-    """The client's address. Of IPv6 it is in full, as Java's `getHostAddress` has it:
-    `0:0:0:0:0:0:0:1`, a link-local one with the number of its interface, `fe80:0:0:0:0:0:0:1%2`.
-    `ipaddress.ip_address` reads it."""
+    """The client's IP address. An IPv6 address is written in full, as Java's `getHostAddress` does:
+    `0:0:0:0:0:0:0:1`. A link-local address ends with the number of its interface,
+    `fe80:0:0:0:0:0:0:1%2`. `ipaddress.ip_address` parses all of these."""
     mechanism: str | None = None
     """PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER; None without SASL."""
     user: str | None = None
-    """Who logged in by it."""
+    """The user that logged in by SASL; None without SASL."""
     certificate_name: str | None = None
-    """The distinguished name of the client's certificate, `CN=alice,O=Acme`; None where it showed
-    none, or was not asked for one."""
+    """The distinguished name of the client's certificate, `CN=alice,O=Acme`. None if the client
+    sent no certificate, or was not asked for one."""
     certificate_alternative_names: tuple[str, ...] = ()
-    """Its further names: `DNS:alice.example.org`, `URI:spiffe://example.org/alice`,
-    `IP:` and an address as in `host`."""
+    """The subject alternative names of the certificate: `DNS:alice.example.org`,
+    `URI:spiffe://example.org/alice`, `IP:` and an address as in `host`."""
 
 
 class PrincipalBuilder(ABC):
-    """Names each connection that has authenticated (`principal.builder.class`, also behind
-    `listener.name.<listener>.`). There is one object for each listener.
+    """The class that `principal.builder.class` names, also behind `listener.name.<listener>.`. Each
+    listener has an object of its own.
 
-    It is asked on the event loop, once a connection, and again when a client logs in again: then
-    the answer must be the same. One that raises refuses the connection.
+    It is called on the event loop, once for each connection, and again when a client authenticates
+    again; then it must return the same principal. If it raises, the connection is rejected.
     """
 
     def configure(self, settings: Mapping[str, str]) -> None:  # noqa: B027  not all need it
-        """Called once, before the first question. `settings` are those of the node; what is set
-        behind the listener's prefix stands under its plain name, too."""
+        """Read the node's settings. The broker calls this once, before the first connection.
+
+        Settings with the listener's prefix are in `settings` under their plain names too.
+        """
 
     @abstractmethod
     def principal(self, peer: Peer) -> str:
-        """`Type:name`, such as `User:alice`. Quotas, ACLs and logs know the client by this."""
+        """Return the client's principal as `Type:name`, such as `User:alice`. Quotas, ACLs and logs
+        use it."""

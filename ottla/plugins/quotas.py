@@ -1,6 +1,6 @@
-"""Who shares a quota, and how much it is: the class that a quota callback extends.
+"""The class that a quota callback extends: it decides which clients share a quota, and its limit.
 
-As Kafka's `ClientQuotaCallback` (KIP-257).
+It is Kafka's `ClientQuotaCallback` (KIP-257).
 """
 
 from __future__ import annotations
@@ -12,53 +12,57 @@ from typing import NamedTuple
 
 
 class QuotaType(Enum):
-    """What is limited, by the key of its quota."""
+    """The kind of use that is limited; the value is the key of its quota."""
 
     PRODUCE = "producer_byte_rate"
-    """Bytes a second."""
+    """Bytes per second that clients produce."""
     FETCH = "consumer_byte_rate"
-    """Bytes a second."""
+    """Bytes per second that clients fetch."""
     REQUEST = "request_percentage"
-    """Percent of the event loop's time."""
+    """Percent of the event loop's time that requests take."""
     CONTROLLER_MUTATION = "controller_mutation_rate"
-    """Partitions that are created or deleted, a second."""
+    """Partitions per second that are created or deleted."""
 
 
 class QuotaEntity(NamedTuple):
-    """Whom `kafka-configs` sets a quota for."""
+    """The user and client id for which `kafka-configs` sets a quota."""
 
     user: str | None
-    """The name; None: the default of users; empty: the quota is not of a user."""
+    """The user's name. None: the default of all users. Empty: the quota does not depend on the
+    user."""
     client_id: str | None
-    """The same for the client id."""
+    """The client id, with the same meanings of None and empty."""
 
 
 class ClientQuotaCallback(ABC):
-    """Decides whose use is added up, and what it may be (`client.quota.callback.class`).
+    """The class that `client.quota.callback.class` names. It decides which clients share a quota,
+    and the quota's limit.
 
-    It is asked on the event loop, for each request: whatever it does, all clients wait for. No
-    request is answered as prepared while it is there. One that raises limits nobody.
+    It is called on the event loop for each request, so all clients wait while it runs. While it is
+    set, the broker answers no request as prepared. If it raises, the request is not limited.
     """
 
     def configure(self, settings: Mapping[str, str]) -> None:  # noqa: B027  not all need it
-        """Called once, before the first question. `settings` are those of the node."""
+        """Read the node's settings. The broker calls this once, before the first request."""
 
     @abstractmethod
     def metric_tags(self, quota: QuotaType, principal: str, client_id: str) -> Mapping[str, str]:
-        """What a client's use is added to: who has the same tags shares one quota. They also name
-        its metrics. `principal` with its type, as `User:alice`."""
+        """Return the tags of the quota to which a client's use is added. Clients with equal tags
+        share one quota. The tags also name the quota's metrics. `principal` includes its type:
+        `User:alice`."""
 
     @abstractmethod
     def limit(self, quota: QuotaType, tags: Mapping[str, str]) -> float | None:
-        """What those with these tags may take a second, more than 0; None: any amount."""
+        """Return how much the clients with these tags may use per second, more than 0; None for no
+        limit."""
 
     def update(self, quota: QuotaType, entity: QuotaEntity, limit: float) -> None:  # noqa: B027
-        """A quota was set in the metadata."""
+        """Take note that a quota was set in the metadata."""
 
     def remove(self, quota: QuotaType, entity: QuotaEntity) -> None:  # noqa: B027
-        """A quota was removed from the metadata."""
+        """Take note that a quota was removed from the metadata."""
 
     def reset_required(self, quota: QuotaType) -> bool:
-        """Whether limits are others than when they were last asked for. It is asked at each
-        request; then all of them are asked for again."""
+        """Return whether limits have changed since they were last asked for. The broker calls this
+        for each request, and asks for all limits again after True."""
         return False

@@ -1,9 +1,9 @@
-"""For the tests of other projects: a real broker at once, faults on demand, pytest's fixtures.
+"""Helpers for the tests of other projects: real brokers, faults on demand, fixtures for pytest.
 
     from ottla.testing import Broker, Cluster
 
-It runs in their processes, so it imports the standard library and pytest alone, and nothing but
-itself before a name is asked for.
+This package runs in the processes of those tests. So it imports only the standard library and
+pytest, and its own modules only when a name is asked for.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ __all__ = [
     "simulate",
 ]
 
-_WHERE = {
+_MODULES = {
     "Broker": "broker",
     "BrokerFactory": "broker_factory",
     "Cluster": "cluster",
@@ -62,8 +62,8 @@ _WHERE = {
 
 
 def __getattr__(name: str) -> object:
-    if name not in _WHERE:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__} has no attribute {name}")
     from importlib import import_module
 
-    return getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

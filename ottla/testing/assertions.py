@@ -1,8 +1,8 @@
-"""What a test expects of topics and groups: waited for, and told what is there instead.
+"""Assertions about topics and groups, which wait for what a test expects.
 
-Each waits until what is expected is so, for `timeout` seconds at most, and raises NotAsExpected, an
-AssertionError, whose text says what there was. They block: from a coroutine whose loop the
-application runs in, call them by `asyncio.to_thread`.
+Each waits until the expectation is met, for at most `timeout` seconds. Otherwise it raises
+NotAsExpected, an AssertionError, whose text says what there is instead. They block: if the
+application runs in the event loop of a coroutine, call them by `asyncio.to_thread`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ottla.testing.records import Content, Record, content
 from ottla.testing.topic import CALL_MARGIN_S, Call, NotAsExpected, Topic, some
 
 ANY: Content = object()
-"""Whatever it is."""
+"""A key or value that matches every content."""
 _POLL_S = 0.01
 _STATES = (
     "Stable",
@@ -28,7 +28,7 @@ _STATES = (
     "Assigning",
     "Reconciling",
 )
-"""Of groups, as Kafka calls them; the last two are those of the newer protocol (KIP-848)."""
+"""Kafka's names of the states of groups; the last two are those of the newer protocol (KIP-848)."""
 _SHOWN = 10
 
 Matches = Callable[[Record], bool]
@@ -44,9 +44,10 @@ def produced(
     count: int | None = None,
     timeout: float,
 ) -> list[Record]:
-    """The records of a topic, from its start, that are as said: one at least, or exactly `count`.
+    """Return the records of a topic, from its start, that match: at least one, or exactly `count`.
 
-    With `count` 0 the topic has none of them now: that is looked at once, without waiting.
+    With `count` 0 the topic must have no such record now; this is checked once, without waiting.
+    Raises NotAsExpected.
     """
     __tracebackhide__ = True
     matches = _matcher(key, value, headers, partition)
@@ -56,22 +57,22 @@ def produced(
     deadline = time.monotonic() + timeout
     exists = False
     while True:
-        some, exists = topic.read_on(positions, timeout, None)
-        every += some
-        found = [one for one in every if matches(one)]
-        enough = bool(found) if count is None else len(found) >= count
+        new_records, exists = topic.read_on(positions, timeout, None)
+        every += new_records
+        matching = [record for record in every if matches(record)]
+        enough = bool(matching) if count is None else len(matching) >= count
         left = deadline - time.monotonic()
         if enough or left <= 0:
             break
-        waited, exists = topic.read_on(positions, left, 1)
-        every += waited
-    if count is not None and len(found) > count or not enough:
+        late_records, exists = topic.read_on(positions, left, 1)
+        every += late_records
+    if count is not None and len(matching) > count or not enough:
         words = "a record" if count is None else f"{count} records"
         raise NotAsExpected(
             f"{words} with {wanted} expected in {topic.label} within {timeout:g} s, "
-            f"{len(found)} found: " + _there(topic, every, exists)
+            f"{len(matching)} found: " + _records_there(topic, every, exists)
         )
-    return found
+    return matching
 
 
 def committed(
@@ -83,55 +84,68 @@ def committed(
     offsets: Mapping[int, int] | None = None,
     timeout: float,
 ) -> None:
-    """A group has committed these `offsets` (by partition), or has so many records left in all."""
+    """Wait until a group has committed these `offsets` (by partition), or has this `lag` in total.
+    Without both, `lag` is 0. Raises NotAsExpected."""
     __tracebackhide__ = True
     if offsets is None and lag is None:
         lag = 0
 
-    def is_so(found: Mapping[str, Json]) -> bool:
-        mine = {p["partition"]: p for p in found["partitions"] if p["topic"] == topic.name}
+    def is_met(progress: Mapping[str, Json]) -> bool:
+        partitions = {
+            partition["partition"]: partition
+            for partition in progress["partitions"]
+            if partition["topic"] == topic.name
+        }
         if offsets is not None and any(
-            mine.get(index, {}).get("committed") != offset for index, offset in offsets.items()
+            partitions.get(index, {}).get("committed") != offset
+            for index, offset in offsets.items()
         ):
             return False
         if lag is None:
             return True
-        has = any(one["committed"] is not None for one in mine.values())
-        return has and sum(one["lag"] or 0 for one in mine.values()) == lag
+        has = any(partition["committed"] is not None for partition in partitions.values())
+        return has and sum(partition["lag"] or 0 for partition in partitions.values()) == lag
 
     wanted = f"offsets {dict(offsets)}" if offsets is not None else ""
     wanted += " and " if offsets is not None and lag is not None else ""
     wanted += f"a lag of {lag}" if lag is not None else ""
-    _until(call, group, [topic], is_so, f"{wanted} in {topic.label}", timeout)
+    _until(call, group, [topic], is_met, f"{wanted} in {topic.label}", timeout)
 
 
 def idle(call: Call, group: str, topics: Iterable[Topic], timeout: float) -> None:
-    """A group has committed all there is: of the partitions that it has, and of these topics."""
+    """Wait until a group has committed all records of its partitions, and of these topics. Raises
+    NotAsExpected."""
     __tracebackhide__ = True
 
-    def is_so(found: Mapping[str, Json]) -> bool:
-        partitions = found["partitions"]
-        settled = found["state"] in ("Stable", "Empty", "Dead")
-        return settled and bool(partitions) and not any(one["lag"] for one in partitions)
+    def is_met(progress: Mapping[str, Json]) -> bool:
+        partitions = progress["partitions"]
+        settled = progress["state"] in ("Stable", "Empty", "Dead")
+        return (
+            settled and bool(partitions) and not any(partition["lag"] for partition in partitions)
+        )
 
-    _until(call, group, list(topics), is_so, "all records read and committed", timeout)
+    _until(call, group, list(topics), is_met, "all records read and committed", timeout)
 
 
 def group_state(call: Call, group: str, *, members: int | None, state: str, timeout: float) -> None:
-    """A group is in a state, with so many members."""
+    """Wait until a group is in a state, with this number of members. Raises NotAsExpected; Misuse
+    if Kafka has no such state."""
     __tracebackhide__ = True
     if state not in _STATES:
         raise Misuse(f"no group is ever {state}: its states are {', '.join(_STATES)}")
     deadline = time.monotonic() + timeout
     while True:
-        found = call("group.describe", {"group": group}, timeout_s=timeout + CALL_MARGIN_S)
-        count = len(found["members"])
-        if found["state"] == state and members in (None, count):
+        group_description = call(
+            "group.describe", {"group": group}, timeout_s=timeout + CALL_MARGIN_S
+        )
+        count = len(group_description["members"])
+        if group_description["state"] == state and members in (None, count):
             return
         if time.monotonic() >= deadline:
             wanted = state if members is None else f"{state} with {_members(members)}"
             raise NotAsExpected(
-                f"group {group} is not {wanted} within {timeout:g} s: " + _group(call, found)
+                f"group {group} is not {wanted} within {timeout:g} s: "
+                + _group(call, group_description)
             )
         time.sleep(_POLL_S)
 
@@ -146,13 +160,16 @@ def _matcher(
     partition: int | None,
 ) -> Matches:
     right_key, right_value = _content_matcher(key), _content_matcher(value)
-    wanted = {name: content(one) for name, one in (headers or {}).items()}
+    wanted = {name: content(expected) for name, expected in (headers or {}).items()}
 
     def matches(record: Record) -> bool:
-        has = dict(record.headers)
+        headers_of_record = dict(record.headers)
         return (
             partition in (None, record.partition)
-            and all(name in has and has[name] == one for name, one in wanted.items())
+            and all(
+                name in headers_of_record and headers_of_record[name] == expected
+                for name, expected in wanted.items()
+            )
             and right_key(record.key)
             and right_value(record.value)
         )
@@ -161,23 +178,24 @@ def _matcher(
 
 
 def _content_matcher(wanted: Content) -> Callable[[bytes | None], bool]:
-    """By bytes; what JSON can say, by what it says; a function, by its answer."""
+    """Return a function that compares bytes: with bytes or text, with a value by its JSON, or by
+    calling `wanted`."""
     if wanted is ANY:
         return lambda _: True
     if callable(wanted):
-        return lambda given: bool(wanted(given))
+        return lambda data: bool(wanted(data))
     if wanted is None or isinstance(wanted, bytes | bytearray | memoryview | str):
-        right = content(wanted)
-        return lambda given: given == right
-    said = json.loads(content(wanted) or b"")
+        expected_bytes = content(wanted)
+        return lambda data: data == expected_bytes
+    expected_json = json.loads(content(wanted) or b"")
 
-    def says_so(given: bytes | None) -> bool:
+    def has_equal_json(data: bytes | None) -> bool:
         try:
-            return bool(json.loads(given or b"") == said)
+            return bool(json.loads(data or b"") == expected_json)
         except ValueError:
             return False
 
-    return says_so
+    return has_equal_json
 
 
 def _wanted(
@@ -187,18 +205,24 @@ def _wanted(
     partition: int | None,
 ) -> str:
     words = [
-        f"{name}={_named(one)}" for name, one in (("key", key), ("value", value)) if one is not ANY
+        f"{name}={_named(expected)}"
+        for name, expected in (("key", key), ("value", value))
+        if expected is not ANY
     ]
     words += [f"headers={dict(headers)}"] if headers else []
     words += [f"partition={partition}"] if partition is not None else []
     return ", ".join(words) or "any key and value"
 
 
-def _named(one: Content) -> str:
-    return getattr(one, "__name__", None) or repr(one) if callable(one) else repr(one)
+def _named(expected: Content) -> str:
+    return (
+        getattr(expected, "__name__", None) or repr(expected)
+        if callable(expected)
+        else repr(expected)
+    )
 
 
-def _there(topic: Topic, every: list[Record], exists: bool) -> str:
+def _records_there(topic: Topic, every: list[Record], exists: bool) -> str:
     return topic.described(every) if exists else topic.absent()
 
 
@@ -209,7 +233,7 @@ def _until(
     call: Call,
     group: str,
     topics: list[Topic],
-    is_so: Callable[[Mapping[str, Json]], bool],
+    is_met: Callable[[Mapping[str, Json]], bool],
     wanted: str,
     timeout: float,
 ) -> None:
@@ -220,28 +244,29 @@ def _until(
     deadline = time.monotonic() + timeout
     while True:
         args = {"group": group, "topics": names}
-        found = call("group.progress", args, timeout_s=timeout + CALL_MARGIN_S)
-        if not found["missing"] and is_so(found):
+        progress = call("group.progress", args, timeout_s=timeout + CALL_MARGIN_S)
+        if not progress["missing"] and is_met(progress):
             return
         if time.monotonic() >= deadline:
-            missing = "".join(f"\n  there is no topic {name}" for name in found["missing"])
+            missing = "".join(f"\n  there is no topic {name}" for name in progress["missing"])
             raise NotAsExpected(
                 f"group {group}: {wanted} expected within {timeout:g} s: "
-                + _group(call, found)
+                + _group(call, progress)
                 + missing
-                + _progress(found["partitions"])
+                + _progress(progress["partitions"])
             )
         time.sleep(_POLL_S)
 
 
-def _group(call: Call, found: Mapping[str, Json]) -> str:
-    """How a group is; where it is not there, which ones are."""
-    if found["state"] == "Dead":
-        names = some(one["group"] for one in call("group.list"))
+def _group(call: Call, group_description: Mapping[str, Json]) -> str:
+    """Return a text about a group's state and members; if there is no such group, about the groups
+    there are."""
+    if group_description["state"] == "Dead":
+        names = some(entry["group"] for entry in call("group.list"))
         return f"it is not there (there are: {names})"
-    clients = ", ".join(sorted(one["client_id"] for one in found["members"]))
-    count = _members(len(found["members"]))
-    return f"it is {found['state']} with {count}" + (f" ({clients})" if clients else "")
+    clients = ", ".join(sorted(entry["client_id"] for entry in group_description["members"]))
+    count = _members(len(group_description["members"]))
+    return f"it is {group_description['state']} with {count}" + (f" ({clients})" if clients else "")
 
 
 def _members(count: int) -> str:
@@ -250,10 +275,12 @@ def _members(count: int) -> str:
 
 def _progress(partitions: Iterable[Mapping[str, Json]]) -> str:
     lines = []
-    for one in partitions:
-        where = f"\n  {one['topic']}-{one['partition']}: "
-        offset = "nothing" if one["committed"] is None else one["committed"]
-        words = f"committed {offset}, end {one['end']}, lag {one['lag']}"
-        lines.append(where + words + (", a transaction is open" if one["open_transaction"] else ""))
+    for partition in partitions:
+        where = f"\n  {partition['topic']}-{partition['partition']}: "
+        offset = "nothing" if partition["committed"] is None else partition["committed"]
+        words = f"committed {offset}, end {partition['end']}, lag {partition['lag']}"
+        lines.append(
+            where + words + (", a transaction is open" if partition["open_transaction"] else "")
+        )
     more = len(lines) - _SHOWN
     return "".join(lines[:_SHOWN]) + (f"\n  … and {more} more" if more > 0 else "")

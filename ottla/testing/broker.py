@@ -1,10 +1,10 @@
-"""A real broker for a test: there in a moment, gone with whoever wanted it.
+"""A real broker for a test, which starts in a moment and ends with the process of the tests.
 
     with Broker() as broker:
         Producer({"bootstrap.servers": broker.bootstrap_servers})
 
-It is a process of its own, forked from the host (`ottla.testing.host`). Every call is synchronous;
-from a coroutine, `async with Broker()` and `await asyncio.to_thread(broker.restart)`.
+The broker is a process of its own, which the host process forks (`ottla.testing.host`). All calls
+are synchronous; in a coroutine use `async with Broker()` and `await asyncio.to_thread(…)`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Unpack
 from ottla.testing.channel import CALL_TIMEOUT_S, Channel
 from ottla.testing.contents import Contents
 from ottla.testing.errors import SHOW_THE_CALLER, BrokerGone, Misuse, OttlaError, StartFailed
-from ottla.testing.faults import Failing, Fault, Faults
+from ottla.testing.faults import FailureOptions, Fault, Faults
 from ottla.testing.frames import Json
 from ottla.testing.own_process import STOP_TIMEOUT_S, OwnProcess
 from ottla.testing.ports import HOST, HeldPort, held
@@ -37,23 +37,24 @@ START_TIMEOUT_S = 90.0
 
 @dataclass(frozen=True)
 class Membership:
-    """A broker's place in a `Cluster`."""
+    """The place of a broker in a `Cluster`."""
 
     node_id: int
     cluster_id: str
     controller: Sequence[HeldPort]
-    """Where it is asked as a controller; empty where it is none."""
+    """The port of the node's controller; empty if the node is not a controller."""
 
 
 class Broker(Contents):
-    """One broker. It keeps its port and its data when it is started again.
+    """A single broker. It keeps its port and its data when it is restarted.
 
-    `properties`  server keys above the single-node profile, such as `{"num.partitions": "3"}`; in
-                  a temporary folder `__consumer_offsets` and `__transaction_state` have one
-                  partition where nothing else is set
-    `data_dir`    an existing folder to keep; else a temporary one, removed by `close()`
-    `port`        0 takes a free one
-    `keep_data`   leave the temporary folder where it is
+    `properties`  server keys above the single-node profile, such as `{"num.partitions": "3"}`. In a
+                  temporary folder, `__consumer_offsets` and `__transaction_state` have a single
+                  partition unless another number is set
+    `data_dir`    an existing folder for the data, which is kept; without it, a temporary folder,
+                  which `close()` removes
+    `port`        the port for clients; 0 picks a free one
+    `keep_data`   do not remove the temporary folder
     """
 
     def __init__(
@@ -66,7 +67,8 @@ class Broker(Contents):
         keep_data: bool = False,
         member: Membership | None = None,
     ) -> None:
-        """`member` is for `Cluster`."""
+        """Reserve the port and the folder; `start()` starts the process. `member` is for `Cluster`
+        only."""
         self.properties = {key: str(value) for key, value in (properties or {}).items()}
         self._port = held(port)
         self._ports = (self._port, *(member.controller if member is not None else ()))
@@ -77,179 +79,190 @@ class Broker(Contents):
         self._channel: Channel | None = None
         self._starting: tuple[Channel, int, float] | None = None
         self._ahead_ms = 0.0
-        self._as_new: Json = None
-        """What it was at its first start: for a reset."""
+        self._first_state: Json = None
+        """The configs, ACLs and log levels at the first start, which a reset restores."""
 
     @property
     def node_id(self) -> int:
-        """Its `node.id`."""
-        by_itself = 1 if self._member is None else self._member.node_id
-        old_name = self.properties.get("broker.id", by_itself)
-        return int(self.properties.get("node.id", old_name))
+        """The broker's `node.id`."""
+        default_id = 1 if self._member is None else self._member.node_id
+        broker_id = self.properties.get("broker.id", default_id)
+        return int(self.properties.get("node.id", broker_id))
 
     @property
     def port(self) -> int:
-        """Where clients connect."""
+        """The port to which clients connect."""
         return self._port.number
 
     @property
     def ports(self) -> Sequence[int]:
-        """Where clients connect, and where controllers do, where it is one of several."""
-        return [one.number for one in self._ports]
+        """The port for clients and, if the node is a controller in a cluster, the port for
+        controllers."""
+        return [port.number for port in self._ports]
 
     @property
     def bootstrap_servers(self) -> str:
-        """`host:port` for a client."""
+        """The `bootstrap.servers` of a client: `host:port`."""
         return f"{HOST}:{self.port}"
 
     @property
     def pid(self) -> int:
-        """The process id while it runs."""
+        """The process id while the broker runs. Raises Misuse if it does not."""
         return self._process.pid
 
     @property
     def running(self) -> bool:
-        """Whether its process lives."""
+        """Whether the broker's process is alive."""
         return self._process.running
 
     @property
     def data_dir(self) -> Path:
-        """The folder of its data."""
+        """The folder of the broker's data."""
         return self._process.data_dir
 
     @property
     def log_file(self) -> Path:
-        """The file of what it prints and logs."""
+        """The file with all that the broker prints and logs."""
         return self._process.log_file
 
     def start(self) -> Broker:
-        """Start and return once it accepts connections. Raises StartFailed, with what it said."""
+        """Start the broker, and return when it accepts connections. Raises StartFailed, with its
+        output."""
         self.begin_start()
         return self.finish_start()
 
     def begin_start(self) -> None:
-        """The first half of `start`: its process is there. A node of several waits for others."""
+        """Start the process without waiting until it accepts connections: the first half of
+        `start`. A node of a cluster becomes ready only with other nodes."""
         deadline = time.monotonic() + self._start_timeout_s
         ours, theirs = socket.socketpair()
-        with theirs, contextlib.ExitStack() as undoing:
+        with theirs, contextlib.ExitStack() as cleanup:
             channel = Channel(ours, f"the broker on {self.bootstrap_servers}")
-            undoing.callback(channel.close)
+            cleanup.callback(channel.close)
             self._process.begin(theirs)
             number = channel.begin("start", self._start_arguments(), deadline)
-            undoing.pop_all()
-        self._let_go()
+            cleanup.pop_all()
+        self._close_channel()
         self._starting = channel, number, deadline
 
     def finish_start(self) -> Broker:
-        """The second half: it accepts connections."""
+        """Wait until the broker accepts connections: the second half of `start`. Raises
+        StartFailed."""
         assert self._starting is not None, "begin_start() comes first"
         (channel, number, deadline), self._starting = self._starting, None
         try:
-            told = channel.result(number, "start", deadline)
+            answer = channel.result(number, "start", deadline)
         except OttlaError as error:
             text = f"the broker did not start: {error}; it said:\n{self.output()}"
             channel.close()
             self.kill()
             raise StartFailed(text) from None
         self._channel = channel
-        self._as_new = self._as_new or told["as_new"]
+        self._first_state = self._first_state or answer["as_new"]
         return self
 
     def stop(self, timeout_s: float = STOP_TIMEOUT_S) -> int:
-        """Stop it as SIGTERM does and wait; its exit code. StopFailed if it does not end."""
+        """Stop the broker cleanly, as SIGTERM does, wait, and return its exit code. Raises
+        StopFailed, and kills it, if it does not end within `timeout_s`."""
         try:
             return self._process.stop(timeout_s)
         finally:
-            self._let_go()
+            self._close_channel()
 
     def begin_stop(self) -> None:
-        """The first half of `stop`: it is told to."""
+        """Ask the broker to stop, as SIGTERM does, without waiting: the first half of `stop`."""
         self._process.begin_stop()
 
     def kill(self) -> None:
-        """End it as `kill -9` does: nothing is flushed, nobody is told."""
+        """End the process as `kill -9` does: no flush, and no message to clients or other
+        brokers."""
         self._process.kill()
-        self._let_go()
+        self._close_channel()
 
     def pause(self) -> None:
-        """Stop its process where it is: it holds its connections and answers nothing."""
+        """Pause the process, as SIGSTOP does: it keeps its connections and answers no request."""
         self._process.pause()
 
     def resume(self) -> None:
-        """Let it go on after `pause`."""
+        """Let the process continue after `pause`."""
         self._process.resume()
 
     def restart(self) -> Broker:
-        """Stop it if it runs, and start it on the same port and data."""
+        """Stop the broker if it runs, and start it with the same port and data."""
         self.stop()
         return self.start()
 
     def call(
         self, op: str, args: Mapping[str, Json] | None = None, *, timeout_s: float = CALL_TIMEOUT_S
     ) -> Json:
-        """Return the answer of an operation (`testbed/operations`) of the control channel."""
+        """Return the answer of an operation (`testbed/operations`) of the control channel. Raises
+        Misuse if the broker does not run, BrokerGone, with its output, if its process has ended."""
         if self._channel is None:
             raise Misuse("the broker is not running: start() it")
         try:
             return self._channel.call(op, args, timeout_s=timeout_s)
         except BrokerGone as error:
-            self._process.see_its_end()
+            self._process.wait_for_end()
             raise BrokerGone(f"{error}; it said:\n{self.output()}") from None
 
     @property
     def faults(self) -> Faults:
-        """What goes wrong with its requests, on demand."""
+        """The faults that this broker's requests can have, on demand."""
         return Faults(lambda: [self.call], lambda topic: self.existing_topic(topic).name)
 
-    def fail(self, api: str, error: str, **how: Unpack[Failing]) -> Fault:
-        """Let requests fail with an error; the other faults, and all about them, are in `faults`:
-        `fail("Produce", "NOT_LEADER_OR_FOLLOWER", times=2, topic="orders")`."""
+    def fail(self, api: str, error: str, **how: Unpack[FailureOptions]) -> Fault:
+        """Let requests fail with an error: `fail("Produce", "NOT_LEADER_OR_FOLLOWER", times=2,
+        topic="orders")`.
+
+        See `ottla.testing.faults` for the arguments; `faults` has the other kinds of faults.
+        """
         return self.faults.fail(api, error, **how)
 
     def disconnect_all(self) -> int:
-        """Close the connections of all clients now, once; how many there were."""
+        """Close the connections of all clients once, now. Return how many there were."""
         return self.faults.disconnect_all()
 
     @property
     def is_ahead(self) -> bool:
-        """Whether its clocks were moved."""
+        """Whether `advance` has moved the broker's clocks."""
         return self._ahead_ms > 0
 
     def advance(
         self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0
     ) -> None:
-        """Move its clocks, and have done what is due until then; see `ottla.testing.time_travel`.
+        """Move the broker's clocks forward, and do what becomes due until then; see
+        `ottla.testing.time_travel`.
 
-        They stay ahead, over a restart too; those of a broker that does not run are so when it is
-        started.
+        The clocks stay ahead, also after a restart. If the broker does not run, its clocks are
+        moved when it starts.
         """
-        by = timedelta(days, seconds, 0, 0, minutes, hours)
+        duration = timedelta(days, seconds, 0, 0, minutes, hours)
         if self._channel is None:
-            self._ahead_ms += in_ms(by)
+            self._ahead_ms += in_ms(duration)
         else:
-            self._ahead_ms = advance(self.call, by)
+            self._ahead_ms = advance(self.call, duration)
 
     def output(self, offset: int = 0) -> str:
-        """The last lines that it printed and logged, over all its starts.
+        """Return the last lines that the broker printed and logged, over all its starts.
 
-        `offset` leaves out what stands before it in the file (`output_size`).
+        `offset` leaves out the file's first bytes, such as `output_size` counted earlier.
         """
         return self._process.output(offset)
 
     @property
     def output_size(self) -> int:
-        """How many bytes it has printed and logged so far."""
+        """The number of bytes that the broker has printed and logged so far."""
         return self._process.output_size
 
     def close(self) -> None:
-        """Stop it whatever its state, and remove the temporary folder."""
+        """Stop the broker, whatever its state, and remove the temporary folder."""
         try:
             self._process.close(gently=not self._process.is_temporary)
         finally:
-            self._let_go()
+            self._close_channel()
 
     def _start_arguments(self) -> dict[str, Json]:
-        controllers = "".join(f",CONTROLLER://{HOST}:{one.number}" for one in self._ports[1:])
+        controllers = "".join(f",CONTROLLER://{HOST}:{port.number}" for port in self._ports[1:])
         keys = {
             "listeners": f"PLAINTEXT://{HOST}:{self.port}{controllers}",
             "log.dirs": str(self.data_dir),
@@ -261,10 +274,10 @@ class Broker(Contents):
             "cluster_id": None if self._member is None else self._member.cluster_id,
             "durable": not self._process.is_temporary or "log.dirs" in self.properties,
             "ahead_ms": self._ahead_ms,
-            "as_new": self._as_new,
+            "as_new": self._first_state,
         }
 
-    def _let_go(self) -> None:
+    def _close_channel(self) -> None:
         if self._channel is not None:
             self._channel.close()
             self._channel = None

@@ -1,4 +1,4 @@
-"""Brokers of a test's own: what the fixture `ottla_broker_factory` is.
+"""A factory of brokers: the value of the fixture `ottla_broker_factory`.
 
 def test_it(ottla_broker_factory: BrokerFactory) -> None:
     broker = ottla_broker_factory({"num.partitions": "3"})
@@ -13,13 +13,14 @@ from ottla.testing.broker import START_TIMEOUT_S, Broker
 
 
 class BrokerFactory:
-    """Starts brokers. A broker ends with the fixture that made it, or with the test; `close()` ends
-    it before."""
+    """A callable that starts brokers. Each broker ends with the fixture or the test that made it;
+    `close()` ends it earlier."""
 
     def __init__(
         self, made: Callable[[Broker], None] | None = None, *, keep_data: bool = False
     ) -> None:
-        """`made` hears of each broker that has started; `keep_data` where a call says nothing."""
+        """Call `made` with each broker that has started. `keep_data` is the default of the calls'
+        `keep_data`."""
         self._made = made
         self._keep_data = keep_data
 
@@ -32,7 +33,8 @@ class BrokerFactory:
         start_timeout_s: float = START_TIMEOUT_S,
         keep_data: bool | None = None,
     ) -> Broker:
-        """A broker that accepts connections; the arguments are those of `Broker`. StartFailed."""
+        """Return a broker that accepts connections. The arguments are those of `Broker`. Raises
+        StartFailed."""
         broker = Broker(
             properties,
             data_dir=data_dir,

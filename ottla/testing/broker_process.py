@@ -1,7 +1,7 @@
-"""`ottla serve` in a process of its own: for tests of the command, and for whoever scripts one.
+"""`ottla serve` in a process of its own: for tests and scripts of the command itself.
 
-`ottla.testing.Broker` starts sooner and can do more. Here the process is the command itself,
-started by the host (`ottla.testing.host`), with which it ends.
+`ottla.testing.Broker` starts sooner and can do more. Here the process runs the command; the host
+(`ottla.testing.host`) starts it, and it ends with the host.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ _POLL_S = 0.01
 
 
 class BrokerProcess:
-    """One broker. It is started with `start()` or by `with`, and keeps its port when restarted.
+    """A broker that runs as a command. `start()` or `with` starts it; it keeps its port when
+    restarted.
 
     `properties`  server keys above the single-node profile, such as `{"num.partitions": "3"}`
-    `data_dir`    an existing folder to keep; else a temporary one, removed by `close()`
-    `port`        0 takes a free one
+    `data_dir`    an existing folder for the data, which is kept; without it, a temporary folder,
+                  which `close()` removes
+    `port`        the port for clients; 0 picks a free one
     """
 
     def __init__(
@@ -43,56 +45,58 @@ class BrokerProcess:
 
     @property
     def bootstrap_servers(self) -> str:
-        """`host:port` for a client."""
+        """The `bootstrap.servers` of a client: `host:port`."""
         return f"{HOST}:{self.port}"
 
     @property
     def pid(self) -> int:
-        """The process id while it runs."""
+        """The process id while the broker runs. Raises Misuse if it does not."""
         return self._process.pid
 
     @property
     def running(self) -> bool:
-        """Whether the process lives."""
+        """Whether the process is alive."""
         return self._process.running
 
     @property
     def data_dir(self) -> Path:
-        """The folder of its data."""
+        """The folder of the broker's data."""
         return self._process.data_dir
 
     @property
     def log_file(self) -> Path:
-        """The file of what it prints and logs."""
+        """The file with all that the broker prints and logs."""
         return self._process.log_file
 
     def start(self) -> BrokerProcess:
-        """Start and return once it accepts connections. StartFailed, with its output, if not."""
-        if self._came_up():
+        """Start the broker, and return when it accepts connections. Raises StartFailed, with its
+        output."""
+        if self._become_ready():
             return self
         text = self.output()
         self.kill()
         raise StartFailed(f"the broker did not start; it said:\n{text}")
 
     def stop(self, timeout_s: float = STOP_TIMEOUT_S) -> int:
-        """Stop it as SIGTERM does and wait; its exit code. StopFailed if it does not end."""
+        """Stop the broker cleanly, as SIGTERM does, wait, and return its exit code. Raises
+        StopFailed, and kills it, if it does not end within `timeout_s`."""
         return self._process.stop(timeout_s)
 
     def kill(self) -> None:
-        """End it as `kill -9` does: nothing is flushed, nobody is told."""
+        """End the process as `kill -9` does: no flush, and no message to clients."""
         self._process.kill()
 
     def restart(self) -> BrokerProcess:
-        """Stop it if it runs, and start it on the same port and data."""
+        """Stop the broker if it runs, and start it with the same port and data."""
         self.stop()
         return self.start()
 
     def output(self) -> str:
-        """The last lines that it printed and logged, over all its starts."""
+        """Return the last lines that the broker printed and logged, over all its starts."""
         return self._process.output()
 
     def close(self) -> None:
-        """Stop it whatever its state, and remove the temporary folder."""
+        """Stop the broker, whatever its state, and remove the temporary folder."""
         self._process.close(gently=True)
 
     def __enter__(self) -> BrokerProcess:
@@ -110,8 +114,9 @@ class BrokerProcess:
     ) -> None:
         self.close()
 
-    def _came_up(self) -> bool:
-        """Start the process and wait for its line; False when it ended or took too long."""
+    def _become_ready(self) -> bool:
+        """Start the process and wait for the line that says it is ready. Return False if the
+        process ended or took too long."""
         offset = self._process.output_size
         self._process.begin_command(self._command())
         deadline = time.monotonic() + self._start_timeout_s

@@ -1,7 +1,7 @@
 """The client's half of the control channel: calls with a deadline, from any thread.
 
-Owns one end of a socket pair. There is no thread of its own: of those who wait for an answer one
-reads, and hands the others theirs. A process that was forked from this one must not use it.
+It owns one end of a socket pair, and no thread. If several threads wait for answers, one of them
+reads and passes the others their answers. A process that was forked from this one must not use it.
 """
 
 from __future__ import annotations
@@ -25,12 +25,13 @@ _GONE = "its process is gone"
 
 
 class Channel:
-    """Calls to whoever holds the other end, which is `who` in messages."""
+    """Calls to the process at the other end of a socket pair. Error messages call that process
+    `peer_name`."""
 
-    def __init__(self, end: socket.socket, who: str) -> None:
+    def __init__(self, end: socket.socket, peer_name: str) -> None:
         end.setblocking(False)
         self._socket = end
-        self._who = who
+        self._peer_name = peer_name
         self._owner_pid = os.getpid()
         self._sending = threading.Lock()
         self._changed = threading.Condition()
@@ -40,14 +41,14 @@ class Channel:
         self._answers: dict[int, Message] = {}
         self._waiting: set[int] = set()
         self._next_id = 1
-        self._end: str | None = None
-        """Why nothing comes any more."""
+        self._end_reason: str | None = None
+        """Why no further answer can come; None while the channel is open."""
         self._send(encode(HELLO), (), time.monotonic() + CALL_TIMEOUT_S)
 
     @property
     def gone(self) -> bool:
         """Whether the other end is known to be closed."""
-        return self._end is not None
+        return self._end_reason is not None
 
     def call(
         self,
@@ -57,15 +58,16 @@ class Channel:
         timeout_s: float = CALL_TIMEOUT_S,
         fds: Sequence[int] = (),
     ) -> Json:
-        """The result of one operation; descriptors in `fds` go with it.
+        """Return the result of one operation. The descriptors in `fds` are sent with the call.
 
-        Raises OttlaError: what the other end says, BrokerGone where it has ended, DeadlinePassed.
+        Raises the OttlaError that the other end answers, BrokerGone if its process has ended, or
+        DeadlinePassed.
         """
         deadline = time.monotonic() + timeout_s
         return self.result(self.begin(op, args, deadline, fds), op, deadline)
 
     def tell(self, op: str) -> None:
-        """Send a call whose answer nobody waits for."""
+        """Send a call whose answer is not needed."""
         number = self.begin(op, {}, time.monotonic() + CALL_TIMEOUT_S)
         with self._changed:
             self._waiting.discard(number)
@@ -77,11 +79,12 @@ class Channel:
         deadline: float,
         fds: Sequence[int] = (),
     ) -> int:
-        """Send a call, whose answer `result` waits for; its id."""
+        """Send a call, and return its id, with which `result` waits for the answer. `deadline` is a
+        time of `time.monotonic()`."""
         if os.getpid() != self._owner_pid:
             raise Misuse(
-                f"{self._who} belongs to the process that started it, not to one forked from that: "
-                "start brokers in the process that uses them, or pass bootstrap_servers on"
+                f"{self._peer_name} belongs to the process that started it, not to one forked from "
+                "that: start brokers in the process that uses them, or pass bootstrap_servers on"
             )
         with self._changed:
             number = self._next_id
@@ -94,29 +97,30 @@ class Channel:
         return number
 
     def result(self, number: int, op: str, deadline: float) -> Json:
-        """The answer to a call that was begun; see `call`."""
-        answer = self._answer(number, op, deadline)
+        """Wait until `deadline` for the answer of a call that `begin` sent, and return its result.
+        Raises as `call` does."""
+        answer = self._await_answer(number, op, deadline)
         error = answer.get("error")
         if error is not None:
             raise error_of(str(error["kind"]), str(error["text"]))
         return answer.get("result")
 
     def close(self) -> None:
-        """Let the other end see the end of file."""
+        """Close this end, so that the other end reads the end of the file."""
         with self._changed:
-            self._end = self._end or "the channel was closed"
+            self._end_reason = self._end_reason or "the channel was closed"
             self._changed.notify_all()
         self._socket.close()
 
-    def _answer(self, number: int, op: str, deadline: float) -> Message:
+    def _await_answer(self, number: int, op: str, deadline: float) -> Message:
         with self._changed:
             try:
                 while number not in self._answers:
-                    if self._end is not None:
-                        raise BrokerGone(f"{self._who} has ended: {self._end}")
+                    if self._end_reason is not None:
+                        raise BrokerGone(f"{self._peer_name} has ended: {self._end_reason}")
                     left = deadline - time.monotonic()
                     if left <= 0:
-                        raise DeadlinePassed(f"{self._who} did not answer to {op} in time")
+                        raise DeadlinePassed(f"{self._peer_name} did not answer to {op} in time")
                     if self._reading:
                         self._changed.wait(left)
                     else:
@@ -126,7 +130,7 @@ class Channel:
                 self._waiting.discard(number)
 
     def _read_once(self, timeout_s: float) -> None:
-        """Read what comes next; the lock, which is held, is given back meanwhile."""
+        """Read what comes next. The caller holds the lock, which is released during the read."""
         self._reading = True
         self._changed.release()
         data, end = b"", None
@@ -138,15 +142,15 @@ class Channel:
             self._changed.notify_all()
         try:
             for message in self._reader.feed(data):
-                self._take(message)
+                self._accept(message)
         except BrokenFrame as error:
             end = str(error)
-        self._end = self._end or end
+        self._end_reason = self._end_reason or end
 
     def _received(self, timeout_s: float) -> tuple[bytes, str | None]:
-        """Bytes, and why there will be no more."""
+        """Return the bytes that came, and the reason if no more can come."""
         try:
-            if not _comes(self._socket, select.POLLIN, timeout_s):
+            if not _poll(self._socket, select.POLLIN, timeout_s):
                 return b"", None
             data = self._socket.recv(_READ_BYTES)
         except (BlockingIOError, InterruptedError):
@@ -155,17 +159,17 @@ class Channel:
             return b"", _GONE
         return data, None if data else _GONE
 
-    def _take(self, message: Message) -> None:
+    def _accept(self, message: Message) -> None:
         if not self._greeted:
             check_hello(message)
             self._greeted = True
-        elif message.get("id") in self._waiting:  # nobody waits for one whose deadline has passed
+        elif message.get("id") in self._waiting:  # an answer after its deadline is dropped
             self._answers[message["id"]] = message
 
     def _send(self, data: bytes, fds: Sequence[int], deadline: float) -> None:
         with self._sending:
-            if self._end is not None:
-                raise BrokerGone(f"{self._who} has ended: {self._end}")
+            if self._end_reason is not None:
+                raise BrokerGone(f"{self._peer_name} has ended: {self._end_reason}")
             view = memoryview(data)
             while view:
                 try:
@@ -174,17 +178,21 @@ class Channel:
                     self._wait_until_writable(deadline)
                     continue
                 except OSError as error:
-                    raise BrokerGone(f"{self._who} has ended: {self._end or _GONE}") from error
+                    raise BrokerGone(
+                        f"{self._peer_name} has ended: {self._end_reason or _GONE}"
+                    ) from error
                 view, fds = view[sent:], ()
 
     def _wait_until_writable(self, deadline: float) -> None:
-        if not _comes(self._socket, select.POLLOUT, deadline - time.monotonic()):
-            self._end = "it takes nothing any more"  # half a frame may be under way
-            raise DeadlinePassed(f"{self._who} takes nothing")
+        if not _poll(self._socket, select.POLLOUT, deadline - time.monotonic()):
+            # the other end may have got half a frame
+            self._end_reason = "it takes nothing any more"
+            raise DeadlinePassed(f"{self._peer_name} takes nothing")
 
 
-def _comes(end: socket.socket, event: int, timeout_s: float) -> bool:
-    """Whether the event came in time. Unlike select(), for descriptors of any number."""
+def _poll(end: socket.socket, event: int, timeout_s: float) -> bool:
+    """Return whether the event came in time. Unlike `select()`, this takes descriptors of any
+    number."""
     poll = select.poll()
     poll.register(end, event)
     return bool(poll.poll(max(timeout_s, 0) * 1000))

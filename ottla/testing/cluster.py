@@ -6,8 +6,8 @@
         with cluster.cut(1, 2):
             cluster.elect(orders, leader=3)
 
-All are up to five controllers, an odd number of them. Their time-outs are shorter than Kafka's, so
-that a test does not wait for seconds until a dead broker is missed; `properties` win over them.
+The first nodes are controllers too: an odd number of them, at most five. Time-outs are shorter than
+Kafka's, so that a dead broker is noticed within seconds; `properties` override them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ottla.testing.broker import START_TIMEOUT_S, Broker, Membership
 from ottla.testing.channel import CALL_TIMEOUT_S
 from ottla.testing.contents import GROUP_TIMEOUT_S, Contents
 from ottla.testing.errors import SHOW_THE_CALLER, DeadlinePassed, Misuse, OttlaError
-from ottla.testing.faults import Failing, Fault, Faults, Named
+from ottla.testing.faults import FailureOptions, Fault, Faults, Named
 from ottla.testing.frames import Json
 from ottla.testing.ports import HOST, HeldPort
 from ottla.testing.requests import Request
@@ -49,11 +49,11 @@ _QUICK = {
 
 
 class Cluster(Contents):
-    """See the module.
+    """Several brokers that form one cluster.
 
-    `brokers`     how many nodes, 1 to 9; their ids count from 1
+    `brokers`     the number of nodes, 1 to 9; their ids count from 1
     `properties`  server keys of each node
-    `keep_data`   leave the temporary folders where they are
+    `keep_data`   do not remove the temporary folders
     """
 
     def __init__(
@@ -86,11 +86,11 @@ class Cluster(Contents):
 
     @property
     def bootstrap_servers(self) -> str:
-        """`host:port,…` of all nodes, for a client."""
-        return ",".join(one.bootstrap_servers for one in self.brokers)
+        """The `bootstrap.servers` of a client: `host:port,…` of all nodes."""
+        return ",".join(broker.bootstrap_servers for broker in self.brokers)
 
     def broker(self, node_id: int) -> Broker:
-        """The node with this id."""
+        """Return the node with this id. Raises Misuse if there is none."""
         if not 1 <= node_id <= len(self.brokers):
             raise Misuse(f"there is no node {node_id}: ids are 1 to {len(self.brokers)}")
         return self.brokers[node_id - 1]
@@ -98,22 +98,23 @@ class Cluster(Contents):
     def call(
         self, op: str, args: Mapping[str, Json] | None = None, *, timeout_s: float = CALL_TIMEOUT_S
     ) -> Json:
-        """One operation, done by a node that runs: it asks the others over the network."""
-        return self._one_that_runs().call(op, args, timeout_s=timeout_s)
+        """Return the answer of one operation of the control channel. A running node carries it out,
+        and asks the other nodes over the network."""
+        return self._running_broker().call(op, args, timeout_s=timeout_s)
 
     def reset(self, *, timeout_s: float = GROUP_TIMEOUT_S) -> Mapping[str, Json]:
-        """As `Contents.reset`, at all nodes that run."""
-        running = [one for one in self.brokers if one.running]
+        """Empty all nodes that run, as `Contents.reset` does."""
+        running = [broker for broker in self.brokers if broker.running]
         try:
-            connections = sum(one.call("reset.begin") for one in running)
-            found = self.call(
+            connections = sum(broker.call("reset.begin") for broker in running)
+            dropped = self.call(
                 "reset.contents", {"timeout_s": timeout_s}, timeout_s=timeout_s + CALL_MARGIN_S
             )
         finally:
-            for one in running:
-                one.call("reset.end")
+            for broker in running:
+                broker.call("reset.end")
         self._topics().clear()
-        return {**found, "connections": connections}
+        return {**dropped, "connections": connections}
 
     def requests(
         self,
@@ -123,115 +124,125 @@ class Cluster(Contents):
         client_id: str | None = None,
         after: int = 0,
     ) -> list[Request]:
-        """As `Contents.requests`, those of all nodes that run now, in the order of their times. The
-        nodes give them their numbers each by itself."""
-        which = None if topic is None else self._topic(topic)
-        found = [
+        """Return the requests to all nodes that run now, as `Contents.requests` does, by their
+        times. Each node numbers its own requests."""
+        topic_of_test = None if topic is None else self._topic(topic)
+        requests = [
             request
-            for one in self.brokers
-            if one.running
-            for request in one.requests(api, topic=which, client_id=client_id, after=after)
+            for broker in self.brokers
+            if broker.running
+            for request in broker.requests(
+                api, topic=topic_of_test, client_id=client_id, after=after
+            )
         ]
-        return sorted(found, key=lambda request: request.time_ms)
+        return sorted(requests, key=lambda request: request.time_ms)
 
     @property
     def faults(self) -> Faults:
-        """What goes wrong with the requests of all nodes that run now, on demand. They count
-        together: with `times=2` it is two requests in all. Those of one node: `broker(2).faults`.
-        """
+        """The faults that requests to all nodes that run now can have, on demand. The nodes count
+        together: `times=2` is two requests in all. `broker(2).faults` are those of one node."""
         return Faults(
-            lambda: [one.call for one in self.brokers if one.running],
+            lambda: [broker.call for broker in self.brokers if broker.running],
             lambda topic: self.existing_topic(topic).name,
             self.brokers[0].log_file.parent,
         )
 
-    def fail(self, api: str, error: str, **how: Unpack[Failing]) -> Fault:
-        """Let requests fail with an error; the other faults, and all about them, are in `faults`:
-        `fail("Produce", "NOT_LEADER_OR_FOLLOWER", times=2, topic="orders")`."""
+    def fail(self, api: str, error: str, **how: Unpack[FailureOptions]) -> Fault:
+        """Let requests fail with an error: `fail("Produce", "NOT_LEADER_OR_FOLLOWER", times=2,
+        topic="orders")`.
+
+        See `ottla.testing.faults` for the arguments; `faults` has the other kinds of faults.
+        """
         return self.faults.fail(api, error, **how)
 
     def disconnect_all(self) -> int:
-        """Close the connections of all clients to nodes that run now, once; how many there were."""
+        """Close the connections of all clients to nodes that run now, once. Return how many there
+        were."""
         return self.faults.disconnect_all()
 
     def advance(
         self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0
     ) -> None:
-        """Move the clocks of all nodes together; see `ottla.testing.time_travel`."""
+        """Move the clocks of all nodes forward together; see `ottla.testing.time_travel`."""
         with ThreadPoolExecutor(len(self.brokers)) as pool:
             moves = [
-                pool.submit(one.advance, days=days, hours=hours, minutes=minutes, seconds=seconds)
-                for one in self.brokers
+                pool.submit(
+                    broker.advance, days=days, hours=hours, minutes=minutes, seconds=seconds
+                )
+                for broker in self.brokers
             ]
         for move in moves:
             move.result()
 
-    # --- who leads, and who hears whom ------------------------------------------------------------
+    # --- leaders and links ------------------------------------------------------------------------
 
     def leader(self, topic: str | Named, partition: int = 0) -> Broker:
-        """The node that leads a partition: `cluster.leader("orders").kill()`. Raises OttlaError
-        where nobody does, or where there is no such partition."""
-        name = self._name(topic)
-        told = self.call("topic.describe", {"names": [name]})
-        node_id = told.get(name, {}).get(str(partition), {}).get("leader", -1)
+        """Return the node that leads a partition: `cluster.leader("orders").kill()`. Raises
+        OttlaError if there is no leader, or no such partition."""
+        name = self._real_name(topic)
+        partitions_by_topic = self.call("topic.describe", {"names": [name]})
+        node_id = partitions_by_topic.get(name, {}).get(str(partition), {}).get("leader", -1)
         if node_id < 0:
             raise OttlaError(f"nobody leads {name}-{partition}; is there such a partition?")
         return self.broker(node_id)
 
     def elect(self, topic: str | Named, partition: int = 0, *, leader: int | None = None) -> Broker:
-        """Let another replica that is in sync lead a partition: that of the node `leader`, or any.
-        The node, when each broker knows it; clients find it by their next Metadata. Raises Misuse
-        where it is not in sync."""
-        args = {"name": self._name(topic), "partition": partition, "node_id": leader}
+        """Make another in-sync replica the leader of a partition: that on the node `leader`, or
+        any.
+
+        Return the new leader's node, once each broker knows it; clients learn of it by their next
+        Metadata. Raises Misuse if the replica is not in sync.
+        """
+        args = {"name": self._real_name(topic), "partition": partition, "node_id": leader}
         return self.broker(self.call("topic.lead", args))
 
     @property
     def controller(self) -> Broker:
-        """The node that is the active controller. Raises DeadlinePassed where none is within 60 s:
-        most controllers have to run, and to reach each other."""
+        """The node that is the active controller. Raises DeadlinePassed if there is none within 60
+        s: a majority of controllers must run and reach each other."""
         return self._controller(-1)
 
     def elect_controller(self) -> Broker:
-        """Have the active controller give up, and the controllers elect; the one that is active
-        then, which may be the same one."""
-        before: int = self.controller.call("controller.resign")
-        return self._controller(before)
+        """Let the active controller resign and the controllers elect a new one. Return the node
+        that is active then, which may be the same node."""
+        resigned_epoch: int = self.controller.call("controller.resign")
+        return self._controller(resigned_epoch)
 
     def cut(self, node_id: int, *others: int, one_way: bool = False) -> Cut:
-        """Cut the links between a node and others, or all others where none is named, until
-        `heal()`, or until the end of its block: `with cluster.cut(1):`.
+        """Cut the links between a node and others, or all others if none is named. They stay cut
+        until `heal()`, or until the end of the block: `with cluster.cut(1):`.
 
-        Clients reach all nodes as before. What is under way between the nodes is lost, and what is
-        sent gets no answer in time. `one_way`: what the node sends does not arrive, and what is
-        sent to it does. A node that is started again has its own links whole.
+        Clients reach all nodes as before. Messages under way between the nodes are lost, and
+        further requests get no answer in time. `one_way`: only what the node sends does not arrive.
+        After a restart of a node, what it sends arrives again.
         """
         node = self.broker(node_id)
-        rest = [self.broker(one) for one in others] or [
-            one for one in self.brokers if one is not node
+        rest = [self.broker(other) for other in others] or [
+            other for other in self.brokers if other is not node
         ]
         cut = Cut()
-        cut.add(node, [port for one in rest for port in one.ports])
+        cut.add(node, [port for other in rest for port in other.ports])
         if not one_way:
-            for one in rest:
-                if one.running:
-                    cut.add(one, node.ports)
+            for other in rest:
+                if other.running:
+                    cut.add(other, node.ports)
         return cut
 
     def heal(self) -> None:
-        """Make all links whole, whoever has cut them."""
-        for one in self.brokers:
-            if one.running:
-                one.call("links.heal")
+        """Restore all links, whichever call has cut them."""
+        for broker in self.brokers:
+            if broker.running:
+                broker.call("links.heal")
 
-    def _name(self, topic: str | Named) -> str:
+    def _real_name(self, topic: str | Named) -> str:
         return self.existing_topic(topic).name if isinstance(topic, str) else topic.name
 
     def _controller(self, after_epoch: int) -> Broker:
-        """The active controller of an epoch after this one."""
+        """Return the active controller, as soon as its epoch is higher than `after_epoch`."""
         deadline = time.monotonic() + CALL_TIMEOUT_S
         while time.monotonic() < deadline:
-            seen = [one.call("controller.show") for one in self.brokers if one.running]
-            newest: Json = max(seen, key=lambda one: one["epoch"], default=None)
+            states = [broker.call("controller.show") for broker in self.brokers if broker.running]
+            newest: Json = max(states, key=lambda state: state["epoch"], default=None)
             if newest and newest["leader"] is not None and newest["epoch"] > after_epoch:
                 node = self.broker(newest["leader"])
                 if node.running:
@@ -239,52 +250,53 @@ class Cluster(Contents):
             time.sleep(_POLL_S)
         raise DeadlinePassed("no node became the active controller: do most controllers run?")
 
-    def _one_that_runs(self) -> Broker:
-        found = next((one for one in self.brokers if one.running), None)
-        if found is None:
+    def _running_broker(self) -> Broker:
+        running = next((broker for broker in self.brokers if broker.running), None)
+        if running is None:
             raise Misuse("no node of the cluster runs: start() it")
-        return found
+        return running
 
-    # --- its life ---------------------------------------------------------------------------------
+    # --- start and stop ---------------------------------------------------------------------------
 
     def start(self) -> Cluster:
-        """Start all nodes that do not run, and return once each accepts connections."""
-        stopped = [one for one in self.brokers if not one.running]
-        begun: list[Broker] = []
+        """Start all nodes that do not run, and return when each accepts connections. Raises
+        OttlaError if a node does not start; then all nodes that this call started are killed."""
+        stopped = [broker for broker in self.brokers if not broker.running]
+        started: list[Broker] = []
         try:
-            for one in stopped:
-                one.begin_start()
-                begun.append(one)
-            for one in stopped:
-                one.finish_start()
+            for broker in stopped:
+                broker.begin_start()
+                started.append(broker)
+            for broker in stopped:
+                broker.finish_start()
         except OttlaError:
-            for one in begun:
-                one.kill()
+            for broker in started:
+                broker.kill()
             raise
         return self
 
     def stop(self) -> None:
-        """Stop all nodes that run, as SIGTERM does."""
-        for one in self.brokers:
-            one.begin_stop()
-        for one in self.brokers:
-            one.stop()
+        """Stop all nodes that run cleanly, as SIGTERM does, and wait."""
+        for broker in self.brokers:
+            broker.begin_stop()
+        for broker in self.brokers:
+            broker.stop()
 
     def kill(self) -> None:
         """End all nodes as `kill -9` does."""
-        for one in self.brokers:
-            one.kill()
+        for broker in self.brokers:
+            broker.kill()
 
     def restart(self) -> Cluster:
-        """Stop all nodes, and start them on their ports and data."""
+        """Stop all nodes, and start them with the same ports and data."""
         self.stop()
         return self.start()
 
     def close(self) -> None:
-        """Stop all nodes whatever their state, and remove the temporary folders."""
-        with contextlib.ExitStack() as stack:  # each, also where another one fails
-            for one in self.brokers:
-                stack.callback(one.close)
+        """Stop all nodes, whatever their state, and remove the temporary folders."""
+        with contextlib.ExitStack() as stack:  # close all of them, even if one fails
+            for broker in self.brokers:
+                stack.callback(broker.close)
 
     def __repr__(self) -> str:
         return f"<Cluster on {self.bootstrap_servers}>"
@@ -317,18 +329,19 @@ class Cluster(Contents):
 
 
 class Cut:
-    """Links that were cut; as a context manager they are whole again at the end of the block."""
+    """Links between nodes that are cut. As a context manager, it restores them at the end of the
+    block."""
 
     def __init__(self) -> None:
         self._cut: list[tuple[Broker, Sequence[int]]] = []
 
     def add(self, node: Broker, ports: Sequence[int]) -> None:
-        """What `node` sends to these ports does not arrive from now on."""
+        """Discard what `node` sends to these ports from now on."""
         node.call("links.cut", {"ports": list(ports)})
         self._cut.append((node, ports))
 
     def heal(self) -> None:
-        """Make these links whole; others stay cut."""
+        """Restore these links; links that other calls have cut stay cut."""
         for node, ports in self._cut:
             if node.running:
                 node.call("links.heal", {"ports": list(ports)})
@@ -346,7 +359,7 @@ class Cut:
 
 
 def _keys(node: int, nodes: int, voters: str, controller: Sequence[HeldPort]) -> dict[str, str]:
-    """The configuration of one node, but for its listener of clients."""
+    """Return the configuration of one node, without its listener for clients."""
     replicas = str(min(_REPLICAS, nodes))
     in_sync = "2" if nodes >= _REPLICAS else "1"
     keys = {

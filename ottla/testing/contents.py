@@ -1,7 +1,8 @@
-"""What is in a broker or a cluster under test: topics, groups, and what clients have sent.
+"""The contents of a broker or a cluster under test: topics, groups, and the requests of clients.
 
-Owns which topics a test has made, by what it calls them. Asks through one method, `call`, which
-whoever is one of these has.
+`Contents` is the base class of `Broker`, `Cluster` and `RunningCluster`. It owns the topics that
+the test has created, by the names that the test gave them. It asks the broker only through `call`,
+which its subclasses have.
 """
 
 from __future__ import annotations
@@ -26,15 +27,16 @@ _CREATE_TIMEOUT_S = 60.0
 
 
 class Contents(ABC):
-    """See the module."""
+    """The topics, groups and requests of a broker or a cluster under test, and assertions about
+    them."""
 
-    _made: dict[str, Topic] | None = None
+    _created: dict[str, Topic] | None = None
 
     @abstractmethod
     def call(
         self, op: str, args: Mapping[str, Json] | None = None, *, timeout_s: float = 30.0
     ) -> Json:
-        """One operation of the control channel."""
+        """Return the answer of one operation of the control channel."""
 
     # --- topics ---------------------------------------------------------------------------------
 
@@ -47,65 +49,69 @@ class Contents(ABC):
         configs: Mapping[str, str] | None = None,
         exact: bool = False,
     ) -> Topic:
-        """A topic of this test: made at the first call with this name, and led on return.
+        """Return a topic of this test. The first call with a name creates it, and returns once its
+        partitions have leaders.
 
-        Its real name is `name` and something of its own, which `Topic.name` tells; with `exact` it
-        is `name`. Called again, the same topic comes back, unless it was deleted. `replication`
-        None: the brokers' default.
+        Its real name is `name` with a random suffix (`Topic.name`); with `exact` it is `name`. A
+        further call returns the same topic, unless it was deleted. `replication` None: the brokers'
+        default. Raises Misuse if `exact` is set and the test has a topic of this name with another
+        real name.
         """
-        made = self._topics()
-        if name in made and not made[name].is_deleted:
-            if exact and made[name].name != name:
-                raise Misuse(f"the test has a topic {name} already, which is {made[name].name}")
-            return made[name]
-        real = name if exact else f"{name}-{secrets.token_hex(3)}"
+        created = self._topics()
+        if name in created and not created[name].is_deleted:
+            if exact and created[name].name != name:
+                raise Misuse(f"the test has a topic {name} already, which is {created[name].name}")
+            return created[name]
+        real_name = name if exact else f"{name}-{secrets.token_hex(3)}"
         args = {
-            "name": real,
+            "name": real_name,
             "partitions": partitions,
             "replication": -1 if replication is None else replication,
             "configs": {key: str(value) for key, value in (configs or {}).items()},
             "timeout_s": _CREATE_TIMEOUT_S,
         }
         self.call("topic.create", args, timeout_s=_CREATE_TIMEOUT_S + CALL_MARGIN_S)
-        made[name] = Topic(self.call, real, name)
-        return made[name]
+        created[name] = Topic(self.call, real_name, name)
+        return created[name]
 
     def existing_topic(self, name: str) -> Topic:
-        """A topic that the application makes, or has made: by its real name, there or not."""
+        """Return a topic by the test's name for it, or by its real name: one that the application
+        creates, or has created. It need not exist yet."""
         return self._topics().get(name) or Topic(self.call, name)
 
     def topics(self) -> list[str]:
-        """The real names of all topics that are not the brokers' own."""
+        """Return the real names of all topics, except of the brokers' internal ones."""
         return sorted(self.call("topic.describe"))
 
     def drop_topics(self) -> None:
-        """Delete the topics that `topic` has made."""
-        made = self._topics()
-        if made:
-            self.call("topic.delete", {"names": [one.name for one in made.values()]})
-        made.clear()
+        """Delete the topics that `topic` has created."""
+        created = self._topics()
+        if created:
+            self.call("topic.delete", {"names": [topic.name for topic in created.values()]})
+        created.clear()
 
     def reset(self, *, timeout_s: float = GROUP_TIMEOUT_S) -> Mapping[str, Json]:
-        """As if it were new; what was dropped, by name.
+        """Empty the broker, as if it were new, and return what was dropped, by name.
 
-        Gone are topics, groups with their offsets, transactional ids, quotas, users of SCRAM,
-        faults, what `requests` knows, and clients' connections. Configs, ACLs and levels of
-        logging are as they were when it was started first. OttlaError where something was changed
-        that nothing brings back: feature levels, delegation tokens, the password of a user that was
-        there at first, a log directory that has failed. Clocks that were moved stay so.
+        It drops topics, groups with their offsets, transactional ids, quotas, SCRAM users, faults,
+        the log of `requests`, and clients' connections. Configs, ACLs and log levels become what
+        they were at the first start. Clocks that were moved stay moved. Raises OttlaError if
+        something changed that cannot be undone: feature levels, delegation tokens, the password of
+        a user that was there at the start, a failed log directory.
 
-        A client that goes on is not served meanwhile, and has its connection closed. Then it comes
-        back, and is a client as any other: a consumer joins its group again, and a producer may
-        have its topic made anew, where `auto.create.topics.enable` is true. Close clients with
-        their test; what is left of one has the topics and groups of that test only.
+        A client that is still running is not served during the reset, and its connection is closed.
+        Then it may come back like any other client: a consumer joins its group again, and a
+        producer may create its topic again if `auto.create.topics.enable` is true. So close clients
+        with their test. A client that is left over can only use the topics and groups of its own
+        test.
         """
         self._topics().clear()
-        found: Mapping[str, Json] = self.call(
+        dropped: Mapping[str, Json] = self.call(
             "reset", {"timeout_s": timeout_s}, timeout_s=timeout_s + CALL_MARGIN_S
         )
-        return found
+        return dropped
 
-    # --- what clients have sent -----------------------------------------------------------------
+    # --- clients' requests ----------------------------------------------------------------------
 
     def requests(
         self,
@@ -115,9 +121,9 @@ class Contents(ABC):
         client_id: str | None = None,
         after: int = 0,
     ) -> list[Request]:
-        """The requests that clients really sent since the last reset, in their order.
+        """Return the requests that clients have sent since the last reset, in their order.
 
-        `api` is Kafka's name, such as `Produce`. `after`: only those with a higher `number`. The
+        `api` is Kafka's name, such as `Produce`. `after`: only requests with a higher `number`. The
         broker keeps the newest 20,000, up to 32 MiB.
         """
         args = {
@@ -126,9 +132,9 @@ class Contents(ABC):
             "client_id": client_id,
             "after": after,
         }
-        return [request_from(one) for one in self.call("requests", args)]
+        return [request_from(request) for request in self.call("requests", args)]
 
-    # --- what is expected -----------------------------------------------------------------------
+    # --- assertions -----------------------------------------------------------------------------
 
     def assert_produced(
         self,
@@ -141,10 +147,11 @@ class Contents(ABC):
         count: int | None = None,
         timeout: float = TIMEOUT_S,
     ) -> list[Record]:
-        """A topic has a record like this, or `count` of them; they come back.
+        """Wait until a topic has a record that matches, or `count` of them, and return the records.
 
-        A key or a value is compared as bytes; one that is no text but what JSON can say, by what
-        it says; a function is asked with the bytes. Of `headers`, the record has these at least.
+        A key or a value is compared as bytes. A dict or another JSON value is compared with the
+        parsed bytes; a function is called with the bytes. The record must have all of `headers`,
+        and may have more. Raises NotAsExpected.
         """
         __tracebackhide__ = True
         return assertions.produced(
@@ -166,8 +173,9 @@ class Contents(ABC):
         offsets: Mapping[int, int] | None = None,
         timeout: float = TIMEOUT_S,
     ) -> None:
-        """A group has committed so far in a topic: `offsets` by partition, or a `lag` in all, 0
-        where neither is given. Markers of transactions are no lag."""
+        """Wait until a group has committed these `offsets` of a topic (by partition), or has this
+        `lag` in total; without both, a lag of 0. Transaction markers do not count as lag. Raises
+        NotAsExpected."""
         __tracebackhide__ = True
         assertions.committed(
             self.call, group, self._topic(topic), lag=lag, offsets=offsets, timeout=timeout
@@ -176,9 +184,10 @@ class Contents(ABC):
     def wait_idle(
         self, group: str, *, topics: Iterable[str | Topic] = (), timeout: float = GROUP_TIMEOUT_S
     ) -> None:
-        """Until a group has committed all there is in its partitions, and in those of `topics`."""
+        """Wait until a group has committed all records of its partitions, and of `topics`. Raises
+        NotAsExpected."""
         __tracebackhide__ = True
-        assertions.idle(self.call, group, [self._topic(one) for one in topics], timeout)
+        assertions.idle(self.call, group, [self._topic(topic) for topic in topics], timeout)
 
     def wait_for_group(
         self,
@@ -188,19 +197,20 @@ class Contents(ABC):
         state: str = "Stable",
         timeout: float = GROUP_TIMEOUT_S,
     ) -> None:
-        """Until a group is in a state of Kafka's, with so many members; "Dead": it is not there."""
+        """Wait until a group is in this state (Kafka's name; "Dead" if there is no such group),
+        with this number of members. Raises NotAsExpected."""
         __tracebackhide__ = True
         assertions.group_state(self.call, group, members=members, state=state, timeout=timeout)
 
     # --- groups ---------------------------------------------------------------------------------
 
     def rebalance(self, group: str, *, timeout: float = REBALANCE_TIMEOUT_S) -> None:
-        """Have all members of a group join anew, once; it is stable again on return."""
+        """Make all members of a group join again, once. Return when the group is stable."""
         args = {"group": group, "timeout_s": timeout}
         self.call("group.rebalance", args, timeout_s=timeout + CALL_MARGIN_S)
 
     def delete_group(self, group: str) -> None:
-        """A group and its offsets are gone; its members are put out."""
+        """Delete a group with its offsets, and remove its members."""
         self.call("group.delete", {"groups": [group]})
 
     def _topic(self, topic: str | Topic) -> Topic:
@@ -211,6 +221,6 @@ class Contents(ABC):
         return self.existing_topic(topic)
 
     def _topics(self) -> dict[str, Topic]:
-        if self._made is None:
-            self._made = {}
-        return self._made
+        if self._created is None:
+            self._created = {}
+        return self._created

@@ -1,4 +1,4 @@
-"""What `ottla.testing` raises: one line that says what happened, and what to do.
+"""The exceptions of `ottla.testing`: one line each, which says what happened and what to do.
 
 Both ends of the control channel know the kinds: an error crosses it as its kind and its text.
 """
@@ -9,13 +9,13 @@ from operator import methodcaller
 
 
 class OttlaError(Exception):
-    """Something about a broker under test; the subclasses say what."""
+    """The base of all errors about a broker under test."""
 
     kind = "failed"
 
 
 class StartFailed(OttlaError, RuntimeError):
-    """The broker did not start; what it said is in the text."""
+    """The broker did not start; the text has its output."""
 
     kind = "start"
 
@@ -33,25 +33,27 @@ class BrokerGone(OttlaError):
 
 
 class DeadlinePassed(OttlaError, TimeoutError):
-    """No answer within the time that was given."""
+    """There was no answer before the deadline."""
 
     kind = "deadline"
 
 
 class Misuse(OttlaError, ValueError):
-    """What was asked cannot be: an argument is wrong, or the broker is not in the state for it."""
+    """A call that cannot work: an argument is wrong, or the broker is not in the state for it."""
 
     kind = "misuse"
 
 
 class NotPossible(OttlaError):
-    """This cannot be done with what the tests run against, such as a cluster that is not ours."""
+    """An operation that the cluster under test does not allow, such as killing a broker that the
+    tests did not start."""
 
     kind = "not possible"
 
 
 SHOW_THE_CALLER = methodcaller("errisinstance", OttlaError)
-"""What a module sets `__tracebackhide__` to: pytest shows these errors at the line of the test."""
+"""The value of `__tracebackhide__` in modules whose frames pytest leaves out: these errors are
+shown at the line of the test."""
 
 _CLASSES: tuple[type[OttlaError], ...] = (
     StartFailed,
@@ -64,6 +66,8 @@ _CLASSES: tuple[type[OttlaError], ...] = (
 
 
 def error_of(kind: str, text: str) -> OttlaError:
-    """The error that came over the channel as this kind."""
-    found = next((one for one in _CLASSES if one.kind == kind), OttlaError)
-    return found(text)
+    """Return the error for a kind and a text that came over the channel."""
+    error_class = next(
+        (error_class for error_class in _CLASSES if error_class.kind == kind), OttlaError
+    )
+    return error_class(text)

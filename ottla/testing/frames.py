@@ -1,10 +1,8 @@
 """The control channel's frames: four bytes of length, then JSON.
 
-Both ends use this file. The first frame each way is `HELLO`; then requests
-`{"id", "op", "args"}` go one way, and answers `{"id", "result"}` or
-`{"id", "error": {"kind", "text"}}` the other. Bytes travel as `{"b64": "…"}`.
-
-Never: reads or writes a socket.
+Both ends use this module. The first frame each way is `HELLO`. Then requests `{"id", "op", "args"}`
+go one way, and answers `{"id", "result"}` or `{"id", "error": {"kind", "text"}}` the other. Bytes
+are encoded as `{"b64": "…"}`. It never reads or writes a socket.
 """
 
 from __future__ import annotations
@@ -20,38 +18,38 @@ FRAME_BYTES_MAX = 256 * 1024 * 1024
 _SIZE_BYTES = 4
 
 Json = Any
-"""What JSON can say, and bytes."""
+"""A JSON value, which may also contain bytes."""
 Message = dict[str, Any]
 
 
 class BrokenFrame(Exception):
-    """The other end does not speak this protocol."""
+    """The other end does not speak this protocol, or not this version."""
 
 
 def encode(message: Message) -> bytes:
-    """One frame."""
+    """Return the frame of a message."""
     text = json.dumps(message, default=_as_json, separators=(",", ":")).encode()
     return len(text).to_bytes(_SIZE_BYTES, "big") + text
 
 
 class FrameReader:
-    """Cuts messages out of what arrives, in pieces of any size."""
+    """A parser that cuts messages out of received bytes, in pieces of any size."""
 
     def __init__(self) -> None:
-        self._rest = bytearray()
+        self._buffer = bytearray()
 
     def feed(self, data: bytes) -> Iterator[Message]:
-        """The messages that are whole with `data`. Raises BrokenFrame."""
-        self._rest += data
-        while len(self._rest) >= _SIZE_BYTES:
-            size = int.from_bytes(self._rest[:_SIZE_BYTES], "big")
+        """Yield the messages that are complete with `data`. Raises BrokenFrame."""
+        self._buffer += data
+        while len(self._buffer) >= _SIZE_BYTES:
+            size = int.from_bytes(self._buffer[:_SIZE_BYTES], "big")
             if size > FRAME_BYTES_MAX:
                 raise BrokenFrame(f"a frame of {size} bytes")
             end = _SIZE_BYTES + size
-            if len(self._rest) < end:
+            if len(self._buffer) < end:
                 return
-            text = bytes(self._rest[_SIZE_BYTES:end])
-            del self._rest[:end]
+            text = bytes(self._buffer[_SIZE_BYTES:end])
+            del self._buffer[:end]
             yield _decoded(text)
 
 

@@ -1,7 +1,8 @@
-"""The host process, as the tests' process sees it: started at first use, gone with the last of it.
+"""The host process, which starts brokers and other processes for the tests' process.
 
-There is one for each process of tests (each xdist worker has
-its own): `the_host()`. Never: speaks to a broker, which has a channel of its own.
+It starts at first use, and ends with the tests' process. Each process of tests has one host
+(`the_host()`); so has each xdist worker. It never speaks to a broker, which has a channel of its
+own.
 """
 
 from __future__ import annotations
@@ -21,12 +22,13 @@ _DROP_TIMEOUT_S = 300.0
 
 
 def can_fork() -> bool:
-    """Whether brokers are forked. macOS' own libraries do not stand it; a variable forbids it."""
+    """Return whether brokers are forked. macOS' own libraries do not survive a fork; the variable
+    `OTTLA_TESTING_FORK=0` forbids it."""
     return sys.platform.startswith("linux") and os.environ.get("OTTLA_TESTING_FORK", "1") != "0"
 
 
 class HostProcess:
-    """See the module."""
+    """The host process that belongs to this process of tests."""
 
     def __init__(self) -> None:
         role = "host" if can_fork() else "spawning-host"
@@ -34,58 +36,63 @@ class HostProcess:
 
     @property
     def pid(self) -> int:
-        """Of the host."""
+        """The process id of the host."""
         return self._process.pid
 
     @property
     def owner_pid(self) -> int:
-        """The process that has started it."""
+        """The process that started the host."""
         return self._process.owner_pid
 
     @property
     def running(self) -> bool:
-        """Whether it is there, for this process."""
+        """Whether the host is alive and this process started it."""
         return self._process.running
 
     def load(self) -> None:
-        """Let it load what the first broker needs; nobody waits for that."""
-        with contextlib.suppress(BrokerGone):  # told by the first call that needs it
+        """Let the host import the modules that a broker needs, without waiting for that."""
+        with contextlib.suppress(BrokerGone):  # the next call to the host raises it
             self._process.channel.tell("load")
 
     def folder(self, name: str, *, keep: bool = False) -> Path:
-        """A new folder for one broker's files, which goes with the host unless it is kept."""
+        """Create and return a folder for one broker's files. It is removed with the host unless
+        `keep` is set."""
         return Path(self._process.call("folder", {"name": name, "keep": keep}))
 
     def start(self, channel: socket.socket, log: Path) -> int:
-        """A process for a broker, led by the other end of `channel`; its pid."""
+        """Start a process for a broker that the other end of `channel` controls, and return its
+        pid."""
         args = {"log": str(log)}
         return int(self._process.call("start", args, fds=(channel.fileno(),)))
 
     def run(self, command: Sequence[str], log: Path, environment: Mapping[str, str]) -> int:
-        """Any command, as a process that ends with the host; its pid."""
+        """Run a command as a process that ends with the host, and return its pid."""
         args = {"command": list(command), "log": str(log), "environment": dict(environment)}
         return int(self._process.call("run", args))
 
     def signal(self, pid: int, number: int) -> bool:
-        """Send a signal to a process of `start` or `run`; whether it was still there."""
+        """Send a signal to a process that `start` or `run` began. Return whether it was still
+        alive."""
         return bool(self._process.call("signal", {"pid": pid, "signal": int(number)}))
 
     def wait(self, pid: int, timeout_s: float) -> int:
-        """How a process ended: its exit code, or minus the signal. Raises DeadlinePassed."""
+        """Wait for the end of a process. Return its exit code, or minus the number of the signal
+        that ended it. Raises DeadlinePassed."""
         return int(self._process.call("wait", {"pid": pid}, timeout_s=timeout_s))
 
     def drop(self, folder: Path) -> None:
-        """Remove a folder of `folder`; that of 10,000 partitions is 50,000 files."""
+        """Remove a folder that `folder` created. The time-out is long: 10,000 partitions are 50,000
+        files."""
         self._process.call("drop", {"folder": str(folder)}, timeout_s=_DROP_TIMEOUT_S)
 
     def close(self) -> None:
-        """End it, with all that it started; their folders are gone then."""
+        """End the host with all processes that it started, and remove their folders."""
         self._process.close(_END_TIMEOUT_S)
 
 
-_one = OnePerProcess(HostProcess)
+_host_of_process = OnePerProcess(HostProcess)
 
 
 def the_host() -> HostProcess:
-    """That of this process; started where it is not there."""
-    return _one.get()
+    """Return the host of this process. Start it if it does not run."""
+    return _host_of_process.get()

@@ -1,8 +1,9 @@
-"""The program of the host, and of a broker where nothing is forked. It runs by its path alone.
+"""The program of the host, and of a broker that is not forked. It runs by its path alone.
 
-host_main.py host FD     the host, whose channel is this descriptor
-host_main.py child FD    one broker
-host_main.py simulation FD    the simulated clusters of `ottla.testing.simulate`
+host_main.py host FD           the host, whose channel is this descriptor
+host_main.py spawning-host FD  the host, where brokers are not forked
+host_main.py child FD          a single broker
+host_main.py simulation FD     the simulated clusters of `ottla.testing.simulate`
 """
 
 from __future__ import annotations
@@ -12,13 +13,15 @@ import socket
 import sys
 from importlib import import_module
 
-_ABOVE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+_PARENT_FOLDER = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 def main(role: str, descriptor: int) -> int:
-    """Be what `role` says, until the other end of the descriptor is closed; the exit code."""
-    if _ABOVE not in sys.path:
-        sys.path.append(_ABOVE)  # last: the rest of that folder is not ours
+    """Run as the process that `role` names, until the other end of the descriptor is closed. Return
+    the exit code."""
+    if _PARENT_FOLDER not in sys.path:
+        # last, because other packages of that folder are not Ottla's
+        sys.path.append(_PARENT_FOLDER)
     import_module("ottla.__main__").use_server()
     channel = socket.socket(fileno=descriptor)
     if role == "child":

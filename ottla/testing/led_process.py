@@ -1,7 +1,7 @@
-"""A process of Ottla's that this one leads over a socket pair: it ends with it, however that ends.
+"""A child process of Ottla that this process controls over a socket pair, and that ends with it.
 
-Owns the process, whose program is `host_main.py`, and its channel. `OnePerProcess` is how there is
-one of a kind for each process of tests; each worker of xdist has its own.
+It owns the process, whose program is `host_main.py`, and the channel to it. `OnePerProcess` keeps a
+single object of a kind for each process of tests; each xdist worker has its own.
 """
 
 from __future__ import annotations
@@ -25,20 +25,22 @@ _MAIN = Path(__file__).with_name("host_main.py")
 
 
 class LedProcess:
-    """See the module."""
+    """A child process that runs `host_main.py`, and the channel to it."""
 
     def __init__(self, role: str, who: str) -> None:
-        """`role`: one of those of the program; `who` it is, in messages."""
+        """Start the process. `role` is a role of `host_main.py`; error messages call the process
+        `who`."""
         ours, theirs = socket.socketpair()
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
+        self._output_file = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
         try:
             self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and file
                 [sys.executable, "-P", str(_MAIN), role, str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
-                stdout=self._said,
+                stdout=self._output_file,
                 stderr=subprocess.STDOUT,
                 pass_fds=(theirs.fileno(),),
-                start_new_session=True,  # a terminal's Ctrl-C is the tests', who still tidy up
+                # Ctrl-C in a terminal is for the tests, which still clean up
+                start_new_session=True,
             )
         finally:
             theirs.close()
@@ -47,12 +49,12 @@ class LedProcess:
 
     @property
     def pid(self) -> int:
-        """Of the process."""
+        """The process id of the child process."""
         return self._process.pid
 
     @property
     def running(self) -> bool:
-        """Whether it is there, for this process."""
+        """Whether the child process is alive and this process started it."""
         return (
             self.owner_pid == os.getpid() and not self.channel.gone and self._process.poll() is None
         )
@@ -65,16 +67,17 @@ class LedProcess:
         timeout_s: float = CALL_TIMEOUT_S,
         fds: Sequence[int] = (),
     ) -> Json:
-        """As `Channel.call`; where the process has ended, OttlaError with what it said."""
+        """Call an operation, as `Channel.call` does. Raises OttlaError with the process's output if
+        it has ended."""
         try:
             return self.channel.call(op, args, timeout_s=timeout_s, fds=fds)
         except BrokerGone as error:
-            self._said.seek(0)
-            said = self._said.read().decode("utf-8", "replace")
-            raise OttlaError(f"{error}; it said:\n{said}") from error
+            self._output_file.seek(0)
+            output = self._output_file.read().decode("utf-8", "replace")
+            raise OttlaError(f"{error}; it said:\n{output}") from error
 
     def close(self, patience_s: float) -> None:
-        """End it: it sees the end of its channel, and is killed where it goes on for longer."""
+        """End the process: close its channel, and kill it if it still runs after `patience_s`."""
         self.channel.close()
         if self.owner_pid == os.getpid():
             try:
@@ -82,46 +85,46 @@ class LedProcess:
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()
-        self._said.close()
+        self._output_file.close()
 
 
 class Owned(Protocol):
-    """What there is one of for a process."""
+    """An object of which each process has at most one."""
 
     @property
     def running(self) -> bool:
-        """Whether it is there, for this process."""
+        """Whether the object is usable, and this process started it."""
 
     @property
     def owner_pid(self) -> int:
-        """The process that has started it."""
+        """The process that started the object."""
 
     def close(self) -> None:
-        """End it."""
+        """Release what the object holds, and end its process."""
 
 
-One = TypeVar("One", bound=Owned)
+Resource = TypeVar("Resource", bound=Owned)
 
 
-class OnePerProcess(Generic[One]):
-    """Started where it is not there; closed when the process exits."""
+class OnePerProcess(Generic[Resource]):
+    """A holder that starts its object at the first use, and closes it when the process exits."""
 
-    def __init__(self, start: Callable[[], One]) -> None:
+    def __init__(self, start: Callable[[], Resource]) -> None:
         self._start = start
         self._lock = threading.Lock()
-        self._started: list[One] = []
-        """The last one is in use. Others have ended, or are those of a process that this one was
-        forked from, which are not ours to end."""
+        self._started: list[Resource] = []
+        """The last object is in use. The others have ended, or belong to a process from which this
+        one was forked; then this process must not close them."""
         atexit.register(self._close)
 
-    def get(self) -> One:
-        """The one of this process."""
+    def get(self) -> Resource:
+        """Return this process's object. Start it if it is not running."""
         with self._lock:
             if not self._started or not self._started[-1].running:
                 self._started.append(self._start())
             return self._started[-1]
 
     def _close(self) -> None:
-        for one in self._started:
-            if one.owner_pid == os.getpid():
-                one.close()
+        for resource in self._started:
+            if resource.owner_pid == os.getpid():
+                resource.close()

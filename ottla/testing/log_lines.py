@@ -1,4 +1,4 @@
-"""The end of a log file: what is shown with a test that failed."""
+"""The end of a log file, which is shown with a test that failed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ SHOWN_LINES = 200
 
 
 def last_lines(file: Path, offset: int = 0) -> str:
-    """The last lines of what stands from `offset` on; empty where there is no such file."""
+    """Return the last lines of a file from `offset` on; an empty text if there is no such file."""
     try:
         with file.open("rb") as stream:
             stream.seek(offset)

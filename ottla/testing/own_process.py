@@ -1,6 +1,6 @@
-"""A process of a broker under test, with what it keeps over its starts: folder, log file, ports.
+"""The process of a broker under test, and what stays over its restarts: folder, log file, ports.
 
-Owns these. The host (`ottla.testing.host`) begins the process, and ends it when the tests end.
+It owns these. The host (`ottla.testing.host`) starts the process, and ends it when the tests end.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ STOP_TIMEOUT_S = 60.0
 _CLOSE_TIMEOUT_S = 10.0
 _END_TIMEOUT_S = 60.0
 _NO_SIGNAL = 0
-"""Only whether the process is there."""
+"""The signal that only checks whether the process is alive."""
 
 
 class OwnProcess:
-    """See the module. `close` is its end; it may be begun again until then."""
+    """The process of a broker under test. It can be started again until `close`."""
 
     def __init__(
         self,
@@ -35,7 +35,8 @@ class OwnProcess:
         *,
         keep_data: bool = False,
     ) -> None:
-        """`data_dir` None: a temporary folder, removed by `close` unless `keep_data`."""
+        """Create the folder. `data_dir` None: a temporary folder, which `close` removes unless
+        `keep_data`."""
         self._host = the_host()
         self._folder = self._host.folder(name, keep=keep_data)
         self._ports = ports
@@ -48,14 +49,14 @@ class OwnProcess:
 
     @property
     def pid(self) -> int:
-        """The process id while it runs. Raises Misuse."""
+        """The process id while the process runs. Raises Misuse if it does not."""
         if self._pid is None:
             raise Misuse("the broker is not running: start() it")
         return self._pid
 
     @property
     def running(self) -> bool:
-        """Whether it lives."""
+        """Whether the process is alive."""
         return (
             self._pid is not None
             and self._host.running
@@ -63,24 +64,26 @@ class OwnProcess:
         )
 
     def begin(self, channel: socket.socket) -> None:
-        """A broker, led by the other end of `channel`. Raises Misuse if it runs, or was closed."""
+        """Start a broker that the other end of `channel` controls. Raises Misuse if it runs, or was
+        closed."""
         self._prepare()
         self._pid = self._host.start(channel, self.log_file)
 
     def begin_command(self, command: Sequence[str]) -> None:
-        """A command, such as `ottla serve`. Raises Misuse if it runs, or was closed."""
+        """Start a command, such as `ottla serve`. Raises Misuse if it runs, or was closed."""
         self._prepare()
         environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
         self._pid = self._host.run(command, self.log_file, environment)
 
     def begin_stop(self) -> None:
-        """Tell it to stop, if it runs."""
+        """Send the process SIGTERM, if it runs, without waiting."""
         if self._pid is not None:
-            self._host.signal(self._pid, signal.SIGCONT)  # one that is paused stops, too
+            self._host.signal(self._pid, signal.SIGCONT)  # a paused process stops too
             self._host.signal(self._pid, signal.SIGTERM)
 
     def stop(self, timeout_s: float = STOP_TIMEOUT_S) -> int:
-        """Stop it as SIGTERM does and wait; its exit code. StopFailed if it does not end."""
+        """Stop the process cleanly, as SIGTERM does, wait, and return its exit code; 0 if it does
+        not run. Raises StopFailed, and kills it, if it does not end within `timeout_s`."""
         if self._pid is None:
             return 0
         self.begin_stop()
@@ -91,43 +94,45 @@ class OwnProcess:
             raise StopFailed(
                 f"the broker did not stop within {timeout_s} s; it said:\n{self.output()}"
             ) from None
-        self._ended()
+        self._mark_ended()
         return code
 
     def kill(self) -> None:
-        """End it as `kill -9` does: nothing is flushed, nobody is told."""
+        """End the process as `kill -9` does: no flush, and no message to clients."""
         if self._pid is not None:
             self._host.signal(self._pid, signal.SIGKILL)
             self._host.wait(self._pid, STOP_TIMEOUT_S)
-            self._ended()
+            self._mark_ended()
 
     def pause(self) -> None:
-        """Stop it where it is."""
+        """Pause the process, as SIGSTOP does."""
         self._host.signal(self.pid, signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Let it go on after `pause`."""
+        """Let the process continue after `pause`."""
         self._host.signal(self.pid, signal.SIGCONT)
 
-    def see_its_end(self) -> None:
-        """It is about to end by itself: wait for that, so that its ports are free."""
+    def wait_for_end(self) -> None:
+        """Wait until the process, which is about to end by itself, has ended, so that its ports are
+        free."""
         if self._pid is not None and self._host.running:
             with contextlib.suppress(DeadlinePassed):
                 self._host.wait(self._pid, _END_TIMEOUT_S)
 
     def output(self, offset: int = 0) -> str:
-        """The last lines that it printed and logged, over all its starts; from `offset` on."""
+        """Return the last lines that the process printed and logged, over all its starts; from
+        `offset` on."""
         if not self._closed:
             self._last_output = last_lines(self.log_file)
         return last_lines(self.log_file, offset) if offset else self._last_output
 
     @property
     def output_size(self) -> int:
-        """How many bytes it has printed and logged."""
+        """The number of bytes that the process has printed and logged."""
         return self.log_file.stat().st_size if self.log_file.exists() else 0
 
     def close(self, *, gently: bool) -> None:
-        """End it, with a clean stop or without, and remove what is temporary."""
+        """End the process, by a clean stop if `gently`, and remove the temporary files."""
         if self._closed:
             return
         self.output()
@@ -137,7 +142,7 @@ class OwnProcess:
                 self.stop(_CLOSE_TIMEOUT_S) if gently else self.kill()
                 self._host.drop(self._folder)
         finally:
-            self._ended()
+            self._mark_ended()
             for port in self._ports:
                 port.release()
 
@@ -146,11 +151,11 @@ class OwnProcess:
             raise Misuse("the broker is running already: stop() or restart() it")
         if self._closed:
             raise Misuse("the broker was closed, and its data removed: make a new one")
-        self._ended()
+        self._mark_ended()
         for port in self._ports:
             port.lend()
 
-    def _ended(self) -> None:
+    def _mark_ended(self) -> None:
         self._pid = None
         for port in self._ports:
             port.take_again()

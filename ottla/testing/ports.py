@@ -1,8 +1,8 @@
-"""A port that stays ours while nobody listens on it.
+"""Ports that stay reserved while no broker listens on them.
 
-A socket is bound to it and never listens: a broker beside it may (both say SO_REUSEADDR), a
-connection to a broker that was killed is refused, and no outgoing connection is given the number.
-So a broker that is started again has its port.
+A socket is bound to the port and never listens. A broker may bind to it as well, because both set
+SO_REUSEADDR. While no broker listens, connections to the port are refused, and the kernel gives the
+number to no outgoing connection. So a broker that is restarted gets its port again.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ from ottla.testing.errors import StartFailed
 
 HOST = "127.0.0.1"
 _SHARED = sys.platform.startswith("linux")
-"""Elsewhere two sockets cannot be bound so; the port is given up for the moment of a start."""
+"""Whether two sockets can be bound to a port like this. Elsewhere the port is released while a
+broker starts."""
 
 
 class HeldPort:
-    """A port of 127.0.0.1, held until it is released.
+    """A port of 127.0.0.1 that is reserved until `release`.
 
     `alone`  no other process may hold the number either. Connections that ended a minute ago may
-             still have it: this is for numbers that are drawn, not for those that a user chose.
+             still have it, so this is for drawn numbers, not for those that a user chose.
 
-    Raises OSError where a number that was chosen is taken.
+    Raises OSError if a chosen number is in use.
     """
 
     def __init__(self, number: int = 0, *, alone: bool = False) -> None:
@@ -33,38 +34,38 @@ class HeldPort:
         self._take(alone)
 
     def lend(self) -> None:
-        """A broker is about to listen on it."""
+        """Let a broker listen on the port."""
         if not _SHARED:
             self.release()
 
     def take_again(self) -> None:
-        """The broker listens no more."""
+        """Reserve the port again after the broker has ended."""
         if self._socket is None:
             with contextlib.suppress(OSError):
                 self._take()
 
     def release(self) -> None:
-        """Give it up."""
+        """Let other processes use the port."""
         if self._socket is not None:
             self._socket.close()
             self._socket = None
 
     def _take(self, alone: bool = False) -> None:
-        one = socket.socket()
+        reserved = socket.socket()
         try:
-            if not alone:  # of two sockets that both say it beforehand, each gets the number
-                one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            one.bind((HOST, self.number))
-            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if not alone:  # two sockets can share a port if both set this before they bind
+                reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            reserved.bind((HOST, self.number))
+            reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         except OSError:
-            one.close()
+            reserved.close()
             raise
-        self.number = int(one.getsockname()[1])
-        self._socket = one
+        self.number = int(reserved.getsockname()[1])
+        self._socket = reserved
 
 
 def held(number: int) -> HeldPort:
-    """A port, 0 for any. Raises StartFailed where the one that was chosen is taken."""
+    """Reserve a port; 0 for any free one. Raises StartFailed if the chosen port is in use."""
     try:
         return HeldPort(number)
     except OSError as error:

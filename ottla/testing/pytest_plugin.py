@@ -1,17 +1,17 @@
-"""The pytest plugin that ships with Ottla: real brokers as fixtures.
+"""The pytest plugin that comes with Ottla: real brokers as fixtures.
 
-`ottla`                one broker for the whole session, emptied before each test: the quick one
-`ottla_broker`         a fresh broker; `ottla_broker_scope` in the configuration says for how long
-`ottla_broker_factory` makes brokers: `ottla_broker_factory(properties={…})`
+`ottla`                one broker for the whole session, emptied before each test: the fastest
+`ottla_broker`         a new broker; `ottla_broker_scope` in the configuration sets its scope
+`ottla_broker_factory` starts brokers: `ottla_broker_factory(properties={…})`
 `ottla_cluster`        three brokers that form a cluster
 
-`@pytest.mark.ottla(properties={…}, topics=[…])` says what a test needs of them. What the brokers of
-a test printed is shown with it when it fails. `--ottla-keep-data` leaves their folders. With
-`OTTLA_BOOTSTRAP_SERVERS`, `ottla` and `ottla_broker` are a cluster that runs already, and a test of
-what cannot be done there is skipped.
+`@pytest.mark.ottla(properties={…}, topics=[…])` says what a test needs of them. If a test fails,
+its report has the output of its brokers. `--ottla-keep-data` keeps their folders. With
+`OTTLA_BOOTSTRAP_SERVERS`, `ottla` and `ottla_broker` are a cluster that runs already, and a test
+that needs more than it can do is skipped.
 
-It is loaded into every pytest run of the environment, so it imports nothing but pytest until a
-fixture is used.
+Every pytest run of the environment loads this plugin, so it imports only pytest until a fixture is
+used.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ _REAL_CLUSTER = "OTTLA_BOOTSTRAP_SERVERS"
 
 _MADE = pytest.StashKey[MadeBrokers]()
 _NOT_POSSIBLE = pytest.StashKey[bool]()
-"""Of a test that was skipped for it."""
+"""Set for a test that was skipped because the running cluster cannot do what it needs."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare the settings."""
+    """Declare the plugin's settings."""
     parser.addini(
         "ottla_broker_scope", "how long ottla_broker lives: function … session", default="function"
     )
@@ -60,7 +60,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Refuse a wrong setting in one line, before anything runs."""
+    """Reject a wrong setting in one line, before any test runs."""
     config.addinivalue_line("markers", _MARKER)
     config.stash[_MADE] = MadeBrokers()
     scope = str(config.getini("ottla_broker_scope"))
@@ -75,9 +75,9 @@ def _scope(fixture_name: str, config: pytest.Config) -> _Scope:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Let the host load what brokers are, while the first tests run."""
+    """Let the host import the broker's modules while the first tests run."""
     wanted = any(
-        name in _STARTING for one in session.items for name in getattr(one, "fixturenames", ())
+        name in _STARTING for item in session.items for name in getattr(item, "fixturenames", ())
     )
     if wanted and not os.environ.get(_REAL_CLUSTER) and not session.config.option.collectonly:
         from ottla.testing.host import the_host
@@ -101,7 +101,7 @@ def _ottla_session(request: pytest.FixtureRequest) -> Iterator[SessionBrokers]:
 
 @pytest.fixture
 def ottla(request: pytest.FixtureRequest, _ottla_session: SessionBrokers) -> Iterator[Broker]:
-    """The session's broker, emptied; `ottla.bootstrap_servers` is what a client needs."""
+    """Yield the session's broker, emptied; a client connects to `ottla.bootstrap_servers`."""
     properties, topics = _wanted(request)
     broker = _ottla_session.emptied(properties)
     made = request.config.stash[_MADE]
@@ -109,15 +109,16 @@ def ottla(request: pytest.FixtureRequest, _ottla_session: SessionBrokers) -> Ite
     made.add(broker, offset=broker.output_size)
     with _topics(broker, topics):
         yield broker
-    made.let_go(maker)  # it goes on
+    made.pop_maker(maker)  # the broker outlives the test
 
 
 @pytest.fixture(scope="session")
 def ottla_broker_factory(request: pytest.FixtureRequest) -> BrokerFactory:
-    """Start brokers: `ottla_broker_factory(properties={"num.partitions": "3"})`.
+    """Return a factory that starts brokers: `ottla_broker_factory(properties={"num.partitions":
+    "3"})`.
 
-    Arguments are those of `ottla.testing.Broker`. A broker ends with the fixture that made it, or
-    with the test; `close()` ends it before.
+    The arguments are those of `ottla.testing.Broker`. A broker ends with the fixture or the test
+    that made it; `close()` ends it earlier.
     """
     _refuse_real_cluster("ottla_broker_factory")
     from ottla.testing.broker_factory import BrokerFactory
@@ -127,7 +128,7 @@ def ottla_broker_factory(request: pytest.FixtureRequest) -> BrokerFactory:
 
 @pytest.fixture(scope=_scope)
 def ottla_broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
-    """One fresh broker; `ottla_broker.bootstrap_servers` is what a client needs."""
+    """Yield a new broker; a client connects to `ottla_broker.bootstrap_servers`."""
     properties, topics = _wanted(request)
     if os.environ.get(_REAL_CLUSTER):
         broker = request.getfixturevalue("_ottla_session").emptied(properties)
@@ -139,7 +140,7 @@ def ottla_broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
 
 @pytest.fixture
 def ottla_cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
-    """Three fresh brokers that form a cluster, for one test."""
+    """Yield three new brokers that form a cluster, for one test."""
     _refuse_real_cluster("ottla_cluster")
     from ottla.testing.cluster import Cluster
 
@@ -152,7 +153,8 @@ def ottla_cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 
 
 def _wanted(request: pytest.FixtureRequest) -> tuple[Mapping[str, str], Mapping[str, int]]:
-    """What the marker of the test, its class or its module says; topics with their partitions."""
+    """Return the properties, and the topics with their numbers of partitions, that the marker of
+    the test, its class or its module asks for."""
     marker = request.node.get_closest_marker("ottla")
     if marker is None:
         return {}, {}
@@ -166,7 +168,7 @@ def _wanted(request: pytest.FixtureRequest) -> tuple[Mapping[str, str], Mapping[
 
 @contextmanager
 def _topics(broker: Broker, topics: Mapping[str, int]) -> Iterator[None]:
-    """Make them; a cluster that goes on is rid of them afterwards."""
+    """Create the topics, and delete them afterwards from a cluster that was running already."""
     for name, partitions in topics.items():
         broker.call("topic.create", {"name": name, "partitions": partitions})
     yield
@@ -185,14 +187,14 @@ def _refuse_real_cluster(fixture: str) -> None:
         pytest.skip(f"{fixture} starts brokers: not with {_REAL_CLUSTER}")
 
 
-# --- who made what, and what is shown -------------------------------------------------------------
+# --- makers of brokers, and reports ---------------------------------------------------------------
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_fixture_setup(
     fixturedef: pytest.FixtureDef[object], request: pytest.FixtureRequest
 ) -> Generator[None, object, object]:
-    """Know whose the brokers are that are made meanwhile."""
+    """Record the fixture as the maker of the brokers that start during its setup."""
     under_way = request.config.stash[_MADE].under_way
     under_way.append((fixturedef.baseid, fixturedef.argname))
     try:
@@ -206,8 +208,8 @@ def pytest_fixture_post_finalizer(
     fixturedef: pytest.FixtureDef[object], request: pytest.FixtureRequest
 ) -> None:
     """End the brokers that the fixture made."""
-    for one in request.config.stash[_MADE].let_go((fixturedef.baseid, fixturedef.argname)):
-        one.close()
+    for broker in request.config.stash[_MADE].pop_maker((fixturedef.baseid, fixturedef.argname)):
+        broker.close()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -220,20 +222,20 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
         return (yield)
     finally:
         made.under_way.remove(maker)
-        for one in made.let_go(maker):
-            one.close()
+        for broker in made.pop_maker(maker):
+            broker.close()
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
-    """Skip a test whose fixtures cannot be had of a cluster that runs already."""
+    """Skip a test whose fixtures a running cluster cannot provide."""
     with _skipping(item):
         return (yield)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Skip a test that does what cannot be done there."""
+    """Skip a test that does what a running cluster cannot do."""
     with _skipping(item):
         return (yield)
 
@@ -256,8 +258,8 @@ def _skipping(item: pytest.Item) -> Iterator[None]:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add what the brokers printed to the report of a test that used them and failed; name the
-    test as the place where it was skipped, and not this file."""
+    """Add the output of its brokers to the report of a failed test. For a skipped test, report the
+    test's own line as the place."""
     report = yield
     if report.failed:
         for broker, offset in item.config.stash[_MADE].used_by(item):

@@ -1,7 +1,7 @@
-"""Records as a test writes and reads them.
+"""The records that a test writes and reads.
 
-A key or a value may be given as bytes, text (UTF-8), None, or anything that JSON can say, which is
-written as JSON. Reading gives bytes; `Record.json` and `Record.text` read on.
+A key or a value may be bytes, text (encoded as UTF-8), None, or a JSON value, which is written as
+JSON. Records that are read have bytes; `Record.json` and `Record.text` decode them.
 """
 
 from __future__ import annotations
@@ -15,114 +15,115 @@ from ottla.testing.errors import Misuse
 from ottla.testing.frames import Json
 
 Content = object
-"""Bytes, text, None, or what JSON can say."""
+"""Bytes, text, None, or a JSON value."""
 Headers = Mapping[str, bytes | str | None] | Iterable[tuple[str, bytes | str | None]]
 _SHOWN_BYTES = 80
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A record that is to be written, where a pair of key and value does not say enough."""
+    """A record to write, with more than a key and a value."""
 
     value: Content = None
     key: Content = None
     headers: Headers = ()
     timestamp: datetime | int | None = None
-    """Milliseconds since the epoch, or a time; None: now, by the broker's clock."""
+    """Milliseconds since 1970, or a datetime; None: the broker's current time."""
     partition: int | None = None
-    """None: by the key, as Java's clients choose it; in turn for those without one."""
+    """None: by the key, as Java's clients choose it; without a key, the partitions in turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A record that was read."""
+    """A record that was read or written."""
 
     topic: str
     partition: int
     offset: int
     timestamp: int
-    """Milliseconds since the epoch."""
+    """Milliseconds since 1970."""
     key: bytes | None
     value: bytes | None
     headers: tuple[tuple[str, bytes | None], ...] = ()
 
     def json(self) -> Json:
-        """The value, read as JSON; AssertionError where it is none."""
+        """Return the value, parsed as JSON. Raises AssertionError if it is no JSON."""
         try:
             return json.loads(self.value or b"")
         except ValueError as error:
             raise AssertionError(f"the value of {self} is no JSON: {error}") from None
 
     def text(self) -> str:
-        """The value, read as UTF-8; AssertionError where it is none."""
+        """Return the value, decoded as UTF-8. Raises AssertionError if it is no UTF-8."""
         try:
             return (self.value or b"").decode()
         except UnicodeDecodeError as error:
             raise AssertionError(f"the value of {self} is no UTF-8: {error}") from None
 
     def header(self, name: str) -> bytes | None:
-        """The last header of that name; None where there is none, or where it is null."""
-        found = [value for key, value in self.headers if key == name]
-        return found[-1] if found else None
+        """Return the value of the last header of this name; None if there is no such header, or its
+        value is null."""
+        values = [value for key, value in self.headers if key == name]
+        return values[-1] if values else None
 
     def __str__(self) -> str:
         headers = f" headers={dict(self.headers)}" if self.headers else ""
         place = f"{self.topic}-{self.partition}@{self.offset}"
-        return f"{place} key={_short(self.key)} value={_short(self.value)}{headers}"
+        return f"{place} key={_shortened(self.key)} value={_shortened(self.value)}{headers}"
 
 
-def content(given: Content) -> bytes | None:
-    """The bytes of a key or value."""
-    if given is None or isinstance(given, bytes):
-        return given
-    if isinstance(given, bytearray | memoryview):
-        return bytes(given)
-    if isinstance(given, str):
-        return given.encode()
+def content(value: Content) -> bytes | None:
+    """Return the bytes of a key or value; None for None. Raises Misuse if JSON cannot say it."""
+    if value is None or isinstance(value, bytes):
+        return value
+    if isinstance(value, bytearray | memoryview):
+        return bytes(value)
+    if isinstance(value, str):
+        return value.encode()
     try:
-        return json.dumps(given).encode()
+        return json.dumps(value).encode()
     except (TypeError, ValueError) as error:
-        raise Misuse(f"{given!r} is neither bytes nor text, nor can JSON say it: {error}") from None
+        raise Misuse(f"{value!r} is neither bytes nor text, nor can JSON say it: {error}") from None
 
 
-def message_of(given: Content) -> Message:
-    """What is to be written: a `Message`, a `Record`, a pair (key, value), (key, value, headers),
-    or a value alone."""
-    if isinstance(given, Message):
-        return given
-    if isinstance(given, Record):
-        return Message(given.value, given.key, given.headers, given.timestamp)
-    if isinstance(given, tuple):
-        if len(given) not in (2, 3):
-            raise Misuse(f"{given!r}: a tuple is (key, value) or (key, value, headers)")
-        return Message(given[1], given[0], *given[2:])
-    return Message(given)
+def message_of(content: Content) -> Message:
+    """Return a message for a `Message`, a `Record`, a tuple (key, value) or (key, value, headers),
+    or a value alone. Raises Misuse for other tuples."""
+    if isinstance(content, Message):
+        return content
+    if isinstance(content, Record):
+        return Message(content.value, content.key, content.headers, content.timestamp)
+    if isinstance(content, tuple):
+        if len(content) not in (2, 3):
+            raise Misuse(f"{content!r}: a tuple is (key, value) or (key, value, headers)")
+        return Message(content[1], content[0], *content[2:])
+    return Message(content)
 
 
 def to_channel(messages: Iterable[Content]) -> list[dict[str, Json]]:
-    """Messages as the control channel takes them."""
-    return [_on_channel(message_of(one)) for one in messages]
+    """Convert messages to the form that the control channel takes."""
+    return [_on_channel(message_of(message)) for message in messages]
 
 
-def from_channel(topic: str, found: Sequence[Mapping[str, Json]]) -> list[Record]:
-    """Records as the control channel gives them."""
+def from_channel(topic: str, records: Sequence[Mapping[str, Json]]) -> list[Record]:
+    """Convert records of a topic from the form of the control channel."""
     return [
         Record(
             topic,
-            one["partition"],
-            one["offset"],
-            one["timestamp"],
-            one["key"],
-            one["value"],
-            headers_from(one["headers"]),
+            record["partition"],
+            record["offset"],
+            record["timestamp"],
+            record["key"],
+            record["value"],
+            headers_from(record["headers"]),
         )
-        for one in found
+        for record in records
     ]
 
 
-def headers_from(found: Iterable[Sequence[Json]]) -> tuple[tuple[str, bytes | None], ...]:
-    """Headers as the control channel gives them."""
-    return tuple((name, value) for name, value in found)
+def headers_from(headers: Iterable[Sequence[Json]]) -> tuple[tuple[str, bytes | None], ...]:
+    """Convert headers from the form of the control channel."""
+    return tuple((name, value) for name, value in headers)
 
 
 def _on_channel(message: Message) -> dict[str, Json]:
@@ -140,7 +141,7 @@ def _on_channel(message: Message) -> dict[str, Json]:
     }
 
 
-def _short(data: bytes | None) -> str:
+def _shortened(data: bytes | None) -> str:
     if data is None:
         return "null"
     if len(data) <= _SHOWN_BYTES:

@@ -1,11 +1,12 @@
-"""A cluster that runs already, in the place of a broker of the tests' own.
+"""A running cluster that the fixtures use instead of a broker of their own.
 
-`OTTLA_BOOTSTRAP_SERVERS=host:port,…` points the fixtures `ottla` and `ottla_broker` at it: one of
-Ottla or of Apache Kafka. What needs a process of ours, to kill it or to put faults into it, raises
-NotPossible, for which the plugin skips the test.
+`OTTLA_BOOTSTRAP_SERVERS=host:port,…` points the fixtures `ottla` and `ottla_broker` to a cluster of
+Ottla or of Apache Kafka. What needs a process that the tests started, such as killing it or
+injecting faults, raises NotPossible; then the plugin skips the test.
 
-It is not emptied between tests. What a test has named, and what was not there before, goes with it:
-so the application's topics and groups do, too, and nothing of anybody else's does.
+The cluster is not emptied between tests. After a test, the topics and groups that the test has
+named and that did not exist before it are deleted. So topics and groups of the application go too,
+and no others do.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ VARIABLE = "OTTLA_BOOTSTRAP_SERVERS"
 
 
 class RunningCluster(Contents):
-    """See the module. It is asked over the network, by a process of the host's."""
+    """A cluster that runs already. A process of the host calls it over the network."""
 
     running = True
 
@@ -33,7 +34,7 @@ class RunningCluster(Contents):
         self.bootstrap_servers = bootstrap_servers
         self.properties: Mapping[str, str] = {}
         self._before: tuple[set[str], set[str]] | None = None
-        """Topics and groups that were there when the test began; None between tests."""
+        """The topics and groups that existed when the test began; None between tests."""
         self._named: tuple[set[str], set[str]] = set(), set()
         self._host = the_host()
         self._folder = self._host.folder("asking")
@@ -47,20 +48,21 @@ class RunningCluster(Contents):
     def call(
         self, op: str, args: Mapping[str, Json] | None = None, *, timeout_s: float = CALL_TIMEOUT_S
     ) -> Json:
-        """One operation, as with `Broker.call`."""
-        for named, found in zip(self._named, names_in(args or {}), strict=True):
-            named |= found
+        """Return the answer of one operation, as `Broker.call` does."""
+        for names, new_names in zip(self._named, names_in(args or {}), strict=True):
+            names |= new_names
         return self._channel.call(op, args, timeout_s=timeout_s)
 
     def begin_test(self) -> None:
-        """What is there now is not the test's. Without effect within a test."""
+        """Note the topics and groups that exist, which do not belong to the test. Do nothing within
+        a test."""
         if self._before is None:
             self._before = self._present()
             self._named = set(), set()
 
     def drop_topics(self) -> None:
-        """Delete the topics that `topic` has made, and all topics and groups that the test has
-        named and that were not there before it."""
+        """Delete the topics that `topic` has created, and all topics and groups that the test has
+        named and that did not exist before it."""
         before, self._before = self._before, None
         if before is not None:
             named, present = self._named, self._present()
@@ -75,19 +77,20 @@ class RunningCluster(Contents):
         super().drop_topics()
 
     def _present(self) -> tuple[set[str], set[str]]:
-        return set(self.topics()), {one["group"] for one in self.call("group.list")}
+        return set(self.topics()), {group["group"] for group in self.call("group.list")}
 
     def output(self, offset: int = 0) -> str:
-        """What the process that asks has printed: the cluster's logs are not to be had."""
+        """Return the output of the process that calls the cluster; the logs of the cluster are not
+        available."""
         return last_lines(self._log, offset)
 
     @property
     def output_size(self) -> int:
-        """How much that is so far."""
+        """The number of bytes of that output so far."""
         return self._log.stat().st_size if self._log.exists() else 0
 
     def close(self) -> None:
-        """Ask no more."""
+        """End the connection to the cluster."""
         self._channel.close()
         if self._host.running:
             self._host.drop(self._folder)
@@ -101,18 +104,18 @@ class RunningCluster(Contents):
 
 
 def names_in(args: Mapping[str, Json]) -> tuple[set[str], set[str]]:
-    """The topics and the groups that an operation is about."""
+    """Return the topics and the groups that an operation names."""
     topics = {args.get("name"), args.get("topic"), *(args.get("names") or ())}
     groups = {args.get("group"), *(args.get("groups") or ())}
     return (topics | {*(args.get("topics") or ())}) - {None}, groups - {None}
 
 
 def addresses(bootstrap_servers: str) -> Sequence[Sequence[Json]]:
-    """Pairs of host and port."""
-    found = []
-    for one in bootstrap_servers.split(","):
-        host, colon, port = one.strip().rpartition(":")
+    """Return the pairs of host and port. Raises Misuse if the text has another form."""
+    pairs = []
+    for address in bootstrap_servers.split(","):
+        host, colon, port = address.strip().rpartition(":")
         if not colon or not port.isdigit():
             raise Misuse(f"{VARIABLE}={bootstrap_servers}: write it as host:port,host:port")
-        found.append([host.strip("[]"), int(port)])
-    return found
+        pairs.append([host.strip("[]"), int(port)])
+    return pairs

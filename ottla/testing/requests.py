@@ -1,4 +1,4 @@
-"""A request as a client really sent it, decoded."""
+"""A client's request as the broker received it, decoded for a test."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from ottla.testing.records import Record, headers_from
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request, in the order in which requests came.
+    """One request that a client sent.
 
-    `fields` are those of Kafka's message, in snake case; a Produce has "batches" in the place of
-    its records. None where the bytes are no such request: `error` says why.
+    `fields` are those of Kafka's message, in snake case; a Produce has "batches" instead of its
+    records. They are None if the bytes cannot be decoded; then `error` says why.
     """
 
     node_id: int
-    """Of the broker that it was sent to."""
+    """The id of the broker that received the request."""
     number: int
-    """Of all that came to that broker since its last reset, from 1 on."""
+    """The position among the requests that came to that broker since its last reset, from 1 on."""
     api: str | None
     version: int | None
     client_id: str | None
@@ -28,49 +28,49 @@ class Request:
     connection: str
     principal: str
     time_ms: int
-    """When it came, by the broker's clock."""
+    """The time at which the request came, by the broker's clock: milliseconds since 1970."""
     size: int
-    """Bytes of its frame."""
+    """Bytes of the request's frame."""
     prepared: bool
-    """Whether it was answered by what the broker had prepared for its like."""
+    """Whether the broker answered from what it had prepared for requests like this."""
     fields: Mapping[str, Json] | None
     error: str | None
 
     @property
     def records(self) -> list[Record]:
-        """Of a Produce: what it was to append. Offsets are those within their batch."""
+        """The records of a Produce request. Their offsets are those within their batch."""
         return list(self._records())
 
     def _records(self) -> Iterator[Record]:
         for topic in (self.fields or {}).get("topic_data", ()):
             for partition in topic["partition_data"]:
                 for batch in partition["batches"]:
-                    for offset, one in enumerate(batch["records"]):
+                    for offset, record in enumerate(batch["records"]):
                         yield Record(
                             topic["name"],
                             partition["index"],
                             offset,
-                            one["timestamp"],
-                            one["key"],
-                            one["value"],
-                            headers_from(one["headers"]),
+                            record["timestamp"],
+                            record["key"],
+                            record["value"],
+                            headers_from(record["headers"]),
                         )
 
 
-def request_from(found: Mapping[str, Json]) -> Request:
-    """A request as the control channel gives it."""
+def request_from(values: Mapping[str, Json]) -> Request:
+    """Convert a request from the form of the control channel."""
     return Request(
-        found["node_id"],
-        found["number"],
-        found["api"],
-        found["version"],
-        found["client_id"],
-        found["correlation_id"],
-        found["connection"],
-        found["principal"],
-        found["time_ms"],
-        found["size"],
-        found["prepared"],
-        found["request"],
-        found["error"],
+        values["node_id"],
+        values["number"],
+        values["api"],
+        values["version"],
+        values["client_id"],
+        values["correlation_id"],
+        values["connection"],
+        values["principal"],
+        values["time_ms"],
+        values["size"],
+        values["prepared"],
+        values["request"],
+        values["error"],
     )

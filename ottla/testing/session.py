@@ -1,7 +1,7 @@
-"""The brokers of a whole session of tests: started once, emptied for each test.
+"""The brokers of a whole session of tests: started once, emptied before each test.
 
-Owns them. Tests that want other properties get another one; only a few are kept running. Where
-`OTTLA_BOOTSTRAP_SERVERS` names a cluster that runs already, all get that one, as it is.
+It owns these brokers. Tests with other properties get another broker; at most four are kept
+running. If `OTTLA_BOOTSTRAP_SERVERS` names a running cluster, all tests get that cluster as it is.
 """
 
 from __future__ import annotations
@@ -19,17 +19,18 @@ _RESET_TIMEOUT_S = 60.0
 
 
 class SessionBrokers:
-    """See the module."""
+    """The brokers of a session, by their properties."""
 
     def __init__(self, *, keep_data: bool = False, bootstrap_servers: str = "") -> None:
         self._start = BrokerFactory(keep_data=keep_data)
         self._bootstrap_servers = bootstrap_servers
         self._running: RunningCluster | None = None
         self._brokers: dict[tuple[tuple[str, str], ...], Broker] = {}
-        """By properties, the least recently used first."""
+        """The brokers by their properties, the least recently used first."""
 
     def emptied(self, properties: Mapping[str, str]) -> Broker:
-        """A broker with these properties and nothing in it, or the cluster that runs already."""
+        """Return a broker with these properties and no contents, or the cluster that runs
+        already."""
         if self._bootstrap_servers:
             return self._running_cluster(properties)
         key = tuple(sorted((name, str(value)) for name, value in properties.items()))
@@ -42,7 +43,7 @@ class SessionBrokers:
         return broker
 
     def close(self) -> None:
-        """End all of them."""
+        """End all brokers of the session."""
         if self._running is not None:
             self._running.close()
         while self._brokers:
@@ -54,17 +55,17 @@ class SessionBrokers:
         if self._running is None:
             self._running = RunningCluster(self._bootstrap_servers)
         self._running.begin_test()
-        return cast(Broker, self._running)  # what it cannot do, it refuses by name
+        return cast(Broker, self._running)  # it raises NotPossible for what it cannot do
 
     @staticmethod
     def _is_emptied(broker: Broker) -> bool:
-        """Whether it is as good as new. One that a test killed is given up, and one whose clocks
-        it moved: they do not go back."""
+        """Reset a broker for the next test, and return whether it is like new. If it cannot be
+        reset, close it: a test may have killed it, or moved its clocks, which do not go back."""
         if broker.is_ahead:
             broker.close()
             return False
         try:
-            broker.resume()  # it may have been paused
+            broker.resume()  # a test may have paused it
             broker.reset(timeout_s=_RESET_TIMEOUT_S)
         except OttlaError:
             broker.close()

@@ -1,4 +1,4 @@
-"""Where the tests' process stands: what a broker takes over, as if it had been started there."""
+"""The environment of the tests' process, in which a broker runs as if it had been started there."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from ottla.testing.frames import Json
 
 
 def place() -> dict[str, Json]:
-    """The folder, the environment, and where modules are found."""
+    """Return the working directory, the environment variables and the import path of this
+    process."""
     try:
         folder: str | None = os.getcwd()
     except FileNotFoundError:

@@ -1,10 +1,10 @@
-"""A topic of a test: seeded, consumed, asserted about, without a client library.
+"""A topic of a test, which writes, reads and checks records without a client library.
 
     orders = ottla.topic("orders", partitions=3)
     orders.seed([("k1", {"id": 1}), b"raw", Message(value="x", headers={"h": "1"})])
     first = orders.consume(count=1)[0].json()
 
-Its real name is its own (`orders.name`), so that nothing of another test can come into it.
+Its real name (`orders.name`) is unique, so records of other tests cannot come into it.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ __tracebackhide__ = SHOW_THE_CALLER
 TIMEOUT_S = 30.0
 SEED_TIMEOUT_S = 60.0
 CALL_MARGIN_S = 10.0
-"""What a call may take beyond the time for what it waits for."""
+"""The seconds that a call may take beyond its time-out for waiting."""
 _SEED_BYTES = 8 * 1024 * 1024
 _SHOWN_RECORDS = 10
 _SHOWN_NAMES = 20
 
 
 class Call(Protocol):
-    """The control channel of a broker, or of whoever asks a cluster."""
+    """A function that calls an operation of a broker's control channel, or of a cluster's."""
 
     def __call__(
         self, op: str, args: Mapping[str, Json] | None = None, *, timeout_s: float = 30.0
@@ -37,41 +37,41 @@ class Call(Protocol):
 
 
 class NotAsExpected(OttlaError, AssertionError):
-    """What a test expects is not so; the text says what is."""
+    """An expectation of a test was not met; the text says what there is instead."""
 
     kind = "unexpected"
 
 
 class Topic:
-    """See the module. `name` is what clients are to be told."""
+    """A topic of a test. Clients use `name`, which is its real name."""
 
     def __init__(self, call: Call, name: str, label: str | None = None) -> None:
         self.name = name
         self.label = label or name
-        """What the test calls it."""
+        """The name that the test gave the topic."""
         self.is_deleted = False
         """Whether `delete` was called."""
         self._call = call
         self._positions: dict[str, int] = {}
 
     def seed(self, messages: Iterable[Content], *, compression: str = "none") -> list[Record]:
-        """Write records, acknowledged by all replicas in sync; they come back with partition and
-        offset. See `ottla.testing.records` for what a message may be.
+        """Write records, acknowledged by all in-sync replicas, and return them with partition and
+        offset. See `ottla.testing.records` for the forms of a message.
 
         `compression`: none, gzip, snappy, lz4 or zstd.
         """
         written: list[Record] = []
-        for some in _portions(to_channel(messages)):
+        for portion in _portions(to_channel(messages)):
             args = {
                 "topic": self.name,
-                "records": some,
+                "records": portion,
                 "compression": compression,
                 "timeout_s": SEED_TIMEOUT_S,
             }
             places = self._call("records.seed", args, timeout_s=SEED_TIMEOUT_S + CALL_MARGIN_S)
             placed = [
-                {**one, "partition": partition, "offset": offset, "timestamp": timestamp}
-                for one, (partition, offset, timestamp) in zip(some, places, strict=True)
+                {**message, "partition": partition, "offset": offset, "timestamp": timestamp}
+                for message, (partition, offset, timestamp) in zip(portion, places, strict=True)
             ]
             written += from_channel(self.name, placed)
         return written
@@ -79,54 +79,57 @@ class Topic:
     def consume(
         self, count: int | None = None, *, timeout: float = TIMEOUT_S, committed: bool = True
     ) -> list[Record]:
-        """Read on from where the last `consume` ended; at first from the start.
+        """Read on from the end of the last `consume`; the first call reads from the start.
 
-        With a `count`, exactly so many, as soon as they are there; NotAsExpected, with what came
-        instead, where they are not within `timeout` seconds. Without, all that is there now. Within
-        a partition records are in order; in what order partitions come is not told. `committed`:
-        nothing of transactions that are open or were aborted, and nothing behind an open one.
+        With `count`, return exactly that many records as soon as they are there. Raises
+        NotAsExpected, with the records that came instead, if they are not there within `timeout`
+        seconds. Without `count`, return all records that are there now. The records of a partition
+        are in order; the order of partitions is undefined. `committed`: leave out records of
+        transactions that are open or aborted, and records behind an open one.
         """
         __tracebackhide__ = True
         start = dict(self._positions)
-        found, exists = self._read(self._positions, count, timeout, committed)
-        if count is not None and len(found) < count:
+        records, exists = self._read(self._positions, count, timeout, committed)
+        if count is not None and len(records) < count:
             raise NotAsExpected(
                 f"{_count(count)} of {self.label} expected within {timeout:g} s: "
-                + (self.described(found, start) if exists else self.absent())
+                + (self.described(records, start) if exists else self.absent())
             )
-        return found
+        return records
 
     def records(self, *, committed: bool = True) -> list[Record]:
-        """All that is there now, from the start; `consume` goes on where it was."""
-        found, _ = self._read({}, None, TIMEOUT_S, committed)
-        return found
+        """Return all records that are there now, from the start. It does not change where `consume`
+        goes on."""
+        records, _ = self._read({}, None, TIMEOUT_S, committed)
+        return records
 
     def rewind(self) -> None:
-        """The next `consume` begins at the start."""
+        """Let the next `consume` read from the start."""
         self._positions.clear()
 
     def grow(self, partitions: int) -> None:
-        """More partitions: so many in all, led on return."""
+        """Add partitions up to a total of `partitions`, and return once all have leaders."""
         self._call("topic.grow", {"name": self.name, "partitions": partitions})
 
     def delete(self) -> None:
-        """Delete it; no broker knows it on return."""
+        """Delete the topic, and return when no broker knows it any more."""
         self._call("topic.delete", {"names": [self.name]})
         self._positions.clear()
         self.is_deleted = True
 
     def ends(self) -> dict[int, int]:
-        """The offset behind the last record of each partition."""
-        found = self._call("topic.describe", {"names": [self.name]})
-        partitions = found.get(self.name, {})
-        return {int(index): one["end"] for index, one in partitions.items()}
+        """Return the offset behind the last record, by partition."""
+        described = self._call("topic.describe", {"names": [self.name]})
+        partitions = described.get(self.name, {})
+        return {int(index): partition["end"] for index, partition in partitions.items()}
 
     def leader(self, partition: int = 0) -> int:
-        """The node that leads a partition; -1 where none does."""
-        found = self._call("topic.describe", {"names": [self.name]})
-        if self.name not in found:
+        """Return the id of the node that leads a partition; -1 if none does. Raises NotAsExpected
+        if there is no such topic or partition."""
+        described = self._call("topic.describe", {"names": [self.name]})
+        if self.name not in described:
             raise NotAsExpected(self.absent())
-        partitions = found[self.name]
+        partitions = described[self.name]
         if str(partition) not in partitions:
             raise NotAsExpected(
                 f"{self.label} has no partition {partition}: it has {len(partitions)}"
@@ -137,33 +140,35 @@ class Topic:
     def read_on(
         self, positions: dict[str, int], timeout: float, count: int | None
     ) -> tuple[list[Record], bool]:
-        """For assertions: what comes behind `positions`, which move on; whether the topic is
-        there."""
+        """Return the records behind `positions`, which are moved forward, and whether the topic
+        exists. Used by assertions."""
         return self._read(positions, count, timeout, True)
 
-    def described(self, found: Sequence[Record], start: Mapping[str, int] | None = None) -> str:
-        """What came, or is there, for a message. `start`: from where on it was looked for."""
-        hidden = self._hidden(found, start or {})
-        if not found:
+    def described(self, records: Sequence[Record], start: Mapping[str, int] | None = None) -> str:
+        """Return a text about the records that came. `start`: the positions from which they were
+        read."""
+        hidden = self._hidden(records, start or {})
+        if not records:
             return "none came" + (hidden or self._elsewhere())
-        lines = [f"{len(found)} came" + hidden]
-        lines += [f"  {one}" for one in found[:_SHOWN_RECORDS]]
-        if len(found) > _SHOWN_RECORDS:
-            lines.append(f"  … and {len(found) - _SHOWN_RECORDS} more")
+        lines = [f"{len(records)} came" + hidden]
+        lines += [f"  {record}" for record in records[:_SHOWN_RECORDS]]
+        if len(records) > _SHOWN_RECORDS:
+            lines.append(f"  … and {len(records) - _SHOWN_RECORDS} more")
         return "\n".join(lines)
 
     def absent(self) -> str:
-        """That it is not there, and what is."""
+        """Return a text that says that the topic does not exist, and which topics do."""
         return f"there is no topic {self.name} (there are: {some(self._call('topic.describe'))})"
 
-    def _hidden(self, found: Sequence[Record], start: Mapping[str, int]) -> str:
-        """How many there are beside those, of transactions that are open or were aborted."""
+    def _hidden(self, records: Sequence[Record], start: Mapping[str, int]) -> str:
+        """Return a text about further records, of transactions that are open or were aborted; empty
+        if none."""
         try:
-            every, _ = self._read(dict(start), None, TIMEOUT_S, False)
-        except OttlaError:  # what is to be told is that records lack
+            all_records, _ = self._read(dict(start), None, TIMEOUT_S, False)
+        except OttlaError:  # the message to build is about missing records, not about this error
             return ""
-        came = {(one.partition, one.offset) for one in found}
-        count = sum((one.partition, one.offset) not in came for one in every)
+        places = {(record.partition, record.offset) for record in records}
+        count = sum((record.partition, record.offset) not in places for record in all_records)
         if not count:
             return ""
         return (
@@ -172,7 +177,8 @@ class Topic:
         )
 
     def _elsewhere(self) -> str:
-        """Which other topics have records: the application may have written there."""
+        """Return a text about records in other topics, because the application may have written
+        there."""
         topics = self._call("topic.describe")
         full = [
             f"{name} ({count})"
@@ -180,8 +186,8 @@ class Topic:
             if name != self.name
             and (count := sum((p["end"] or 0) - (p["start"] or 0) for p in partitions.values()))
         ]
-        own = topics.get(self.name, {})
-        before = sum(p["end"] or 0 for p in own.values())
+        own_partitions = topics.get(self.name, {})
+        before = sum(p["end"] or 0 for p in own_partitions.values())
         words = f"; {before} were there before" if before else ""
         return words + (f"; topics with records: {some(full)}" if full else "")
 
@@ -192,21 +198,21 @@ class Topic:
         records: list[Record] = []
         ends: Json = None
         while True:
-            left = timeout if count is None else max(deadline - time.monotonic(), 0.0)
+            time_left = timeout if count is None else max(deadline - time.monotonic(), 0.0)
             args = {
                 "topic": self.name,
                 "positions": positions,
                 "count": None if count is None else count - len(records),
-                "timeout_s": left,
+                "timeout_s": time_left,
                 "committed": committed,
                 "ends": ends,
             }
-            found = self._call("records.consume", args, timeout_s=timeout + CALL_MARGIN_S)
-            positions.update(found["positions"])
-            records += from_channel(self.name, found["records"])
-            ends = found["ends"]
-            if not found["cut_off"]:
-                return records, found["exists"]
+            answer = self._call("records.consume", args, timeout_s=timeout + CALL_MARGIN_S)
+            positions.update(answer["positions"])
+            records += from_channel(self.name, answer["records"])
+            ends = answer["ends"]
+            if not answer["cut_off"]:
+                return records, answer["exists"]
 
     def __str__(self) -> str:
         return self.name
@@ -216,25 +222,27 @@ class Topic:
 
 
 def some(names: Iterable[str]) -> str:
-    """For a message: the first ones of them, however many there are."""
-    every = list(names)
-    more = len(every) - _SHOWN_NAMES
-    return ", ".join(every[:_SHOWN_NAMES]) + (f" … and {more} more" if more > 0 else "") or "none"
+    """Return the first names as a text, and how many more there are."""
+    all_names = list(names)
+    more = len(all_names) - _SHOWN_NAMES
+    return (
+        ", ".join(all_names[:_SHOWN_NAMES]) + (f" … and {more} more" if more > 0 else "") or "none"
+    )
 
 
 def _portions(messages: list[dict[str, Json]]) -> list[list[dict[str, Json]]]:
-    """In pieces that a call may have."""
-    found: list[list[dict[str, Json]]] = [[]]
+    """Split messages into portions that are small enough for one call."""
+    portions: list[list[dict[str, Json]]] = [[]]
     size = 0
-    for one in messages:
-        added = 64 + len(one["key"] or b"") + len(one["value"] or b"")
-        added += sum(len(name) + len(value or b"") for name, value in one["headers"])
-        if found[-1] and size + added > _SEED_BYTES:
-            found.append([])
+    for message in messages:
+        added = 64 + len(message["key"] or b"") + len(message["value"] or b"")
+        added += sum(len(name) + len(value or b"") for name, value in message["headers"])
+        if portions[-1] and size + added > _SEED_BYTES:
+            portions.append([])
             size = 0
         size += added
-        found[-1].append(one)
-    return found
+        portions[-1].append(message)
+    return portions
 
 
 def _count(count: int) -> str:

@@ -1,4 +1,4 @@
-"""A client in a simulated cluster: it asks as client libraries do, in virtual time."""
+"""The client of a scenario in a simulated cluster: it sends requests as client libraries do."""
 
 from __future__ import annotations
 
@@ -15,14 +15,17 @@ __tracebackhide__ = SHOW_THE_CALLER
 
 ACKS = {"all": -1, -1: -1, 1: 1, 0: 0}
 TIMEOUT_S = 120.0
-"""As `delivery.timeout.ms` of Kafka's producers."""
+"""The default of `delivery.timeout.ms` of Kafka's producers, in seconds."""
 _SHOWN_CHARACTERS = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Produced:
-    """Where a record is. `offset` is -1 where the client was not told: with acks=0, or when an
-    idempotent client had to ask again and the record was there already."""
+    """The place of a record that was written.
+
+    `offset` is -1 if the client does not know it: with acks=0, or if an idempotent client had to
+    retry and the record was there already.
+    """
 
     topic: str
     partition: int
@@ -30,11 +33,11 @@ class Produced:
 
 
 class SimulatedClient:
-    """One client with its own connections: `cluster.client("billing")`.
+    """A client with its own connections: `cluster.client("billing")`.
 
-    All times are seconds of virtual time. What a passing error prevents is tried again until
-    `timeout`, as clients do, with a new leader or coordinator; each try waits 3 s for its answer.
-    What fails raises `OperationFailed`, whose `unsure` says whether it may have been done.
+    All times are seconds of virtual time. Retriable errors are retried until `timeout`, as client
+    libraries do, with a new leader or coordinator; each attempt waits 3 s for its answer. A failure
+    raises `OperationFailed`, whose `unsure` says whether the operation may have happened.
     """
 
     def __init__(self, name: str, *, idempotent: bool) -> None:
@@ -58,10 +61,11 @@ class SimulatedClient:
         acks: str | int = "all",
         timeout: float = TIMEOUT_S,
     ) -> Produced:
-        """Write one record. Key and value are bytes, text, or what JSON can say.
+        """Write one record, and return its place. Key and value are bytes, text, or JSON values.
 
-        Without `partition` the key decides, as with Java's clients; those without a key go to the
-        partitions in turn. A client that is not idempotent and has to ask again may write twice.
+        Without `partition` the key decides, as with Java's clients; records without a key go to the
+        partitions in turn. A client that is not idempotent may write the record twice if it
+        retries. Raises OperationFailed.
         """
         if acks not in ACKS:
             raise Misuse(f"acks is 'all', 1 or 0, not {acks!r}")
@@ -73,8 +77,8 @@ class SimulatedClient:
             "acks": ACKS[acks],
             "timeout_ms": timeout * 1000,
         }
-        which = "" if partition is None else f"-{partition}"
-        shown = f"produce {topic}{which} {_pair(key, value)}"
+        suffix = "" if partition is None else f"-{partition}"
+        shown = f"produce {topic}{suffix} {_pair(key, value)}"
         place = await self._do("produce", args, shown)
         return Produced(topic, place[0], place[1])
 
@@ -90,10 +94,10 @@ class SimulatedClient:
         committed: bool = True,
         timeout: float = TIMEOUT_S,
     ) -> list[Record]:
-        """`count` records from `offset` on, once they are there. `offset`: a number, "earliest" or
-        "latest". `committed`: without those of transactions that are open or aborted.
+        """Return `count` records from `offset` on, as soon as they are there.
 
-        Raises OperationFailed TIMED_OUT where fewer came in time.
+        `offset` is a number, "earliest" or "latest". `committed`: leave out records of transactions
+        that are open or aborted. Raises OperationFailed TIMED_OUT if fewer records came in time.
         """
         start = await self._start(topic, partition, offset, timeout)
         shown = f"read {count} of {topic}-{partition} from {start}"
@@ -109,7 +113,8 @@ class SimulatedClient:
         committed: bool = True,
         timeout: float = TIMEOUT_S,
     ) -> list[Record]:
-        """What there is from `offset` on, after `wait` seconds at the most; perhaps nothing."""
+        """Return the records from `offset` on, after at most `wait` seconds; the list may be
+        empty."""
         start = await self._start(topic, partition, offset, timeout)
         wait_ms = round(wait * 1000)
         shown = f"poll {topic}-{partition} from {start}"
@@ -135,8 +140,8 @@ class SimulatedClient:
             "wait_ms": wait_ms,
             "timeout_ms": timeout * 1000,
         }
-        found, _, _ = await self._do("fetch", args, shown)
-        return [record_of(one) for one in found]
+        records, _, _ = await self._do("fetch", args, shown)
+        return [record_of(record) for record in records]
 
     async def _start(self, topic: str, partition: int, offset: int | str, timeout: float) -> int:
         if isinstance(offset, int):
@@ -146,7 +151,8 @@ class SimulatedClient:
     async def offset(
         self, topic: str, partition: int = 0, which: str = "latest", *, timeout: float = TIMEOUT_S
     ) -> int:
-        """The first offset of a partition ("earliest"), or the one that comes next ("latest")."""
+        """Return the first offset of a partition ("earliest"), or the offset of its next record
+        ("latest")."""
         if which not in ("earliest", "latest"):
             raise Misuse(f"an offset is a number, 'earliest' or 'latest', not {which!r}")
         args = {
@@ -155,8 +161,8 @@ class SimulatedClient:
             "which": which,
             "timeout_ms": timeout * 1000,
         }
-        found = await self._do("offset", args, f"{which} offset of {topic}-{partition}")
-        return int(found)
+        offset = await self._do("offset", args, f"{which} offset of {topic}-{partition}")
+        return int(offset)
 
     # --- groups --------------------------------------------------------------------------------
 
@@ -171,7 +177,7 @@ class SimulatedClient:
         generation: int = -1,
         timeout: float = TIMEOUT_S,
     ) -> None:
-        """Commit where a group goes on. `member_id` and `generation` are those of a member that
+        """Commit an offset of a group. `member_id` and `generation` are those of a member that
         joined by requests; without them the group must have no members."""
         args = {
             "group": group,
@@ -185,15 +191,15 @@ class SimulatedClient:
     async def committed(
         self, group: str, topic: str, partition: int = 0, *, timeout: float = TIMEOUT_S
     ) -> int | None:
-        """Where a group goes on; None where it never committed."""
+        """Return the committed offset of a group; None if it has committed none."""
         args = {
             "group": group,
             "topic": topic,
             "partition": partition,
             "timeout_ms": timeout * 1000,
         }
-        found = await self._do("committed", args, f"committed {group} {topic}-{partition}")
-        return None if found is None else int(found)
+        offset = await self._do("committed", args, f"committed {group} {topic}-{partition}")
+        return None if offset is None else int(offset)
 
     # --- topics, and anything else ---------------------------------------------------------------
 
@@ -206,8 +212,8 @@ class SimulatedClient:
         configs: Mapping[str, str] | None = None,
         timeout: float = TIMEOUT_S,
     ) -> None:
-        """Make a topic, and wait until it is led. `replication_factor` -1: three, or as many
-        brokers as there are."""
+        """Create a topic, and wait until its partitions have leaders. `replication_factor` -1:
+        three, or all brokers if there are fewer."""
         args = {
             "topic": topic,
             "partitions": partitions,
@@ -218,7 +224,7 @@ class SimulatedClient:
         await self._do("create_topic", args, f"create topic {topic}")
 
     async def partitions(self, topic: str, *, timeout: float = TIMEOUT_S) -> int:
-        """How many partitions a topic has."""
+        """Return the number of a topic's partitions."""
         args = {"topic": topic, "timeout_ms": timeout * 1000}
         return int(await self._do("partitions", args, f"partitions of {topic}"))
 
@@ -231,13 +237,13 @@ class SimulatedClient:
         broker: int | None = None,
         timeout: float = 3.0,
     ) -> dict[str, Json]:
-        """Send any request once, as it is, and give the whole answer; nothing is tried again.
+        """Send a request of any API once, as it is, and return its whole answer. It is not retried.
 
             answer = await client.request("Metadata", {"topics": [{"name": "orders"}]})
 
-        Fields are Kafka's, in snake case; what is left out has its default. `version`: the newest
-        that Ottla serves. `broker`: its id; None: any. Errors in the answer are for the caller;
-        NO_ANSWER is raised as OperationFailed.
+        Fields are Kafka's, in snake case; fields that are left out have their defaults. `version`
+        None: the newest that Ottla serves. `broker` is an id; None: any broker. Errors in the
+        answer are not raised, but no answer within `timeout` raises OperationFailed NO_ANSWER.
         """
         args = {
             "api": api,
@@ -246,14 +252,14 @@ class SimulatedClient:
             "broker": broker,
             "timeout_ms": timeout * 1000,
         }
-        found: dict[str, Json] = await self._do("request", args, f"request {api}")
-        return found
+        answer: dict[str, Json] = await self._do("request", args, f"request {api}")
+        return answer
 
 
-def record_of(told: Json) -> Record:
-    """A record as the channel has it."""
-    topic, partition, offset, timestamp, key, value, headers = told
-    pairs = tuple((name, one) for name, one in headers)
+def record_of(values: Json) -> Record:
+    """Convert a record from the form of the channel."""
+    topic, partition, offset, timestamp, key, value, headers = values
+    pairs = tuple((name, content_of_header) for name, content_of_header in headers)
     return Record(topic, partition, offset, timestamp, key, value, pairs)
 
 

@@ -1,4 +1,4 @@
-"""The cluster that a scenario is given: clients, tasks, faults by hand, and virtual time."""
+"""The cluster that a scenario gets: clients, tasks, faults that it injects, and virtual time."""
 
 from __future__ import annotations
 
@@ -20,41 +20,41 @@ _DEEDS = ("error", "delay", "unanswered", "lost", "cut", "disconnect")
 
 
 class Clock(Protocol):
-    """Who knows what time it is."""
+    """A clock of virtual time."""
 
     now: float
 
 
-class Sayings(Protocol):
-    """Who writes the timeline."""
+class TimelineWriter(Protocol):
+    """A writer of the timeline."""
 
     def say(self, text: str) -> None:
-        """One line of it."""
+        """Add a line."""
 
 
 class SimulatedFault:
-    """A fault of requests, until it is lifted: see `SimulatedCluster.fail`."""
+    """A fault of requests, until it is lifted; see `SimulatedCluster.fail`."""
 
     def __init__(self, key: str) -> None:
         self.key = key
 
     async def lift(self) -> int:
-        """No request is met any more; how many it has met."""
+        """End the fault, and return how many requests had it."""
         return int(await Operation(None, "lift", {"key": self.key}, ""))
 
 
 class SimulatedCluster:
-    """See the module. Brokers are known by their ids: 1, 2, 3 …"""
+    """The simulated cluster of a scenario. Brokers are named by their ids: 1, 2, 3 …"""
 
     def __init__(
-        self, seed: int, brokers: int, *, driver: Driver, clock: Clock, timeline: Sayings,
+        self, seed: int, brokers: int, *, driver: Driver, clock: Clock, timeline: TimelineWriter,
         faulty: bool,
     ) -> None:  # fmt: skip
         self.seed = seed
         self.brokers = list(range(1, brokers + 1))
         """The ids of the brokers."""
         self.random = random.Random(f"{seed}/scenario")
-        """For choices of the scenario: the same in each run of a seed."""
+        """The source of the scenario's random choices, which are the same in each run of a seed."""
         self._driver = driver
         self._clock = clock
         self._timeline = timeline
@@ -68,12 +68,15 @@ class SimulatedCluster:
         """Seconds of virtual time since the brokers were started."""
         return self._clock.now
 
-    # --- who takes part --------------------------------------------------------------------------
+    # --- clients and tasks -----------------------------------------------------------------------
 
     def client(self, name: str | None = None, *, idempotent: bool = True) -> SimulatedClient:
-        """A client of its own. `name` is its client.id. `idempotent`: its producer numbers its
-        batches, as Kafka's does by default; one that does not may write a record twice when an
-        answer is lost."""
+        """Return a client with connections of its own. `name` is its client.id.
+
+        `idempotent`: its producer numbers its batches, as Kafka's does by default. Without it, the
+        client may write a record twice when an answer is lost. Raises Misuse if the scenario
+        already has a client of this name.
+        """
         if name is None:
             name = f"client-{len(self._names) + 1}"
         if name in self._names and self._driver.current is None:
@@ -84,26 +87,26 @@ class SimulatedCluster:
         return SimulatedClient(name, idempotent=idempotent)
 
     def spawn(self, coroutine: Coroutine[object, object, object], name: str | None = None) -> Task:
-        """Let a coroutine run beside the scenario: a task, which can be awaited and killed.
+        """Run a coroutine beside the scenario. Return its task, which can be awaited and killed.
 
-        It ends with the scenario. If it raises and nobody awaits it, the seed fails.
+        The task ends with the scenario. If it raises, and no other task awaits it, the seed fails.
         """
         return self._driver.spawn(coroutine, name or str(getattr(coroutine, "__name__", "task")))
 
     def service(
         self, start: Callable[[], Coroutine[object, object, object]], name: str | None = None
     ) -> None:
-        """Let `start()` run as a process that somebody watches over: where the run has faults, it
-        is killed by chance, every 1.5 s on average, and started again within a second. After
-        `heal` it is left alone.
+        """Run `start()` as a supervised process. If the run has faults, it is killed at random,
+        every 1.5 s on average, and started again within a second. After `heal` it is not killed any
+        more.
 
-        What it keeps must be in the cluster, or in what the scenario calls a disk.
+        The service must keep its state in the cluster, or in an object that stands for a disk.
         """
         self._services += 1
-        known = name or str(getattr(start, "__name__", f"service-{self._services}"))
-        self.spawn(self._watch_over(start, known), f"the watch over {known}")
+        service_name = name or str(getattr(start, "__name__", f"service-{self._services}"))
+        self.spawn(self._supervise(start, service_name), f"the watch over {service_name}")
 
-    async def _watch_over(
+    async def _supervise(
         self, start: Callable[[], Coroutine[object, object, object]], name: str
     ) -> None:
         chance = random.Random(f"{self.seed}/service/{name}")
@@ -124,13 +127,14 @@ class SimulatedCluster:
     # --- time ----------------------------------------------------------------------------------
 
     async def sleep(self, seconds: float) -> None:
-        """Let virtual time pass."""
+        """Let `seconds` of virtual time pass."""
         await Operation(None, "sleep", {"ms": seconds * 1000}, "")
 
     async def until(
         self, condition: Callable[[], bool], timeout: float = 60.0, what: str = "it"
     ) -> None:
-        """Return when `condition()` is true. Raises AssertionError where it is not in time."""
+        """Return when `condition()` is true. Raises AssertionError if it is not within `timeout`
+        seconds."""
         end = self.now + timeout
         while not condition():
             if self.now > end:
@@ -140,47 +144,51 @@ class SimulatedCluster:
     # --- faults by hand --------------------------------------------------------------------------
 
     async def kill(self, broker: int) -> None:
-        """Process death: what was written stays. It is down until `start` or `heal`."""
+        """End a broker's process without a clean stop. Written data stays. The broker is down until
+        `start` or `heal`."""
         await Operation(None, "kill", {"broker": broker}, "")
 
     async def stop(self, broker: int) -> None:
-        """A clean stop; returns when the process is gone. It is down until `start` or `heal`."""
+        """Stop a broker cleanly, and return when its process has ended. It is down until `start` or
+        `heal`."""
         await Operation(None, "stop", {"broker": broker}, "")
 
     async def start(self, broker: int) -> None:
-        """Returns when the broker serves."""
+        """Start a broker, and return when it serves requests."""
         await Operation(None, "start", {"broker": broker}, "")
 
     async def pause(self, broker: int) -> None:
-        """As SIGSTOP: it answers nothing, and nobody is told."""
+        """Pause a broker, as SIGSTOP does: it answers nothing, and its connections stay open."""
         await Operation(None, "pause", {"broker": broker}, "")
 
     async def resume(self, broker: int) -> None:
-        """As SIGCONT: all that has become due meanwhile happens at once."""
+        """Resume a paused broker, as SIGCONT does: all that became due meanwhile happens at
+        once."""
         await Operation(None, "resume", {"broker": broker}, "")
 
     async def cut(
         self, one: int | SimulatedClient, other: int | SimulatedClient, *, both: bool = True
     ) -> None:
-        """Nothing arrives at `other` from `one` any more, nor the other way where `both`. What is
-        sent meanwhile arrives after `mend`, unless its connection was given up."""
+        """Cut the link from `one` to `other`; with `both`, also the link back. Data that is sent
+        meanwhile arrives after `mend`, unless its connection was closed before."""
         args = {"source": _machine(one), "target": _machine(other), "both": both}
         await Operation(None, "cut", args, "")
 
     async def mend(self, one: int | SimulatedClient, other: int | SimulatedClient) -> None:
-        """The link is whole again, both ways."""
+        """Restore the links between `one` and `other`, both ways."""
         args = {"source": _machine(one), "target": _machine(other)}
         await Operation(None, "mend", args, "")
 
     async def slow(
         self, one: int | SimulatedClient, other: int | SimulatedClient, seconds: float
     ) -> None:
-        """What goes from `one` to `other` takes up to so much longer, until `heal`."""
+        """Delay what goes from `one` to `other` by up to `seconds`, until `heal`."""
         args = {"source": _machine(one), "target": _machine(other), "ms": seconds * 1000}
         await Operation(None, "slow", args, "")
 
     async def set_clock(self, broker: int, seconds: float) -> None:
-        """A broker's clock of the day is so much ahead of the others (behind: negative)."""
+        """Set a broker's wall clock `seconds` ahead of the other brokers; a negative number sets it
+        behind."""
         await Operation(None, "clock", {"broker": broker, "ms": round(seconds * 1000)}, "")
 
     async def fail(
@@ -199,13 +207,15 @@ class SimulatedCluster:
         client_id: str | None = None,
         brokers: list[int] | None = None,
     ) -> SimulatedFault:
-        """Let requests of clients fail: `api` by its name, None for any; `error` as Kafka calls it.
+        """Let requests of clients fail. `api` is a name, None for any; `error` is Kafka's name of
+        the error.
 
-        Instead of an error, `deed`: "unanswered" (carried out, and never answered), "lost"
-        (neither), "cut" (carried out, and a part of the answer comes), "disconnect", or "delay" by
-        `delay` seconds. It meets `times` requests (None: all) in the whole cluster, after `after`
-        that go through, each by `probability`, which the seed decides. The rest narrows which
-        requests are meant; names may be patterns (`orders-*`).
+        Instead of an error, `deed` names another fault: "unanswered" (carried out, and never
+        answered), "lost" (neither carried out nor answered), "cut" (carried out, and a part of the
+        answer comes), "disconnect", or "delay" by `delay` seconds. At most `times` requests
+        (None: all) in the whole cluster have it, after `after` requests that go through, each by
+        `probability`, which the seed decides. The other arguments select requests; names may be
+        patterns (`orders-*`). `brokers` None: all brokers.
         """
         deed = deed or ("error" if error else "delay")
         if deed not in _DEEDS:
@@ -232,21 +242,24 @@ class SimulatedCluster:
         return SimulatedFault(key)
 
     async def heal(self) -> None:
-        """No fault any more, of the run's or by hand; returns when all brokers serve."""
+        """End all faults, those of the run and those of the scenario. Return when all brokers
+        serve."""
         self._faulty = False
         await Operation(None, "heal", {}, "")
 
-    # --- what only a simulation knows ------------------------------------------------------------
+    # --- knowledge of the simulation -------------------------------------------------------------
 
     async def leader(self, topic: str, partition: int = 0) -> int:
-        """The leader of a partition, once there is one that serves."""
+        """Return the leader of a partition, as soon as there is one that serves."""
         args: Mapping[str, Json] = {"topic": topic, "partition": partition}
         return int(await Operation(None, "leader", args, ""))
 
     async def controller(self) -> int:
-        """The active controller, once there is one."""
+        """Return the id of the active controller, as soon as there is one."""
         return int(await Operation(None, "controller", {}, ""))
 
 
-def _machine(one: int | SimulatedClient) -> int | str:
-    return one.name if isinstance(one, SimulatedClient) else one
+def _machine(broker_or_client: int | SimulatedClient) -> int | str:
+    return (
+        broker_or_client.name if isinstance(broker_or_client, SimulatedClient) else broker_or_client
+    )

@@ -1,8 +1,8 @@
-"""Runs a scenario's coroutines: one at a time, in one order, with no event loop and no clock.
+"""The driver of a scenario's coroutines: one runs at a time, in a fixed order, with no event loop.
 
-A coroutine runs until it awaits an operation or a task. When none can run, the simulated world goes
-on (`World.step`) until an operation is done. So what happens depends on the scenario and on the
-world alone, and the same seed gives the same run.
+A coroutine runs until it awaits an operation or a task. When no coroutine can run, the simulated
+world goes on (`World.step`) until an operation is done. No real clock is read. So what happens
+depends only on the scenario and the world, and the same seed gives the same run.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ STUCK = (
 
 
 class ScenarioStuck(AssertionError):
-    """Nobody can go on."""
+    """The tasks of the scenario wait for each other, so none can ever continue."""
 
 
 @dataclass(slots=True, eq=False)
 class Operation:
-    """Something that the simulated cluster is asked to do; a coroutine awaits it once."""
+    """An operation of the simulated cluster. A coroutine awaits it once."""
 
     client: str | None
-    """None: the cluster itself."""
+    """The client's name; None: the cluster itself."""
     name: str
     args: Mapping[str, Json]
     shown: str
-    """As the timeline shows it; empty: not at all."""
+    """The text for the timeline; empty: the operation is not shown."""
     number: int = 0
     began: float = 0.0
-    """Seconds of virtual time, since the brokers were started."""
+    """Seconds of virtual time since the brokers were started."""
     ended: float | None = None
-    """None: under way, or given up with its task."""
+    """Seconds of virtual time; None if it is under way, or was cancelled with its task."""
     result: Json = None
     error: Exception | None = None
 
@@ -54,24 +54,26 @@ class Operation:
 
 
 class World(Protocol):
-    """The simulated cluster, as a driver needs it."""
+    """The simulated cluster, as the driver uses it."""
 
     def step(
         self, submit: list[Operation], cancel: list[Operation], hang_up: list[str]
     ) -> list[Operation]:
-        """Begin and give up operations, let time pass until at least one is done; those."""
+        """Begin and cancel operations, and let time pass until at least one is done. Return those
+        that are done. `hang_up` names the clients whose connections are closed."""
 
 
 @dataclass(slots=True, eq=False)
 class Task:
-    """A coroutine of `spawn`. Awaiting it gives what the coroutine returns, or raises its error."""
+    """The coroutine of a `spawn`. Awaiting the task returns the coroutine's result, or raises its
+    error."""
 
     name: str
     coroutine: Coroutine[object, object, object]
     clients: list[str] = field(default_factory=list)
-    """Those that it made: when it is killed, their connections are closed."""
+    """The clients that the task made; if it is killed, their connections are closed."""
     done: bool = False
-    """Whether it has ended, or was killed."""
+    """Whether the task has ended or was killed."""
     result: object = None
     error: BaseException | None = None
     killed: bool = False
@@ -89,14 +91,14 @@ class Task:
         return self.result
 
     def kill(self) -> None:
-        """The process in which it runs dies: it goes no further, not even into `finally` blocks
-        that await, what it asked for is given up, and its clients' connections are closed."""
+        """End the task as if its process had died. It runs no further, not even `finally` blocks
+        that await. Its operations are cancelled, and its clients' connections are closed."""
         if self.driver is not None and not self.done:
             self.driver.kill(self)
 
 
 class Driver:
-    """See the module."""
+    """The driver of one run."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -107,10 +109,11 @@ class Driver:
         self._cancel: list[Operation] = []
         self._hang_up: list[str] = []
         self.current: Task | None = None
-        """The task that runs."""
+        """The task that runs now; None between tasks."""
 
     def spawn(self, coroutine: object, name: str) -> Task:
-        """Let a coroutine run beside the others; it begins when the one that runs awaits."""
+        """Run a coroutine beside the others; it begins when the running one awaits. Raises Misuse
+        if the argument is no coroutine."""
         if not isinstance(coroutine, Coroutine):
             raise Misuse(f"{name}: {coroutine!r} is no coroutine: call the async function")
         task = Task(name, coroutine, driver=self)
@@ -119,26 +122,27 @@ class Driver:
         return task
 
     def run(self, main: Coroutine[object, object, object]) -> object:
-        """Run `main` and what it spawns, until `main` has returned; the rest is killed then.
+        """Run `main` and the tasks that it spawns until `main` has returned, then end the other
+        tasks. Return the result of `main`.
 
-        Raises what `main` raises, or a task that nobody awaits.
+        Raises what `main` raises, or what a task raises that no other task awaits.
         """
-        first = self.spawn(main, "scenario")
+        main_task = self.spawn(main, "scenario")
         try:
-            while self._run_ready(first):
+            while self._run_ready(main_task):
                 if not self._waiting and not self._submit:
                     raise ScenarioStuck(STUCK)
                 self._step()
         finally:
             for task in self._tasks:
                 self._close(task)
-        if first.error is not None:
-            raise first.error
-        return first.result
+        if main_task.error is not None:
+            raise main_task.error
+        return main_task.result
 
     def kill(self, task: Task) -> None:
-        """See `Task.kill`."""
-        self._ready = deque(one for one in self._ready if one[0] is not task)
+        """End a task; see `Task.kill`."""
+        self._ready = deque(entry for entry in self._ready if entry[0] is not task)
         operation = task.waits_for
         if operation is not None and self._waiting.pop(operation, None) is not None:
             if operation in self._submit:
@@ -154,46 +158,46 @@ class Driver:
 
     # --- one turn ------------------------------------------------------------------------------
 
-    def _run_ready(self, first: Task) -> bool:
-        """Let everybody run who can; whether `first` has not ended."""
-        while self._ready and not first.done:
+    def _run_ready(self, main_task: Task) -> bool:
+        """Run all tasks that can continue. Return whether `main_task` has not ended yet."""
+        while self._ready and not main_task.done:
             task, value, error = self._ready.popleft()
             if not task.done:
                 self._resume(task, value, error)
-            if task.error is not None and task is not first and not task.waiters:
+            if task.error is not None and task is not main_task and not task.waiters:
                 raise task.error
-        return not first.done
+        return not main_task.done
 
     def _resume(self, task: Task, value: object, error: BaseException | None) -> None:
         self.current, task.waits_for = task, None
         try:
             if error is not None:
-                wanted = task.coroutine.throw(error)
+                awaited = task.coroutine.throw(error)
             else:
-                wanted = task.coroutine.send(value)
+                awaited = task.coroutine.send(value)
         except StopIteration as end:
             task.result = end.value
             self._end(task)
-        except BaseException as raised:  # noqa: BLE001 - told to whoever awaits the task
+        except BaseException as raised:  # noqa: BLE001 - raised where the task is awaited
             task.error = raised
             self._end(task)
         else:
-            self._wait(task, wanted)
+            self._wait(task, awaited)
         finally:
             self.current = None
 
-    def _wait(self, task: Task, wanted: object) -> None:
-        if isinstance(wanted, Operation):
-            self._waiting[wanted] = task
-            task.waits_for = wanted
-            self._submit.append(wanted)
-        elif isinstance(wanted, Task):
-            if wanted.done:
+    def _wait(self, task: Task, awaited: object) -> None:
+        if isinstance(awaited, Operation):
+            self._waiting[awaited] = task
+            task.waits_for = awaited
+            self._submit.append(awaited)
+        elif isinstance(awaited, Task):
+            if awaited.done:
                 self._ready.append((task, None, None))
             else:
-                wanted.waiters.append(task)
+                awaited.waiters.append(task)
         else:
-            refusal = Misuse(_FOREIGN.format(repr(wanted)))
+            refusal = Misuse(_FOREIGN.format(repr(awaited)))
             self._ready.append((task, None, refusal))
 
     def _end(self, task: Task) -> None:
@@ -210,7 +214,7 @@ class Driver:
                 self._ready.append((task, operation.result, operation.error))
 
     def _close(self, task: Task) -> None:
-        """Let a coroutine end where it stands, whatever it thinks of that."""
+        """End a coroutine where it is, even if it refuses to end."""
         task.done = True
         try:
             task.coroutine.close()

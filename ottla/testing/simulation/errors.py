@@ -1,4 +1,4 @@
-"""What goes wrong in a simulated cluster as a scenario sees it, and a seed that fails."""
+"""The exceptions of simulated clusters: failed operations of clients, and seeds that fail."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from ottla.testing.errors import Misuse, OttlaError
 
 
 class OperationFailed(OttlaError):
-    """What a client asked for was not done, or nobody knows whether it was.
+    """An operation of a client failed, or its outcome is unknown.
 
-    `error` is Kafka's name ("NOT_ENOUGH_REPLICAS"), "TIMED_OUT" where no try succeeded within the
-    time of the operation, or "NO_ANSWER" where a `request` was not answered. `unsure`: it may have
-    been done all the same, or may be yet.
+    `error` is Kafka's name ("NOT_ENOUGH_REPLICAS"), "TIMED_OUT" if no attempt succeeded within the
+    operation's time-out, or "NO_ANSWER" if a `request` was not answered. `unsure`: the operation
+    may have happened all the same, or may still happen.
     """
 
     def __init__(self, error: str, text: str, *, unsure: bool) -> None:
@@ -20,10 +20,10 @@ class OperationFailed(OttlaError):
 
 
 class SimulationFailed(AssertionError):
-    """A seed failed. The text says which and why, what happened, and how to replay it.
+    """A seed failed. The text says which seed and why, what happened, and how to replay it.
 
-    `seed` is that seed, `why` one line, `timeline` what happened: a line for each fault and
-    operation, with the second of virtual time.
+    `why` is one line. `timeline` has a line for each fault and operation, with its second of
+    virtual time.
     """
 
     def __init__(self, seed: int, why: str, timeline: list[str], replay: str) -> None:
@@ -34,9 +34,9 @@ class SimulationFailed(AssertionError):
         super().__init__(f"seed {seed}: {why}\n  replay: {replay}\n{lines}")
 
 
-def error_of(told: dict[str, object]) -> OttlaError:
-    """The error of an operation, as the channel has it."""
-    text = str(told["text"])
-    if told["error"] == "MISUSE":
+def error_of(values: dict[str, object]) -> OttlaError:
+    """Convert the error of an operation from the form of the channel."""
+    text = str(values["text"])
+    if values["error"] == "MISUSE":
         return Misuse(text)
-    return OperationFailed(str(told["error"]), text, unsure=bool(told["unsure"]))
+    return OperationFailed(str(values["error"]), text, unsure=bool(values["unsure"]))

@@ -1,4 +1,4 @@
-"""A run that has ended, for those who judge it: what was done, and what is in the cluster."""
+"""A run that has ended, for invariants: what the clients did, and what is in the cluster."""
 
 from __future__ import annotations
 
@@ -13,48 +13,49 @@ from ottla.testing.simulation.driver import Operation
 
 @dataclass(frozen=True, slots=True)
 class FinishedRun:
-    """See the module. The logs were read after all was healed and every replica was in sync."""
+    """A run that has ended. Its logs were read after all faults were healed and all replicas were
+    in sync."""
 
     seed: int
     result: object
-    """What the scenario returned."""
+    """The value that the scenario returned."""
     history: list[Operation] = field(repr=False)
-    """Every operation of every client, in the order in which they began: `client`, `name`
-    ("produce", "fetch", "commit" …), `args`, `began`, `ended`, `result`, `error`."""
+    """All operations of all clients, in the order in which they began: `client`, `name` ("produce",
+    "fetch", "commit" …), `args`, `began`, `ended`, `result`, `error`."""
     seconds: float
-    """Of virtual time, from the start of the brokers to the end of the last reading."""
+    """Virtual time from the start of the brokers until all logs were read."""
     faults: Mapping[str, int]
-    """How many of each kind the run had, beside those by hand."""
+    """The number of faults of each kind, without those that the scenario injected."""
     requests: int
-    """Of clients."""
+    """The number of requests that clients sent."""
     checksum: str
-    """Over all that happened: the same in each run of the seed."""
+    """A checksum of all that happened; it is the same in each run of the seed."""
     logs: Mapping[tuple[str, int], list[Record]] = field(repr=False)
     """By topic and partition: the records that a consumer with read_committed sees."""
     offsets: Mapping[str, Mapping[tuple[str, int], int]] = field(repr=False)
-    """By group, then by topic and partition: what is committed."""
+    """By group, then by topic and partition: the committed offsets."""
 
     def records(self, topic: str) -> list[Record]:
-        """All records of a topic, partition by partition."""
-        return [one for (name, _), log in self.logs.items() if name == topic for one in log]
+        """Return all records of a topic, partition by partition."""
+        return [record for (name, _), log in self.logs.items() if name == topic for record in log]
 
     def texts(self, topic: str) -> list[str]:
-        """The values of the same, read as UTF-8."""
-        return [one.text() for one in self.records(topic)]
+        """Return the values of all records of a topic, decoded as UTF-8, partition by partition."""
+        return [record.text() for record in self.records(topic)]
 
     def committed(self, group: str, topic: str, partition: int = 0) -> int | None:
-        """Where a group goes on; None where it never committed."""
+        """Return the committed offset of a group; None if it has committed none."""
         return self.offsets.get(group, {}).get((topic, partition))
 
 
-def logs_of(told: Iterable[Json]) -> dict[tuple[str, int], list[Record]]:
-    """Logs as the channel has them."""
-    return {(topic, index): [record_of(one) for one in log] for topic, index, log in told}
+def logs_of(logs: Iterable[Json]) -> dict[tuple[str, int], list[Record]]:
+    """Convert logs from the form of the channel."""
+    return {(topic, index): [record_of(record) for record in log] for topic, index, log in logs}
 
 
-def offsets_of(told: Mapping[str, Json]) -> dict[str, dict[tuple[str, int], int]]:
-    """Offsets of groups, as the channel has them."""
+def offsets_of(groups: Mapping[str, Json]) -> dict[str, dict[tuple[str, int], int]]:
+    """Convert the groups' offsets from the form of the channel."""
     return {
-        group: {(topic, index): offset for topic, index, offset in found}
-        for group, found in told.items()
+        group: {(topic, index): offset for topic, index, offset in offsets}
+        for group, offsets in groups.items()
     }

@@ -1,4 +1,4 @@
-"""`simulate`: run a scenario under many seeds, each on a simulated cluster in virtual time.
+"""`simulate`: run a scenario with many seeds, each on a simulated cluster in virtual time.
 
     from ottla.testing import simulate
 
@@ -10,9 +10,9 @@
     def test_payments():
         simulate(scenario, seeds=100)
 
-The brokers are Ottla's own, whole: what is simulated is the network, the disks, the processes and
-the clocks. A seed decides everything by chance, so the same seed is the same run, byte for byte.
-The first seed that fails is told with what happened, and is run again by `seeds=[17]`, or by the
+The brokers run Ottla's whole code. Only the network, the disks, the processes and the clocks are
+simulated. The seed decides all random choices, so the same seed is the same run, byte for byte. The
+first seed that fails is reported with what happened. Run it again by `seeds=[17]`, or by the
 environment variable OTTLA_SEED=17.
 """
 
@@ -41,7 +41,7 @@ CheckOfRun = Callable[[FinishedRun], object]
 FAULTS = ("none", "some", "many")
 BROKERS_MAX = 7
 SEED_VARIABLE = "OTTLA_SEED"
-_OURS = str(Path(__file__).parent)
+_OTTLA_FOLDER = str(Path(__file__).parent)
 
 
 def simulate(
@@ -55,22 +55,22 @@ def simulate(
     limit: float = 600.0,
     trace: str | os.PathLike[str] | None = None,
 ) -> list[FinishedRun]:
-    """Run `scenario` once for each seed; the runs, in the order of the seeds.
+    """Run `scenario` once for each seed. Return the runs, in the order of the seeds.
 
-    `scenario`    an async function of one `SimulatedCluster`. It awaits only what that gives
-    `seeds`       a number of seeds from 0 on, or the seeds. OTTLA_SEED overrides it
-    `brokers`     how many, each broker and controller: 1 to 7
+    `scenario`    an async function of one `SimulatedCluster`; it awaits only what the cluster gives
+    `seeds`       a number of seeds from 0 on, or the seeds; OTTLA_SEED overrides it
+    `brokers`     the number of brokers, each also a controller: 1 to 7
     `faults`      "some" (every 2 s on average: deaths, pauses, cut and slow links, clocks that
                   jump; 2 % of the requests lose their connection, 1 % their answer), "many" (every
-                  1 s; 5 % and 2 %), or "none": only those by hand. No fault destroys data
-    `invariants`  called with each finished run; AssertionError, or False, is a failed seed
-    `properties`  of every broker, as in `server.properties`
+                  1 s; 5 % and 2 %), or "none": only those of the scenario. No fault destroys data
+    `invariants`  functions of a finished run; AssertionError, or False, fails the seed
+    `properties`  server keys of each broker, as in `server.properties`
     `limit`       seconds of virtual time that a scenario may take
-    `trace`       a file that gets all that happened, of the last seed that ran
+    `trace`       a file to which all events of the last seed that ran are written
 
-    Raises SimulationFailed at the first seed that fails: the scenario raised, an invariant of the
-    user's does not hold, or one of the project's (acknowledged records are there, an offset has one
-    content, replicas are equal, committed offsets survive …).
+    Raises SimulationFailed at the first seed that fails: the scenario raised, or an invariant does
+    not hold. Beside `invariants`, Ottla checks its own: acknowledged records exist, an offset has a
+    single content, replicas are equal, committed offsets survive, and others.
     """
     _check(brokers, faults, limit)
     options: dict[str, Json] = {
@@ -111,19 +111,19 @@ def _seeds(seeds: int | Iterable[int]) -> Iterable[int]:
 
 
 class _Broken(Exception):
-    """The simulated cluster did what it must not, or did not what it must."""
+    """The simulated cluster violated an invariant of Ottla's."""
 
 
 @dataclass(slots=True)
 class _Verdict:
-    """Why a seed failed."""
+    """The reason why a seed failed."""
 
     why: str
     cause: BaseException
 
 
 class _Run:
-    """One seed; the driver's world."""
+    """The run of one seed, which is the driver's world."""
 
     def __init__(
         self,
@@ -142,7 +142,8 @@ class _Run:
         self._under_way: dict[int, Operation] = {}
 
     def run(self, scenario: Scenario, invariants: Sequence[CheckOfRun]) -> FinishedRun:
-        """Raises SimulationFailed."""
+        """Run the scenario, check the invariants, and return the finished run. Raises
+        SimulationFailed."""
         try:
             finished = self._finished(scenario)
             for invariant in invariants:
@@ -158,7 +159,7 @@ class _Run:
         return finished
 
     def _finished(self, scenario: Scenario) -> FinishedRun:
-        self._told(self._worker.call("begin", {"seed": self._seed, **self._options}))
+        self._take_report(self._worker.call("begin", {"seed": self._seed, **self._options}))
         driver = Driver(self)
         cluster = SimulatedCluster(
             self._seed,
@@ -169,24 +170,24 @@ class _Run:
             faulty=self._options["faults"] != "none",
         )
         result = driver.run(scenario(cluster))
-        told = self._worker.call("finish", {})
-        self._told(told)
+        report = self._worker.call("finish", {})
+        self._take_report(report)
         return FinishedRun(
             self._seed,
             result,
             self._history,
             self._timeline.now,
-            told["faults"],
-            told["requests"],
-            told["checksum"],
-            logs_of(told["logs"]),
-            offsets_of(told["offsets"]),
+            report["faults"],
+            report["requests"],
+            report["checksum"],
+            logs_of(report["logs"]),
+            offsets_of(report["offsets"]),
         )
 
     def step(
         self, submit: list[Operation], cancel: list[Operation], hang_up: list[str]
     ) -> list[Operation]:
-        """See `driver.World`."""
+        """Begin and cancel operations, and return those that are done; see `driver.World`."""
         for operation in submit:
             operation.number = len(self._history) + 1
             operation.began = self._timeline.now
@@ -194,38 +195,41 @@ class _Run:
             self._under_way[operation.number] = operation
         for operation in cancel:
             if self._under_way.pop(operation.number, None) is not None:
-                self._timeline.given_up(operation)
-        told = self._worker.call(
+                self._timeline.cancelled(operation)
+        report = self._worker.call(
             "step",
             {
-                "submit": [[one.number, one.client, one.name, one.args] for one in submit],
-                "cancel": [one.number for one in cancel],
+                "submit": [
+                    [operation.number, operation.client, operation.name, operation.args]
+                    for operation in submit
+                ],
+                "cancel": [operation.number for operation in cancel],
                 "hang_up": hang_up,
             },
         )
-        return self._told(told)
+        return self._take_report(report)
 
-    def _told(self, told: Mapping[str, Json]) -> list[Operation]:
-        """Take what the worker tells; the operations that are done."""
-        self._lines += told["trace"]
-        for when_ms, text in told["happened"]:
+    def _take_report(self, report: Mapping[str, Json]) -> list[Operation]:
+        """Take over what the worker reports. Return the operations that are done."""
+        self._lines += report["trace"]
+        for when_ms, text in report["happened"]:
             self._timeline.say(text, when_ms / 1000)
-        self._timeline.move_to(told["now_ms"] / 1000)
-        done = [self._end(one) for one in told["done"]]
-        if "failure" in told:
-            name, reason = told["failure"]
+        self._timeline.move_to(report["now_ms"] / 1000)
+        done = [self._end(operation_report) for operation_report in report["done"]]
+        if "failure" in report:
+            name, reason = report["failure"]
             raise _Broken(f"the cluster broke invariant {name}: {reason}")
-        if told["over"]:
+        if report["over"]:
             limit = self._options["limit_ms"] / 1000
             raise AssertionError(f"the scenario has not ended within {limit:g} s of virtual time")
         return done
 
-    def _end(self, told: Mapping[str, Json]) -> Operation:
-        operation = self._under_way.pop(told["id"])
+    def _end(self, report: Mapping[str, Json]) -> Operation:
+        operation = self._under_way.pop(report["id"])
         operation.ended = self._timeline.now
-        operation.result = told.get("result")
-        if "error" in told:
-            operation.error = error_of(told["error"])
+        operation.result = report.get("result")
+        if "error" in report:
+            operation.error = error_of(report["error"])
         self._timeline.ended(operation)
         return operation
 
@@ -243,13 +247,15 @@ class _Run:
 
 
 def _why(error: Exception) -> str:
-    """One error in words, with the line of the user's own code that it came from."""
+    """Return a text about an error, with the line of the user's own code that raised it."""
     if isinstance(error, _Broken):
         return str(error)
     frames = traceback.extract_tb(error.__traceback__)
-    theirs = [one for one in frames if not one.filename.startswith(_OURS)]
-    where = f" ({Path(theirs[-1].filename).name}:{theirs[-1].lineno})" if theirs else ""
-    first, _, rest = (str(error) or repr(error)).partition("\n")
+    user_frames = [frame for frame in frames if not frame.filename.startswith(_OTTLA_FOLDER)]
+    where = (
+        f" ({Path(user_frames[-1].filename).name}:{user_frames[-1].lineno})" if user_frames else ""
+    )
+    first_line, _, rest = (str(error) or repr(error)).partition("\n")
     more = f"\n{rest}" if rest else ""
     kind = "" if isinstance(error, AssertionError) else f"{type(error).__name__}: "
-    return f"{kind}{first}{where}{more}"
+    return f"{kind}{first_line}{where}{more}"

@@ -1,4 +1,4 @@
-"""What happened in a run, as lines for people: faults, and what clients did, by virtual time."""
+"""The timeline of a run, as lines of text: faults and clients' operations, by virtual time."""
 
 from __future__ import annotations
 
@@ -11,43 +11,43 @@ _RESULT_CHARACTERS = 60
 
 
 class Timeline:
-    """The last lines of it."""
+    """The last lines of what happened in a run."""
 
     def __init__(self) -> None:
         self.now = 0.0
-        """Seconds of virtual time."""
+        """Seconds of virtual time since the brokers were started."""
         self._lines: deque[tuple[float, str]] = deque(maxlen=LINES_MAX)
 
     def move_to(self, now: float) -> None:
-        """Time has passed."""
+        """Set the current virtual time."""
         self.now = now
 
     def say(self, text: str, when: float | None = None) -> None:
-        """One line; `when`: at this second, not now."""
+        """Add a line at the second `when`; None: now."""
         self._lines.append((self.now if when is None else when, text))
 
     def ended(self, operation: Operation) -> None:
-        """An operation that is worth a line has ended."""
+        """Add a line about an operation that has ended, if it is to be shown."""
         if not operation.shown:
             return
-        who = f"{operation.client}: " if operation.client else ""
+        client = f"{operation.client}: " if operation.client else ""
         took = self.now - operation.began
-        self.say(f"{who}{operation.shown} → {_outcome(operation)} ({took:.3f} s)")
+        self.say(f"{client}{operation.shown} → {_outcome(operation)} ({took:.3f} s)")
 
-    def given_up(self, operation: Operation) -> None:
-        """One whose task was killed."""
+    def cancelled(self, operation: Operation) -> None:
+        """Add a line about an operation whose task was killed."""
         if operation.shown:
-            who = f"{operation.client}: " if operation.client else ""
-            self.say(f"{who}{operation.shown} … was under way")
+            client = f"{operation.client}: " if operation.client else ""
+            self.say(f"{client}{operation.shown} … was under way")
 
     def under_way(self, operation: Operation) -> None:
-        """One that has not ended when the scenario did."""
+        """Add a line about an operation that had not ended when the scenario ended."""
         if operation.shown:
-            who = f"{operation.client}: " if operation.client else ""
-            self.say(f"{who}{operation.shown} … since {operation.began:.3f}")
+            client = f"{operation.client}: " if operation.client else ""
+            self.say(f"{client}{operation.shown} … since {operation.began:.3f}")
 
     def lines(self) -> list[str]:
-        """In the order of time."""
+        """Return the lines in the order of time."""
         ordered = sorted(self._lines, key=lambda line: line[0])
         return [f"{when:9.3f}  {text}" for when, text in ordered]
 
@@ -60,7 +60,7 @@ def _outcome(operation: Operation) -> str:
         return f"{partition}@{offset}" if offset >= 0 else f"{partition}@?"
     if operation.name == "fetch":
         records: list[list[object]] = operation.result[0]
-        shown = ", ".join(f"{one[2]}={one[5]!r}" for one in records)
+        shown = ", ".join(f"{record[2]}={record[5]!r}" for record in records)
         return _short(shown or "nothing")
     if operation.name == "request":
         return "answered"

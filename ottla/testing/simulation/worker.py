@@ -1,7 +1,7 @@
-"""The process of the simulated clusters, as the tests' process sees it.
+"""The worker process, which runs simulated clusters for the tests' process.
 
-Started at the first simulation, ends with this process, whatever ends that. One for each process; a
-run uses it alone.
+It starts at the first simulation, and ends with the tests' process. Each process of tests has a
+worker of its own, which runs one seed at a time.
 """
 
 from __future__ import annotations
@@ -13,30 +13,30 @@ from ottla.testing.frames import Json
 from ottla.testing.led_process import LedProcess, OnePerProcess
 
 CALL_TIMEOUT_S = 300.0
-"""Of real time: what no step of a run takes."""
+"""Seconds of real time, more than any step of a run takes."""
 
 
 class WorkerProcess:
-    """See the module."""
+    """The worker process that belongs to this process of tests."""
 
     def __init__(self) -> None:
         self._process = LedProcess("simulation", "the process of the simulation")
         self.in_use = threading.Lock()
-        """Held by whoever has a run under way."""
+        """The lock that a `simulate` call holds while it runs."""
 
     @property
     def pid(self) -> int:
-        """Of that process."""
+        """The process id of the worker."""
         return self._process.pid
 
     @property
     def owner_pid(self) -> int:
-        """The process that has started it."""
+        """The process that started the worker."""
         return self._process.owner_pid
 
     @property
     def running(self) -> bool:
-        """Whether it is there, for this process."""
+        """Whether the worker is alive and this process started it."""
         return self._process.running
 
     def call(self, op: str, args: Mapping[str, Json]) -> Json:
@@ -44,13 +44,13 @@ class WorkerProcess:
         return self._process.call(op, args, timeout_s=CALL_TIMEOUT_S)
 
     def close(self) -> None:
-        """End it: nothing of it is worth an orderly end."""
+        """Kill the worker at once; it has nothing to save."""
         self._process.close(0)
 
 
-_one = OnePerProcess(WorkerProcess)
+_worker_of_process = OnePerProcess(WorkerProcess)
 
 
 def the_worker() -> WorkerProcess:
-    """That of this process; started where it is not there."""
-    return _one.get()
+    """Return the worker of this process. Start it if it does not run."""
+    return _worker_of_process.get()

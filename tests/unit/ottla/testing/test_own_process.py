@@ -59,7 +59,7 @@ def test_one_that_does_not_stop_is_killed(process: OwnProcess) -> None:
 
 def test_what_ends_by_itself_is_waited_for(process: OwnProcess) -> None:
     process.begin_command([sys.executable, "-c", ""])
-    process.see_its_end()
+    process.wait_for_end()
     assert not process.running
 
 

@@ -45,8 +45,8 @@ def test_what_failed_and_what_has_not_ended() -> None:
     timeline.ended(Operation(None, "sleep", {}, ""))
     timeline.under_way(Operation("app", "fetch", {}, "read t", began=1.0))
     timeline.under_way(Operation(None, "sleep", {}, ""))
-    timeline.given_up(Operation("app", "commit", {}, "commit g"))
-    timeline.given_up(Operation(None, "sleep", {}, ""))
+    timeline.cancelled(Operation("app", "commit", {}, "commit g"))
+    timeline.cancelled(Operation(None, "sleep", {}, ""))
     assert [line.split(maxsplit=1)[1] for line in timeline.lines()] == [
         "app: produce t → no (0.000 s)",
         "app: read t … since 1.000",
