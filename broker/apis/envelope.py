@@ -27,7 +27,7 @@ from typing import Any
 from broker.requests.context import (
     UNKNOWN_SOFTWARE,
     Api,
-    Asker,
+    ClientIdentity,
     RequestContext,
     RequestQuota,
     Respond,
@@ -58,9 +58,9 @@ _NOT_CONTROLLER = int(ErrorCode.NOT_CONTROLLER)
 _NO_ADDRESS = bytes(4)
 _PRINCIPAL_VERSION = bytes(2)
 
-RightsOf = Callable[[Asker, str | None, int, int], Rights]
+RightsOf = Callable[[ClientIdentity, str | None, int, int], Rights]
 """Returns the rights of a client: peer, client id, API key and version of its request."""
-QuotaOf = Callable[[Asker, str | None, int, int], RequestQuota | None]
+QuotaOf = Callable[[ClientIdentity, str | None, int, int], RequestQuota | None]
 """Returns the quota of the same request; None if it has none."""
 
 

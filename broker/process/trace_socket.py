@@ -139,7 +139,7 @@ class TraceSocket:
         node = self._node | {"revision": tracer.revision, "now_s": tracer.clock_s()}
         writer.write(_line(node))
         for number, one in enumerate(news):
-            writer.write(_line(one.told()))
+            writer.write(_line(one.report()))
             if number % LINES_A_TURN == LINES_A_TURN - 1:
                 await writer.drain()
                 await asyncio.sleep(0)

@@ -1,1 +1,1 @@
-"""From a request's bytes to the API that answers it."""
+"""The way from a request's bytes to the API that answers it, and back."""

@@ -1,11 +1,11 @@
-"""The log of what was judged: who was denied what, and by which rule.
+"""The audit log: which client was allowed or denied what, and by which rule.
 
-Logger `ottla.authorizer`, as Kafka's `kafka.authorizer.logger`: what is denied at INFO, which is
-written without a setting for it, what is allowed at DEBUG. At most so many denials a second are
-written, so that nobody fills a disk by asking; the others are told with the next line. What is only
-left out of an answer is neither told nor counted.
+Its logger is `ottla.authorizer`, as Kafka's `kafka.authorizer.logger`. Denials are logged at INFO,
+which is on by default, and permissions at DEBUG. The number of denials logged in a second is
+limited, so that no client fills a disk by its requests. The next line says how many were left out.
+A resource that is only left out of a response is neither logged nor counted.
 
-Counts what was allowed and denied, for Kafka's metrics of authorizers (KIP-877).
+It counts what was allowed and denied, for Kafka's metrics of authorizers (KIP-877).
 """
 
 from __future__ import annotations
@@ -29,8 +29,10 @@ class AuditLog:
         self.denied = 0
         self._limit = LogLimit(denials_per_second, clock_s)
 
-    def record_verdict(self, asker: Asker, action: Action, verdict: Verdict, count: int) -> None:
-        """`count`: how often the request names the resource."""
+    def record_verdict(
+        self, asker: ClientIdentity, action: Action, verdict: Verdict, count: int
+    ) -> None:
+        """Log and count a verdict. `count` is how often the request names the resource."""
         if verdict.allowed:
             self.allowed += 1
             if _log.isEnabledFor(logging.DEBUG):
@@ -42,8 +44,8 @@ class AuditLog:
         left_out = self._limit.next_line()
         if left_out is None:
             return
-        more = f"; {left_out} denials before this one were not logged" if left_out else ""
-        _log.info("%s%s", _line(asker, action, verdict, count), more)
+        left_out_text = f"; {left_out} denials before this one were not logged" if left_out else ""
+        _log.info("%s%s", _line(asker, action, verdict, count), left_out_text)
 
 
 def _line(asker: Asker, action: Action, verdict: Verdict, count: int) -> str:
@@ -57,5 +59,5 @@ def _line(asker: Asker, action: Action, verdict: Verdict, count: int) -> str:
 
 
 def _pascal(name: str) -> str:
-    """TRANSACTIONAL_ID is TransactionalId in Kafka's log."""
+    """Return a name as Kafka's log has it: `TransactionalId` for TRANSACTIONAL_ID."""
     return name.title().replace("_", "")

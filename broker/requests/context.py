@@ -1,10 +1,10 @@
-"""What an API handler is given beside the request, and how it is registered.
+"""The context of a request that an API handler gets, and how an API is registered.
 
-A handler is `handle(context, request, respond)`: it answers through `respond(response)`, now or
-later, exactly once, with a `Response`. It never raises for a request that it refuses: refusals are
-error codes in the response.
+A handler is `handle(context, request, respond)`. It answers through `respond(response)`, now or
+later, exactly once, with a `Response`. It never raises to reject a request: errors are error codes
+in the response.
 
-Also the words that the network, the request handler and the APIs share for what goes between them.
+The module also has the types that the network, the request handler and the APIs share.
 """
 
 from __future__ import annotations
@@ -23,25 +23,26 @@ from protocol.frames.frame_shape import Fixed, Shape, Values
 from protocol.message import M, Message
 
 Response = Message | ProtocolError | None
-"""What a request comes to. None: the protocol wants no answer to it (acks=0). An error: it has the
-connection closed instead."""
+"""The result of a request. None: the request gets no response (acks=0). ProtocolError: the
+connection is closed instead."""
 Respond = Callable[[Any], None]
 Answer = bytes | list[Any]
-"""A whole response, in one piece or in parts; empty where there is to be none."""
+"""A whole response, in one piece or in parts; empty if the request gets no response."""
 Later = Callable[[], Callable[[Any], None]]
-"""Gives the way back of an answer that comes later; asked for once."""
+"""A function that returns the callback for an answer that comes later; call it at most once."""
 Match = Callable[[memoryview], tuple[Fixed, Values] | None]
-"""Takes a frame apart; None for one of another shape."""
+"""A function that splits a frame into its fixed and its variable parts; None if the frame has
+another shape."""
 
 ANONYMOUS = "User:ANONYMOUS"
 UNKNOWN_SOFTWARE = "unknown"
 
 
-class LastAsker:
-    """Who asked last on a connection, and what kind of request that was, so that it is not looked
-    up for each request.
+class LastClient:
+    """The last client of a connection and the kind of its last request, which save look-ups for the
+    next one.
 
-    Good as long as the connection has that `principal`, and a frame that client id.
+    It is valid as long as the connection has this `principal`, and a frame has this client id.
     """
 
     __slots__ = ("api", "client_id", "entries", "header", "identity", "match", "principal", "size")
@@ -49,21 +50,22 @@ class LastAsker:
     def __init__(self) -> None:
         self.principal = ""
         self.client_id = b""
-        """As in the frame, its length first."""
+        """The client id as in the frame, with its length first."""
         self.identity: Any = None
-        """What the table of prepared requests has of it."""
+        """The client's entry in the table of prepared requests."""
         self.size = 0
-        """Of a header."""
+        """The size of a header with this client id, in bytes."""
         self.header: Callable[[memoryview], tuple[int, bytes]] = Struct(">i4x0s").unpack_from
-        """API key and version as one number, and the client id, of a frame."""
+        """A function that returns, of a frame, the API key and version as one number, and the
+        client id."""
         self.api = -1
         self.match: Match = _matches_nothing
         self.entries: dict[Fixed, Any] = {}
-        """What is prepared for requests of that API that `match`. Entries that are gone are not in
-        here either."""
+        """Prepared entries for requests of that API that `match`. Dropped entries are removed from
+        here too."""
 
     def keep(self, principal: str, client_id: bytes, identity: Any) -> None:
-        """It was this one."""
+        """Remember the client of the last request."""
         if len(client_id) != len(self.client_id):
             form = Struct(f">i4x{len(client_id)}s")
             self.header, self.size = form.unpack_from, form.size
@@ -73,7 +75,7 @@ class LastAsker:
         self.api = -1
 
     def keep_kind(self, api: int, match: Match, entries: dict[Fixed, Any]) -> None:
-        """It was a request of this kind."""
+        """Remember the kind of the last request."""
         self.api, self.match, self.entries = api, match, entries
 
 
@@ -81,8 +83,8 @@ def _matches_nothing(_frame: memoryview) -> None:
     return None
 
 
-class Asker(Protocol):
-    """Who asks: what permissions and quotas judge by, but for the client id."""
+class ClientIdentity(Protocol):
+    """A client as permissions and quotas see it, without its client id."""
 
     @property
     def principal(self) -> str: ...
@@ -94,17 +96,17 @@ class Asker(Protocol):
     def security_protocol(self) -> str: ...
 
 
-class AskingConnection(Asker, Protocol):
-    """Where it asks."""
+class RequestSource(ClientIdentity, Protocol):
+    """The parts of a connection that prepared requests need."""
 
     @property
-    def last(self) -> LastAsker: ...
+    def last(self) -> LastClient: ...
     @property
     def times(self) -> RequestTimes | None: ...
 
 
-class Connection(AskingConnection, Protocol):
-    """A client's connection: who is at its other end, as far as that is known."""
+class Connection(RequestSource, Protocol):
+    """A client's connection, with what is known about the client."""
 
     @property
     def connection_id(self) -> str: ...
@@ -118,76 +120,88 @@ class Connection(AskingConnection, Protocol):
     def client_software_version(self) -> str: ...
 
     def runs_on(self, software_name: str, software_version: str) -> None:
-        """The client has told what it runs on (KIP-511)."""
+        """Note the client's software, which it named by ApiVersions (KIP-511)."""
 
     def throttled(self, wait_ms: int) -> None:
-        """When the request under way is answered, it is not read for that long (KIP-219)."""
+        """Read no further request for `wait_ms` after the current one is answered (KIP-219)."""
 
     def refused(self, how: str, reason: str) -> None:
-        """The client tries to come in as nobody can on this listener; it is told in the log."""
+        """Log that this client used a protocol that the listener does not speak."""
 
 
 class RequestQuota(Protocol):
-    """One request of somebody whom a quota limits: what it takes, and how long it has to wait."""
+    """One request under a quota: what it uses, and how long its client has to wait."""
 
     def exempt(self) -> None:
-        """It is a node's, and takes nothing of what is limited."""
+        """Leave this request out of quotas: another node sent it."""
 
     def most_fetched(self) -> float:
-        """Bytes of an answer above which it would have to wait in any case."""
+        """Return the bytes of a response above which the client would have to wait in any case."""
 
     def fetched(self, size: int) -> int:
-        """It would be given so many bytes: how many milliseconds it has to wait, and then it is to
-        get none; 0 where it may have them."""
+        """Count the `size` bytes that a Fetch would return. Return 0 if the client may have them.
+        Otherwise return the milliseconds that it has to wait; then the bytes are not counted, and
+        must not be sent."""
 
     def take_partitions(self, count: int) -> bool:
-        """It creates or deletes partitions. False: it may not, and is told so for these."""
+        """Count partitions that the request creates or deletes. Return False if the quota is
+        exhausted; then reject them."""
 
     def answered(self, response: Message | None) -> int:
-        """That is its answer, and tells from now on how long it has to wait; the milliseconds."""
+        """Count the response, and set its throttle time. Return that time in milliseconds."""
 
     def handled(self) -> None:
-        """It is handled, whether it is answered or not."""
+        """Note that the handler has returned, whether the request is answered or not."""
 
 
 class Quotas(Protocol):
-    """What is limited on a node."""
+    """The quotas of a node."""
 
     @property
     def enabled(self) -> bool:
-        """Whether anything is."""
+        """Whether any quota is set."""
 
     def of(
-        self, asker: Asker, client_id: str | None, api_key: int, api_version: int, size: int
+        self,
+        asker: ClientIdentity,
+        client_id: str | None,
+        api_key: int,
+        api_version: int,
+        size: int,
     ) -> RequestQuota | None:
-        """For a request of so many bytes; None where nothing limits who sent it."""
+        """Return the quota of a request of `size` bytes; None if no quota limits its sender."""
 
 
 class NoQuotas:
-    """Nothing is limited."""
+    """The quotas of a node on which none is set."""
 
     enabled = False
 
     def of(
-        self, asker: Asker, client_id: str | None, api_key: int, api_version: int, size: int
+        self,
+        asker: ClientIdentity,
+        client_id: str | None,
+        api_key: int,
+        api_version: int,
+        size: int,
     ) -> None:
-        """Nobody is."""
+        """Return None: no quota is set."""
 
 
 class ResponseWriter(Protocol):
-    """Writes responses that take longer than a turn of the loop, and frees what they were made of
-    (`broker.requests.sliced_answers`)."""
+    """A writer of responses that take longer than one turn of the event loop, which also frees
+    their contents (`broker.requests.sliced_answers`)."""
 
     def write(self, response: M, version: int, done: Callable[[M], None]) -> None:
-        """Call `done` with a response whose long arrays are written already, now or later."""
+        """Call `done` with a response whose long arrays are already encoded, now or later."""
 
-    def let_go(self, message: Message) -> None:
+    def free(self, message: Message) -> None:
         """Free a long message in slices, later."""
 
 
 @dataclass(slots=True)
 class RequestContext:
-    """One request's header, and where it came from as the connection was known then."""
+    """The header of one request, and its connection as it was when the request came."""
 
     api_key: int
     api_version: int
@@ -197,68 +211,73 @@ class RequestContext:
     listener_name: str
     connection_id: str
     rights: Rights
-    """What the sender may do: asked before anything is told or changed."""
+    """The sender's rights: check them before anything is disclosed or changed."""
     principal: str = ANONYMOUS
     security_protocol: str = "PLAINTEXT"
     client_software_name: str = UNKNOWN_SOFTWARE
     client_software_version: str = UNKNOWN_SOFTWARE
     connection: Connection | None = None
-    """Where the request changes what is known of the client; None for a node's own requests."""
+    """The connection, for requests that change what is known about the client; None for a node's
+    own requests."""
     token_authenticated: bool = False
-    """Whether it was a delegation token of the principal that logged in (KIP-48)."""
+    """Whether the client logged in by a delegation token of the principal (KIP-48)."""
     quota: RequestQuota | None = None
-    """None where nothing limits the sender."""
+    """The quota of this request; None if no quota limits the sender."""
     trace: RequestTrace | None = None
-    """Who follows this request; None: nobody does."""
+    """The trace of this request; None if it is not traced."""
     writer: ResponseWriter | None = None
-    """What writes the response to a long request in slices; None: it is written in one go."""
+    """The writer that encodes the response to a long request in slices; None: it is encoded at
+    once."""
 
 
 class Expected(Protocol):
-    """The answer to a request that is not there yet. Good for one, as long as no other request is
-    handled."""
+    """The prepared answer to a request that has not come yet. It can be used once, and only if no
+    other request was handled before."""
 
     def answer(self) -> Answer | None:
-        """The request lies where the one before it lay. None: nothing was done."""
+        """Return the answer to the request, which is in the buffer of the request before. None:
+        nothing was done, so handle it in the general way."""
 
     def settle(self) -> None:
-        """The answer is on its way: what follows from the request."""
+        """Do what follows from the request, after its answer was passed to the connection."""
 
 
 class PreparedRequest(Protocol):
-    """How requests are answered that are like one before them: the same bytes but for the holes of
-    `shape`. It decides nothing: what is not plainly right is declined before anything is done."""
+    """A prepared way to answer requests like an earlier one: equal bytes except in the holes of
+    `shape`. It makes no decisions: if a request is not clearly in order, it declines before
+    anything is done."""
 
     @property
     def shape(self) -> Shape: ...
 
     def follows(self, response: Any) -> bool:
-        """Whether the first of them was answered so that it speaks for the others."""
+        """Return whether the response to the first request allows answering further ones in this
+        way."""
 
     def answer(self, frame: memoryview, values: Values, later: Later) -> Answer | None:
-        """The answer, empty where there is to be none, or where it comes by what `later` gave.
-        None: nothing was done, and the general way is to be asked."""
+        """Return the answer. It is empty if the request gets no response, or if the answer comes by
+        the callback that `later` returned. None: nothing was done, so handle the request in the
+        general way."""
 
     def expect(self, message: memoryview, values: Values) -> Expected | None:
-        """Prepare for the next one, which will lie in `message`, its size first, as the last one
-        does now, and be as long."""
+        """Prepare for the next request. It will be in `message`, its size first, like the last one,
+        and have the same length."""
 
 
 Handle = Callable[[RequestContext, Any, Respond], None]
 Prepare = Callable[[RequestContext, memoryview, Any], PreparedRequest | None]
-"""Context, frame and request → how the next ones like it are answered; None where each of them is
-to be handled."""
+"""A function of context, frame and request, which returns how further requests like it are
+answered; None if each of them must be handled."""
 
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """One API that a node serves, with the versions that its handler understands.
+    """An API that a node serves, with the range of versions that its handler understands.
 
-    `refuse(request, code)` makes the response that says `code` for all of `request`: it answers
-    when the handler itself fails. None where the response has an `error_code` of its own at the
-    top, which is then set.
+    `refuse(request, code)` returns the response that reports `code` for all of `request`, if the
+    handler fails. Without it, the response's top-level `error_code` is set.
 
-    `prepare` is asked when a request was handled for which nothing is prepared.
+    `prepare` is called after a request was handled for whose kind nothing is prepared.
     """
 
     key: ApiKey

@@ -1,7 +1,8 @@
-"""Where somebody else may come between a request and its API: a broker under test has its faults.
+"""The hook between a request and its API, by which a broker under test injects faults.
 
-Nobody does in a broker that serves. Whoever does sees each request that goes the general way, and
-has the table of prepared requests stay empty for as long (`Admission.prepare_nothing`).
+A broker that serves real clients has no interference. An interference sees each request that goes
+the general way. While it is set, it keeps the table of prepared requests empty
+(`Admission.prepare_nothing`).
 """
 
 from __future__ import annotations
@@ -15,45 +16,49 @@ from protocol.errors import ErrorCode
 
 
 class Reply(Protocol):
-    """The way back to one request's connection."""
+    """The way back to the connection of one request."""
 
     def __call__(self, parts: Any) -> None:
-        """Send a response: one bytes-like or a list of bytes and slices; None: nothing to send."""
+        """Send a response: a bytes-like object, or a list of bytes and file slices; None: send
+        nothing."""
 
     def keep(self, frame: memoryview) -> memoryview:
-        """Return the request's frame, or a copy of it, to be read until the request is answered."""
+        """Return the request's frame, or a copy of it, which stays valid until the request is
+        answered."""
 
     def fail(self, error: BaseException) -> None:
-        """Close the connection at once: its bytes are wrong, or handling them went wrong."""
+        """Close the connection at once: its bytes are wrong, or handling them failed."""
 
     def close(self) -> None:
         """Close the connection instead of answering."""
 
     def last(self, data: bytes) -> None:
-        """Send these bytes, and close the connection."""
+        """Send these bytes, and then close the connection."""
 
 
 @dataclass(frozen=True, slots=True)
 class Meeting:
-    """One request, and what can be done about it: any of these, the way back once."""
+    """One request that an interference sees, and what it can do with it. It may use the reply
+    once."""
 
     context: RequestContext
     request: Any
-    """What it holds of the request's frame is good until whoever was met returns."""
+    """The request. The parts that refer to its frame are valid until `meet` returns."""
     reply: Reply
     carry_out: Callable[[Any, Respond], None]
-    """Has a request of the same API handled; a bug of ours is answered, too."""
+    """Lets the API handle a request of the same type; an unexpected exception is answered as an
+    error."""
     refusal: Callable[[Any, ErrorCode], Any]
-    """The response that says an error for all of a request; may raise ProtocolError."""
+    """Returns the response that reports an error for all of a request; may raise ProtocolError."""
     answer: Callable[[Reply, Any], None]
-    """Writes a response in the request's version, and gives it to a reply."""
+    """Encodes a response in the request's version, and sends it by a reply."""
     say_range: Callable[[], None]
-    """Answers an ApiVersions request as one whose version is not served."""
+    """Answers an ApiVersions request as if its version were not served."""
 
 
 class Interference(Protocol):
-    """Who comes between."""
+    """A component that sees each request before its API does."""
 
     def meet(self, meeting: Meeting) -> None:
-        """A request has come. It is answered, now or later, or has its connection closed. Raises
-        ProtocolError where the connection is to be closed at once."""
+        """Answer a request, now or later, or close its connection. Raises ProtocolError to close it
+        at once."""

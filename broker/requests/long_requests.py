@@ -1,9 +1,9 @@
-"""Requests that are too long to be read in one turn of the loop.
+"""Requests that are too long to be decoded in one turn of the event loop.
 
-The peer says how many items an array has, and up to 100 MB of them are one request. Such a request
-is read in slices (`protocol.message.SlicedMessage`) while others are served; when all of it is
-read, it is handled as any other. Owns nothing. Never: how many are read at once
-(`broker.requests.sliced_answers`), or where the frame is kept meanwhile (`Reply.keep`).
+The peer says how many items an array has, and a single request may have up to 100 MB of them. Such
+a request is decoded in slices (`protocol.message.SlicedMessage`) while others are served. When it
+is complete, it is handled as any other. It does not decide how many are decoded at the same time
+(`broker.requests.sliced_answers`), nor where the frame is kept meanwhile (`Reply.keep`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from protocol.errors import ProtocolError
 from protocol.message import Message
 
 Reading = Generator[None, None, Message]
-"""Reads a request in slices (`protocol.frames.message_codec.decode_steps`)."""
+"""A generator that decodes a request in slices (`protocol.frames.message_codec.decode_steps`)."""
 
 
 def read_long(
@@ -29,7 +29,8 @@ def read_long(
     size_bytes: int,
     handle: Callable[[Message], None],
 ) -> None:
-    """Read a request when its turn comes, and have it handled, unless its connection has ended.
+    """Decode a request when its turn comes, and let `handle` handle it, unless its connection has
+    ended.
 
     Bytes that are no request close the connection.
     """
@@ -40,16 +41,16 @@ def read_long(
                 raise error
             if request is not None and not connection.closed:
                 handle(request)
-        except BaseException as wrong:
-            reply.fail(wrong)
-            if not isinstance(wrong, ProtocolError):
+        except BaseException as failure:
+            reply.fail(failure)
+            if not isinstance(failure, ProtocolError):
                 raise
 
     answers.read(_while_open(connection, reading), size_bytes, read)
 
 
 def _while_open(connection: Connection, reading: Reading) -> Steps[Message | None]:
-    """Return the request; None if its connection ends before it is read."""
+    """Return the request; None if its connection ends before it is decoded."""
     while not connection.closed:
         try:
             next(reading)

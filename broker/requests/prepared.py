@@ -1,21 +1,21 @@
-"""Requests that are known before they come: the one table of what is prepared for them.
+"""The table of prepared requests: kinds of requests whose next ones are answered from their bytes.
 
-A client that sends a record a request, or reads on, sends the same bytes again and again but for a
-few numbers. When the general way of an API has answered the first request of such a kind, the API
-may say how the next ones are answered (`Api.prepare`); they are taken apart by their shape
-(`protocol.frames.frame_shape`) and answered with no messages in between.
+A client that sends one record per request, or reads on, sends the same bytes again and again except
+for a few numbers. After an API has answered the first request of a kind in the general way, it may
+say how further ones are answered (`Api.prepare`). Those are split by their shape
+(`protocol.frames.frame_shape`) and answered without decoding them to messages.
 
-Nobody profits from what another one may do. The key is who asks (`identity_of`: all that
-permissions and quotas judge by), then the shape and its fixed bytes. An entry carries the epoch of
-`broker.requests.admission` that was read before its first request was judged; once that has moved
-on, for whatever reason, the next request goes the general way and is judged again.
+No client gains by another client's rights. The key is the client's identity (`identity_of`: all by
+which permissions and quotas judge), then the shape and its fixed bytes. An entry has the epoch of
+`broker.requests.admission` that was read before its first request was judged. After that epoch has
+changed, for any reason, the next request goes the general way and is judged again.
 
-Owns the entries, in at most `ottla.prepared.requests.max.bytes`. Where that is full, a generation
-ends: half of it is freed, beginning with what was used least, and each use counts half from then
-on. So who asks once or twice with each of many client ids flushes nobody who goes on asking. One
-identity has a quarter of the table at most, and makes room among its own entries.
+It owns the entries, at most `ottla.prepared.requests.max.bytes` of them. When the table is full, a
+generation ends: half of the table is freed, the least used entries first, and earlier uses count
+half from then on. So a client that sends one or two requests with each of many client ids does not
+evict busy clients. An identity has at most a quarter of the table, and evicts its own entries.
 
-Never knows an API, or catches: `broker.requests.request_handler` does.
+It never knows an API, and it catches no exceptions: `broker.requests.request_handler` does.
 """
 
 from __future__ import annotations
@@ -24,35 +24,35 @@ from collections.abc import Callable, Hashable, Iterator
 from struct import Struct
 
 from broker.requests.admission import Admission
-from broker.requests.context import Asker, AskingConnection, LastAsker, PreparedRequest
+from broker.requests.context import ClientIdentity, LastClient, PreparedRequest, RequestSource
 from broker.requests.request_times import RequestMetrics
 from protocol.frames.frame_shape import Fixed, Shape, Values
 
 ENTRY_BYTES = 1536
-"""What an entry takes, beside its fixed bytes: about that much."""
+"""The approximate size of an entry, without its fixed bytes."""
 _HEADER_BYTES = 10
 _SHARES = 4
 
 Kind = tuple[int, bytes, Fixed]
-"""API key and version as one number, the client id as in the frame, and all else that is fixed."""
+"""API key and version as one number, the client id as in the frame, and all other fixed bytes."""
 
 _header = Struct(">i4xh").unpack_from  # API key and version, correlation id, the client id's length
 
 
-def identity_of(asker: Asker, client_id: bytes) -> Hashable:
-    """Who asks: all that permissions and quotas judge by. `client_id` as in the frame, its length
-    first."""
+def identity_of(client: ClientIdentity, client_id: bytes) -> Hashable:
+    """Return the identity by which permissions and quotas judge. `client_id` is as in the frame,
+    with its length first."""
     return (
-        asker.principal,
-        asker.client_host,
-        asker.listener_name,
-        asker.security_protocol,
+        client.principal,
+        client.client_host,
+        client.listener_name,
+        client.security_protocol,
         client_id,
     )
 
 
 class Entry:
-    """What is prepared for one kind of request of one identity."""
+    """A kind of request of one identity, with its prepared answer."""
 
     __slots__ = ("epoch", "metrics", "request", "size", "uses")
 
@@ -64,74 +64,77 @@ class Entry:
         self.metrics = metrics
         self.size = size
         self.uses = 0
-        """In this generation, and half of those before."""
+        """The number of uses in this generation, plus half of that in earlier ones."""
 
 
 class _Identity:
-    """One of those who ask."""
+    """The entries of one client identity."""
 
     __slots__ = ("by_api", "key", "size")
 
     def __init__(self, key: Hashable) -> None:
         self.key = key
         self.by_api: dict[int, list[tuple[Shape, dict[Fixed, Entry]]]] = {}
-        """By API key and version as one number, then by what is asked."""
+        """The entries by API key and version as one number, then by shape and fixed bytes."""
         self.size = 0
 
     def entries(self) -> Iterator[tuple[_Identity, int, dict[Fixed, Entry], Fixed, Entry]]:
-        """All of them, with where they are."""
+        """Yield all entries with their keys."""
         for api, shapes in self.by_api.items():
             for _, entries in shapes:
                 for fixed, entry in entries.items():
                     yield self, api, entries, fixed, entry
 
     def entries_of(self, api: int, shape: Shape) -> dict[Fixed, Entry]:
-        """Those of one shape."""
+        """Return the entries of one shape."""
         shapes = self.by_api.setdefault(api, [])
-        for known, entries in shapes:
-            if known == shape:
+        for other_shape, entries in shapes:
+            if other_shape == shape:
                 return entries
         shapes.append((shape, {}))
         return shapes[-1][1]
 
     def drop(self, api: int, entries: dict[Fixed, Entry], fixed: Fixed) -> int:
-        """Let go of an entry; how many bytes that freed."""
+        """Remove an entry, and return how many bytes that freed."""
         freed = entries.pop(fixed).size
         self.size -= freed
         if not entries:
-            self.by_api[api] = [one for one in self.by_api[api] if one[1]]
+            self.by_api[api] = [
+                shape_entries for shape_entries in self.by_api[api] if shape_entries[1]
+            ]
         return freed
 
 
 class PreparedRequests:
-    """See the module."""
+    """The table of prepared requests of one node."""
 
     def __init__(
         self,
         admission: Admission,
         max_bytes: int,
-        identity: Callable[[Asker, bytes], Hashable] = identity_of,
+        identity: Callable[[ClientIdentity, bytes], Hashable] = identity_of,
     ) -> None:
         self._admission = admission
         self._max_bytes = max_bytes
         self._identity_of = identity
         self._identities: dict[Hashable, _Identity] = {}
         self.size = 0
-        """Bytes that are taken."""
+        """The bytes that all entries take."""
 
     def __len__(self) -> int:
         return sum(1 for identity in self._identities.values() for _ in identity.entries())
 
-    def find(self, asker: AskingConnection, frame: memoryview) -> tuple[Entry, Values] | None:
-        """What is prepared for this request, and what is in its holes."""
-        last = asker.last
-        if last.principal != asker.principal or len(frame) < last.size:
-            return self._find_anew(asker, frame)
+    def find(self, source: RequestSource, frame: memoryview) -> tuple[Entry, Values] | None:
+        """Return the entry that is prepared for this request, and the values in its holes; None if
+        there is none. Count a use of the entry."""
+        last = source.last
+        if last.principal != source.principal or len(frame) < last.size:
+            return self._find_by_identity(source, frame)
         api, client_id = last.header(frame)
-        # One without entries is not the table's any more, and another may have its place.
+        # An identity without entries is no longer in the table; a new one may be there instead.
         if client_id != last.client_id or not last.identity.size:
-            return self._find_anew(asker, frame)
-        # Nearly all that comes is of the kind of the request before.
+            return self._find_by_identity(source, frame)
+        # Nearly all requests are of the same kind as the request before.
         if api == last.api and (matched := last.match(frame)) is not None:
             entry: Entry | None = last.entries.get(matched[0])
             if entry is not None and entry.epoch == self._admission.epoch:
@@ -139,19 +142,21 @@ class PreparedRequests:
                 return entry, matched[1]
         return self._find_of(last, last.identity, api, frame)
 
-    def _find_anew(self, asker: AskingConnection, frame: memoryview) -> tuple[Entry, Values] | None:
+    def _find_by_identity(
+        self, source: RequestSource, frame: memoryview
+    ) -> tuple[Entry, Values] | None:
         if len(frame) < _HEADER_BYTES:
             return None
         api, length = _header(frame)
         client_id = frame[8 : _HEADER_BYTES + max(length, 0)].tobytes()
-        identity = self._identities.get(self._identity_of(asker, client_id))
+        identity = self._identities.get(self._identity_of(source, client_id))
         if identity is None:
             return None
-        asker.last.keep(asker.principal, client_id, identity)
-        return self._find_of(asker.last, identity, api, frame)
+        source.last.keep(source.principal, client_id, identity)
+        return self._find_of(source.last, identity, api, frame)
 
     def _find_of(
-        self, last: LastAsker, identity: _Identity, api: int, frame: memoryview
+        self, last_client: LastClient, identity: _Identity, api: int, frame: memoryview
     ) -> tuple[Entry, Values] | None:
         for shape, entries in identity.by_api.get(api, ()):
             matched = shape.match(frame)
@@ -167,26 +172,26 @@ class PreparedRequests:
                     del self._identities[identity.key]
                 return None
             entry.uses += 1
-            last.keep_kind(api, shape.match, entries)
+            last_client.keep_kind(api, shape.match, entries)
             return entry, values
         return None
 
-    def forget(self, asker: AskingConnection, frame: memoryview) -> None:
-        """Prepare nothing for this request: it failed."""
-        found = self.find(asker, frame)
-        if found is not None:
-            found[0].epoch = -1
+    def forget(self, source: RequestSource, frame: memoryview) -> None:
+        """Prepare nothing for this request any more, because it failed."""
+        match = self.find(source, frame)
+        if match is not None:
+            match[0].epoch = -1
 
     def remember(
         self,
-        asker: Asker,
+        client: ClientIdentity,
         kind: Kind,
         request: PreparedRequest,
         epoch: int,
         metrics: RequestMetrics,
     ) -> None:
-        """Prepare for requests that are like one that was answered. `kind` is `kind_of` that one;
-        `epoch` was read before it was judged."""
+        """Prepare answers for requests like one that was answered. `kind` is its `kind_of`; `epoch`
+        was read before it was judged."""
         admission = self._admission
         if epoch != admission.epoch or not admission.may_prepare:
             return
@@ -196,7 +201,7 @@ class PreparedRequests:
         share = self._max_bytes // _SHARES
         if size > share:
             return
-        key = self._identity_of(asker, client_id)
+        key = self._identity_of(client, client_id)
         identity = self._identities.get(key)
         if identity is None:
             identity = self._identities[key] = _Identity(key)
@@ -210,15 +215,18 @@ class PreparedRequests:
             self._make_room([identity], share)
         if self.size > self._max_bytes:
             self._make_room(list(self._identities.values()), self._max_bytes)
-            self._identities = {k: one for k, one in self._identities.items() if one.size}
+            self._identities = {
+                key: identity for key, identity in self._identities.items() if identity.size
+            }
 
     def _make_room(self, identities: list[_Identity], most: int) -> None:
-        """Free half of what these may have: what was used least, and of that what came last."""
+        """Free entries until half of `most` is left: the least used first, and of those the newest
+        first."""
         left = sum(identity.size for identity in identities)
-        found = [one for identity in identities for one in identity.entries()]
-        found.reverse()
-        found.sort(key=lambda one: one[-1].uses)
-        for identity, api, entries, fixed, entry in found:
+        candidates = [candidate for identity in identities for candidate in identity.entries()]
+        candidates.reverse()
+        candidates.sort(key=lambda candidate: candidate[-1].uses)
+        for identity, api, entries, fixed, entry in candidates:
             if left > most // 2:
                 freed = identity.drop(api, entries, fixed)
                 left -= freed
@@ -228,8 +236,8 @@ class PreparedRequests:
 
 
 def kind_of(shape: Shape, frame: memoryview) -> Kind | None:
-    """What requests of this kind have in common with the one in `frame`; None where it is not of
-    that shape."""
+    """Return what requests of this kind have in common with the one in `frame`; None if it has
+    another shape."""
     matched = shape.match(frame)
     if matched is None:
         return None

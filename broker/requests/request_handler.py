@@ -1,21 +1,21 @@
-"""Frame → header → request → API → response → frame: the only place that catches.
+"""The way of a request: frame → header → request → API → response → frame.
 
-Two ways. What is prepared (`broker.requests.prepared`) is answered from the frame alone. All else
-goes the general way: read, handled by its API with the rights that `broker.requests.admission`
-gives, written; and when such a request has been answered, its API may prepare for the next one like
-it.
+There are two ways. A prepared request (`broker.requests.prepared`) is answered from its frame
+alone. All others go the general way: they are decoded, handled by their API with the rights that
+`broker.requests.admission` gives, and their response is encoded. After that, the API may prepare
+for further requests like this one.
 
-Holds the three kinds of wrong apart. Bytes that are no request raise `ProtocolError`, which closes
-the connection. What an API refuses is in its response. Any other exception is our own bug: it is
-logged once and answered with UNKNOWN_SERVER_ERROR, except an `AssertionError`, a broken invariant,
-which goes on to stop the process.
+Only this module catches exceptions. Bytes that are no request raise `ProtocolError`, which closes
+the connection. An error that an API reports is in its response. Any other exception is a bug of
+Ottla: it is logged once and answered with UNKNOWN_SERVER_ERROR. An `AssertionError`, a broken
+invariant, is not caught, and stops the process.
 
-Quotas meet a request here, and nowhere else in this room. While any is set, one look-up says
-whether one limits who sent it (`broker.quotas`). If so, `context.quota` goes along: an API whose
-answer depends on the quota asks it (Fetch, and the controller about partitions), and when the
-answer is made, it is told in `throttle_time_ms` how long the client has to wait, and the connection
-is then not read for that long. Of such a request nothing is prepared. Whoever changes a quota calls
-`admission.changed`, so that no prepared answer outlives it.
+Quotas apply to requests here, and nowhere else in this package. While any quota is set, a look-up
+says whether one limits the sender (`broker.quotas`). If so, it is in `context.quota`: an API whose
+answer depends on the quota asks it (Fetch, and the controller about partitions). When the response
+is made, its `throttle_time_ms` says how long the client has to wait, and the connection is not read
+for that long. Nothing is prepared for such a request. A component that changes a quota calls
+`admission.changed`, so that no prepared answer outlives the change.
 
 An ApiVersions request newer than ours is answered in version 0 with our range (KIP-511).
 """
@@ -32,8 +32,7 @@ from broker.requests.admission import Admission
 from broker.requests.context import (
     Answer,
     Api,
-    Asker,
-    AskingConnection,
+    ClientIdentity,
     Connection,
     Expected,
     Later,
@@ -42,6 +41,7 @@ from broker.requests.context import (
     Quotas,
     RequestContext,
     RequestQuota,
+    RequestSource,
     Respond,
     Response,
     ResponseWriter,
@@ -70,29 +70,29 @@ from protocol.primitives import SLICE_BYTES, StringTooLong
 log = logging.getLogger(f"ottla.{__name__}")
 
 Header = tuple[int, int, int, str | None]
-"""API key, version, correlation id, client id."""
+"""The API key, version, correlation id and client id of a request."""
 
 _NOT_YET = object()
 _API_VERSIONS = int(ApiKey.API_VERSIONS)
 
 
 class Entrance(Protocol):
-    """Where frames come in from the network: `RequestHandler`, or who stands before it."""
+    """The receiver of frames from the network: `RequestHandler`, or a component in front of it."""
 
     def handle(self, connection: Connection, frame: memoryview, reply: Reply) -> None:
-        """See `RequestHandler`."""
+        """Answer one request; see `RequestHandler`."""
 
     def handle_at_once(
         self, connection: Connection, frame: memoryview, later: Later
     ) -> Answer | None:
-        """See `RequestHandler`."""
+        """Return the answer to a prepared request; see `RequestHandler`."""
 
     def expect(self, connection: Connection, message: memoryview) -> Expected | None:
-        """See `RequestHandler`."""
+        """Prepare for the connection's next request; see `RequestHandler`."""
 
 
 class _Served:
-    """One API with what a request of it needs; its messages are imported by the first one."""
+    """An API and what its requests need. The first request imports the API's messages."""
 
     __slots__ = ("api", "flexible_from", "latest", "metrics", "of_followers", "oldest", "request")
 
@@ -102,9 +102,9 @@ class _Served:
         self.latest = api.latest
         self.metrics = RequestMetrics()
         self.of_followers = RequestMetrics() if api.key is ApiKey.FETCH else None
-        """Fetches of other brokers, which Kafka counts apart."""
+        """The metrics of other brokers' Fetches, which Kafka counts separately."""
         self.request: Any = None
-        """The class that reads it."""
+        """The class that decodes a request."""
         self.flexible_from = 0
 
     def load(self) -> None:
@@ -112,7 +112,7 @@ class _Served:
         self.flexible_from = self.request.FLEXIBLE_FROM
 
     def metrics_of(self, request: Any) -> RequestMetrics:
-        """Where a request that was read is counted."""
+        """Return the metrics in which a decoded request is counted."""
         if self.of_followers is None:
             return self.metrics
         state = request.replica_state  # from v15 on
@@ -120,7 +120,7 @@ class _Served:
         return self.of_followers if replica_id >= 0 else self.metrics
 
     def counted(self, connection: Connection, request: Any) -> RequestMetrics:
-        """Where the request is counted, which that connection has sent."""
+        """Count a request of that connection, and return the metrics in which it is counted."""
         metrics = self.metrics_of(request)
         metrics.begun()
         if connection.times is not None:
@@ -129,15 +129,15 @@ class _Served:
 
 
 class RequestHandler:
-    """All APIs of one node."""
+    """The handler of all requests that come to one node."""
 
     def __init__(
         self,
         apis: Iterable[Api] = (),
         prepared_max_bytes: int = 0,
-        identity: Callable[[Asker, bytes], Hashable] = identity_of,
+        identity: Callable[[ClientIdentity, bytes], Hashable] = identity_of,
     ) -> None:
-        """`prepared_max_bytes`: what may be prepared for; 0: each request goes the general way."""
+        """Serve these APIs. If `prepared_max_bytes` is 0, each request goes the general way."""
         self.apis: dict[int, Api] = {}
         self.admission = Admission()
         self._quotas: Quotas = NoQuotas()
@@ -150,63 +150,62 @@ class RequestHandler:
         self.serve(apis)
 
     def serve(self, apis: Iterable[Api]) -> None:
-        """These, too: what they are made of may use this handler."""
+        """Serve these APIs too. They may have been built with this handler."""
         for api in apis:
             self.apis[int(api.key)] = api
             self._served[int(api.key)] = _Served(api)
 
     def interfere_by(self, interference: Interference | None) -> None:
-        """Who comes between each request and its API from now on; None: nobody."""
+        """Set the component that sees each request before its API does; None removes it."""
         self._interference = interference
 
     def trace_by(self, tracer: Tracer | None) -> None:
-        """Who follows requests of clients that ask for it; None: nobody does."""
+        """Set the tracer of requests of clients that ask for it; None: no request is traced."""
         self._tracer = tracer
 
     def read_by(self, answers: SlicedAnswers) -> None:
-        """Have `answers` read requests that are too long for one turn of the loop."""
+        """Let `answers` decode requests that are too long for one turn of the event loop."""
         self._answers = answers
 
     def limit_by(self, quotas: Quotas) -> None:
-        """From now on by these."""
+        """Set the quotas of all further requests."""
         self._quotas = quotas
         self.admission.changed()
 
     def served(self) -> list[Api]:
-        """All APIs."""
         return list(self.apis.values())
 
     @property
     def metrics(self) -> dict[int, RequestMetrics]:
-        """Counts by API key; those of other brokers' Fetches are in `follower_fetches`."""
+        """The metrics by API key; those of other brokers' Fetches are in `follower_fetches`."""
         return {key: served.metrics for key, served in self._served.items()}
 
     @property
     def follower_fetches(self) -> RequestMetrics | None:
-        """Of Fetches of other brokers; None: the API is not served."""
+        """The metrics of other brokers' Fetches; None if the API is not served."""
         served = self._served.get(int(ApiKey.FETCH))
         return None if served is None else served.of_followers
 
-    # --- what is prepared -----------------------------------------------------------------------
+    # --- prepared requests ----------------------------------------------------------------------
 
     def handle_at_once(
-        self, connection: AskingConnection, frame: memoryview, later: Later
+        self, connection: RequestSource, frame: memoryview, later: Later
     ) -> Answer | None:
-        """The answer to a request that is like one before it, empty where there is to be none, or
-        where it comes by what `later` gave; None where `handle` is to be asked. `frame` is used
-        only until this returns.
+        """Return the answer to a prepared request; None if `handle` must handle it.
 
-        Raises ProtocolError where the connection is to be closed.
+        The answer is empty if the request gets no response, or if it comes by the callback that
+        `later` returned. `frame` is used only until this returns. Raises ProtocolError if the
+        connection is to be closed.
         """
-        found = self.prepared.find(connection, frame)
-        if found is None:
+        match = self.prepared.find(connection, frame)
+        if match is None:
             return None
-        entry, values = found
+        entry, values = match
         try:
             answer = entry.request.answer(frame, values, later)
         except (ProtocolError, AssertionError):
             raise
-        except Exception as error:  # noqa: BLE001  answered by _ask; not tried a second time
+        except Exception as error:  # noqa: BLE001 answered by _call_api; not tried a second time
             return self._say_failed(connection, frame, error)
         if answer is not None:
             entry.metrics.begun()
@@ -214,21 +213,21 @@ class RequestHandler:
                 connection.times.of(entry.metrics)
         return answer
 
-    def expect(self, connection: AskingConnection, message: memoryview) -> Expected | None:
-        """Prepare for the connection's next request, which will lie in `message`, its size first,
-        as the last one does now. None where that is not possible."""
+    def expect(self, connection: RequestSource, message: memoryview) -> Expected | None:
+        """Prepare for the connection's next request, which will be in `message`, its size first, as
+        the last one is now. Return None if that is not possible."""
         frame = message[SIZE_BYTES:]
         if int.from_bytes(message[:SIZE_BYTES]) != len(frame):
             return None
-        found = self.prepared.find(connection, frame)
-        if found is None:
+        match = self.prepared.find(connection, frame)
+        if match is None:
             return None
-        entry, values = found
+        entry, values = match
         expected = entry.request.expect(message, values)
         return expected and _Expected(self, connection, frame, entry, expected)
 
     def _say_failed(self, connection: Any, frame: memoryview, error: Exception) -> bytes:
-        """The answer to a request that something was prepared for, which failed."""
+        """Return the answer to a prepared request whose prepared answer failed."""
         self.prepared.forget(connection, frame)
         answers: list[Any] = []
         self.handle(connection, frame, _Collected(answers), error)
@@ -243,10 +242,10 @@ class RequestHandler:
         reply: Reply,
         failure: Exception | None = None,
     ) -> None:
-        """Answer one request. `frame` is used only until this returns. With a `failure` of an
-        attempt to, it is only said that it failed.
+        """Answer one request. `frame` is used only until this returns. With `failure`, the
+        exception of an earlier attempt, only answer that the request failed.
 
-        Raises ProtocolError where the connection is to be closed.
+        Raises ProtocolError if the connection is to be closed.
         """
         api_key, version, correlation_id, client_id, pos = read_request_header(frame)
         served = self._served.get(api_key)
@@ -291,7 +290,7 @@ class RequestHandler:
         request: Message,
         failure: Exception | None = None,
     ) -> None:
-        """Have a request that was read handled by its API."""
+        """Let the API handle a request that was decoded."""
         quota = context.quota
         metrics = served.counted(connection, request)
         tracer, times = self._tracer, connection.times
@@ -304,16 +303,17 @@ class RequestHandler:
             respond = partial(_respond_to_long, context.writer, request, respond)
         if quota is not None:
             respond = partial(_respond_limited, quota, connection, respond)
-            self._ask(served, context, request, respond, failure)
+            self._call_api(served, context, request, respond, failure)
             quota.handled()
             return
         prepares = self._prepares and served.api.prepare is not None and failure is None
-        prepares = prepares and context.trace is None  # who is followed comes by here each time
+        # a traced request goes the general way each time
+        prepares = prepares and context.trace is None
         if not prepares or self.prepared.find(connection, frame) is not None:
-            self._ask(served, context, request, respond, failure)
+            self._call_api(served, context, request, respond, failure)
             return
-        first = _First(self.prepared, context, metrics, self.admission.epoch, respond)
-        self._ask(served, context, request, first.respond, failure)
+        first = _FirstOfKind(self.prepared, context, metrics, self.admission.epoch, respond)
+        self._call_api(served, context, request, first.respond, failure)
         self._prepare(served.api, first, frame, request)
 
     def _meet(
@@ -327,7 +327,7 @@ class RequestHandler:
     ) -> None:
         quota = context.quota
         refusal = partial(self.refusal, context.api_key)
-        ask, write = partial(self._ask, served, context), partial(_respond, context)
+        ask, write = partial(self._call_api, served, context), partial(_respond, context)
         if quota is not None:
             write = partial(_write_limited, quota, connection, context)
         say_range = partial(self._answer_range, served, replace(context, api_version=0), reply)
@@ -336,22 +336,24 @@ class RequestHandler:
             quota.handled()
 
     def say_range(self, connection: Connection, frame: memoryview, reply: Reply) -> None:
-        """Answer an ApiVersions request as one whose version is not served: with our range."""
+        """Answer an ApiVersions request as one whose version is not served: with the served
+        range."""
         api_key, version, correlation_id, client_id, pos = read_request_header(frame)
         served = self._served[api_key]
         if version > served.latest:
-            skip_header_tags(frame, pos)  # a newer header has them, too
+            skip_header_tags(frame, pos)  # a newer header has them too
         served.counted(connection, None)
         rights = self.admission.rights_of(connection, client_id, api_key, 0)
         context = _context(connection, api_key, 0, correlation_id, client_id, rights)
         self._answer_range(served, context, reply)
 
     def _answer_range(self, served: _Served, context: RequestContext, reply: Reply) -> None:
-        """Say in version 0, which any client reads, that a version is not served (KIP-511)."""
+        """Answer in version 0, which all clients can decode, that a version is not served
+        (KIP-511)."""
         respond = partial(_unsupported, partial(_respond, context, reply))
-        self._ask(served, context, messages_of(served.api.key).request(), respond)
+        self._call_api(served, context, messages_of(served.api.key).request(), respond)
 
-    def _ask(
+    def _call_api(
         self,
         served: _Served,
         context: RequestContext,
@@ -367,14 +369,14 @@ class RequestHandler:
             raise
         except Exception as error:
             served.metrics_of(request).failed()
-            # The peer's names can be too long for a record: no bug of ours, so no trace.
+            # Names that the peer sent can be too long for a response: no bug, so log no trace.
             trace = None if isinstance(error, StringTooLong) else error
             name = served.api.key.name
             log.error("%s v%d failed: %s", name, context.api_version, error, exc_info=trace)
             respond(self.refusal(context.api_key, request, ErrorCode.UNKNOWN_SERVER_ERROR))
 
-    def _prepare(self, api: Api, first: _First, frame: memoryview, request: Any) -> None:
-        """Prepare for requests like this one, which is handled, and whose frame is still there."""
+    def _prepare(self, api: Api, first: _FirstOfKind, frame: memoryview, request: Any) -> None:
+        """Prepare for requests like this one, which was handled and whose frame is still valid."""
         assert api.prepare is not None
         try:
             prepared = api.prepare(first.context, frame, request)
@@ -383,23 +385,24 @@ class RequestHandler:
         except Exception:
             log.exception("%s v%d: not prepared", api.key.name, first.context.api_version)
             return
-        found = None if prepared is None else kind_of(prepared.shape, frame)
-        if prepared is not None and found is not None:
-            first.prepare(found, prepared)
+        kind = None if prepared is None else kind_of(prepared.shape, frame)
+        if prepared is not None and kind is not None:
+            first.prepare(kind, prepared)
 
     def refusal(self, api_key: int, request: Any, error: ErrorCode) -> Any:
-        """The response that says `error` for all of `request`.
+        """Return the response that reports `error` for all of `request`.
 
-        Raises ProtocolError for an API that is not served, or whose response cannot say it.
+        Raises ProtocolError for an API that is not served, or whose response cannot report an
+        error.
         """
         api = self.apis.get(api_key)
         if api is None:
             raise ProtocolError(f"API key {api_key} is not served")
         if api.refuse is not None:
-            refused = api.refuse(request, error)
-            if isinstance(refused, ProtocolError):
-                raise refused
-            return refused
+            response_or_error = api.refuse(request, error)
+            if isinstance(response_or_error, ProtocolError):
+                raise response_or_error
+            return response_or_error
         response = messages_of(api.key).response()
         if not hasattr(response, "error_code"):
             raise ProtocolError(f"{api.key.name} has no way to say that it failed")
@@ -407,9 +410,9 @@ class RequestHandler:
         return response
 
 
-class _First:
-    """A request for whose kind nothing is prepared: that is done when it is handled and answered,
-    whichever is later."""
+class _FirstOfKind:
+    """The first request of a kind. When it was both handled and answered, the table prepares for
+    its kind."""
 
     __slots__ = ("_epoch", "_metrics", "_prepared", "_respond", "_response", "_table", "context")
 
@@ -421,7 +424,7 @@ class _First:
         epoch: int,
         respond: Callable[[Any], None],
     ) -> None:
-        """`epoch`: as it was read before the request was judged."""
+        """Keep what the table needs. `epoch` was read before the request was judged."""
         self.context = context
         self._table = table
         self._metrics = metrics
@@ -431,14 +434,13 @@ class _First:
         self._response: Any = _NOT_YET
 
     def respond(self, response: Any) -> None:
-        """Answer the request."""
         self._respond(response)
         if not isinstance(response, ProtocolError):
             self._response = response
             self._remember()
 
     def prepare(self, kind: Kind, prepared: PreparedRequest) -> None:
-        """The request is handled, and this is for those that follow."""
+        """Take the prepared answer for further requests, after the request was handled."""
         self._prepared = kind, prepared
         self._remember()
 
@@ -451,14 +453,14 @@ class _First:
 
 
 class _Expected:
-    """What an API expects, with what each answer needs."""
+    """An expected request, with what its answer needs beyond the API's own part."""
 
     __slots__ = ("_connection", "_entry", "_expected", "_frame", "_handler")
 
     def __init__(
         self,
         handler: RequestHandler,
-        connection: AskingConnection,
+        connection: RequestSource,
         frame: memoryview,
         entry: Entry,
         expected: Expected,
@@ -487,7 +489,7 @@ class _Expected:
 
 
 class _Collected:
-    """The reply of a request that is answered during the call."""
+    """A reply that collects the answer of a request that is answered during the call."""
 
     def __init__(self, answers: list[Any]) -> None:
         self._answers = answers
@@ -571,20 +573,21 @@ def _respond_to_long(
     writer: ResponseWriter, request: Message, respond: Respond, response: Response
 ) -> None:
     respond(response)
-    writer.let_go(request)
+    writer.free(request)
 
 
 def _write(context: RequestContext, reply: Reply, response: Message) -> None:
     try:
         parts = response_parts(response, context.api_version, context.correlation_id)
     except StringTooLong as error:
-        # Names that this client has sent: nothing is wrong here, and it cannot be told.
+        # The client sent the names itself: the broker is in order, and cannot report it in a
+        # response.
         name, connection = ApiKey(context.api_key).name, context.connection_id
         log.warning("closing %s: %s v%d: %s", connection, name, context.api_version, error)
         reply.close()
         return
     except Exception:
-        # Others' answers may be on their way in the same turn: only this one is lost.
+        # Other answers may be sent in the same turn: only this one is lost.
         log.exception("a response to %s v%d", ApiKey(context.api_key).name, context.api_version)
         reply.close()
         return

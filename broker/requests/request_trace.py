@@ -1,13 +1,13 @@
-"""One request's way through this node: its stations, each with the time when it was there.
+"""The way of one request through this node: its stations, each with its time.
 
-A trace is made for a request whose client asks for it (`broker.requests.tracer` says who that is).
-Whoever has the request then tells its trace: the connection through
-`broker.requests.request_times`, the request handler, the API, and the partition by way of
-`broker.requests.traced_appends`. Each tells what it has just done, so a station's time is that of
-its end; where its beginning is known too, `since_s` has it.
+A trace is made for a request whose client asks for it (`broker.requests.tracer` says which these
+are). The components that handle the request add to its trace: the connection through
+`broker.requests.request_times`, the request handler, the API, and the partition through
+`broker.requests.traced_appends`. Each adds what it has just done, so a station's time is that of
+its end. If its beginning is known too, `since_s` has it.
 
-Owns the stations, at most `STATIONS_MAX` of them. Never: a record's key, value or headers, a clock
-(it comes in), or what a request means.
+It owns the stations, at most `STATIONS_MAX` of them. It never has a record's key, value or headers,
+nor a clock of its own, and never knows what a request means.
 """
 
 from __future__ import annotations
@@ -21,54 +21,56 @@ from storage.log.log_append_info import LogAppendInfo
 from storage.log.unified_log import UnifiedLog
 
 STATIONS_MAX = 64
-"""What comes after so many is left out, and counted."""
+"""The number of stations that are kept; further ones are only counted."""
 CLIENT_ID_MAX = 100
-"""Characters of a client id that are kept."""
+"""The number of characters of a client id that are kept."""
 
 Fact = int | str | bool
 WayOf = Callable[[int, bool], str]
-"""How so many bytes of a file leave the node; whether nothing encrypts them."""
+"""A function that returns how bytes of a file leave the node, by their number and whether the
+connection is unencrypted."""
 
 
 class StationName(Enum):
-    """Where a request may be, and what its time there means."""
+    """The stations of a request, and what the time of each means."""
 
     RECEIVED = "received"
-    """The network processor has the whole frame, and no request of the connection before it."""
+    """The network processor has the whole frame, and the connection has no earlier request under
+    way."""
     TAKEN = "taken"
-    """It has a handler slot. As long as nothing waits in the request queue, that is at once."""
+    """The request has a handler slot. That is at once as long as the request queue is empty."""
     DECODED = "decoded"
-    """The request handler has read it, and its API is asked next."""
+    """The request handler has decoded the request, and calls its API next."""
     APPENDED = "appended"
-    """A partition's log has its batches; since the leader was asked to append them."""
+    """A partition's log has its batches; it began when the leader was asked to append them."""
     REFUSED = "refused"
-    """A partition did not take them."""
+    """A partition rejected its batches."""
     READ = "read"
-    """A partition's log was looked into for a slice; since the look began."""
+    """A slice of a partition's log was looked up; it began with the look-up."""
     WAITS = "waits"
-    """It waits in a purgatory."""
+    """The request waits in a purgatory."""
     HANDLED = "handled"
     """Its handler has returned without an answer, and its slot is free."""
     FOLLOWER_READ = "follower_read"
-    """The fetch of a follower was given the batches."""
+    """The Fetch of a follower was answered with the batches."""
     FOLLOWER_HAS = "follower_has"
-    """The follower's next fetch has told that they are in its log."""
+    """The follower's next Fetch has shown that they are in its log."""
     HIGH_WATERMARK = "high_watermark"
-    """The partition's high watermark is behind them: consumers may read them."""
+    """The partition's high watermark is beyond them: consumers may read them."""
     WOKEN = "woken"
-    """What it waited for is there."""
+    """The condition for which it waited is met."""
     EXPIRED = "expired"
-    """Its time in the purgatory was up."""
+    """Its time in the purgatory is over."""
     ANSWERED = "answered"
-    """Its answer is made, and waits for the connection."""
+    """Its answer is ready, and waits for the connection."""
     SENDING = "sending"
-    """The connection begins to send it."""
+    """The connection begins to send the answer."""
     SENT = "sent"
-    """The kernel has all of it."""
+    """The kernel has the whole answer."""
 
 
 class Station(NamedTuple):
-    """Seconds are of the node's monotonic clock."""
+    """A station of a request. Its seconds are those of the node's monotonic clock."""
 
     name: StationName
     at_s: float
@@ -76,8 +78,8 @@ class Station(NamedTuple):
     facts: dict[str, Fact]
 
 
-class Asks(Protocol):
-    """What a trace keeps of a request's context."""
+class TracedRequest(Protocol):
+    """The parts of a request's context that a trace keeps."""
 
     @property
     def api_key(self) -> int: ...
@@ -94,7 +96,7 @@ class Asks(Protocol):
 
 
 class TracedPartition(Protocol):
-    """A partition, as a trace sees it."""
+    """The parts of a partition that a trace uses."""
 
     @property
     def topic(self) -> str: ...
@@ -107,28 +109,28 @@ class TracedPartition(Protocol):
 
 
 class TraceKeeper(Protocol):
-    """Who has the trace."""
+    """The owner of traces."""
 
     clock_s: Callable[[], float]
     way_of: WayOf
 
     def changed(self, trace: RequestTrace) -> None:
-        """A station was added, or all is over."""
+        """Note that a station was added to a trace."""
 
     def keep(self, trace: RequestTrace) -> None:
-        """It is one to be told of."""
+        """Keep this trace for the next reader."""
 
     def follow(self, trace: RequestTrace, partition: Any, info: LogAppendInfo) -> None:
-        """From now on the trace hears what becomes of that append."""
+        """Add to the trace which followers copy an append, and when consumers may read it."""
 
 
 class RequestTrace:
-    """See the module."""
+    """The stations of one request."""
 
     __slots__ = (
-        "_asks",
+        "_request",
         "_keeper",
-        "_since_s",
+        "_append_began_s",
         "api",
         "is_over",
         "left_out",
@@ -140,12 +142,19 @@ class RequestTrace:
     )
 
     def __init__(
-        self, keeper: TraceKeeper, number: int, api: str, asks: Asks, size: int, wall_ms: int
+        self,
+        keeper: TraceKeeper,
+        number: int,
+        api: str,
+        request: TracedRequest,
+        size: int,
+        wall_ms: int,
     ) -> None:
-        """`size`: of the request's frame, in bytes; `wall_ms`: the time of day."""
+        """Begin a trace. `size` is that of the request's frame, in bytes; `wall_ms` is the time of
+        day."""
         self._keeper = keeper
-        self._asks = asks
-        self._since_s: float | None = None
+        self._request = request
+        self._append_began_s: float | None = None
         self.number = number
         self.api = api
         self.size = size
@@ -153,36 +162,37 @@ class RequestTrace:
         self.stations: list[Station] = []
         self.left_out = 0
         self.revision = 0
-        """Of the keeper, when this trace changed last."""
+        """The keeper's revision at which this trace changed last."""
         self.is_over = False
-        """Whether its answer has left, or there is none. Followers may still come."""
+        """Whether the answer was sent, or there is none. Followers may still add stations."""
 
     def revised(self, revision: int) -> None:
-        """It has changed, and that is the keeper's number of it."""
+        """Set the keeper's revision of the last change."""
         self.revision = revision
 
     def now_s(self) -> float:
-        """The keeper's clock."""
+        """Return the time by the keeper's clock."""
         return self._keeper.clock_s()
 
     # --- the connection and the request handler --------------------------------------------------
 
     def came(self, received_s: float, taken_s: float | None) -> None:
-        """When it came, and when it had a slot; None: at once."""
+        """Add when the request came, and when it got a handler slot; None: at once."""
         self.add(StationName.RECEIVED, received_s, bytes=self.size)
         waited = taken_s is not None
         self.add(StationName.TAKEN, received_s if taken_s is None else taken_s, queued=waited)
         self.add(StationName.DECODED)
 
     def answered(self, handled_s: float, answered_s: float, *, leaves: bool) -> None:
-        """It has its answer; without one that leaves, this is its end."""
+        """Add when the handler returned, and when the answer was ready. If no answer `leaves`, the
+        trace is over."""
         if handled_s < answered_s:
             self.add(StationName.HANDLED, handled_s)
         self.is_over = not leaves
         self.add(StationName.ANSWERED, answered_s, leaves=leaves)
 
     def sent(self, sending_s: float, sent_s: float) -> None:
-        """The answer was sent between these."""
+        """Add when the send of the answer began and ended."""
         self.add(StationName.SENDING, sending_s)
         self.is_over = True
         self.add(StationName.SENT, sent_s)
@@ -190,11 +200,12 @@ class RequestTrace:
     # --- the API ---------------------------------------------------------------------------------
 
     def begins(self) -> None:
-        """An append begins."""
-        self._since_s = self.now_s()
+        """Note that an append begins now."""
+        self._append_began_s = self.now_s()
 
     def appended(self, partition: TracedPartition, info: LogAppendInfo) -> None:
-        """The leader's log has it; or had it before, from a producer that tried again."""
+        """Add that the leader's log has the batches; it may have them from an earlier try of the
+        producer."""
         facts: dict[str, Fact] = {
             "topic": partition.topic,
             "partition": partition.index,
@@ -211,13 +222,13 @@ class RequestTrace:
                 "segment": segment.base_offset,
                 "position": segment.size - info.size,
             }
-        self.add(StationName.APPENDED, None, self._since_s, **facts)
+        self.add(StationName.APPENDED, None, self._append_began_s, **facts)
         self._keeper.follow(self, partition, info)
 
     def refused(self, partition: TracedPartition, error: str) -> None:
-        """It was not appended there."""
+        """Add that a partition rejected the append."""
         where: dict[str, Fact] = {"topic": partition.topic, "partition": partition.index}
-        self.add(StationName.REFUSED, None, self._since_s, **where, error=error)
+        self.add(StationName.REFUSED, None, self._append_began_s, **where, error=error)
 
     def read(
         self,
@@ -227,7 +238,8 @@ class RequestTrace:
         high_watermark: int,
         span_s: tuple[float, float],
     ) -> None:
-        """A slice of the log, or nothing. `span_s`: when the look began and ended."""
+        """Add that a slice of the log, or nothing, was read. `span_s` is when the look-up began and
+        ended."""
         facts: dict[str, Fact] = {
             "topic": partition.topic,
             "partition": partition.index,
@@ -235,8 +247,8 @@ class RequestTrace:
             "bytes": len(records),
             "high_watermark": high_watermark,
         }
-        if records:  # bytes are held in memory, and have no place in a file
-            plain = not self._asks.security_protocol.endswith("SSL")
+        if records:  # bytes are held in memory, and have no position in a file
+            plain = not self._request.security_protocol.endswith("SSL")
             segment = partition.log.segments.floor(offset)
             facts |= {
                 "segment": -1 if segment is None else segment.base_offset,
@@ -246,18 +258,18 @@ class RequestTrace:
         self.add(StationName.READ, span_s[1], span_s[0], **facts)
 
     def keep(self) -> None:
-        """It is one to be told of: it gives records."""
+        """Keep the trace for the next reader, because the request returns records."""
         self._keeper.keep(self)
 
     def waits(self, purgatory: str, longest_ms: int) -> None:
-        """It is in the purgatory of that name, for so long at most."""
+        """Add that the request waits in a purgatory, for at most `longest_ms`."""
         self.add(StationName.WAITS, purgatory=purgatory, longest_ms=longest_ms)
 
     def woken(self, *, expired: bool, at_s: float | None = None) -> None:
-        """It has left the purgatory."""
+        """Add that the request has left the purgatory."""
         self.add(StationName.EXPIRED if expired else StationName.WOKEN, at_s)
 
-    # --- what is known of it ---------------------------------------------------------------------
+    # --- the stations ----------------------------------------------------------------------------
 
     def add(
         self,
@@ -266,7 +278,7 @@ class RequestTrace:
         since_s: float | None = None,
         **facts: Fact,
     ) -> None:
-        """It was there at that time; None: now."""
+        """Add a station at `at_s`; None: now."""
         if len(self.stations) < STATIONS_MAX:
             self.stations.append(
                 Station(name, self.now_s() if at_s is None else at_s, since_s, facts)
@@ -275,28 +287,31 @@ class RequestTrace:
             self.left_out += 1
         self._keeper.changed(self)
 
-    def told(self) -> dict[str, object]:
-        """All of it, for JSON; the stations in the order of their times."""
-        asks = self._asks
+    def report(self) -> dict[str, object]:
+        """Return the whole trace for JSON, with the stations in the order of their times."""
+        request = self._request
         return {
             "kind": "request",
             "number": self.number,
             "revision": self.revision,
             "api": self.api,
-            "version": asks.api_version,
-            "client_id": (asks.client_id or "")[:CLIENT_ID_MAX],
-            "client_host": asks.client_host,
-            "listener": asks.listener_name,
+            "version": request.api_version,
+            "client_id": (request.client_id or "")[:CLIENT_ID_MAX],
+            "client_host": request.client_host,
+            "listener": request.listener_name,
             "wall_ms": self.wall_ms,
             "bytes": self.size,
             "over": self.is_over,
             "left_out": self.left_out,
-            "stations": [_told(one) for one in sorted(self.stations, key=lambda one: one.at_s)],
+            "stations": [
+                _station_report(station)
+                for station in sorted(self.stations, key=lambda station: station.at_s)
+            ],
         }
 
 
-def _told(station: Station) -> dict[str, object]:
-    told: dict[str, object] = {"name": station.name.value, "at_s": round(station.at_s, 7)}
+def _station_report(station: Station) -> dict[str, object]:
+    fields: dict[str, object] = {"name": station.name.value, "at_s": round(station.at_s, 7)}
     if station.since_s is not None:
-        told["since_s"] = round(station.since_s, 7)
-    return told | station.facts
+        fields["since_s"] = round(station.since_s, 7)
+    return fields | station.facts

@@ -1,23 +1,23 @@
-"""Requests that take long to read, and answers that take long to make: those of ten thousand
-topics, or of a million committed offsets.
+"""Requests and answers that are too long for one turn of the event loop.
 
-An API writes such an answer down as steps (`ground.sliced_work`), whose result is the
-response. Short ones, as nearly all are, are answered at once. Of a long one each slice is a turn of
-the loop, and in between others are served. So what it tells must be of one moment: an API takes the
-metadata image, which never changes, or a copy of what may change, in the first slice.
+Those of ten thousand topics, or of a million committed offsets, are examples. An API writes such an
+answer as steps (`ground.sliced_work`), whose result is the response. Short answers, which nearly
+all are, are sent at once. Of a long one, each slice is a turn of the event loop, and other clients
+are served in between. An answer must be a snapshot of one moment. So in the first slice an API
+takes the metadata image, which never changes, or a copy of what may change.
 
-Hundreds of clients may ask for such an answer at once. If all were made together, all would be in
-memory before the first one left. So ANSWERS_AT_ONCE are in the making; the others stand after their
-first slice, in the order in which they were asked for. What is short waits for none of them.
+Hundreds of clients may ask for such an answer at the same time. If all were made together, all
+would be in memory before the first one was sent. So at most ANSWERS_AT_ONCE are in the making. The
+others wait after their first slice, in the order of their requests. Short answers wait for none.
 
-A long request is read in the same way (`protocol.message.SlicedMessage`): only ANSWERS_AT_ONCE are
-being read, and none while an answer waits. With those whose answer is in the making they are of
-READ_AT_ONCE_BYTES, or a single one; a shorter one that has room does not wait for a longer. So what
-requests unfold to in memory is bounded, too: three bytes may become an object of a hundred, and the
-collector of garbage looks at all objects.
+A long request is decoded in the same way (`protocol.message.SlicedMessage`): at most
+ANSWERS_AT_ONCE at a time, and none while an answer waits. Together with the requests whose answer
+is in the making they have at most READ_AT_ONCE_BYTES, or are a single one; a shorter request that
+has room does not wait for a longer one. So the memory of decoded requests is bounded too: three
+bytes may become an object of a hundred, and the garbage collector looks at all objects.
 
-Owns which of them are in the making. Says in the log that a slice failed, as
-`broker.requests.request_handler` does for what is answered at once.
+It owns which of them are in the making. It logs that a slice failed, as
+`broker.requests.request_handler` does for short answers.
 """
 
 from __future__ import annotations
@@ -46,17 +46,18 @@ R = TypeVar("R", bound=Message)
 
 
 ANSWERS_AT_ONCE = 8
-"""As many as handlers by default (`num.io.threads`), each of which makes one in Kafka."""
+"""The number of answers in the making: as many as handlers by default (`num.io.threads`), each of
+which makes one in Kafka."""
 READ_AT_ONCE_BYTES = 16 * 1024 * 1024
-"""What one request may have (`protocol.primitives.SLICES_MAX`)."""
+"""The bytes that one request may have (`protocol.primitives.SLICES_MAX`)."""
 ASKED_AT_ONCE = 3
-"""Answers that one request asks for in a slice, where each may take a slice of its own."""
+"""The number of items that a slice of `gather` begins, where each may take a slice of its own."""
 FREED_AT_ONCE = 4_096
-"""Items whose memory is given back in one slice."""
+"""The number of items whose memory is freed in one slice."""
 
 
 class SlicedAnswers:
-    """Where the APIs of a node have their answers made: see the module."""
+    """The place where a node's APIs make long answers."""
 
     def __init__(self, work: SlicedWork) -> None:
         self._work = work
@@ -74,8 +75,8 @@ class SlicedAnswers:
         respond: Respond,
         refuse: Callable[[Q, ErrorCode], R],
     ) -> None:
-        """Answer with what comes of `steps`; with `refuse(request, UNKNOWN_SERVER_ERROR)` where a
-        slice fails that is not the first one. What that one raises, this does."""
+        """Answer with the result of `steps`. If a slice after the first one fails, answer with
+        `refuse(request, UNKNOWN_SERVER_ERROR)`. Raises what the first slice raises."""
 
         def done(response: R | None, error: Exception | None) -> None:
             if error is not None:
@@ -93,9 +94,9 @@ class SlicedAnswers:
         respond: Respond,
         refuse: Callable[[Q, ErrorCode], Response],
     ) -> None:
-        """Call `judged`, which answers, with what comes of `steps`.
+        """Call `judged`, which answers, with the result of `steps`.
 
-        Where a later slice fails, or `judged` after it, respond as `give` does.
+        If a later slice fails, or `judged` after it, answer as `give` does.
         """
 
         def done(result: T | None, error: Exception | None) -> None:
@@ -122,15 +123,15 @@ class SlicedAnswers:
         refuse: Callable[[Q, ErrorCode], Response],
         at_once: int = ASKED_AT_ONCE,
     ) -> None:
-        """Ask for the answer to each item, `at_once` of them a slice, which may come later; call
-        `gathered`, which responds, with all of them in the order of the items.
+        """Ask for the answer to each item, `at_once` of them in a slice; an answer may come later.
+        Then call `gathered`, which responds, with all answers in the order of the items.
 
-        A failure is answered as `judge` does.
+        A failure is answered as in `judge`.
         """
         count = awaited = len(items)
         answers = cast(list[U], [None] * count)
 
-        def told(index: int, answer: U) -> None:
+        def take_answer(index: int, answer: U) -> None:
             nonlocal awaited
             answers[index] = answer
             awaited -= 1
@@ -138,29 +139,29 @@ class SlicedAnswers:
                 gathered(answers)
 
         def ask_for(index: int) -> None:
-            ask(items[index], partial(told, index))
+            ask(items[index], partial(take_answer, index))
 
-        def asked(_: None) -> None:
+        def all_asked(_: None) -> None:
             if not count:
                 gathered(answers)
 
         steps = each(ask_for, range(count), at_once)
-        self.judge(context, request, steps, asked, respond, refuse)
+        self.judge(context, request, steps, all_asked, respond, refuse)
 
     def write(self, response: R, version: int, done: Callable[[R], None]) -> None:
-        """Call `done` with a response that is quick to write in its version: at once with a short
-        one, else with one whose long arrays have been written in slices."""
+        """Call `done` with a response that is quick to encode in this version: at once with a short
+        one, later with a copy whose long arrays were encoded in slices."""
 
         def written(made: R | None, _error: Exception | None) -> None:
-            # What cannot be written fails again, where such a failure is minded.
+            # If encoding failed, it fails again later, where that failure is handled.
             done(response if made is None else made)
-            self.let_go(response)
+            self.free(response)
 
         self.make(written_arrays(response, version, Pace()), done, written)
 
-    def let_go(self, message: Message) -> None:
-        """Free what a long message holds in slices, unless it is held elsewhere."""
-        self._work.run(_let_go(message), raise_error)
+    def free(self, message: Message) -> None:
+        """Free the contents of a long message in slices, except what is referenced elsewhere."""
+        self._work.run(_free_steps(message), raise_error)
 
     def make(
         self,
@@ -168,7 +169,7 @@ class SlicedAnswers:
         ended: Callable[[T], None],
         done: Callable[[T | None, Exception | None], None],
     ) -> None:
-        """Call `ended` with what comes of short steps; `done(result, error)` after long ones."""
+        """Call `ended` with the result of short steps, or `done(result, error)` after long ones."""
         try:
             job = next(steps)
         except StopIteration as end:
@@ -192,7 +193,7 @@ class SlicedAnswers:
         size_bytes: int,
         done: Callable[[T | None, Exception | None], None],
     ) -> None:
-        """Read a request of so many bytes by `steps` when its turn comes, and then call
+        """Decode a request of `size_bytes` by `steps` when its turn comes, and then call
         `done(request, error)`."""
 
         def read(request: T | None, error: Exception | None) -> None:
@@ -227,49 +228,50 @@ class SlicedAnswers:
 
 
 def _failure(context: RequestContext, error: Exception) -> ErrorCode:
-    """Log a failure, as `broker.requests.request_handler` does; return what the client is told."""
+    """Log a failure, as `broker.requests.request_handler` does. Return the client's error code."""
     trace = None if isinstance(error, StringTooLong) else error
     name, version = ApiKey(context.api_key).name, context.api_version
     log.error("%s v%d failed: %s", name, version, error, exc_info=trace)
     return ErrorCode.UNKNOWN_SERVER_ERROR
 
 
-def _let_go(message: Message) -> Steps[None]:
-    """Take a message apart. Its last reference would free 300,000 items in one go."""
+def _free_steps(message: Message) -> Steps[None]:
+    """Free the parts of a message in slices. Dropping its last reference would free 300,000 items
+    at once."""
     pace = Pace(FREED_AT_ONCE)
-    held: list[object] = [message]
+    parts: list[object] = [message]
     del message
-    while held:
-        item = held.pop()
+    while parts:
+        item = parts.pop()
         if isinstance(item, Message):
             for name in item.__slots__:
                 value = getattr(item, name)
                 if type(value) is list:
-                    held += value
+                    parts += value
                 elif isinstance(value, Message):
-                    held.append(value)
+                    parts.append(value)
         if pace.is_full():
             yield None
 
 
 def written_arrays(message: R, version: int, pace: Pace) -> Steps[R]:
-    """Return `message`, or a copy of it in which each long array of messages is written already."""
+    """Return `message`, or a copy of it in which each long array of messages is already encoded."""
     changes: dict[str, object] = {}
     for name in message.__slots__:
         value = getattr(message, name)
         if isinstance(value, Message):
-            short: object = yield from written_arrays(value, version, pace)
+            encoded: object = yield from written_arrays(value, version, pace)
         elif _is_array(value):
-            short = yield from _written_array(value, version, pace)
+            encoded = yield from _written_array(value, version, pace)
         else:
             continue
-        if short is not value:
-            changes[name] = short
+        if encoded is not value:
+            changes[name] = encoded
     return replace(message, **changes) if changes else message
 
 
 def _is_array(value: object) -> bool:
-    """Return whether a field is an array of messages that is not written yet."""
+    """Return whether a field is an array of messages that is not encoded yet."""
     if isinstance(value, EncodedItems) or not isinstance(value, list) or not value:
         return False
     return isinstance(value[0], Message)
@@ -282,17 +284,17 @@ def _written_array(array: list[Message], version: int, pace: Pace) -> Steps[list
         pieces = _pieces(item)
         if pace.is_full(pieces if pieces <= KEPT_PIECES else 1):
             yield None
-        short = item
+        encoded = item
         if pieces > KEPT_PIECES:
-            short, pieces = (yield from written_arrays(item, version, pace)), 1
-        is_changed = is_changed or short is not item
-        items.add(short, pieces)
+            encoded, pieces = (yield from written_arrays(item, version, pace)), 1
+        is_changed = is_changed or encoded is not item
+        items.add(encoded, pieces)
     return items.array() if is_changed else array
 
 
 def _pieces(message: Message) -> int:
-    """Return how many messages one is, those within it too; more than KEPT_PIECES if they are too
-    many for one slice."""
+    """Return the number of messages in a message, with itself; more than KEPT_PIECES if they are
+    too many for one slice."""
     pieces = 1
     for name in message.__slots__:
         value = getattr(message, name)

@@ -1,11 +1,11 @@
-"""What becomes of a traced append: who has copied it, and when consumers may read it.
+"""The fate of a traced append: which replicas have copied it, and when consumers may read it.
 
-A leader's `Partition` has a `PartitionWatch` as long as one of its appends is followed, and none
-otherwise: then a station there costs one comparison. It tells the watch of each fetch of a follower
-and of each move of the high watermark; the watch knows which appends that concerns.
+A leader's `Partition` has a `PartitionWatch` while one of its appends is followed, and otherwise
+None, so an untraced partition pays for one comparison. The partition reports each fetch of a
+follower and each move of the high watermark to the watch, which knows which appends are concerned.
 
-Owns the appends that are followed, at most `FOLLOWED_MAX` on a node: the oldest makes room. Never:
-decides who has what (`broker.replication.followers` does).
+It owns the appends that are followed, at most `FOLLOWED_MAX` on a node; the oldest is dropped for a
+new one. It never decides which replica has what (`broker.replication.followers` does).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FOLLOWED_MAX = 64
 
 
 class WatchedPartition(Protocol):
-    """The leader's partition."""
+    """The leader's partition, as far as a watch uses it."""
 
     watch: PartitionWatch | None
     topic: str
@@ -32,7 +32,7 @@ class WatchedPartition(Protocol):
     log: UnifiedLog
 
     def watch_by(self, watch: PartitionWatch | None) -> None:
-        """Who hears of it from now on."""
+        """Set the watch that hears of fetches and of the high watermark; None removes it."""
 
 
 class FollowedAppend:
@@ -50,18 +50,20 @@ class FollowedAppend:
         self.segment = segment.base_offset
         self.position = segment.size - info.size
         self.committed = False
-        self.missing = {one: None for one in partition.replicas if one != partition.node_id}
-        """Replicas that have not told yet that they have it."""
+        self.missing = {
+            broker_id: None for broker_id in partition.replicas if broker_id != partition.node_id
+        }
+        """The replicas that have not shown yet that they have the append."""
         self.reads: dict[int, tuple[float, int]] = {}
-        """By replica: when a fetch was given it last, and the bytes of that."""
+        """By replica: the time of the last Fetch that got the append, and the bytes it got."""
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more will be heard of it."""
+        """Whether all replicas have the append and consumers may read it."""
         return self.committed and not self.missing
 
     def is_in(self, fetch_offset: int, records: FileRecords | bytes) -> bool:
-        """Whether a read from that offset has it."""
+        """Return whether a read from `fetch_offset` contains the append."""
         if not self.segment <= fetch_offset <= self.first:
             return False
         # Bytes are the leader's last batch; a slice begins in the segment that has the offset.
@@ -71,7 +73,7 @@ class FollowedAppend:
 
 
 class PartitionWatch:
-    """The appends of one partition that are followed."""
+    """The followed appends of one partition."""
 
     __slots__ = ("_appends", "_clock_s", "_over", "_partition")
 
@@ -81,56 +83,60 @@ class PartitionWatch:
         clock_s: Callable[[], float],
         over: Callable[[FollowedAppend], None],
     ) -> None:
-        """`over` hears of each append that is followed no more."""
+        """Watch a partition. `over` is called with each append that is no longer followed."""
         self._partition = partition
         self._clock_s = clock_s
         self._over = over
         self._appends: dict[FollowedAppend, None] = {}
 
     def add(self, append: FollowedAppend) -> None:
-        """Follow it."""
+        """Follow an append."""
         self._appends[append] = None
 
     def drop(self, append: FollowedAppend) -> None:
-        """Follow it no more; without any, the partition is not watched."""
+        """Follow an append no longer. Remove the watch from the partition after its last append."""
         self._appends.pop(append, None)
         self._over(append)
         if not self._appends and self._partition.watch is self:
             self._partition.watch_by(None)
 
     def high_watermark(self, offset: int) -> None:
-        """It has moved there."""
+        """Note that the high watermark has moved to `offset`."""
         for append in list(self._appends):
             if not append.committed and append.end <= offset:
                 append.committed = True
-                self._tell(append, StationName.HIGH_WATERMARK, self._clock_s(), offset=offset)
+                self._add_station(
+                    append, StationName.HIGH_WATERMARK, self._clock_s(), offset=offset
+                )
 
     def read_by(self, broker_id: int, fetch_offset: int, records: FileRecords | bytes) -> None:
-        """A follower's fetch is given these."""
+        """Note that a follower's Fetch gets these records."""
         for append in self._appends:
             if broker_id in append.missing and append.is_in(fetch_offset, records):
                 append.reads[broker_id] = self._clock_s(), len(records)
 
     def held_by(self, broker_id: int, offset: int) -> None:
-        """A follower has told that it has all before `offset`."""
+        """Note that a follower has all records before `offset`."""
         for append in list(self._appends):
             if broker_id not in append.missing or append.end > offset:
                 continue
             del append.missing[broker_id]
             read = append.reads.get(broker_id)
             if read is not None:
-                self._tell(
+                self._add_station(
                     append,
                     StationName.FOLLOWER_READ,
                     read[0],
                     broker=broker_id,
                     bytes=read[1],
                 )
-            self._tell(
+            self._add_station(
                 append, StationName.FOLLOWER_HAS, self._clock_s(), broker=broker_id, offset=offset
             )
 
-    def _tell(self, append: FollowedAppend, name: StationName, at_s: float, **facts: int) -> None:
+    def _add_station(
+        self, append: FollowedAppend, name: StationName, at_s: float, **facts: int
+    ) -> None:
         partition = self._partition
         append.trace.add(
             name, at_s, None, topic=partition.topic, partition=partition.index, **facts
@@ -140,7 +146,7 @@ class PartitionWatch:
 
 
 class TracedAppends:
-    """All that are followed on a node."""
+    """All followed appends of a node."""
 
     def __init__(self, clock_s: Callable[[], float]) -> None:
         self._clock_s = clock_s
@@ -150,7 +156,7 @@ class TracedAppends:
         return len(self._followed)
 
     def follow(self, trace: RequestTrace, partition: WatchedPartition, info: LogAppendInfo) -> None:
-        """Follow an append that was done; a duplicate was followed when it came first."""
+        """Follow an append that was made. Ignore a duplicate: the original was followed."""
         if info.duplicate:
             return
         watch = partition.watch
@@ -161,8 +167,8 @@ class TracedAppends:
         watch.add(append)
         self._followed[append] = watch
         if len(self._followed) > FOLLOWED_MAX:
-            oldest, its_watch = next(iter(self._followed.items()))
-            its_watch.drop(oldest)
+            oldest, oldest_watch = next(iter(self._followed.items()))
+            oldest_watch.drop(oldest)
 
     def _over(self, append: FollowedAppend) -> None:
         self._followed.pop(append, None)

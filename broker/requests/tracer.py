@@ -1,16 +1,18 @@
-"""Who is traced on this node, and what is kept of that: `ottla.trace.requests`.
+"""The tracer of this node: which requests are traced, and the traces that are kept.
 
-Traced are the Produce and Fetch requests of clients whose id begins with `ottla-trace-`. They go
-the general way, always; all others go theirs, prepared requests included. A Fetch is kept if it
-gives records. What other brokers lead and this one follows is kept apart: of each append of a
-follower, when its Fetch was sent, answered and done.
+It traces the Produce and Fetch requests of clients whose id begins with `ottla-trace-`, if
+`ottla.trace.requests` is set. These always go the general way; prepared requests of other clients
+are not affected. A Fetch is kept if it returns records. Appends of partitions that this node
+follows are kept separately: when the Fetch was sent, when it was answered, and when the append was
+done.
 
-Owns the last `TRACES_MAX` traces and the last `COPIES_MAX` appends of followers; with the bounds of
-`broker.requests.request_trace`, that is a few megabytes at most. It holds names, offsets, sizes and
-times, and nothing of a record. Each change has a revision, so that who asks again gets the news.
+It owns the last `TRACES_MAX` traces and the last `COPIES_MAX` appends of followers. With the bounds
+of `broker.requests.request_trace`, that is a few megabytes at most. It holds names, offsets, sizes
+and times, and no contents of records. Each change has a revision, so a reader can ask for what is
+new.
 
-Times are of one clock, which comes in: the monotonic one that the connections use. All nodes of one
-machine share it, so their stations can be laid side by side.
+All times are of the monotonic clock that the connections use. All nodes of one machine share it, so
+their stations can be compared.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from broker.requests.request_times import RequestTimes
-from broker.requests.request_trace import Asks, RequestTrace, TracedPartition, WayOf
+from broker.requests.request_trace import RequestTrace, TracedPartition, TracedRequest, WayOf
 from broker.requests.traced_appends import TracedAppends, WatchedPartition
 from protocol.api_keys import ApiKey
 from storage.log.log_append_info import LogAppendInfo
@@ -33,7 +35,7 @@ _APIS = {int(ApiKey.PRODUCE): "Produce", int(ApiKey.FETCH): "Fetch"}
 
 
 class FollowerFetch(NamedTuple):
-    """When a follower's Fetch was sent, and when its answer was there."""
+    """The times at which a follower's Fetch was sent and answered."""
 
     leader_id: int
     asked_s: float
@@ -46,12 +48,12 @@ class _Copy(NamedTuple):
     revision: int
     facts: dict[str, object]
 
-    def told(self) -> dict[str, object]:
+    def report(self) -> dict[str, object]:
         return {"kind": "copy", "revision": self.revision} | self.facts
 
 
 class Tracer:
-    """See the module."""
+    """The traces of a node's requests."""
 
     def __init__(
         self, clock_s: Callable[[], float], wall_ms: Callable[[], int], way_of: WayOf
@@ -65,38 +67,45 @@ class Tracer:
         self._traces: deque[RequestTrace] = deque(maxlen=TRACES_MAX)
         self._copies: deque[_Copy] = deque(maxlen=COPIES_MAX)
 
-    def request(self, asks: Asks, size: int, times: RequestTimes | None) -> RequestTrace | None:
-        """The trace of a request that was read just now; None: it is not traced."""
-        api = _APIS.get(asks.api_key)
-        if api is None or asks.client_id is None or not asks.client_id.startswith(CLIENT_PREFIX):
+    def request(
+        self, request: TracedRequest, size: int, times: RequestTimes | None
+    ) -> RequestTrace | None:
+        """Return the trace of a request that was just decoded; None if it is not traced."""
+        api = _APIS.get(request.api_key)
+        if (
+            api is None
+            or request.client_id is None
+            or not request.client_id.startswith(CLIENT_PREFIX)
+        ):
             return None
         self._numbers += 1
-        trace = RequestTrace(self, self._numbers, api, asks, size, self._wall_ms())
-        if asks.api_key == ApiKey.PRODUCE:
+        trace = RequestTrace(self, self._numbers, api, request, size, self._wall_ms())
+        if request.api_key == ApiKey.PRODUCE:
             self.keep(trace)
         if times is not None:
             times.traced(trace)
         return trace
 
     def keep(self, trace: RequestTrace) -> None:
-        """It is one to be told of."""
+        """Keep this trace for the next reader."""
         self._traces.append(trace)
 
     # --- for the traces (`TraceKeeper`) ----------------------------------------------------------
 
     def changed(self, trace: RequestTrace) -> None:
-        """See `TraceKeeper`."""
+        """Give a trace that has changed a new revision."""
         self.revision += 1
         trace.revised(self.revision)
 
     def follow(self, trace: RequestTrace, partition: WatchedPartition, info: LogAppendInfo) -> None:
-        """See `TraceKeeper`."""
+        """Add to the trace which followers copy an append, and when consumers may read it."""
         self.appends.follow(trace, partition, info)
 
     # --- for followers ---------------------------------------------------------------------------
 
     def copied(self, partition: TracedPartition, first_offset: int, fetch: FollowerFetch) -> None:
-        """What is followed here has got longer, from that offset on, by the answer to a Fetch."""
+        """Note that an answer to a Fetch was appended, from `first_offset` on, to a partition that
+        this node follows."""
         log = partition.log
         segment = log.active
         self.revision += 1
@@ -114,10 +123,12 @@ class Tracer:
         }
         self._copies.append(_Copy(self.revision, facts))
 
-    # --- for those who look ----------------------------------------------------------------------
+    # --- for readers -----------------------------------------------------------------------------
 
     def news(self, since: int) -> list[RequestTrace | _Copy]:
-        """What has changed after that revision; 0: all that there is."""
-        found: list[RequestTrace | _Copy] = [t for t in self._traces if t.revision > since]
-        found += [copy for copy in self._copies if copy.revision > since]
-        return found
+        """Return the traces and copies that changed after a revision; 0: all."""
+        changed: list[RequestTrace | _Copy] = [
+            trace for trace in self._traces if trace.revision > since
+        ]
+        changed += [copy for copy in self._copies if copy.revision > since]
+        return changed

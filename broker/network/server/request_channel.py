@@ -32,7 +32,7 @@ from broker.requests.context import (
     UNKNOWN_SOFTWARE,
     Answer,
     Expected,
-    LastAsker,
+    LastClient,
     Later,
 )
 from broker.requests.request_times import RequestTimes
@@ -63,7 +63,7 @@ class ConnectionContext:
     """From ApiVersions v3 and above (KIP-511); noted by that API."""
     client_software_version: str = UNKNOWN_SOFTWARE
     closed: bool = False
-    last: LastAsker = field(default_factory=LastAsker)
+    last: LastClient = field(default_factory=LastClient)
     times: RequestTimes | None = None
     """Of its requests; None: nobody asks how long they take."""
     logins: Logins | None = None

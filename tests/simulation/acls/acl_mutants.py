@@ -65,7 +65,9 @@ def _prepared_stays(key: ApiKey) -> Iterator[None]:
 @contextmanager
 def produce_unchecked() -> Iterator[None]:
     """Everybody may write."""
-    with patch.object(produce_rights, "split_by_rights", lambda _rights, topics, _name_of: (topics, [])):
+    with patch.object(
+        produce_rights, "split_by_rights", lambda _rights, topics, _name_of: (topics, [])
+    ):
         yield
 
 

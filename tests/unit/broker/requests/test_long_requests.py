@@ -56,7 +56,7 @@ def test_a_long_request_and_its_response_are_freed_in_slices(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     freed: list[Any] = []
-    monkeypatch.setattr(SlicedAnswers, "let_go", lambda _, message: freed.append(message))
+    monkeypatch.setattr(SlicedAnswers, "free", lambda _, message: freed.append(message))
     long = LongRequest()
     long.response.topics = [ListOffsetsTopicResponse("t") for _ in range(2_000)]
     long.turns.run()

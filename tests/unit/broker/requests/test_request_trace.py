@@ -18,7 +18,7 @@ from tests.unit.broker.requests.trace_fixture import asks, traced, tracer
 
 
 def stations(trace: RequestTrace) -> list[tuple[str, float]]:
-    return [(one["name"], one["at_s"]) for one in trace.told()["stations"]]
+    return [(one["name"], one["at_s"]) for one in trace.report()["stations"]]
 
 
 def test_stations_are_told_in_the_order_of_their_times_whoever_told_first() -> None:
@@ -39,7 +39,7 @@ def test_stations_are_told_in_the_order_of_their_times_whoever_told_first() -> N
         ("sending", 105.0),
         ("sent", 106.0),
     ]
-    assert trace.told()["over"]
+    assert trace.report()["over"]
 
 
 def test_one_that_is_answered_during_its_call_has_no_station_for_its_return() -> None:
@@ -54,7 +54,7 @@ def test_it_has_an_end_and_says_what_it_left_out() -> None:
     trace = traced(tracer(), asks("ottla-trace-" + "x" * 1000))
     for _ in range(STATIONS_MAX + 3):
         trace.add(StationName.READ)
-    told = trace.told()
+    told = trace.report()
     assert (len(told["stations"]), told["left_out"]) == (STATIONS_MAX, 3)
     assert len(told["client_id"]) == CLIENT_ID_MAX
     json.dumps(told)
@@ -82,7 +82,7 @@ def test_an_append_has_its_place_in_the_segment_and_the_time_since_it_began(
     trace.begins()
     batch = replicas.batch(b"a", b"b")
     info: Any = partition.append_as_leader(batch, 1, replicas.scheduler.wall_ms(), trace=trace)
-    (appended, committed) = trace.told()["stations"]
+    (appended, committed) = trace.report()["stations"]
     assert appended == {
         "name": "appended",
         "at_s": 102.0,
@@ -108,7 +108,7 @@ def test_a_producer_that_tries_again_has_no_second_place(tmp_path: Path) -> None
     partition.append_as_leader(replicas.batch(b"a", **how), 1, now_ms)
     trace = traced(keeper)
     partition.append_as_leader(replicas.batch(b"a", **how), 1, now_ms, trace=trace)
-    (appended,) = trace.told()["stations"]
+    (appended,) = trace.report()["stations"]
     assert appended["duplicate"] and "position" not in appended
     assert not len(keeper.appends)
 
@@ -123,9 +123,9 @@ def test_a_slice_says_where_it_lies_and_how_it_leaves(tmp_path: Path) -> None:
     for protocol, plain in (("SASL_PLAINTEXT", True), ("SASL_SSL", False)):
         trace = traced(keeper, asks(protocol=protocol))
         trace.read(partition, 1, read.records, 2, (1.0, 2.0))
-        (station,) = trace.told()["stations"]
+        (station,) = trace.report()["stations"]
         assert (station["since_s"], station["at_s"], station["segment"]) == (1.0, 2.0, 0)
         assert station["position"] == read.records.position > 0
         assert station["way"] == f"{read.size} {plain}"
     trace.read(partition, 2, b"", 2, (1.0, 2.0))
-    assert "way" not in trace.told()["stations"][1]
+    assert "way" not in trace.report()["stations"][1]

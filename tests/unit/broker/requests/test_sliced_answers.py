@@ -283,7 +283,7 @@ def test_a_message_is_freed_in_slices() -> None:
             freed.append(self.name)
 
     turns, count = Turns(), 2 * FREED_AT_ONCE
-    turns.answers.let_go(MetadataRequest([Topic(name=str(number)) for number in range(count)]))
+    turns.answers.free(MetadataRequest([Topic(name=str(number)) for number in range(count)]))
     in_turns: list[int] = []
     turns.run(lambda: in_turns.append(len(freed) - sum(in_turns)))
     assert sum(in_turns) == count and max(in_turns) <= FREED_AT_ONCE
