@@ -1,1 +1,1 @@
-"""The ground floor: ports and their fakes, slices of work, definitions of configs."""
+"""The lowest package: ports and their fakes, slices of work, definitions of configs."""

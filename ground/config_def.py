@@ -1,15 +1,15 @@
-"""Config keys: type, default, limits, and the words in which a bad value is refused.
+"""The config keys: type, default, limits, and the error texts for bad values.
 
 `ConfigDef` holds the keys of one kind of resource (topics here, the server in
-`broker.config.parse`), read from the facts in `definitions/*.json`. It parses texts into values and
-refuses what is out of bounds with `ConfigError`, worded as Kafka words it, because admin tools show
-that text to people.
+`broker.config.parse`), read from `definitions/*.json`. It parses texts into values, and rejects a
+value outside of its limits with `ConfigError`. The texts are Kafka's, because admin tools show them
+to users.
 
-It never knows what a key is for, and never looks at more than one key at a time. How a number or a
-truth may be written is `ground.java_literals`.
+It never knows what a key is for, and never checks several keys together. How a number or a boolean
+may be written is in `ground.java_literals`.
 
-Follows `org.apache.kafka.common.config.ConfigDef` 4.3, KIP-226 (sources of a value), KIP-569 (type
-and documentation of a value), KIP-1161 (lists).
+It follows `org.apache.kafka.common.config.ConfigDef` 4.3, KIP-226 (sources of a value), KIP-569
+(type and documentation of a value), KIP-1161 (lists).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class ConfigType(IntEnum):
 
 
 class ConfigSource(IntEnum):
-    """Where the value of a config comes from, by its number in DescribeConfigs (KIP-226)."""
+    """The source of a config's value, by its number in DescribeConfigs (KIP-226)."""
 
     UNKNOWN = 0
     TOPIC_CONFIG = 1
@@ -68,7 +68,7 @@ _INTEGER_BITS = {ConfigType.SHORT: 16, ConfigType.INT: 32, ConfigType.LONG: 64}
 
 
 class ConfigError(Exception):
-    """A value is refused; `str()` is the sentence for the person who wrote it."""
+    """A value is rejected; `str()` is the sentence for the user."""
 
     def __init__(self, name: str, text: str) -> None:
         super().__init__(text)
@@ -76,14 +76,14 @@ class ConfigError(Exception):
 
     @classmethod
     def invalid(cls, name: str, value: object, reason: str) -> ConfigError:
-        """The usual wording: which value, of which key, why."""
-        shown = "null" if value is None else _shown(value)
-        return cls(name, f"Invalid value {shown} for configuration {name}: {reason}")
+        """Return an error with Kafka's usual text: the value, the key and the reason."""
+        value_text = "null" if value is None else _value_text(value)
+        return cls(name, f"Invalid value {value_text} for configuration {name}: {reason}")
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigKey:
-    """One config key. `default` is Kafka's, as text; None where Kafka has null."""
+    """A config key. `default` is Kafka's, as text; None if Kafka's is null."""
 
     name: str
     type: ConfigType
@@ -94,24 +94,25 @@ class ConfigKey:
 
     @property
     def attribute(self) -> str:
-        """The key as a Python name."""
+        """The name of the key as a Python attribute."""
         return self.name.replace(".", "_")
 
     @property
     def sensitive(self) -> bool:
-        """Its value never leaves the process: it is described as null and logged as hidden."""
+        """Whether the value must not leave the process: it is described as null and logged as
+        hidden."""
         return self.type is ConfigType.PASSWORD
 
     def parse(self, text: str | None) -> ConfigValue:
-        """The value of `text`, checked. Raises ConfigError."""
-        twice = self.validator is _throttled_replicas
-        value = None if text is None else parse_type(self.name, self.type, text, twice)
+        """Return the checked value of `text`. Raises ConfigError."""
+        allows_duplicates = self.validator is _throttled_replicas
+        value = None if text is None else parse_type(self.name, self.type, text, allows_duplicates)
         self.validator(self.name, value)
         return value
 
 
 class ConfigDef(Mapping[str, ConfigKey]):
-    """The keys of one kind of resource, by name, in the order of the facts."""
+    """The keys of one kind of resource, by name, in the order of the definitions."""
 
     def __init__(self, keys: list[ConfigKey]) -> None:
         self._keys = {key.name: key for key in keys}
@@ -128,14 +129,14 @@ class ConfigDef(Mapping[str, ConfigKey]):
 
     @classmethod
     def from_package(cls, package: str, file_name: str) -> ConfigDef:
-        """The definitions that ship with `package`, in its folder `definitions`."""
+        """Return the definitions in the folder `definitions` of `package`."""
         data = pkgutil.get_data(package, f"definitions/{file_name}")
         if data is None:  # pragma: no cover - only where an importer cannot read data files
             raise FileNotFoundError(f"{package}/definitions/{file_name}")
         return cls([_key_from(entry) for entry in json.loads(data)])
 
     def defaults(self) -> dict[str, ConfigValue]:
-        """Kafka's default of every key that has one, parsed; required keys are left out."""
+        """Return Kafka's parsed default of each key that has one; required keys are left out."""
         if self._defaults is None:
             self._defaults = {
                 key.name: None
@@ -148,39 +149,40 @@ class ConfigDef(Mapping[str, ConfigKey]):
 
 
 def parse_type(name: str, kind: ConfigType, text: str, twice: bool = False) -> ConfigValue:
-    """The value of `text` as `kind`, without the key's own limits. Raises ConfigError.
+    """Return the value of `text` as `kind`, without checking the key's own limits. Raises
+    ConfigError.
 
-    `twice`: an element may be in a list more than once.
+    `twice`: keep an element that is in a list more than once.
     """
     trimmed = java.trim(text)
     if kind is ConfigType.BOOLEAN:
-        truth = java.boolean(trimmed)
-        if truth is None:
+        boolean = java.boolean(trimmed)
+        if boolean is None:
             raise ConfigError.invalid(name, text, "Expected value to be either true or false")
-        return truth
+        return boolean
     if kind in _INTEGER_BITS:
-        whole = java.integer(trimmed, _INTEGER_BITS[kind])
-        if whole is None:
+        integer = java.integer(trimmed, _INTEGER_BITS[kind])
+        if integer is None:
             raise ConfigError.invalid(name, text, f"Not a number of type {kind.name}")
-        return whole
+        return integer
     if kind is ConfigType.DOUBLE:
         number = java.double(trimmed)
         if number is None:
             raise ConfigError.invalid(name, text, "Not a number of type DOUBLE")
         return number
     if kind is ConfigType.LIST:
-        elements = [one.strip(_BLANKS) for one in trimmed.split(",")] if trimmed else []
-        # Kafka warns about an element given twice and drops it.
+        elements = [element.strip(_BLANKS) for element in trimmed.split(",")] if trimmed else []
+        # Kafka drops a duplicate element with a warning.
         return tuple(elements if twice else dict.fromkeys(elements))
     return trimmed
 
 
 def format_value(value: ConfigValue) -> str | None:
-    """The text that DescribeConfigs answers for a parsed value; None stays None."""
-    return None if value is None else _shown(value)
+    """Return the text of a parsed value in DescribeConfigs; None for None."""
+    return None if value is None else _value_text(value)
 
 
-def _shown(value: object) -> str:
+def _value_text(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
@@ -191,21 +193,22 @@ def _shown(value: object) -> str:
 
 
 def _key_from(entry: Mapping[str, object]) -> ConfigKey:
-    kind = ConfigType[str(entry["type"])]
+    config_type = ConfigType[str(entry["type"])]
     default = entry["default"]
     valid = entry.get("valid")
     return ConfigKey(
         name=str(entry["name"]),
-        type=kind,
+        type=config_type,
         default=None if default is None or default == REQUIRED else str(default),
         required=default == REQUIRED,
         internal=bool(entry.get("internal", False)),
-        validator=_anything if valid is None else validator_from(str(valid), kind),
+        validator=_accept_all if valid is None else validator_from(str(valid), config_type),
     )
 
 
 def validator_from(valid: str, kind: ConfigType) -> Validator:
-    """The check that a `valid` text of the facts stands for."""
+    """Return the validator for a `valid` text of the definitions. Raises ValueError if it is
+    unknown."""
     if valid in _NAMED_VALIDATORS:
         return _NAMED_VALIDATORS[valid]
     if bounds := _RANGE.fullmatch(valid):
@@ -218,7 +221,7 @@ def validator_from(valid: str, kind: ConfigType) -> Validator:
     raise ValueError(f"the facts have a limit that nobody taught us: {valid!r}")
 
 
-def _anything(_name: str, _value: ConfigValue) -> None:
+def _accept_all(_name: str, _value: ConfigValue) -> None:
     return None
 
 
@@ -293,21 +296,21 @@ def _gzip_level(name: str, value: ConfigValue) -> None:
 
 
 def _throttled_replicas(name: str, value: ConfigValue) -> None:
-    """Nothing, `*`, or pairs of partition and broker."""
+    """Check that a value is empty, `*`, or pairs of partition and broker."""
     assert isinstance(value, tuple)
     if value in ((), ("*",)):
         return
     if not all(re.fullmatch(r"([0-9]+:[0-9]+)?", pair) for pair in value):
         reason = f"{name} must be the literal '*' or a list of replicas in the following format: "
-        shown = f"[{', '.join(value)}]"
-        raise ConfigError.invalid(name, shown, reason + _THROTTLED_REPLICAS)
+        value_text = f"[{', '.join(value)}]"
+        raise ConfigError.invalid(name, value_text, reason + _THROTTLED_REPLICAS)
 
 
 def _offset_reset(name: str, value: ConfigValue) -> None:
-    """Of a share group: KIP-932, with the ISO 8601 duration of KIP-1106."""
+    """Check an offset reset of a share group (KIP-932), with the ISO 8601 duration of KIP-1106."""
     text = str(value)
-    kind, found, duration = text.partition(":")
-    elapsed_ns = java.duration_ns(duration) if kind == "by_duration" and found else None
+    kind, colon, duration = text.partition(":")
+    elapsed_ns = java.duration_ns(duration) if kind == "by_duration" and colon else None
     if text not in ("latest", "earliest") and (elapsed_ns is None or elapsed_ns < 0):
         reason = (
             f"Invalid value `{text}` for configuration {name}. The value must be either "

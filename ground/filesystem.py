@@ -1,10 +1,11 @@
-"""The only door of the cores to disk: what a log asks of a file system, and the real one.
+"""The access to disk: the `Filesystem` protocol that logs use, and the one of real disks.
 
-Owns: file descriptors, the crash-safe replacement of small files, locks on log directories.
-Never: knows a format, retries a failed fsync, or hides an `OSError`. Whoever holds a log directory
-takes it offline when one is raised (`storage.log.log_dir_failure`).
+It owns file descriptors, the crash-safe replacement of small files, and locks on log directories.
+It never knows a format, retries a failed fsync, or hides an `OSError`. The owner of a log directory
+takes it offline if an `OSError` is raised (`storage.log.log_dir_failure`).
 
-Cores get a `Filesystem` by constructor; the simulator brings one that loses and tears bytes.
+Components get a `Filesystem` by their constructor; the simulator passes one that loses and tears
+bytes.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ _PARTS_PER_WRITE = 512  # below Linux's IOV_MAX of 1,024
 _STAT_BLOCK_BYTES = 512  # stat(2)
 _ROOM_KEPT_BYTES = 4 << 20  # a roll by size leaves less than a batch
 _REFUSED = (errno.EBADF, errno.EINVAL, errno.ENOSYS, errno.EPERM, errno.ESPIPE)
-"""What the call says where it cannot be made: here, or for a file that was closed meanwhile."""
+"""The errors of a call that the system does not have, or not for this file, or whose file was
+closed meanwhile."""
 
 
 class File(Protocol):
@@ -34,154 +36,160 @@ class File(Protocol):
 
     @property
     def path(self) -> str:
-        """Where it was opened: for messages; a rename of its folder does not change it."""
+        """The path at which it was opened, for messages; a rename of its folder does not change
+        it."""
 
     @property
     def size(self) -> int:
-        """Bytes in the file, as written through this handle."""
+        """The number of bytes in the file, as written through this handle."""
 
     def append(self, data: BytesLike) -> None:
-        """Write at the end: whole, or `OSError` and nothing is kept."""
+        """Append all of `data`; if that fails, raise `OSError` and keep nothing of it."""
 
     def append_parts(self, parts: Sequence[BytesLike]) -> None:
-        """The same of several parts, one behind the other."""
+        """Append several parts, one behind the other, as `append` does."""
 
     def pread(self, size: int, offset: int) -> bytes:
-        """Up to `size` bytes from `offset`; shorter only at the end of the file."""
+        """Return up to `size` bytes from `offset`; fewer only at the end of the file."""
 
     def write_at(self, data: BytesLike, offset: int) -> None:
-        """Overwrite bytes that exist, or extend the file from its end."""
+        """Overwrite existing bytes, or extend the file from its end."""
 
     def truncate(self, size: int) -> None:
         """Cut the file to `size` bytes."""
 
     def sync(self) -> None:
-        """Return once the bytes are on stable storage. A failure is final: do not call again."""
+        """Return when the bytes are on stable storage. A failure is final: do not call it again."""
 
     def write_back(self, offset: int, size: int) -> None:
-        """Return once the disk has taken these bytes, which makes nothing durable. A failure is as
-        final as one of `sync`."""
+        """Return when the disk has taken these bytes, which does not make them durable. A failure
+        is as final as one of `sync`."""
 
     def give_back_room(self) -> None:
-        """Let others have blocks that were allocated beyond the end, where they are more than one
-        append leaves unused."""
+        """Free the blocks that were allocated beyond the end, if they are more than one append
+        leaves unused."""
 
     def close(self) -> None:
-        """Give the descriptor back; calling it twice is harmless."""
+        """Close the descriptor; a second call has no effect."""
 
     def fileno(self) -> int:
-        """The descriptor, for sendfile; `OSError` where there is none."""
+        """Return the descriptor, for sendfile. Raises `OSError` if there is none."""
 
 
 class Lock(Protocol):
-    """A held lock on a log directory."""
+    """A lock on a log directory, held by this process."""
 
     def release(self) -> None:
-        """Let another process have it."""
+        """Unlock the directory for other processes."""
 
     def sync_volume(self) -> bool:
-        """Return once everything on the directory's volume is on stable storage.
+        """Return True when all data of the directory's volume is on stable storage, False if the
+        system cannot say so.
 
-        False where the system cannot say so. Raises `OSError` for any write on the volume that
-        failed since the lock was taken, also one of another process.
+        Raises `OSError` for any write on the volume that failed since the lock was taken, also one
+        of another process.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Room on a volume, in bytes."""
+    """The size and the free space of a volume, in bytes."""
 
     total_bytes: int
     usable_bytes: int
 
 
 class Filesystem(Protocol):
-    """Paths are `str`, joined with "/". All methods raise `OSError`."""
+    """A file system. Paths are `str`, joined with "/". All methods raise `OSError`."""
 
     def open(self, path: str, *, create: bool = False) -> File:
-        """Open for reading and writing; `create` makes it when missing."""
+        """Open a file for reading and writing; `create` makes it if it is missing."""
 
     def make_with_room(self, path: str, size: int) -> None:
-        """Make an empty file with blocks for `size` bytes, in place of one that is there. No file
-        where it cannot be; `ENOSYS` on a system that has no such thing."""
+        """Create an empty file with allocated blocks for `size` bytes, in place of an existing one.
+        If that fails, there is no file; `ENOSYS` on a system that cannot allocate blocks."""
 
     def read(self, path: str) -> bytes:
-        """The whole of a small file."""
+        """Return the whole contents of a small file."""
 
     def replace_atomically(self, path: str, data: BytesLike, *, sync: bool = True) -> None:
-        """Make `path` hold `data`, so that a crash leaves the old or the new content.
+        """Replace the contents of `path` by `data`; after a crash the file has the old or the new
+        contents.
 
-        Written to `path.tmp`, fsynced, renamed, and the folder fsynced. `sync=False` leaves both
-        fsyncs out, for what can be rebuilt: it stands process death, not the loss of power.
+        `data` is written to `path.tmp`, fsynced and renamed, and the folder is fsynced.
+        `sync=False` leaves out both fsyncs, for files that can be rebuilt: they survive the death
+        of the process, but not the loss of power.
         """
 
     def rename(self, source: str, target: str) -> None:
-        """Rename a file or folder, replacing a file at `target`."""
+        """Rename a file or folder, and replace a file at `target`."""
 
     def remove(self, path: str) -> None:
-        """Remove a file; one that is missing is no error."""
+        """Remove a file; a missing file is no error."""
 
     def remove_tree(self, path: str) -> None:
-        """Remove a folder with all in it; one that is missing is no error. Of a link to a folder
-        go the link and what is in the folder."""
+        """Remove a folder with all its contents; a missing folder is no error. For a link to a
+        folder, remove the link and the contents of the folder."""
 
     def list_dir(self, path: str) -> list[str]:
-        """Names in a folder, sorted."""
+        """Return the sorted names in a folder."""
 
     def make_dirs(self, path: str) -> None:
-        """Make a folder and its parents where missing."""
+        """Create a folder and its parents if they are missing."""
 
     def exists(self, path: str) -> bool:
-        """Whether there is a file or folder."""
+        """Return whether there is a file or folder."""
 
     def is_dir(self, path: str) -> bool:
-        """Whether there is a folder."""
+        """Return whether there is a folder."""
 
     def real_path(self, path: str) -> str:
-        """The one name, from the root on, of what `path` leads to: the same for all its names."""
+        """Return the absolute path without links to which `path` leads; it is the same for all
+        names of a file."""
 
     def size(self, path: str) -> int:
-        """Bytes in a file."""
+        """Return the number of bytes in a file."""
 
     def modified_ms(self, path: str) -> int:
-        """When a file was last written, in milliseconds since the epoch."""
+        """Return when a file was last written, in milliseconds since 1970."""
 
     def sync_dir(self, path: str) -> None:
         """Make the names in a folder durable."""
 
     def lock(self, path: str) -> Lock | None:
-        """Lock a file (made when missing) against other processes; None when another has it.
+        """Lock a file, which is created if it is missing, against other processes. Return None if
+        another process has the lock.
 
-        On a machine's disk it holds the process id of whoever has it, in decimal.
+        On a real disk the file contains the process id of the lock's owner, in decimal.
         """
 
     def usage(self, path: str) -> Usage:
-        """Room on the volume that holds `path`."""
+        """Return the size and free space of the volume of `path`."""
 
 
 class LocalFile:
-    """A `File` on a descriptor. The descriptor lives while anything still refers to the object.
+    """A `File` with a descriptor, which stays open as long as the object is referenced.
 
-    A fetched slice may be in flight when its segment is deleted. Deletion therefore only drops
-    the reference, and the descriptor closes with the last slice: closed earlier, its number could
-    be reused, and a consumer would get the bytes of some other file.
+    A fetched slice may be on its way when its segment is deleted. So deletion only drops the
+    reference, and the descriptor is closed with the last slice. If it were closed earlier, its
+    number could be reused, and a consumer would get the bytes of another file.
     """
 
     __slots__ = ("__weakref__", "_fd", "path", "size")
 
     def __init__(self, path: str, fd: int) -> None:
-        self._fd = -1  # so that __del__ finds one, should fstat fail
+        self._fd = -1  # __del__ needs a value if fstat fails
         self.path = path
         self.size = os.fstat(fd).st_size
         self._fd = fd
 
     def append(self, data: BytesLike) -> None:
-        """See `File.append`; after a partial write the file is cut back to where it was."""
+        """Append `data` as `File.append` does; after a partial write, cut the file back."""
         position = self.size
         length = len(data)
         try:
             written = os.pwrite(self._fd, data, position)
-            while written < length:  # a signal, or a nearly full disk: the next call tells
+            while written < length:  # a signal, or a nearly full disk, which the next call reports
                 written += os.pwrite(self._fd, memoryview(data)[written:], position + written)
         except OSError:
             self._cut_back(position)
@@ -189,7 +197,7 @@ class LocalFile:
         self.size = position + length
 
     def append_parts(self, parts: Sequence[BytesLike]) -> None:
-        """See `File.append_parts`; in one call where they are not too many."""
+        """Append parts as `File.append_parts` does, in one call if they are not too many."""
         position = self.size
         length = sum(map(len, parts))
         try:
@@ -205,7 +213,7 @@ class LocalFile:
         try:
             os.ftruncate(self._fd, position)
         except OSError:
-            return  # the first error is what counts; recovery cuts the tail
+            return  # the first error counts; recovery cuts the tail
 
     def pread(self, size: int, offset: int) -> bytes:
         data = os.pread(self._fd, size, offset)
@@ -227,19 +235,19 @@ class LocalFile:
         self.size = size
 
     def sync(self) -> None:
-        """See `File.sync`; the size is on stable storage with them."""
+        """Sync the bytes as `File.sync` does, with the file's size."""
         platform_calls.sync_data(self._fd)
 
     def write_back(self, offset: int, size: int) -> None:
-        """See `File.write_back`; nothing is done where the system cannot."""
+        """Write back as `File.write_back` does; do nothing if the system cannot."""
         call = platform_calls.sync_file_range()
         error = call(self._fd, offset, size) if call is not None else 0
         if error and error not in _REFUSED:
             raise OSError(error, os.strerror(error), self.path)
 
     def give_back_room(self) -> None:
-        told = os.fstat(self._fd)
-        if told.st_blocks * _STAT_BLOCK_BYTES > told.st_size + _ROOM_KEPT_BYTES:
+        status = os.fstat(self._fd)
+        if status.st_blocks * _STAT_BLOCK_BYTES > status.st_size + _ROOM_KEPT_BYTES:
             os.ftruncate(self._fd, self.size)
 
     def close(self) -> None:
@@ -257,15 +265,16 @@ class LocalFile:
 
 
 def _write_holder(fd: int) -> None:
-    """Write into a lock who has it, for those who do not get it; a full disk is no reason to
-    refuse a start."""
+    """Write the owner's process id into a lock file, for processes that do not get the lock. A full
+    disk is ignored, because it must not prevent a start."""
     with contextlib.suppress(OSError):
         os.ftruncate(fd, 0)
         os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
 
 
 class LocalLock:
-    """A `Lock` by flock, held while its descriptor is open: at most as long as it is there."""
+    """A `Lock` by flock. It is held while its descriptor is open, at the latest until the object is
+    freed."""
 
     __slots__ = ("_fd",)
 
@@ -293,14 +302,16 @@ class LocalLock:
 
 
 class LocalFilesystem:
-    """The machine's `Filesystem`. It keeps `spares` descriptors open for nothing: where there is no
-    other left, one makes room for what is opened here. Logs go on so, whoever took the rest.
+    """The `Filesystem` of this machine.
 
-    What it makes at the paths `private`, or below them, is for the owner of the process alone.
+    It keeps `spares` descriptors open in reserve. If the process has no other left, it closes a
+    spare one to open a file. So logs still work when connections have taken all other descriptors.
+    Files and folders at the paths `private`, or below them, are created for the owner of the
+    process only.
     """
 
     opened: ClassVar[type[LocalFile]] = LocalFile
-    """What `open` makes."""
+    """The class of the files that `open` returns."""
 
     def __init__(self, spares: int = 0, private: Sequence[str] = ()) -> None:
         self._private = tuple(path.rstrip("/") for path in private)
@@ -317,10 +328,10 @@ class LocalFilesystem:
             while len(self._spares) < self._spares_wanted:
                 self._spares.append(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
         except OSError:
-            return  # tried again with the next call
+            return  # tried again by the next call
 
     def _mode(self, path: str) -> int:
-        """Of a file that is made."""
+        """Return the mode of a file that is created."""
         return 0o600 if self._is_private(path) else 0o644
 
     def _opener(self, path: str) -> Callable[[str, int], int] | None:
@@ -329,9 +340,9 @@ class LocalFilesystem:
         return lambda temporary, flags: os.open(temporary, flags, 0o600)
 
     def _is_private(self, path: str) -> bool:
-        return any(path == one or path.startswith(f"{one}/") for one in self._private)
+        return any(path == private or path.startswith(f"{private}/") for private in self._private)
 
-    def _sparing(self, call: Callable[[], T]) -> T:
+    def _retried(self, call: Callable[[], T]) -> T:
         try:
             result = call()
         except OSError as error:
@@ -345,12 +356,12 @@ class LocalFilesystem:
 
     def open(self, path: str, *, create: bool = False) -> LocalFile:
         flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
-        return self.opened(path, self._sparing(lambda: os.open(path, flags, self._mode(path))))
+        return self.opened(path, self._retried(lambda: os.open(path, flags, self._mode(path))))
 
     def make_with_room(self, path: str, size: int) -> None:
         call = platform_calls.fallocate()
         flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
-        fd = self._sparing(lambda: os.open(path, flags, self._mode(path)))
+        fd = self._retried(lambda: os.open(path, flags, self._mode(path)))
         try:
             error = errno.ENOSYS if call is None else call(fd, size)
         finally:
@@ -360,12 +371,12 @@ class LocalFilesystem:
             raise OSError(error, os.strerror(error), path)
 
     def read(self, path: str) -> bytes:
-        with self._sparing(lambda: open(path, "rb")) as file:
+        with self._retried(lambda: open(path, "rb")) as file:
             return file.read()
 
     def replace_atomically(self, path: str, data: BytesLike, *, sync: bool = True) -> None:
         temporary = path + ".tmp"
-        with self._sparing(lambda: open(temporary, "wb", opener=self._opener(path))) as file:
+        with self._retried(lambda: open(temporary, "wb", opener=self._opener(path))) as file:
             file.write(data)
             if sync:
                 file.flush()
@@ -384,21 +395,21 @@ class LocalFilesystem:
             return
 
     def remove_tree(self, path: str) -> None:
-        import shutil  # brings the packers of archives along, which a start does not need
+        import shutil  # imports archive modules, which a start does not need
 
         if os.path.islink(path):
             for name in self.list_dir(path) if os.path.isdir(path) else ():
                 inside = f"{path}/{name}"
                 if os.path.isdir(inside) and not os.path.islink(inside):
-                    self._sparing(lambda folder=inside: shutil.rmtree(folder))  # type: ignore[misc]
+                    self._retried(lambda folder=inside: shutil.rmtree(folder))  # type: ignore[misc]
                 else:
                     self.remove(inside)
             os.unlink(path)
         elif os.path.isdir(path):
-            self._sparing(lambda: shutil.rmtree(path))
+            self._retried(lambda: shutil.rmtree(path))
 
     def list_dir(self, path: str) -> list[str]:
-        return sorted(self._sparing(lambda: os.listdir(path)))
+        return sorted(self._retried(lambda: os.listdir(path)))
 
     def make_dirs(self, path: str) -> None:
         os.makedirs(path, 0o700 if self._is_private(path) else 0o777, exist_ok=True)
@@ -419,7 +430,7 @@ class LocalFilesystem:
         return os.stat(path).st_mtime_ns // 1_000_000
 
     def sync_dir(self, path: str) -> None:
-        fd = self._sparing(lambda: os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
+        fd = self._retried(lambda: os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
         try:
             platform_calls.sync(fd)
         finally:
@@ -439,6 +450,7 @@ class LocalFilesystem:
         return LocalLock(fd)
 
     def usage(self, path: str) -> Usage:
-        """See `Filesystem.usage`; usable is what an unprivileged process may still write."""
+        """Return the usage as `Filesystem.usage` does; usable is what an unprivileged process may
+        still write."""
         stat = os.statvfs(path)
         return Usage(stat.f_frsize * stat.f_blocks, stat.f_frsize * stat.f_bavail)

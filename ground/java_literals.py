@@ -1,9 +1,9 @@
-"""Numbers, truths and durations as Java writes and reads them: Kafka's configs are such texts.
+"""Numbers, booleans and durations as Java writes and reads them, which Kafka's configs contain.
 
-Each reader takes a text that is trimmed already and gives None where Java refuses it. Pure
-functions; never: knows a key or a limit.
+Each parser takes a trimmed text, and returns None if Java rejects it. These are pure functions,
+which never know a config key or its limits.
 
-Follows the documentation of `String.trim`, `Boolean`, `Integer.parseInt`, `Long.parseLong`,
+They follow the documentation of `String.trim`, `Boolean`, `Integer.parseInt`, `Long.parseLong`,
 `Double.valueOf`, `Double.toString` and `Duration.parse` of Java 17.
 """
 
@@ -13,82 +13,87 @@ import re
 
 _BLANKS = "".join(map(chr, range(0x21)))
 _INTEGER = re.compile(r"([+-]?)(\d+)")
-# A digit has one place only in each: a text of clients that is none is refused in one walk.
+# Each digit can match in one place only, so a client's bad text is rejected without backtracking.
 _DECIMAL = re.compile(r"[+-]?([0-9]++(\.[0-9]*+)?|\.[0-9]++)([eE][+-]?[0-9]++)?[dDfF]?")
 _HEXADECIMAL = re.compile(
     r"([+-]?0[xX]([0-9a-fA-F]+\.?|[0-9a-fA-F]*\.[0-9a-fA-F]+)[pP][+-]?[0-9]+)[dDfF]?"
 )
-_NO_NUMBER = re.compile(r"[+-]?(NaN|Infinity)")
+_NOT_FINITE = re.compile(r"[+-]?(NaN|Infinity)")
 _DURATION = re.compile(
     r"(?P<sign>[-+]?)P(?:(?P<d>[-+]?[0-9]+)D)?(?P<time>T(?:(?P<h>[-+]?[0-9]+)H)?"
     r"(?:(?P<m>[-+]?[0-9]+)M)?(?:(?P<s>[-+]?[0-9]+)(?:[.,](?P<fraction>[0-9]{0,9}))?S)?)?",
     re.IGNORECASE | re.ASCII,
 )
 _MOST_SECONDS = 2**63 - 1
-_MOST_DIGITS = 20  # more than any integer of 64 bits has
-_LAST_OF_ONE_CHAR = "\uffff"  # beyond, a character is two for Java, and neither is a digit
+_MOST_DIGITS = 20  # more than any 64-bit integer has
+# for Java, a character beyond is two characters, neither of which is a digit
+_LAST_OF_ONE_CHAR = "\uffff"
 
 
 def trim(text: str) -> str:
-    """Without what stands before and after and is a blank or a control character of ASCII."""
+    """Return `text` without blanks and ASCII control characters at both ends."""
     return text.strip(_BLANKS)
 
 
 def boolean(text: str) -> bool | None:
-    """`true` or `false` in letters of any case."""
+    """Return the value of `true` or `false`, in upper or lower case; None for other texts."""
     folded = text.upper() if len(text) < 6 else ""
     return {"TRUE": True, "FALSE": False}.get(folded)
 
 
 def integer(text: str, bits: int) -> int | None:
-    """A whole number of `bits` bits, signed, in the decimal digits of any script."""
-    found = _INTEGER.fullmatch(text)
-    if found is None or max(text) > _LAST_OF_ONE_CHAR:
+    """Return the signed integer of `bits` bits that a text has, in decimal digits of any script;
+    None if it is none."""
+    match = _INTEGER.fullmatch(text)
+    if match is None or max(text) > _LAST_OF_ONE_CHAR:
         return None
-    digits = found[2] if found[2].isascii() else "".join(str(int(digit)) for digit in found[2])
+    digits = match[2] if match[2].isascii() else "".join(str(int(digit)) for digit in match[2])
     digits = digits.lstrip("0") or "0"
     if len(digits) > _MOST_DIGITS:
         return None
-    value = -int(digits) if found[1] == "-" else int(digits)
+    value = -int(digits) if match[1] == "-" else int(digits)
     limit = 1 << (bits - 1)
     return value if -limit <= value < limit else None
 
 
 def double(text: str) -> float | None:
-    """A number of 64 bits in decimal or hexadecimal form, NaN, or an infinity."""
+    """Return the 64-bit number that a text has, in decimal or hexadecimal form, or NaN or an
+    infinity; None if it is none."""
     if _DECIMAL.fullmatch(text):
         return float(text.rstrip("dDfF"))
-    if found := _HEXADECIMAL.fullmatch(text):
+    if match := _HEXADECIMAL.fullmatch(text):
         try:
-            return float.fromhex(found[1])
+            return float.fromhex(match[1])
         except OverflowError:
             return float(f"{text[0]}inf" if text[0] in "+-" else "inf")
-    if _NO_NUMBER.fullmatch(text):
+    if _NOT_FINITE.fullmatch(text):
         return float(text)
     return None
 
 
 def duration_ns(text: str) -> int | None:
-    """Nanoseconds of an ISO 8601 duration of days, hours, minutes and seconds."""
-    found = _DURATION.fullmatch(text)
-    if found is None or found["time"] in ("T", "t"):
+    """Return the nanoseconds of an ISO 8601 duration of days, hours, minutes and seconds; None if
+    the text is none."""
+    match = _DURATION.fullmatch(text)
+    if match is None or match["time"] in ("T", "t"):
         return None
-    seconds, given = 0, False
+    seconds, has_unit = 0, False
     for unit, factor in (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)):
-        if found[unit] is not None:
-            count = integer(found[unit], 64)
+        if match[unit] is not None:
+            count = integer(match[unit], 64)
             if count is None:
                 return None
-            seconds, given = seconds + factor * count, True
-    if not given or abs(seconds) > _MOST_SECONDS:
+            seconds, has_unit = seconds + factor * count, True
+    if not has_unit or abs(seconds) > _MOST_SECONDS:
         return None
-    fraction = int((found["fraction"] or "").ljust(9, "0"))
-    nanoseconds = seconds * 1_000_000_000 + (-fraction if "-" in (found["s"] or "") else fraction)
-    return -nanoseconds if found["sign"] == "-" else nanoseconds
+    fraction = int((match["fraction"] or "").ljust(9, "0"))
+    nanoseconds = seconds * 1_000_000_000 + (-fraction if "-" in (match["s"] or "") else fraction)
+    return -nanoseconds if match["sign"] == "-" else nanoseconds
 
 
 def double_text(value: float) -> str:
-    """As Java prints a double: 0.5, 1.0, 1.0E-5, 1.7976931348623157E308, NaN, -Infinity."""
+    """Return the text that Java prints for a double: 0.5, 1.0, 1.0E-5, 1.7976931348623157E308, NaN,
+    -Infinity."""
     if value != value or value in (float("inf"), float("-inf")):
         return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[repr(value)]
     if value == 0 or 1e-3 <= abs(value) < 1e7:

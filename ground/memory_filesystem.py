@@ -1,13 +1,13 @@
-"""A file system in memory that forgets what was not synced, tears writes, and fails on demand.
+"""A file system in memory that loses unsynced data, tears writes, and fails on demand.
 
-Two ways to end a process, kept apart as the design asks: `kill()` is process death, written bytes
-survive; `lose_power(random)` keeps of each file what was fsynced and a random prefix of the writes
-after it, the last of them torn, and of each folder what was fsynced and a random prefix of the
-changes of names after it. Handles from before either are dead.
+A process can end in two ways. `kill()` is the death of the process: written bytes survive.
+`lose_power(random)` is the loss of power: each file keeps what was fsynced and a random prefix of
+the later writes, the last of which is torn. Each folder keeps what was fsynced and a random prefix
+of the later changes of names. Handles that were opened before either can no longer be used.
 
 Faults: `inject(operation, errno, …)` makes the n-th matching call fail; `capacity_bytes` fills the
-disk; `die_at` raises `Died` in place of the n-th call that changes something, to enumerate the
-crash states of an update protocol.
+disk; `die_at` raises `Died` instead of the n-th call that changes something, to enumerate the crash
+states of an update protocol.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from ground.filesystem import BytesLike, Usage
 
 
 class Died(BaseException):
-    """The process ends here: nothing of it may catch this."""
+    """The death of the process; its code must not catch this."""
 
 
 @dataclass
 class _Inode:
-    """A file's bytes, those that are safe, and the writes since."""
+    """The bytes of a file: current, synced, and the writes since the last sync."""
 
     data: bytearray = field(default_factory=bytearray)
     synced: bytes = b""
@@ -41,7 +41,7 @@ class _Inode:
 
 @dataclass
 class _Folder:
-    """Names, those that are safe, and the changes since."""
+    """The names in a folder: current, synced, and the changes since the last sync."""
 
     names: dict[str, _Inode | _Folder] = field(default_factory=dict)
     synced: dict[str, _Inode | _Folder] = field(default_factory=dict)
@@ -74,7 +74,7 @@ class _Fault:
 
 
 class MemoryFile:
-    """An open file."""
+    """An open file in memory."""
 
     def __init__(self, filesystem: MemoryFilesystem, path: str, inode: _Inode) -> None:
         self._filesystem = filesystem
@@ -141,7 +141,7 @@ class MemoryFile:
 
 
 class MemoryLock:
-    """A lock that dies with its process."""
+    """A lock that is released when its process ends."""
 
     def __init__(self, filesystem: MemoryFilesystem, locks: dict[str, int], path: str) -> None:
         self._filesystem = filesystem
@@ -156,7 +156,7 @@ class MemoryLock:
 
 
 class MemoryFilesystem:
-    """See the module. Absolute paths; "/" exists."""
+    """The file system in memory. Paths are absolute; "/" exists."""
 
     def __init__(self, now_ms: Callable[[], int] | None = None) -> None:
         self.now_ms = now_ms or (lambda: 0)
@@ -165,9 +165,9 @@ class MemoryFilesystem:
         self.changes = 0
         self.die_at: int | None = None
         self.can_sync_volumes = True
-        """Whether the system has a call for it."""
+        """Whether `sync_volume` works; False simulates a system without that call."""
         self.torn = 0.0
-        """How much of an append is written by the process that dies in it, from 0 to 1."""
+        """The part of an append that is written if the process dies in it, from 0 to 1."""
         self.calls: list[tuple[str, str]] = []
         self._root = _Folder()
         self._faults: list[_Fault] = []
@@ -184,25 +184,27 @@ class MemoryFilesystem:
         skip: int = 0,
         count: int = 1,
     ) -> None:
-        """Let `count` matching calls fail, after `skip` that do not. Operations are the methods'
-        names: append, pread, sync, truncate, open, read, replace, rename, remove, sync_dir …"""
+        """Let `count` matching calls fail, after `skip` calls that succeed. Operations are the
+        methods' names: append, pread, sync, truncate, open, read, replace, rename, remove, sync_dir
+        …"""
         self._faults.append(_Fault(operation, number, path_part, skip, count))
 
     def die_in(self, changes: int, torn: float = 0.0) -> None:
-        """Let its process die before so many more changes; `torn`: see there."""
+        """Let the process die after `changes` more changes. `torn` is the part of an append that is
+        still written."""
         self.die_at = self.changes + changes
         self.torn = torn
 
     def live_on(self) -> None:
-        """Let no change be the last one."""
+        """Cancel `die_in`: the process does not die."""
         self.die_at = None
 
     def limit(self, capacity_bytes: int | None) -> None:
-        """How much it can hold; None: anything."""
+        """Set the capacity of the disk; None: unlimited."""
         self.capacity_bytes = capacity_bytes
 
     def check(self, operation: str, path: str, *, changes: bool = True) -> None:
-        """Count a call, and fail it where that was asked for."""
+        """Count a call, and fail it if a fault matches. Raises `Died` or `OSError`."""
         if changes:
             if self.die_at is not None and self.changes >= self.die_at:
                 raise Died(f"{operation} {path}")
@@ -218,50 +220,51 @@ class MemoryFilesystem:
             raise OSError(fault.number, os.strerror(fault.number), path)
 
     def take_room(self, size: int, path: str) -> None:
-        """Fail with ENOSPC where the disk would be fuller than it can be."""
+        """Raise ENOSPC if `size` more bytes exceed the capacity."""
         if self.capacity_bytes is not None and self.used_bytes() + size > self.capacity_bytes:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
 
     def used_bytes(self) -> int:
-        """Bytes in all files."""
+        """Return the number of bytes in all files."""
         return sum(len(inode.data) for inode in _files(self._root))
 
     # ---- ends of a process ---------------------------------------------------------------------
 
     @property
     def is_dead(self) -> bool:
-        """Whether `die_at` has come."""
+        """Whether the process has died at `die_at`."""
         return self.die_at is not None and self.changes >= self.die_at
 
     @property
     def faults_left(self) -> bool:
-        """Whether some fault that was asked for has not come yet."""
+        """Whether a fault that was injected has not happened yet."""
         return any(fault.count for fault in self._faults)
 
     def heal(self) -> None:
-        """Forget the faults that were asked for."""
+        """Remove all injected faults."""
         self._faults.clear()
 
     def files(self) -> list[tuple[str, bytes]]:
-        """Every file and what is in it, by path."""
+        """Return the path and contents of each file, sorted by path."""
         return _paths(self._root, "")
 
     def kill(self) -> None:
-        """Process death: what was written is there, locks and handles are gone."""
+        """End the process: written data stays; locks are released, and handles can no longer be
+        used."""
         self.life += 1
         self._locks.clear()
         self.die_at = None
         self._faults.clear()
 
     def lose_power(self, chance: random.Random) -> None:
-        """Power loss: of what was not synced, each file and folder keeps a random prefix."""
+        """Lose power: each file and folder keeps a random prefix of its unsynced changes."""
         self.kill()
         _forget_names(self._root, chance)
         for inode in _files(self._root):
             _forget_bytes(inode, chance)
 
     def clone(self) -> MemoryFilesystem:
-        """The same disk once more, as if it had been copied: to try several ends of one state."""
+        """Return a copy of the disk, to try several ends of the same state."""
         twin = MemoryFilesystem(self.now_ms)
         nodes: dict[int, _Inode | _Folder] = {}
         twin._root = _copy_folder(self._root, nodes)
@@ -287,7 +290,7 @@ class MemoryFilesystem:
 
     def make_with_room(self, path: str, size: int) -> None:
         self.check("make_with_room", path)
-        self.take_room(size, path)  # asked for, not held
+        self.take_room(size, path)  # room is checked, not reserved
         folder, name = self._parent(path)
         folder.change({name: _Inode(modified_ms=self.now_ms())})
 
@@ -325,7 +328,7 @@ class MemoryFilesystem:
             from_folder.change({from_name: None})
 
     def remove(self, path: str) -> None:
-        if not self.exists(path):  # nor is a folder that is missing an error
+        if not self.exists(path):  # a missing folder is no error either
             return
         folder, name = self._parent(path)
         if name in folder.names:
@@ -374,7 +377,8 @@ class MemoryFilesystem:
         self._folder(path).sync()
 
     def sync_volume(self, path: str) -> bool:
-        """Make everything in this file system durable; `path` is that of a lock, for `inject`."""
+        """Make all data of this file system durable, and return True; False if the system has no
+        such call. `path` is that of a lock, for `inject`."""
         if not self.can_sync_volumes:
             return False
         self.check("sync_volume", path)
@@ -428,11 +432,11 @@ def _parts(path: str) -> list[str]:
 
 
 def _files(folder: _Folder) -> list[_Inode]:
-    found: dict[int, _Inode] = {}
+    inodes: dict[int, _Inode] = {}
     for node in folder.names.values():
         for inode in _files(node) if isinstance(node, _Folder) else [node]:
-            found[id(inode)] = inode
-    return list(found.values())
+            inodes[id(inode)] = inode
+    return list(inodes.values())
 
 
 def _folders(folder: _Folder) -> list[_Folder]:
@@ -441,13 +445,13 @@ def _folders(folder: _Folder) -> list[_Folder]:
 
 
 def _paths(folder: _Folder, path: str) -> list[tuple[str, bytes]]:
-    found = []
+    paths = []
     for name, node in sorted(folder.names.items()):
         if isinstance(node, _Folder):
-            found += _paths(node, f"{path}/{name}")
+            paths += _paths(node, f"{path}/{name}")
         else:
-            found.append((f"{path}/{name}", bytes(node.data)))
-    return found
+            paths.append((f"{path}/{name}", bytes(node.data)))
+    return paths
 
 
 def _forget_names(folder: _Folder, chance: random.Random) -> None:
@@ -470,7 +474,8 @@ def _forget_bytes(inode: _Inode, chance: random.Random) -> None:
         if isinstance(torn, tuple) and torn[1]:
             offset, written = torn
             part = bytearray(written[: chance.randint(0, len(written))])
-            if part and chance.random() < 0.5:  # the length reached the disk, a page did not
+            # the file's length reached the disk, but a page did not
+            if part and chance.random() < 0.5:
                 hole = chance.randrange(len(part))
                 part[hole:] = bytes(len(part) - hole)
             _redo(data, (offset, bytes(part)))

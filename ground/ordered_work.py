@@ -1,14 +1,14 @@
-"""Pieces of work that have to be done in their order, and may be long: each in slices.
+"""Work that must be done in order, where each piece may be long and is done in slices.
 
-A short piece is done at once where none is before it, so that who has little to do never waits.
-While a long one is under way, what comes later waits behind it; all else goes on between its
-slices. Who decides on one state has nobody else change it meanwhile.
+A short piece is done at once if no other is before it, so short work never waits. While a long one
+is under way, later pieces wait behind it, and all else runs between its slices. So a piece that
+decides by a state sees no other piece change that state meanwhile.
 
-Owns: whose turn it is among the pieces of one owner. Never: what a piece does, nor when a slice
-has its turn (`ground.sliced_work`).
+It owns the order of the pieces of one owner. It never knows what a piece does, nor when a slice is
+run (`ground.sliced_work`).
 
-In the place of the threads of Kafka's event queues, as `KafkaEventQueue` and `CoordinatorRuntime`
-have them: these take one event after the other, too.
+It replaces the threads of Kafka's event queues (`KafkaEventQueue`, `CoordinatorRuntime`), which
+also handle one event after another.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from typing import Any, NamedTuple
 from ground.sliced_work import SlicedWork, Steps, in_one_go
 
 Done = Callable[[Any, Exception | None], None]
-"""Takes what came of a piece, or what it raised."""
+"""A callback that takes the result of a piece, or the exception that it raised."""
 
 
 def raise_error(_result: object, error: Exception | None) -> None:
-    """For a piece from which nobody waits to hear: what fails in a later slice is raised, as in the
-    first, and the loop tells of it."""
+    """Raise the error of a piece whose result is not used. So a failure in a later slice is raised
+    like one in the first, and the event loop logs it."""
     if error is not None:
         raise error
 
@@ -36,27 +36,27 @@ class _Piece(NamedTuple):
 
 
 class OrderedWork:
-    """Pieces of work that one has to do in their order: the next begins when the last has ended.
+    """The pieces of work of one owner: each begins when the one before it has ended.
 
-    A short piece is done at once where none is before it.
+    A short piece is done at once if no other is before it.
     """
 
     def __init__(self, sliced: SlicedWork | None) -> None:
-        """Without `sliced` each piece is done in one go."""
+        """Create an empty queue. Without `sliced`, each piece is done at once as a whole."""
         self._sliced = sliced
         self._waiting: deque[_Piece] = deque()
         self._busy = False
-        self._present: Done | None = None
+        self._current_done: Done | None = None
 
     @property
     def is_behind(self) -> bool:
-        """Whether some piece has not ended."""
+        """Whether a piece has not ended yet."""
         return self._busy
 
     def take(self, steps: Steps[object], done: Done) -> None:
-        """Do it after all before it; then `done(result, error)`, once.
+        """Do a piece after all pieces before it, and then call `done(result, error)` once.
 
-        What is raised in the first slice of a piece that nothing is before is raised here.
+        If no piece is before it, what its first slice raises is raised here.
         """
         if self._busy:
             self._waiting.append(_Piece(steps, done))
@@ -65,32 +65,34 @@ class OrderedWork:
         try:
             self._begin(steps, done)
         finally:
-            # What came of a short piece may be another one. Of a failed one nothing is left.
-            while self._present is None and self._waiting:
+            # The `done` of a short piece may have added another one; a failed piece leaves nothing
+            # to do.
+            while self._current_done is None and self._waiting:
                 self._begin_later(self._waiting.popleft())
-            self._busy = self._present is not None
+            self._busy = self._current_done is not None
 
     def take_later(self, steps: Steps[object], done: Done) -> None:
-        """The same, none of it now: for who has work for many."""
+        """Do a piece as `take` does, but begin it only in a later turn: for callers with work for
+        many owners."""
         if self._busy or self._sliced is None:
             self.take(steps, done)
         else:
             self._busy = True
-            self._present = done
+            self._current_done = done
             self._sliced.run(steps, self._ended)
 
     def _begin(self, steps: Steps[object], done: Done) -> None:
         if self._sliced is None:
             done(in_one_go(steps), None)
             return
-        self._present = done
+        self._current_done = done
         try:
             ended = self._sliced.begin(steps, self._ended)
         except Exception:
-            self._present = None
+            self._current_done = None
             raise
         if ended:
-            self._present = None
+            self._current_done = None
             done(ended[0], None)
 
     def _begin_later(self, piece: _Piece) -> None:
@@ -102,8 +104,8 @@ class OrderedWork:
             piece.done(None, error)
 
     def _ended(self, result: object, error: Exception | None) -> None:
-        """A long piece has: the next one has a turn of its own."""
-        done, self._present = self._present, None
+        """Report the end of a long piece, and begin the next one in a turn of its own."""
+        done, self._current_done = self._current_done, None
         assert done is not None
         try:
             done(result, error)
@@ -111,7 +113,7 @@ class OrderedWork:
             if self._waiting:
                 assert self._sliced is not None
                 piece = self._waiting.popleft()
-                self._present = piece.done
+                self._current_done = piece.done
                 self._sliced.run(piece.steps, self._ended)
             else:
                 self._busy = False

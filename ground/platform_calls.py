@@ -1,22 +1,23 @@
-"""Calls about files that not every system has: each is looked up here, once, with what takes its
-place elsewhere. Who asks gets the same everywhere; some of it is slower where the call is missing.
+"""File calls that not every system has, each with its replacement on other systems.
+
+Callers get the same result on all systems; a replacement may be slower.
 
 | call | where it is | elsewhere |
 | --- | --- | --- |
 | `fdatasync` | Linux | on macOS `fcntl(F_FULLFSYNC)`, else `fsync` |
 | `pwritev` | Linux, macOS 11 | the parts are joined |
 | `preadv` | Linux, macOS 11 | read, and copied |
-| `RWF_NOWAIT` | Linux | what is in the page cache cannot be told: `NO_WAIT` is 0 |
-| `posix_fadvise` | Linux | no file is asked for ahead |
-| `memfd_create` | Linux | a file of the owner alone, which goes at once |
+| `RWF_NOWAIT` | Linux | `NO_WAIT` is 0: the contents of the page cache are unknown |
+| `posix_fadvise` | Linux | files are not read ahead |
+| `memfd_create` | Linux | a temporary file that only the owner can read |
 | `sync_file_range`, `fallocate` | Linux | None |
 | `syncfs` | Linux 5.17 | None |
 
-On macOS `fsync` leaves the bytes in the drive's own memory, and so does Python's `os.fsync`, which
-makes that call and no other (up to 3.14). `F_FULLFSYNC` has the drive write them, as Java's
-`FileChannel.force` does there: what Kafka flushes with.
+On macOS `fsync` leaves the bytes in the drive's own cache, and so does Python's `os.fsync`, which
+makes only that call (up to 3.14). `F_FULLFSYNC` makes the drive write them. Java's
+`FileChannel.force`, by which Kafka flushes, uses it there too.
 
-Owns nothing. Never: opens what it is not asked to, or hides an `OSError`.
+It owns nothing. It never opens a file that it is not asked to open, and never hides an `OSError`.
 """
 
 from __future__ import annotations
@@ -33,16 +34,16 @@ _WRITE_AND_WAIT = 2 | 4  # SYNC_FILE_RANGE_WRITE, SYNC_FILE_RANGE_WAIT_AFTER
 _KEEP_SIZE = 1  # FALLOC_FL_KEEP_SIZE
 _FULL_FSYNC: int | None = getattr(fcntl, "F_FULLFSYNC", None)
 _NOT_THIS_DRIVE = (errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOTTY)
-"""What the call says of a file system, of a network's say, that cannot have its drive asked."""
+"""The errors of `F_FULLFSYNC` on a file system that does not support it, such as a network's."""
 
 _Bytes = bytes | bytearray | memoryview
 
 NO_WAIT: int = getattr(os, "RWF_NOWAIT", 0)
-"""For `read_into`: only what the page cache has. 0: the system cannot tell."""
+"""The flag of `read_into` that reads only from the page cache; 0 if the system does not have it."""
 
 
 def _sync_through(fd: int) -> None:
-    """Have the drive itself write what belongs to a file or folder."""
+    """Make the drive itself write all data of a file or folder."""
     assert _FULL_FSYNC is not None
     try:
         fcntl.fcntl(fd, _FULL_FSYNC)
@@ -53,7 +54,7 @@ def _sync_through(fd: int) -> None:
 
 
 def _read_into(fd: int, buffers: Sequence[bytearray | memoryview], at: int, _flags: int) -> int:
-    """`preadv` of one buffer."""
+    """Read one buffer, in place of `preadv`."""
     (buffer,) = buffers
     data = os.pread(fd, len(buffer), at)
     buffer[: len(data)] = data
@@ -61,27 +62,27 @@ def _read_into(fd: int, buffers: Sequence[bytearray | memoryview], at: int, _fla
 
 
 def _write_parts(fd: int, parts: Sequence[_Bytes], at: int) -> int:
-    """`pwritev`."""
+    """Write the joined parts, in place of `pwritev`."""
     return os.pwrite(fd, b"".join(parts), at)
 
 
 sync: Callable[[int], None] = os.fsync if _FULL_FSYNC is None else _sync_through
-"""`(fd)`: return once a file with all that is known of it, or a folder, is on stable storage."""
+"""`(fd)`: returns when a file with its metadata, or a folder, is on stable storage."""
 sync_data: Callable[[int], None] = (
     getattr(os, "fdatasync", os.fsync) if _FULL_FSYNC is None else _sync_through
 )
-"""The same of a file's bytes and size alone."""
+"""`(fd)`: returns when a file's bytes and size are on stable storage."""
 read_into: Callable[[int, Sequence[bytearray | memoryview], int, int], int] = getattr(
     os, "preadv", _read_into
 )
-"""`(fd, [buffer], position, flags)`: how many bytes of the file are in the buffer now; `flags` is
-NO_WAIT or 0. Raises BlockingIOError where nothing can be had without waiting."""
+"""`(fd, [buffer], position, flags)`: returns how many bytes of the file were read to the buffer.
+`flags` is NO_WAIT or 0. Raises BlockingIOError if no byte can be read without waiting."""
 write_parts: Callable[[int, Sequence[_Bytes], int], int] = getattr(os, "pwritev", _write_parts)
-"""`(fd, parts, position)`: how many bytes of them are written."""
+"""`(fd, parts, position)`: returns how many bytes were written."""
 
 
 def ask_for_file(fd: int) -> None:
-    """Have a whole file read ahead, if the system does so. Raises OSError."""
+    """Read a whole file ahead into the page cache, if the system can. Raises OSError."""
     advise = getattr(os, "posix_fadvise", None)
     if advise is not None:
         advise(fd, 0, 0, getattr(os, "POSIX_FADV_WILLNEED"))  # noqa: B009 - not on every system
@@ -89,9 +90,9 @@ def ask_for_file(fd: int) -> None:
 
 @contextmanager
 def readable_path(data: bytes) -> Iterator[str]:
-    """A path under which `data` can be read for now, for a library that takes nothing but files.
+    """Yield a path at which `data` can be read, for a library that takes only files.
 
-    It leads into memory where there is `memfd_create`; else to a file that nobody but the owner of
+    The path leads to memory if there is `memfd_create`, otherwise to a file that only the owner of
     the process can read. Raises OSError.
     """
     create = getattr(os, "memfd_create", None)
@@ -99,13 +100,13 @@ def readable_path(data: bytes) -> Iterator[str]:
         fd = create("readable")
         path = f"/proc/self/fd/{fd}"
     else:
-        import tempfile  # which a start does not need
+        import tempfile  # a start does not need it
 
         fd, path = tempfile.mkstemp(prefix="ottla-")  # mode 0600
     try:
-        left = memoryview(data)
-        while left:
-            left = left[os.write(fd, left) :]
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(fd, rest) :]
         yield path
     finally:
         os.close(fd)
@@ -118,8 +119,8 @@ def readable_path(data: bytes) -> Iterator[str]:
 
 @cache
 def sync_file_range() -> Callable[[int, int, int], int] | None:
-    """`(fd, offset, size)`: have the disk take these bytes; 0 or an errno. None where the system
-    has no such call."""
+    """Return the call `(fd, offset, size)`, which makes the disk take these bytes and returns 0 or
+    an errno. None if the system has no such call."""
     function = _function("sync_file_range", "c_int64", "c_int64", "c_uint")
     if function is None:
         return None
@@ -128,8 +129,8 @@ def sync_file_range() -> Callable[[int, int, int], int] | None:
 
 @cache
 def fallocate() -> Callable[[int, int], int] | None:
-    """`(fd, size)`: have blocks for so many bytes, and the size as it was; 0 or an errno. None as
-    above."""
+    """Return the call `(fd, size)`, which allocates blocks for that many bytes without changing the
+    file's size, and returns 0 or an errno. None if the system has no such call."""
     function = _function("fallocate", "c_int", "c_int64", "c_int64")
     if function is None:
         return None
@@ -138,10 +139,13 @@ def fallocate() -> Callable[[int, int], int] | None:
 
 @cache
 def sync_volume() -> Callable[[int], int] | None:
-    """`(fd)`: return once all that was written on the volume of this descriptor is on stable
-    storage; 0 or an errno, which tells of every failed write on the volume since the descriptor
-    was opened. None as above, and on a Linux before 5.17: its `syncfs` says nothing of a journal
-    that could not be written."""
+    """Return the call `(fd)`, which returns when all data written to the descriptor's volume is on
+    stable storage.
+
+    It returns 0 or an errno, which reports any write on the volume that failed since the descriptor
+    was opened. None if the system has no such call, or is a Linux before 5.17: its `syncfs` does
+    not report a journal that could not be written.
+    """
     if not _is_linux_from(5, 17):
         return None
     return _function("syncfs")
@@ -156,7 +160,8 @@ def _is_linux_from(*wanted: int) -> bool:
 
 
 def _function(name: str, *arguments: str) -> Callable[..., int] | None:
-    """A function of a descriptor and `arguments`, types of ctypes; it gives 0 or an errno."""
+    """Return a C function that takes a descriptor and `arguments` (types of ctypes), and returns 0
+    or an errno. None if there is no such function."""
     import ctypes
 
     try:
@@ -164,4 +169,4 @@ def _function(name: str, *arguments: str) -> Callable[..., int] | None:
     except (OSError, AttributeError):
         return None
     function.argtypes = [getattr(ctypes, argument) for argument in ("c_int", *arguments)]
-    return lambda *given: ctypes.get_errno() if function(*given) else 0
+    return lambda *values: ctypes.get_errno() if function(*values) else 0

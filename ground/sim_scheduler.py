@@ -1,7 +1,7 @@
-"""Virtual time: the Scheduler and Blocking ports on a heap, under a seed.
+"""Virtual time: the Scheduler and Blocking ports on a heap, with a seed.
 
-Events run in order of time, those of one time in order of their making. Blocking jobs run when
-their turn comes, after a delay that the seed draws, so that `done` arrives in any order.
+Events run in the order of their times; those of the same time, in the order of their creation. A
+blocking job runs after a delay that the seed draws, so `done` is called in any order.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Done = Callable[[Any, Exception | None], None]
 
 
 class SimTimer:
-    """One pending event."""
+    """A pending event of virtual time."""
 
     __slots__ = ("callback",)
 
@@ -30,7 +30,8 @@ class SimTimer:
 
 
 class SimScheduler:
-    """Time that passes only when asked to."""
+    """The Scheduler port in virtual time, which passes only by `step`, `run_for` and
+    `run_until`."""
 
     def __init__(self, seed: int = 0) -> None:
         self.random = random.Random(seed)
@@ -38,7 +39,7 @@ class SimScheduler:
         self.wall_offset_ms = START_WALL_MS
         self.events_run = 0
         self.running = ""
-        """The process that ran last, for the trace."""
+        """The name of the process whose event ran last, for the trace."""
         self._heap: list[tuple[float, int, SimTimer]] = []
         self._made = 0
 
@@ -58,14 +59,14 @@ class SimScheduler:
         self.call_later(0, callback)
 
     def run_as(self, process: str) -> None:
-        """What runs now is of this process."""
+        """Set the name of the process whose event runs now."""
         self.running = process
 
     def pending(self) -> int:
         return sum(timer.callback is not None for _, _, timer in self._heap)
 
     def step(self) -> bool:
-        """Run the next event; False when there is none."""
+        """Run the next event. Return False if there is none."""
         while self._heap:
             due, _, timer = heapq.heappop(self._heap)
             callback = timer.callback
@@ -89,14 +90,15 @@ class SimScheduler:
         self.now_ms = end
 
     def run_until(self, condition: Callable[[], bool], limit_ms: float = 60_000) -> None:
-        """Run events until `condition()`; AssertionError where it does not come in time."""
+        """Run events until `condition()` is true. Raises AssertionError if it is not within
+        `limit_ms`."""
         end = self.now_ms + limit_ms
         while not condition():
             assert self.now_ms <= end and self.step(), f"not so within {limit_ms} ms"
 
 
 class SimBlocking:
-    """The Blocking port: a job runs, and is done, some virtual time after it was submitted."""
+    """The Blocking port in virtual time: a job runs some time after it was submitted."""
 
     def __init__(self, scheduler: SimScheduler, delay_ms_max: float = 0.0) -> None:
         self._scheduler = scheduler

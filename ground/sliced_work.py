@@ -1,15 +1,16 @@
-"""Work of the loop that may be long: done in slices, with all else between them.
+"""Long work on the event loop, done in slices, with other work between them.
 
-A batch of 94 KB may unpack to 95 MB, and to millions of records; and one request may ask for ten
-thousand topics. Whoever does such work writes it down as `Steps`: a generator that stops after each
-slice of some two milliseconds (`Pace` counts), or gives out what threads can do without the
-interpreter lock (unpacking, packing) as a `Job`. Short work, as nearly all is, ends with its first
-slice, and then nobody has to wait (`first_slice`).
+A batch of 94 KB may decompress to 95 MB and millions of records, and a request may name ten
+thousand topics. Code with such work is written as `Steps`: a generator that yields after each slice
+of some two milliseconds (`Pace` counts). It may also yield a `Job` for what a thread can do without
+the interpreter lock (compression and decompression). Short work, which nearly all is, ends with its
+first slice, and then nothing has to wait (`first_slice`).
 
-Owns: whose turn it is. One slice a turn of the loop, one job at a time, however much there is to
-do; and jobs wait while what others have unpacked fills the limit. Never: what the work is.
+It owns the order of turns: one slice per turn of the event loop, and one job at a time, however
+much work there is. Jobs wait while the results of other jobs fill the limit. It never knows what
+the work is.
 
-Kafka: `LogValidator` reads a batch as a stream on the thread of its request.
+In Kafka, `LogValidator` reads a batch as a stream on the thread of its request.
 """
 
 from __future__ import annotations
@@ -26,24 +27,26 @@ from ground.ports import Blocking, Scheduler
 T = TypeVar("T")
 
 SMALL_BYTES = 1024 * 1024
-"""What may be held whatever others hold."""
+"""The size up to which a job's result never has to wait for others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What a thread does. `holds_bytes`: of what it leaves in place of what the job before it left,
-    which is gone already; None: that stays."""
+    """A call for a thread. `holds_bytes` is the size of its result, which replaces the result of
+    the job before it; None: that result stays."""
 
     call: Callable[[], Any]
     holds_bytes: int | None = None
 
 
 Steps: TypeAlias = Generator[Job | None, Any, T]
-"""Gives None after each slice, or a job, and is sent its result; returns what came of it."""
+"""A generator that yields None after each slice, or a job, whose result it is sent. It returns the
+result of the work."""
 
 
 def first_slice(steps: Steps[T]) -> list[T]:
-    """What came of work that ends with its first slice; nothing where it is longer."""
+    """Return the result of work that ends with its first slice, in a list; an empty list if it is
+    longer, and then close it."""
     try:
         next(steps)
     except StopIteration as end:
@@ -53,7 +56,8 @@ def first_slice(steps: Steps[T]) -> list[T]:
 
 
 def in_one_go(steps: Steps[T]) -> T:
-    """What comes of it, for who has nobody waiting, or cannot wait."""
+    """Do all of the work at once, and return its result: for callers that no other work waits for,
+    or that cannot wait."""
     result: Any = None
     try:
         while True:
@@ -65,7 +69,8 @@ def in_one_go(steps: Steps[T]) -> T:
 
 
 def each(do: Callable[[T], object], items: Iterable[T], a_slice: int) -> Steps[None]:
-    """Do each of `items`, so many a slice. It stops between slices, never after the last one."""
+    """Call `do` with each of `items`, `a_slice` of them in a slice. It yields between slices, never
+    after the last one."""
     for done, item in enumerate(items):
         if done and not done % a_slice:
             yield None
@@ -73,11 +78,13 @@ def each(do: Callable[[T], object], items: Iterable[T], a_slice: int) -> Steps[N
 
 
 BULK_AT_ONCE = 2048
-"""Items that are only counted, copied or looked up: each takes a fraction of a microsecond."""
+"""The number of items per slice that are only counted, copied or looked up, which takes less than a
+microsecond each."""
 
 
 def in_bulk(take: Callable[[list[T]], object], items: Iterable[T]) -> Steps[None]:
-    """Give `items` to `take`, BULK_AT_ONCE of them a slice. It stops as `each` does."""
+    """Call `take` with lists of BULK_AT_ONCE `items`, one list in a slice. It yields as `each`
+    does."""
     source = iter(items)
     part = list(islice(source, BULK_AT_ONCE))
     while part:
@@ -88,8 +95,8 @@ def in_bulk(take: Callable[[list[T]], object], items: Iterable[T]) -> Steps[None
 
 
 def drained(items: list[T]) -> Iterator[T]:
-    """Give each of `items`, which the list holds no longer then: 300,000 of them that are freed in
-    one go take up to 100 ms."""
+    """Yield each of `items` and remove it from the list. To free 300,000 items at once would take
+    up to 100 ms."""
     items.reverse()
     while items:
         yield items.pop()
@@ -107,35 +114,37 @@ def in_order(names: Iterable[str]) -> Steps[list[str]]:
 
 
 LOOKS_AT_ONCE = 8
-"""Looks into batches that one request may have done in one slice."""
+"""The number of look-ups in batches that one request may do in a slice."""
 
 PIECES_AT_ONCE = 128
-"""Pieces of some microseconds each, such as an item of an answer, that are done in one slice."""
+"""The number of pieces per slice that take some microseconds each, such as an item of a
+response."""
 
 
 class Pace:
-    """How much of a slice is done: pieces of work that take about as long each.
+    """A counter of the pieces of work in a slice, which take about equally long.
 
     Within `Steps`, before each piece: `if pace.is_full(): yield None`.
     """
 
-    __slots__ = ("_done", "_most")
+    __slots__ = ("_done", "_pieces_max")
 
     def __init__(self, most: int = PIECES_AT_ONCE) -> None:
         self._done = 0
-        self._most = most
+        self._pieces_max = most
 
     def is_full(self, pieces: int = 1) -> bool:
-        """So many more are to be done: whether that is for the next slice, which begins then."""
+        """Count `pieces` that are done next. Return whether they must be in the next slice, which
+        then begins."""
         self._done += pieces
-        if self._done <= self._most:
+        if self._done <= self._pieces_max:
             return False
         self._done = pieces
         return True
 
 
 class _Work(Generic[T]):
-    """One piece, and how far it is."""
+    """A piece of work, and how far it is done."""
 
     __slots__ = ("done", "error", "held_bytes", "job", "result", "steps")
 
@@ -149,10 +158,10 @@ class _Work(Generic[T]):
 
 
 class SlicedWork:
-    """See the module. All calls on the loop's thread."""
+    """The work that is done in slices on one event loop. Call all methods on the loop's thread."""
 
     def __init__(self, scheduler: Scheduler, blocking: Blocking, limit_bytes: int) -> None:
-        """`limit_bytes`: of what jobs leave, together; one alone may have more."""
+        """`limit_bytes` bounds the results of all jobs together; a single one may have more."""
         self._scheduler = scheduler
         self._blocking = blocking
         self._limit = limit_bytes
@@ -164,12 +173,12 @@ class SlicedWork:
         self.slices = 0
 
     def run(self, steps: Steps[T], done: Callable[[T | None, Exception | None], None]) -> None:
-        """Do all of it, later; then `done(result, error)`, once."""
-        self._be_ready(_Work(steps, done))
+        """Do all of the work later, and then call `done(result, error)` once."""
+        self._enqueue(_Work(steps, done))
 
     def begin(self, steps: Steps[T], done: Callable[[T | None, Exception | None], None]) -> list[T]:
-        """What came of it, where it ends with its first slice; else nothing, and the rest is done
-        as by `run`."""
+        """Do the first slice. Return the result in a list if the work ends with it; otherwise
+        return an empty list and do the rest as `run` does."""
         try:
             job = next(steps)
         except StopIteration as end:
@@ -180,17 +189,18 @@ class SlicedWork:
     def go_on(
         self, steps: Steps[T], job: Job | None, done: Callable[[T | None, Exception | None], None]
     ) -> None:
-        """Do the rest of it, whose first slice has given `job`; then `done`, as `run` does."""
+        """Do the rest of work whose first slice has yielded `job`, and then call `done` as `run`
+        does."""
         self._go_on(_Work(steps, done), job)
 
-    def _be_ready(self, work: _Work[Any]) -> None:
+    def _enqueue(self, work: _Work[Any]) -> None:
         self._ready.append(work)
         if not self._turn_is_due:
             self._turn_is_due = True
             self._scheduler.call_soon(self._turn)
 
     def _turn(self) -> None:
-        """One slice of the work that waits longest."""
+        """Do one slice of the work that has waited longest."""
         self._turn_is_due = False
         work = self._ready.popleft()
         if self._ready:
@@ -213,7 +223,7 @@ class SlicedWork:
 
     def _go_on(self, work: _Work[Any], job: Job | None) -> None:
         if job is None:
-            self._be_ready(work)
+            self._enqueue(work)
             return
         work.job = job
         if job.holds_bytes is not None:
@@ -231,7 +241,7 @@ class SlicedWork:
         work.held_bytes = size
 
     def _next_job(self) -> None:
-        """Begin the first job for whose result there is room; small ones pass by."""
+        """Begin the first job for whose result there is room; small ones may overtake others."""
         if self._job_runs:
             return
         for work in self._with_job:
@@ -252,5 +262,5 @@ class SlicedWork:
     def _job_done(self, work: _Work[Any], result: Any, error: Exception | None) -> None:
         self._job_runs = False
         work.result, work.error = result, error
-        self._be_ready(work)
+        self._enqueue(work)
         self._next_job()

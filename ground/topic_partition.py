@@ -1,7 +1,7 @@
-"""A partition's name, and the folder names that come from it.
+"""A partition's name, and the names of its folders.
 
-Never: judges a topic's name; the controller did when the topic was created.
-Kafka's class: `UnifiedLog.parseTopicPartitionName`.
+It never judges a topic's name; the controller did so when the topic was created. Kafka's code is
+`UnifiedLog.parseTopicPartitionName`.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ STRAY_DIR_SUFFIX = "-stray"
 
 _NAME_LENGTH_MAX = 255
 _SET_ASIDE = re.compile(r"\S+-\d+\.[0-9a-f]{32}(-delete|-future|-stray)", re.ASCII)
-"""As a node of Ottla or Kafka makes them: `t-0.before-delete` is what a person calls a backup."""
+"""The folder names that a node of Ottla or Kafka makes for set-aside partitions. A name such as
+`t-0.before-delete` is a user's own backup."""
 
 
 class TopicPartition(NamedTuple):
-    """Equal to the plain pair (topic, partition)."""
+    """A topic's partition; equal to the plain pair (topic, partition)."""
 
     topic: str
     partition: int
@@ -31,23 +32,26 @@ class TopicPartition(NamedTuple):
 
 
 def parse_directory(name: str) -> TopicPartition | None:
-    """The partition of a live folder's name; None for every other name."""
-    found = partition_of(name)
-    return TopicPartition(*found) if found is not None else None
+    """Return the partition of a live folder's name; None for every other name."""
+    name_and_index = partition_of(name)
+    return TopicPartition(*name_and_index) if name_and_index is not None else None
 
 
 def is_set_aside(name: str, suffix: str) -> bool:
-    """Whether a node gave a folder this name: to be deleted, moved or kept as a stray."""
+    """Return whether a node gave a folder this name, because the partition is to be deleted, moved
+    or kept as a stray (`suffix`)."""
     match = _SET_ASIDE.fullmatch(name)
     return match is not None and match.group(1) == suffix
 
 
 def future_partition(name: str) -> TopicPartition | None:
-    """The partition of a `-future` folder's name; a long topic's is cut, and is another's then."""
+    """Return the partition of a `-future` folder's name. If the topic's name was cut because it is
+    long, this is another topic's partition."""
     return parse_directory(name.rpartition(".")[0])
 
 
 def set_aside_name(partition: TopicPartition, unique: str, suffix: str) -> str:
-    """`topic-partition.unique-suffix`; a topic's name is cut where the whole would be too long."""
+    """Return `topic-partition.unique-suffix`. A topic's name is cut if the whole would be too
+    long."""
     tail = f"-{partition.partition}.{unique}{suffix}"
     return partition.topic[: _NAME_LENGTH_MAX - len(tail)] + tail
