@@ -29,9 +29,7 @@ class AuditLog:
         self.denied = 0
         self._limit = LogLimit(denials_per_second, clock_s)
 
-    def record_verdict(
-        self, asker: ClientIdentity, action: Action, verdict: Verdict, count: int
-    ) -> None:
+    def record_verdict(self, asker: Asker, action: Action, verdict: Verdict, count: int) -> None:
         """Log and count a verdict. `count` is how often the request names the resource."""
         if verdict.allowed:
             self.allowed += 1

@@ -218,7 +218,7 @@ class SlicedAnswers:
             begin()
 
     def _next_unread(self) -> Callable[[], None] | None:
-        """The first request that has room beside those that are read."""
+        """Take the first request that has room beside those being read; None if none has."""
         for index, (size_bytes, begin) in enumerate(self._unread):
             if not self._held_bytes or self._held_bytes + size_bytes <= READ_AT_ONCE_BYTES:
                 del self._unread[index]
