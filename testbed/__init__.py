@@ -1,1 +1,1 @@
-"""A broker for other people's tests: forked from a host, and led over a control channel."""
+"""Brokers for the tests of other projects: forked from a host, led over a control channel."""

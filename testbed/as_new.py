@@ -1,7 +1,7 @@
-"""What a broker had when it was new, beside its topics: what a reset brings it back to.
+"""The state of a broker at its first start, without its topics: what a reset restores.
 
-Owns that, as it was told at the broker's first start: when a test starts it again, what the test
-has changed is still there. Never changes anything: `testbed.operations.reset` asks for it.
+Owns that state as it was at the *first* start, because changes that a test made are still there
+when the test starts the broker again. Never changes anything: `testbed.operations.reset` does.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ from controller.metadata.scram_credential import ScramCredential
 from ottla.testing.frames import Json
 
 User = tuple[str, int]
-"""Its name, and a mechanism of SCRAM."""
+"""A user's name, and the number of a SCRAM mechanism."""
 
 
 @dataclass(frozen=True, slots=True)
-class AsNew:
-    """See the module."""
+class InitialState:
+    """A broker's state at its first start, or now, to be compared with that."""
 
     configs: Mapping[ConfigResource, Mapping[str, str]]
-    """But for those of topics."""
+    """The set configs of all resources but topics."""
     users: Mapping[User, str]
-    """With what tells another password, and does not tell the password."""
+    """By user, a digest that changes with the password and does not reveal it."""
     acls: frozenset[Acl]
     tokens: frozenset[str]
     features: Mapping[str, int]
 
     @classmethod
-    def of(cls, image: MetadataImage) -> AsNew:
-        """What there is."""
+    def of(cls, image: MetadataImage) -> InitialState:
+        """Take the state from a metadata image."""
         return cls(
             {
-                one: dict(keys)
-                for one, keys in image.configs.items()
-                if one[0] != ResourceType.TOPIC
+                resource: dict(keys)
+                for resource, keys in image.configs.items()
+                if resource[0] != ResourceType.TOPIC
             },
             {
                 (name, int(mechanism)): _digest(credential)
@@ -52,56 +52,56 @@ class AsNew:
         )
 
     @classmethod
-    def from_channel(cls, told: Mapping[str, Json]) -> AsNew:
-        """What `to_channel` has made."""
+    def from_channel(cls, state: Mapping[str, Json]) -> InitialState:
+        """Read a state as `to_channel` has written it."""
         return cls(
-            {(kind, name): keys for kind, name, keys in told["configs"]},
-            {(name, mechanism): digest for name, mechanism, digest in told["users"]},
-            frozenset(Acl(*one) for one in told["acls"]),
-            frozenset(told["tokens"]),
-            told["features"],
+            {(kind, name): keys for kind, name, keys in state["configs"]},
+            {(name, mechanism): digest for name, mechanism, digest in state["users"]},
+            frozenset(Acl(*fields) for fields in state["acls"]),
+            frozenset(state["tokens"]),
+            state["features"],
         )
 
     def to_channel(self) -> dict[str, Json]:
-        """For whoever starts the broker again."""
+        """Return the state as JSON values, for a later start of this broker."""
         return {
-            "configs": [[*one, dict(keys)] for one, keys in self.configs.items()],
+            "configs": [[*resource, dict(keys)] for resource, keys in self.configs.items()],
             "users": [[*user, digest] for user, digest in self.users.items()],
-            "acls": [list(one) for one in self.acls],
+            "acls": [list(acl) for acl in self.acls],
             "tokens": list(self.tokens),
             "features": dict(self.features),
         }
 
-    def irrevocable(self, now: AsNew) -> list[str]:
-        """What no request can bring back, in words."""
-        found = []
+    def irrevocable(self, now: InitialState) -> list[str]:
+        """Return the changes between this state and `now` that no request can undo, in words."""
+        changes = []
         if self.features and self.features != now.features:
-            found.append("feature levels were changed")
+            changes.append("feature levels were changed")
         if any(now.users.get(user) != digest for user, digest in self.users.items()):
-            found.append("a user that was there at first was changed")
+            changes.append("a user that was there at first was changed")
         if self.tokens != now.tokens:
-            found.append("there are other delegation tokens than at first")
-        return found
+            changes.append("there are other delegation tokens than at first")
+        return changes
 
 
 class LogLevels:
-    """Those of this process's loggers, which a client may set (KIP-412)."""
+    """The levels of this process's loggers, which a client may set (KIP-412)."""
 
     def __init__(self) -> None:
-        self._levels = {name: one.level for name, one in _loggers().items()}
+        self._levels = {name: logger.level for name, logger in _loggers().items()}
 
     def restore(self) -> None:
-        """As they were."""
-        for name, one in _loggers().items():
+        """Set all loggers back to their levels; loggers made since get NOTSET."""
+        for name, logger in _loggers().items():
             level = self._levels.get(name, logging.NOTSET)
-            if one.level != level:
-                one.setLevel(level)
+            if logger.level != level:
+                logger.setLevel(level)
 
 
 def _loggers() -> dict[str, logging.Logger]:
     named = logging.root.manager.loggerDict.items()
     return {"root": logging.root} | {
-        name: one for name, one in named if isinstance(one, logging.Logger)
+        name: logger for name, logger in named if isinstance(logger, logging.Logger)
     }
 
 

@@ -1,7 +1,7 @@
 """The process of one broker under test: an event loop, a control channel, a server.
 
-It begins in a process that was forked from `testbed.host`, or started for it. When the other
-end of its channel is closed, whoever wanted the broker is gone, and it ends at once.
+It begins in a process that `testbed.host` has forked, or that was started for it. When the other
+end of its channel is closed, the tests have ended, and the process exits at once.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from broker.process.server import loop_factory
 from ottla.testing.frames import HELLO, BrokenFrame, FrameReader, Message, check_hello, encode
 from testbed.control import answer
 from testbed.operations import clock, faults, lifecycle, of_clients
-from testbed.served import Served
+from testbed.served import ServedBroker
 
 _log = logging.getLogger(f"ottla.{__name__}")
 
 _FLUSH_S = 1.0
 
 REGISTERED = (clock, faults, lifecycle, of_clients)
-"""The files of operations: that they are imported is what counts."""
+"""The modules of operations: importing them registers the operations."""
 
 
 def serve(channel: socket.socket) -> int:
-    """Serve one broker until it is stopped; the exit code of the process."""
+    """Serve one broker until it is stopped, and return the exit code of the process."""
     faulthandler.enable()
     raise_descriptor_limit()
     gc.freeze()
@@ -49,8 +49,8 @@ async def _serve(channel: socket.socket) -> int:
         if not ended.done():
             ended.set_result(code)
 
-    broker = Served(loop, end)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's Ctrl-C is the tests'
+    broker = ServedBroker(loop, end)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the tests
     _, control = await loop.create_unix_connection(
         lambda: ControlProtocol(loop, broker), sock=channel
     )
@@ -63,21 +63,22 @@ async def _serve(channel: socket.socket) -> int:
     return code
 
 
-async def _stop(broker: Served, control: ControlProtocol) -> None:
-    """As SIGTERM asks for it, also in the midst of a start."""
+async def _stop(broker: ServedBroker, control: ControlProtocol) -> None:
+    """Stop the broker as SIGTERM asks for it, also in the middle of a start."""
     try:
         await control.give_up()
         await broker.stop()
-    except Exception:  # noqa: BLE001 - it goes to the log, and the process ends all the same
+    except Exception:  # noqa: BLE001 - it is logged, and the process exits all the same
         _log.exception("the broker did not stop in order")
         broker.end(1)
     broker.end(0)
 
 
 class ControlProtocol(asyncio.Protocol):
-    """The server's half of the channel. Calls run side by side, each answered when it is done."""
+    """The server's half of the control channel. Calls run concurrently; each is answered when it is
+    done."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, broker: Served) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, broker: ServedBroker) -> None:
         self._loop = loop
         self._broker = broker
         self._reader = FrameReader()
@@ -88,12 +89,12 @@ class ControlProtocol(asyncio.Protocol):
         self._lost = asyncio.Event()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Say which version this end speaks."""
+        """Send the version that this end speaks."""
         self._transport = cast(asyncio.WriteTransport, transport)
         self._transport.write(encode(HELLO))
 
     def data_received(self, data: bytes) -> None:
-        """Begin the calls that are whole now."""
+        """Begin the calls whose frames are complete now."""
         try:
             for message in self._reader.feed(data):
                 self._take(message)
@@ -102,20 +103,20 @@ class ControlProtocol(asyncio.Protocol):
             os._exit(1)
 
     def connection_lost(self, _error: Exception | None) -> None:
-        """Nobody leads this broker any more."""
+        """Exit the process, unless this end has closed the channel: the tests have ended."""
         self._lost.set()
         if not self._closing:
             os._exit(0)
 
     async def give_up(self) -> None:
-        """End the calls that are under way, without an answer."""
-        under_way = list(self._tasks)
-        for task in under_way:
+        """Cancel the calls that are in progress; they get no answer."""
+        tasks = list(self._tasks)
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*under_way, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def close(self) -> None:
-        """Let the other end have what was written, then the end of file."""
+        """Close the channel after what was written is sent, within a second."""
         assert self._transport is not None
         self._closing = True
         self._transport.close()

@@ -1,15 +1,16 @@
-"""The time of a broker under test: the machine's, and ahead of it by what a test has asked for.
+"""The clocks of a broker under test: the machine's, plus the time by which a test advanced them.
 
-`advance` moves both clocks and fires what is due, in the order in which it is due, each at its own
-time. A long way is gone in at most STEPS_MAX steps: a timer that is set during a step fires at the
-end of that step at the soonest. So what repeats itself every few seconds does not do so for each of
-them in a week, and still comes before what it keeps alive. Between two timers the loop has its
-turns and blocking work is done, so that one's consequences are there when the next one fires.
+`advance` moves both clocks and fires due timers in their order, each at its own time. A long
+advance takes at most STEPS_MAX steps: a timer that is set during a step fires at the end of that
+step at the earliest. So a timer that repeats every few seconds does not fire for each of them in a
+week, and still fires before the time-outs that it is meant to prevent. Between two timers the event
+loop runs and blocking work is finished, so that the effects of one timer are complete when the next
+one fires.
 
-Meanwhile no client is heard: what waits for their sign of life runs out, as on a machine that was
-asleep. Sockets have the machine's own time: connections do not become idle by it.
+Meanwhile no client's request is handled: sessions and the like expire, as on a machine that was
+asleep. Sockets use the machine's own time, so connections do not become idle by an advance.
 
-Follows `broker.loop.scheduler.LoopScheduler` in all else.
+In all else this is `broker.loop.scheduler.LoopScheduler`.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _EARLY_S = 0.001
 
 
 class MovedTimer:
-    """A call that is due some time, or was."""
+    """A call that is due at some time of a moved clock, as long as it is not cancelled."""
 
     __slots__ = ("callback", "due_ms")
 
@@ -37,32 +38,33 @@ class MovedTimer:
         self.callback: Callable[[], None] | None = callback
 
     def cancel(self) -> None:
-        """Forget the call. Legal, and without effect, once it has run."""
+        """Drop the call. After the timer has fired, this is allowed and does nothing."""
         self.callback = None
 
     def fire(self) -> None:
-        """Make the call, unless it was made or is forgotten."""
+        """Make the call, unless it was made before or is cancelled."""
         callback, self.callback = self.callback, None
         if callback is not None:
             callback()
 
 
 class PeersScheduler(LoopScheduler):
-    """The time in which nodes wait for each other: it passes as the machine's, while a test moves
-    the other clocks. So nobody misses a heartbeat, and nobody is elected, because of that. The time
-    that stands in records is the moved one."""
+    """The clock by which nodes wait for each other: it advances as the machine's does, while a test
+    moves the other clocks. So no heartbeat is missed and no election begins because of an advance.
+    Wall time, which is written into records, is the moved one."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, moved: MovableScheduler) -> None:
         super().__init__(loop)
         self._moved = moved
 
     def wall_ms(self) -> int:
-        """Milliseconds since the epoch."""
+        """Return milliseconds since the epoch, by the moved clock."""
         return self._moved.wall_ms()
 
 
 class MovableScheduler:
-    """`ground.ports.Scheduler`: see the module. To be used on the loop's thread only."""
+    """A scheduler (`ground.ports.Scheduler`) whose clocks a test can move. For the loop's thread
+    only."""
 
     def __init__(
         self,
@@ -82,24 +84,24 @@ class MovableScheduler:
 
     @property
     def ahead_ms(self) -> float:
-        """How far ahead of the machine's clocks this is."""
+        """The milliseconds by which this clock is ahead of the machine's clocks."""
         return self._ahead_ms
 
     def begin_ahead(self, ms: float) -> None:
-        """Be so far ahead from the start: the broker was so before it was started again."""
+        """Set how far ahead the clocks are at the start: as far as before the broker's restart."""
         assert not self._heap, "timers are set already"
         self._ahead_ms = ms
 
     def wall_ms(self) -> int:
-        """Milliseconds since the epoch."""
+        """Return milliseconds since the epoch."""
         return self._wall_ns() // 1_000_000 + int(self._ahead_ms)
 
     def monotonic_ms(self) -> float:
-        """Milliseconds on a clock that never goes back."""
+        """Return milliseconds on a clock that never goes back."""
         return self._monotonic_s() * 1000.0 + self._ahead_ms
 
     def call_later(self, delay_ms: float, callback: Callable[[], None]) -> MovedTimer:
-        """Run `callback` once, not before `delay_ms` from now."""
+        """Call `callback` once, at the earliest `delay_ms` from now."""
         timer = MovedTimer(self.monotonic_ms() + max(delay_ms, 0.0), callback)
         self._made += 1
         heapq.heappush(self._heap, (timer.due_ms, self._made, timer))
@@ -107,12 +109,12 @@ class MovableScheduler:
         return timer
 
     def call_soon(self, callback: Callable[[], None]) -> None:
-        """Run `callback` once, after what runs now."""
+        """Call `callback` once, after the current turn of the loop."""
         self._loop.call_soon(callback)
 
     async def advance(self, ms: float, settle: Callable[[], Awaitable[None]]) -> int:
-        """Move both clocks by so much; how many timers fired. `settle` returns when what has been
-        begun is done."""
+        """Move both clocks by `ms`, and return how many timers fired. `settle` returns when all
+        work that has begun is done."""
         assert not self._advancing, "one way at a time"
         self._advancing = True
         fired = 0
@@ -131,7 +133,7 @@ class MovableScheduler:
         return fired
 
     async def _step(self, end_ms: float, settle: Callable[[], Awaitable[None]]) -> int:
-        """Fire what is due until then, but for what is set meanwhile."""
+        """Fire the timers that are due until `end_ms` and were set before this step."""
         due: list[tuple[float, int, MovedTimer]] = []
         while self._heap and self._heap[0][0] <= end_ms:
             due.append(heapq.heappop(self._heap))
@@ -146,14 +148,15 @@ class MovableScheduler:
         return fired
 
     def _fire(self, timer: MovedTimer) -> None:
-        """What goes wrong is the loop's to tell, as with any timer; the others fire as well."""
+        """Fire a timer. An exception goes to the loop's handler, and later timers fire all the
+        same."""
         try:
             timer.fire()
-        except Exception as error:  # noqa: BLE001  told to the loop
+        except Exception as error:  # noqa: BLE001  the loop's handler logs it
             self._loop.call_exception_handler({"message": "a timer failed", "exception": error})
 
     def _move_to(self, monotonic_ms: float) -> None:
-        """Be there, unless that is over."""
+        """Move the clocks to this time, unless it is past."""
         self._ahead_ms += max(monotonic_ms - self.monotonic_ms(), 0.0)
 
     def _next_due_ms(self) -> float:
@@ -163,7 +166,7 @@ class MovableScheduler:
         return heap[0][0] if heap else float("inf")
 
     def _arm(self) -> None:
-        """Have the loop call when the next timer is due."""
+        """Have the loop call `_ring` when the next timer is due."""
         due_ms = self._next_due_ms()
         if self._alarm is not None:
             if self._alarm_ms == due_ms and not self._advancing:
@@ -172,14 +175,14 @@ class MovableScheduler:
             self._alarm = None
         if self._advancing or due_ms == float("inf"):
             return
-        # The loop's timers may come early by that much: then it is asked again.
+        # The loop's timers may fire early by that much; `_ring` then arms a new one.
         ahead_s = (due_ms - self.monotonic_ms()) / 1000.0
         delay_s = max(ahead_s, _EARLY_S) if ahead_s > 0 else 0.0
         self._alarm_ms = due_ms
         self._alarm = self._loop.call_later(delay_s, self._ring)
 
     def _ring(self) -> None:
-        """Fire what is due now."""
+        """Fire all timers that are due now."""
         self._alarm = None
         now = self.monotonic_ms()
         try:

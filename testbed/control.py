@@ -1,12 +1,12 @@
-"""Which operations there are, and how a call becomes an answer.
+"""The table of operations, and the way from a call to its answer.
 
-`OPERATIONS` is filled by the files of `testbed.operations`:
+`OPERATIONS` is filled by the modules of `testbed.operations`:
 
     @operation("topic.create")
-    async def create_topic(broker: Served, args: Arguments) -> Json: ...
+    async def create_topic(broker: ServedBroker, args: Arguments) -> Json: ...
 
-An operation that cannot do what it is asked raises `OperationError`, whose kind is one of
-`ottla.testing.errors`. Any other exception is our own bug: it is logged, and told in one line.
+An operation that fails raises `OperationError`, whose kind is one of `ottla.testing.errors`. Any
+other exception is a bug of Ottla: it is logged, and the caller gets one line about it.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from broker.config.start_error import StartError
 from ground.config_def import ConfigError
 from ottla.testing.frames import Json, Message
 from testbed.operation_error import OperationError
-from testbed.served import NotStarted, Served
+from testbed.served import NotStarted, ServedBroker
 
 _log = logging.getLogger(f"ottla.{__name__}")
 
 Arguments = Mapping[str, Json]
-Operation = Callable[[Served, Arguments], Awaitable[Json]]
+Operation = Callable[[ServedBroker, Arguments], Awaitable[Json]]
 
 OPERATIONS: dict[str, Operation] = {}
 
 
 def operation(name: str) -> Callable[[Operation], Operation]:
-    """Register an operation by this name."""
+    """Register an operation under this name."""
 
     def register(function: Operation) -> Operation:
         assert name not in OPERATIONS, name
@@ -39,14 +39,14 @@ def operation(name: str) -> Callable[[Operation], Operation]:
     return register
 
 
-async def answer(broker: Served, message: Message) -> Message:
-    """Do what a call asks for; its answer."""
+async def answer(broker: ServedBroker, message: Message) -> Message:
+    """Do what a call asks for, and return the answer."""
     number, op = message.get("id"), str(message.get("op"))
-    found = OPERATIONS.get(op)
-    if found is None:
+    operate = OPERATIONS.get(op)
+    if operate is None:
         return _error(number, "misuse", f"there is no operation {op}")
     try:
-        return {"id": number, "result": await found(broker, message.get("args") or {})}
+        return {"id": number, "result": await operate(broker, message.get("args") or {})}
     except OperationError as error:
         return _error(number, error.kind, str(error))
     except NotStarted:
@@ -56,7 +56,7 @@ async def answer(broker: Served, message: Message) -> Message:
         return _error(number, "start", " ".join(str(error).split()))
     except AssertionError:
         raise
-    except Exception as error:  # noqa: BLE001 - told to whoever asked
+    except Exception as error:  # noqa: BLE001 - the caller gets it as an error
         _log.exception("the operation %s", op)
         return _error(number, "failed", f"{op} failed: {type(error).__name__}: {error}")
 

@@ -1,12 +1,11 @@
 """The host of brokers under test: one for each process of tests, which forks a broker at once.
 
-It has every module loaded, one thread and no event loop, so a fork is whole and takes milliseconds.
-It owns the processes of the brokers and the folder in which all their files are. Its one channel is
-a socket pair to the process of the tests: when that ends, in whatever way, the host kills what
-still runs, removes the folder and ends.
+All modules are loaded, and there is one thread and no event loop, so that a fork is safe and takes
+milliseconds. Owns the brokers' processes and the folder that holds all their files. Its one channel
+is a socket pair to the process of the tests. When that process ends, in whatever way, the host
+kills the brokers that still run, removes the folder and exits.
 
-Where there is no fork to be trusted (macOS), a broker is a process of its own with the same
-channel.
+Where a fork cannot be trusted (macOS), a broker is started as a new process with the same channel.
 """
 
 from __future__ import annotations
@@ -34,22 +33,25 @@ Arguments = Mapping[str, Json]
 
 
 class NotDone(Exception):
-    """What was asked cannot be done; told to whoever asked."""
+    """An operation's refusal; its text is sent to the process of the tests."""
 
 
 @dataclass(slots=True)
 class _Wait:
-    """Somebody waits for the end of a process."""
+    """A call that is answered at the end of a process."""
 
     number: Json
     pid: int
 
 
 class Host:
-    """See the module."""
+    """The host's loop over its channel, its processes and signals."""
 
     def __init__(self, pair: socket.socket, script: str, can_fork: bool) -> None:
-        """`script`: the file by which a process of ours is started."""
+        """`script`: the file that a new Python process runs to become a host or a broker.
+
+        `can_fork`: whether brokers are forked; if not, each is a new process.
+        """
         self._pair = pair
         self._script = script
         self._can_fork = can_fork
@@ -75,7 +77,7 @@ class Host:
         }
 
     def run(self) -> None:
-        """Until the tests' process is gone."""
+        """Serve calls until the process of the tests has ended."""
         with self.watching(), contextlib.suppress(BrokenFrame, ConnectionError):
             self._pair.sendall(encode(HELLO))
             while self.turn():
@@ -83,7 +85,8 @@ class Host:
 
     @contextlib.contextmanager
     def watching(self) -> Iterator[None]:
-        """`turn` may be called within; at the end nothing is left of what it began."""
+        """Watch the channel and signals, so that `turn` may be called within. On exit, end all
+        processes and remove the folders."""
         for end in (self._woken, self._wake):
             os.set_blocking(end, False)
         signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
@@ -104,11 +107,11 @@ class Host:
                 os.close(fd)
 
     def _asked_to_end(self, *_: object) -> None:
-        """By a signal: it tidies up, as at the end of the tests' process."""
+        """Handle a signal to end: clean up as at the end of the tests' process."""
         self._ending = True
 
     def turn(self) -> bool:
-        """Do what there is to do; whether the tests' process is still there."""
+        """Do the next work, and return whether the host goes on."""
         more = next(self._to_load, None)
         ready = {key.fileobj for key, _ in self._selector.select(0 if more else _CHECK_PARENT_S)}
         if self._woken in ready:
@@ -142,7 +145,7 @@ class Host:
                 self._answer({"id": number, "result": result})
         except (BrokenFrame, ConnectionError):
             raise
-        except Exception as error:  # noqa: BLE001 - told to whoever asked; other brokers go on
+        except Exception as error:  # noqa: BLE001 - the caller gets it as an error; other brokers go on
             text = str(error) if isinstance(error, NotDone | OSError) else f"{op}: {error!r}"
             self._answer({"id": number, "error": {"kind": "failed", "text": text}})
         finally:
@@ -155,7 +158,7 @@ class Host:
     # --- operations -----------------------------------------------------------------------------
 
     def _load(self, _args: Arguments) -> Json:
-        """Import all that a broker is, so that the next fork has it."""
+        """Import the modules of a broker, so that the next fork has them."""
         if self._can_fork and not self._loaded:
             self._loaded = True
             load_broker()
@@ -163,16 +166,17 @@ class Host:
         return None
 
     def _folder(self, args: Arguments) -> Json:
-        """A new folder for the files of one broker."""
+        """Make a folder for the files of one broker, and return its path."""
         return self._folders.make(args["name"], keep=bool(args.get("keep")))
 
     def _drop(self, args: Arguments) -> Json:
-        """Remove a folder."""
+        """Remove a broker's folder."""
         self._folders.remove(args["folder"])
         return None
 
     def _start(self, args: Arguments) -> Json:
-        """A broker's process with the channel that came with the call; its pid."""
+        """Start a broker's process, which takes the channel that came with the call; return its
+        pid."""
         (channel,) = args["fds"]
         if not self._can_fork:
             command = [sys.executable, "-P", self._script, "child", str(channel)]
@@ -181,22 +185,23 @@ class Host:
         return self._processes.fork(lambda: self._be_a_broker(channel), args["log"])
 
     def _run_command(self, args: Arguments) -> Json:
-        """Any command, such as `ottla serve`; its pid."""
+        """Start any command, such as `ottla serve`, and return its pid."""
         return self._processes.spawn(
             args["command"], args["log"], environment=args.get("environment")
         )
 
     def _signal(self, args: Arguments) -> Json:
-        """Send a signal to a process that was begun here; whether it was there."""
-        there = self._processes.signal(args["pid"], args["signal"])
-        if there is None:
+        """Send a signal to a process of this host, and return whether it was alive."""
+        was_alive = self._processes.signal(args["pid"], args["signal"])
+        if was_alive is None:
             raise NotDone(f"no process {args['pid']} was started here")
-        return there
+        return was_alive
 
     # --- processes ------------------------------------------------------------------------------
 
     def _be_a_broker(self, channel: int) -> int:
-        """In a process that was forked: nothing of the host's is left. The exit code."""
+        """Serve as a broker in a forked process, without anything of the host; return the exit
+        code."""
         _forget_signals()
         self._selector.close()
         self._pair.close()
@@ -208,7 +213,7 @@ class Host:
         return serve(socket.socket(fileno=channel))
 
     def _reap(self) -> None:
-        """Note who has ended, and tell those who wait for it."""
+        """Note ended processes, and answer the calls that wait for them."""
         self._processes.reap()
         for wait in list(self._waits):
             code = self._processes.code(wait.pid)

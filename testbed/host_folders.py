@@ -1,7 +1,7 @@
-"""The folders of brokers under test: one of the host, with one of each broker in it.
+"""The folders of brokers under test: one of the host, and in it one of each broker.
 
-The host's folder has a file that the host locks for as long as it lives. Where the lock is free,
-the host was killed before it could tidy up, and the next host removes the folder.
+The host's folder has a file that the host locks as long as it lives. If the lock is free, the host
+was killed before it could clean up, and the next host removes the folder.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from pathlib import Path
 PREFIX = "ottla-test-"
 _OWNER = ".owner"
 _YOUNG_S = 60.0
-"""A folder may be made and not locked yet."""
+"""Younger folders are left alone: they may be made and not locked yet."""
 
 
 class HostFolders:
-    """Of one host. Nothing is made before the first broker wants a folder."""
+    """The folders of one host. Its own is made with the first broker's."""
 
     def __init__(self) -> None:
         self._root: Path | None = None
@@ -30,7 +30,7 @@ class HostFolders:
         self._count = 0
 
     def make(self, name: str, *, keep: bool = False) -> str:
-        """A new folder; with `keep` it is there when everything has ended."""
+        """Make a folder and return its path; with `keep` it stays after the host has ended."""
         root = self._root or self._make_root()
         self._count += 1
         folder = root / f"{name}-{self._count}"
@@ -40,26 +40,26 @@ class HostFolders:
         return str(folder)
 
     def remove(self, folder: str) -> None:
-        """Remove one, unless it is kept."""
+        """Remove a broker's folder, unless it is kept."""
         assert self._root is not None and Path(folder).parent == self._root, folder
         if folder not in self._kept:
             shutil.rmtree(folder, ignore_errors=True)
 
     def remove_all(self) -> None:
-        """Remove what is not kept, and the lock with it."""
+        """Remove all folders that are not kept, and the lock."""
         if self._root is None:
             return
         if not self._kept:
             shutil.rmtree(self._root, ignore_errors=True)
             return
-        for one in self._root.iterdir():
-            if str(one) not in self._kept and one.is_dir():
-                shutil.rmtree(one, ignore_errors=True)
+        for entry in self._root.iterdir():
+            if str(entry) not in self._kept and entry.is_dir():
+                shutil.rmtree(entry, ignore_errors=True)
         with contextlib.suppress(OSError):
             (self._root / _OWNER).unlink()
 
     def leave(self) -> None:
-        """In a process that was forked from the host: they are none of its business."""
+        """Close the lock's file in a forked process, which does not own the folders."""
         if self._lock != -1:
             os.close(self._lock)
 
@@ -72,7 +72,7 @@ class HostFolders:
 
 
 def sweep(folder: Path) -> None:
-    """Remove what hosts have left that were killed. A folder without an owner's file is kept."""
+    """Remove the folders of killed hosts. A folder without an owner file is kept."""
     for root in folder.glob(f"{PREFIX}*"):
         with contextlib.suppress(OSError):
             if time.time() - root.stat().st_mtime > _YOUNG_S and _is_left(root / _OWNER):

@@ -1,4 +1,4 @@
-"""The processes that a host has begun: brokers that were forked from it, and commands.
+"""The processes that a host has started: brokers forked from it, and commands.
 
 Owns them: each ends with the host at the latest.
 """
@@ -17,24 +17,24 @@ from typing import NoReturn
 from testbed.parent_death import die_with_parent
 
 UNKNOWN = -1
-"""The code of a process that was never begun here."""
+"""The code for a process that this host did not start."""
 _FAILED = 70
 _END_TIMEOUT_S = 5.0
 _POLL_S = 0.002
 
 
 class HostProcesses:
-    """See the module."""
+    """The processes of one host, by pid, with their exit codes."""
 
     def __init__(self) -> None:
         self._host_pid = os.getpid()
         self._codes: dict[int, int | None] = {}
-        """By pid: how it ended, None while it runs."""
+        """By pid: the exit code, None while the process runs."""
         self._popened: dict[int, subprocess.Popen[bytes]] = {}
 
     def fork(self, work: Callable[[], int], log: str) -> int:
-        """A copy of this process that does `work`, whose exit code is what that returns; its pid.
-        What it prints goes to the end of the file `log`."""
+        """Fork this process and return the child's pid. The child does `work`, exits with the code
+        that it returns, and appends its output to the file `log`."""
         pid = os.fork()
         if pid == 0:
             _be_the_copy(self._host_pid, work, log)
@@ -49,7 +49,7 @@ class HostProcesses:
         environment: Mapping[str, str] | None = None,
         fds: Sequence[int] = (),
     ) -> int:
-        """A command; its pid. Raises OSError where it cannot be run."""
+        """Start a command and return its pid. Raises OSError if it cannot be run."""
         with open(log, "ab") as output:
             process = subprocess.Popen(  # noqa: S603 - our own interpreter and file
                 command,
@@ -65,26 +65,28 @@ class HostProcesses:
         return process.pid
 
     def code(self, pid: int) -> int | None:
-        """How one has ended: its exit code, or minus the signal; None while it runs."""
+        """Return a process's exit code, or minus the signal that killed it; None while it runs,
+        UNKNOWN if this host did not start it."""
         return self._codes.get(pid, UNKNOWN)
 
     def signal(self, pid: int, number: int) -> bool | None:
-        """Send a signal; whether the process was still there. None: it was not begun here."""
+        """Send a signal. Return True if the process was alive, None if this host did not start
+        it."""
         if pid not in self._codes:
             return None
         if self._codes[pid] is not None:
             return False
-        os.kill(pid, number)  # not reaped yet, so nobody else has the number
+        os.kill(pid, number)  # not reaped yet, so no other process has this pid
         return True
 
     def reap(self) -> None:
-        """Note who has ended."""
+        """Note the exit codes of processes that have ended."""
         for pid, code in list(self._codes.items()):
             if code is None:
                 self._codes[pid] = self._ended(pid)
 
     def end_all(self) -> None:
-        """Kill what still runs, and wait for that."""
+        """Kill the processes that still run, and wait for their end."""
         self.reap()
         running = [pid for pid, code in self._codes.items() if code is None]
         for pid in running:
@@ -99,18 +101,18 @@ class HostProcesses:
         process = self._popened.get(pid)
         if process is not None:
             return process.poll()
-        found, status = os.waitpid(pid, os.WNOHANG)
-        return os.waitstatus_to_exitcode(status) if found else None
+        ended_pid, status = os.waitpid(pid, os.WNOHANG)
+        return os.waitstatus_to_exitcode(status) if ended_pid else None
 
 
 def _be_the_copy(host_pid: int, work: Callable[[], int], log: str) -> NoReturn:
-    """After the fork: nothing returns into what the host was about to do."""
+    """Do `work` in the forked process and exit: control never returns to the host's code."""
     code = _FAILED
     try:
         die_with_parent(host_pid)()
         _redirect(log)
         code = work()
-    except BaseException:  # noqa: BLE001 - it goes to the log, and never back into the host
+    except BaseException:  # noqa: BLE001 - it goes to the log, and never back into the host's code
         import traceback
 
         traceback.print_exc()
@@ -122,7 +124,7 @@ def _be_the_copy(host_pid: int, work: Callable[[], int], log: str) -> NoReturn:
 
 
 def _redirect(log: str) -> None:
-    """What the process prints goes into its own file."""
+    """Send what the process prints to its own file."""
     output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)

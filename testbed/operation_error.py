@@ -1,13 +1,13 @@
-"""What an operation raises where it does not do what it was asked for."""
+"""The error of an operation that cannot do what a test asks for, with a text for the user."""
 
 from __future__ import annotations
 
 
 class OperationError(Exception):
-    """Its text is for the user, and `kind` says which error that is for them.
+    """The failure of an operation. Its text is for the user.
 
-    One of `ottla.testing.errors`: "failed" where a broker refuses it or nobody answers, "deadline"
-    where something did not become true, "misuse", "not possible".
+    `kind` is a kind of `ottla.testing.errors`: "failed" if a broker refuses the request or does not
+    answer, "deadline" if something did not become true in time, "misuse", or "not possible".
     """
 
     def __init__(self, kind: str, text: str) -> None:

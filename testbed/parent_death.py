@@ -1,7 +1,7 @@
-"""A process that ends with the one that started it, however that ends.
+"""The end of a process together with its parent, however the parent ends.
 
-Linux tells a process when its parent dies (`prctl(PR_SET_PDEATHSIG)`). Elsewhere only the end of
-file on its channel does.
+Linux signals a process when its parent dies (`prctl(PR_SET_PDEATHSIG)`). On other systems only the
+end of file on the control channel ends it.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ _PR_SET_PDEATHSIG = 1
 
 
 def die_with_parent(parent_pid: int) -> Callable[[], None]:
-    """To be called in the new process. Made in the parent, where loading a library is no danger."""
+    """Return a function that the new process calls, which has it killed when its parent dies. Made
+    in the parent, because loading a library after a fork is dangerous."""
     if not sys.platform.startswith("linux"):
         return lambda: None
     prctl = ctypes.CDLL(None, use_errno=True).prctl
 
     def arrange() -> None:
         prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        if os.getppid() != parent_pid:  # it died before
+        if os.getppid() != parent_pid:  # the parent died before this
             os._exit(1)
 
     return arrange

@@ -1,8 +1,8 @@
-"""What a host has loaded before it forks: so much that a broker imports nothing any more.
+"""The modules that a host imports before it forks, so that a forked broker imports nothing more.
 
-In two steps. `load_broker` is what every start needs, and the first one waits for it. `load_more`
-are modules that a running broker imports with the first request of a kind; the host loads them one
-by one while it has nothing else to do.
+In two steps. `load_broker` imports what every start needs; the first start waits for it.
+`load_more` imports the modules that a running broker would import at the first request of a kind.
+The host loads these one by one while it has nothing else to do.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LATER = (
 
 
 def load_broker() -> None:
-    """Import what a start needs, and do once what is remembered for all."""
+    """Import what a start needs, and freeze it for the garbage collector (`gc.freeze`)."""
     gc.disable()  # see command.__main__; a forked broker turns it on again
     import_module(CHILD)
     with contextlib.suppress(ImportError):
@@ -38,11 +38,12 @@ def load_broker() -> None:
 
 
 def load_more() -> Iterator[str]:
-    """Import a module of `_LATER` with each step; its name."""
+    """Import one more module of `_LATER`, or of a package there, with each step, and yield a
+    name."""
     for name in _LATER:
         yield name
-        found = import_module(name)
-        for one in pkgutil.walk_packages(getattr(found, "__path__", ()), f"{name}."):
-            import_module(one.name)
-            yield one.name
+        package = import_module(name)
+        for module in pkgutil.walk_packages(getattr(package, "__path__", ()), f"{name}."):
+            import_module(module.name)
+            yield module.name
     gc.freeze()

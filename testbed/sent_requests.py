@@ -1,11 +1,11 @@
-"""What clients really sent: the frames of their requests, kept as they came.
+"""The requests that clients have sent: their frames, kept as they were received.
 
-Owns the frames, the newest of them: at most so many, and so many bytes. Stands between the network
-and the request handler, whose three ways it is on (`broker.requests.request_handler`): requests
-that are prepared are kept as all others. A frame costs one copy of its bytes.
+Owns the newest frames, limited in number and in bytes. Stands between the network and the request
+handler, as an `Entrance` (`broker.requests.request_handler`), and so keeps prepared requests like
+all others. Keeping a frame costs one copy of its bytes.
 
-Kept before it is handled, since a handler writes into the records of a Produce. What brokers send
-each other is not kept, nor what operations ask (`testbed.operations`).
+A frame is copied before it is handled, because the handler of Produce writes into the records.
+Requests of other nodes and of the test's own operations (`testbed.operations`) are never kept.
 """
 
 from __future__ import annotations
@@ -23,38 +23,38 @@ from protocol.frames.framing import SIZE_BYTES
 COUNT_MAX = 20_000
 TOTAL_BYTES_MAX = 32 * 1024 * 1024
 FRAME_BYTES_MAX = 1024 * 1024
-"""What is kept of one request: of a longer one only that it came."""
+"""The most bytes that are kept of one frame. A longer one is kept cut off, and is not decoded."""
 
 NO_CLIENT = re.compile(
     rb"broker-\d+-fetcher-\d+|broker-\d+-txn-marker-sender|AddPartitionsToTxnSenderThread-\d+"
     rb"|node-\d+|broker-probe|ottla-testing"
 ).fullmatch
-"""The client ids of nodes, and of whoever asks for a test."""
+"""Matches the client ids of other nodes and of a test's own operations."""
 _NODE_CONNECTIONS_MAX = 1_000
 _CLIENT_ID_AT = 10
 _FRAME_BYTES = 120
-"""What keeping a frame takes besides its bytes: about that much."""
+"""About what a kept frame takes in memory besides its bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class SentRequest:
-    """One frame, without its size."""
+    """The frame of one request, without its size field."""
 
     number: int
-    """Of all that came, in their order, from 1 on."""
+    """The number among all requests of clients, in the order received, from 1."""
     time_ms: int
-    """Of the broker's wall clock."""
+    """When the request was received, in ms since the epoch by the broker's clock."""
     connection: str
     principal: str
     frame: bytes
     size: int
-    """Of the frame as it came; longer than `frame` where that is cut off."""
+    """The bytes of the frame as received: more than `frame` has if that was cut off."""
     prepared: bool
-    """Whether it was answered by what was prepared for its like."""
+    """Whether a prepared answer was used (`broker.requests.prepared`)."""
 
 
 class SentRequests:
-    """See the module."""
+    """An entrance for frames that keeps those of clients and passes all on."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class SentRequests:
         count_max: int = COUNT_MAX,
         total_bytes_max: int = TOTAL_BYTES_MAX,
     ) -> None:
-        """`behind`: who handles what comes."""
+        """`behind`: the request handler that all frames are passed on to."""
         self._behind = behind
         self._wall_ms = wall_ms
         self._count_max = count_max
@@ -72,29 +72,29 @@ class SentRequests:
         self._bytes = 0
         self._of_nodes: dict[str, None] = {}
         self.came = 0
-        """How many there were, those included that are not kept any more."""
+        """The number of clients' requests so far, also of those that are no longer kept."""
         self.shut = False
-        """Whether clients that ask now have their connection closed."""
+        """Whether a client that sends a request has its connection closed."""
 
     @property
     def kept(self) -> list[SentRequest]:
-        """The newest, in the order in which they came."""
+        """The newest requests, in the order received."""
         return list(self._kept)
 
     def is_no_clients(self, connection_id: str) -> bool:
-        """Whether another node asks on a connection, or an operation."""
+        """Return whether a connection is that of another node, or of a test's operation."""
         return connection_id in self._of_nodes
 
     def forget(self) -> None:
-        """Keep none of those until now."""
+        """Drop all kept requests, and count from 1 again."""
         self._kept.clear()
         self._bytes = 0
         self.came = 0
 
-    # --- the three ways in ----------------------------------------------------------------------
+    # --- the three methods of an entrance ---------------------------------------------------------
 
     def handle(self, connection: Connection, frame: memoryview, reply: Reply) -> None:
-        """The general way."""
+        """Keep a request, and have it read and handled."""
         is_clients = self._keep(connection, bytes(frame[:FRAME_BYTES_MAX]), len(frame), False)
         if self.shut and is_clients:
             reply.close()
@@ -104,7 +104,8 @@ class SentRequests:
     def handle_at_once(
         self, connection: Connection, frame: memoryview, later: Later
     ) -> Answer | None:
-        """What is prepared; else the general way follows, which keeps it."""
+        """Answer a prepared request and keep it. Return None for any other request: `handle`
+        follows, which keeps it."""
         if self.shut:
             return None
         came = bytes(frame[:FRAME_BYTES_MAX])
@@ -114,12 +115,12 @@ class SentRequests:
         return answer
 
     def expect(self, connection: Connection, message: memoryview) -> Expected | None:
-        """What is prepared, and looked out for."""
+        """Return what `Entrance.expect` gives, as a request that is kept when it has come."""
         expected = self._behind.expect(connection, message)
         return expected and _Kept(self, connection, message[SIZE_BYTES:], expected)
 
     def _keep(self, connection: Connection, came: bytes, size: int, prepared: bool) -> bool:
-        """Keep what a client has sent; whether it is a client's."""
+        """Keep a request if a client has sent it, and return whether one has."""
         length = int.from_bytes(came[_CLIENT_ID_AT - 2 : _CLIENT_ID_AT], signed=True)
         if length > 0 and NO_CLIENT(came, _CLIENT_ID_AT, _CLIENT_ID_AT + length):
             self._of_nodes[connection.connection_id] = None
@@ -127,8 +128,8 @@ class SentRequests:
                 del self._of_nodes[next(iter(self._of_nodes))]
             return False
         self.came += 1
-        who = connection.connection_id, connection.principal
-        self._kept.append(SentRequest(self.came, self._wall_ms(), *who, came, size, prepared))
+        sender = connection.connection_id, connection.principal
+        self._kept.append(SentRequest(self.came, self._wall_ms(), *sender, came, size, prepared))
         self._bytes += len(came) + _FRAME_BYTES
         while len(self._kept) > self._count_max or self._bytes > self._total_bytes_max:
             self._bytes -= len(self._kept.popleft().frame) + _FRAME_BYTES
@@ -153,7 +154,7 @@ class _Kept:
         self._expected = expected
 
     def answer(self) -> Answer | None:
-        """It has come: it lies where the one before it lay."""
+        """Answer the request that now lies in the buffer of the one before it, and keep it."""
         came = bytes(self._frame[:FRAME_BYTES_MAX])
         answer = self._expected.answer()
         if answer is not None:
@@ -161,5 +162,4 @@ class _Kept:
         return answer
 
     def settle(self) -> None:
-        """See `Expected`."""
         self._expected.settle()

@@ -1,4 +1,4 @@
-"""One broker under test, as its operations see it.
+"""The broker under test, as the operations of its control channel use it.
 
 Owns the server and the order of its states: made, started, stopped. Never reads a channel.
 """
@@ -15,7 +15,7 @@ from broker.node.node import Node
 from broker.process.server import Server, Surroundings
 from broker.requests.request_handler import Entrance, RequestHandler
 from ground.filesystem import LocalFilesystem
-from testbed.as_new import AsNew, LogLevels
+from testbed.as_new import InitialState, LogLevels
 from testbed.clock import MovableScheduler, PeersScheduler
 from testbed.faults.faults import Faults
 from testbed.faults.full_disk import FillableFilesystem, Room
@@ -29,56 +29,59 @@ Part = TypeVar("Part")
 
 
 class NotStarted(Exception):
-    """There is no broker in this process: it has not been started, or asks another cluster."""
+    """The error of an operation that needs a broker in this process, where none was started."""
 
 
-class Served:
-    """See the module. To be used on the event loop."""
+class ServedBroker:
+    """The broker under test of this process. All methods run on the event loop."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, end: Callable[[int], None]) -> None:
-        """`end(code)` ends the process, when what was asked is answered."""
+        """`end(code)` ends the process as soon as the pending answers are written."""
         self.loop = loop
         self.end = end
         self.room = Room()
-        """On its disk."""
+        """The space on the broker's disk, which a test may fill."""
         self.clock = MovableScheduler(loop)
         self.links = Links(LoopScheduler(loop))
-        """To other nodes. What is cut is timed by a clock that no test moves."""
+        """The links to other nodes. Requests over a cut link time out by the machine's clock, which
+        no test moves."""
         self._config: BrokerConfig | None = None
         self._server: Server | None = None
         self._faults: Faults | None = None
         self._sent: SentRequests | None = None
-        self._as_new: AsNew | None = None
+        self._as_new: InitialState | None = None
         self._log_levels: LogLevels | None = None
 
     @property
-    def as_new(self) -> AsNew:
-        """What a reset brings it back to."""
-        return _there(self._as_new)
+    def as_new(self) -> InitialState:
+        """The state at the first start, which a reset restores."""
+        return _required(self._as_new)
 
     @property
     def sent(self) -> SentRequests:
-        """What clients have sent to it."""
-        return _there(self._sent)
+        """The requests that clients have sent to this broker."""
+        return _required(self._sent)
 
     @property
     def config(self) -> BrokerConfig:
-        """Of the broker that was started."""
-        return _there(self._config)
+        """The configuration with which the broker was started."""
+        return _required(self._config)
 
     @property
     def server(self) -> Server:
-        """Its sockets, pools and node."""
-        return _there(self._server)
+        """The running server: sockets, thread pools and the node."""
+        return _required(self._server)
 
     @property
     def node(self) -> Node:
-        """Its cores: `node.broker.requests` answers requests, `node.image` is the metadata."""
+        """The broker's cores: `node.broker.requests` answers requests, `node.image` is the
+        metadata."""
         return self.server.node
 
     @property
     def faults(self) -> Faults:
-        """What becomes of its requests; nothing meets them before a test asks for that."""
+        """The fault rules of this broker's requests, made at the first use; none applies before
+        that."""
         if self._faults is None:
             self._faults = faults_of(self.node)
             if self.server.guards is not None:
@@ -93,10 +96,14 @@ class Served:
         *,
         durable: bool = False,
         ahead_ms: float = 0.0,
-        as_new: AsNew | None = None,
+        as_new: InitialState | None = None,
     ) -> int:
-        """Start; the port of the first listener. Raises StartError. `ahead_ms`: of the clocks.
-        `as_new`: what it was at its first start; None: this is it."""
+        """Start the server and return the port of its first listener.
+
+        `durable`: whether writes are synced to the device. `ahead_ms`: how far the broker's clocks
+        are ahead of the machine's. `as_new`: the state at the first start; None if this is the
+        first start. Raises StartError.
+        """
         assert self._server is None, "the broker is running already"
         self.clock.begin_ahead(ahead_ms)
 
@@ -114,24 +121,25 @@ class Served:
         self._config = config
         self._server = Server(config, surroundings)
         endpoints = await self._server.start()
-        self._as_new = as_new or AsNew.of(self.node.image)
+        self._as_new = as_new or InitialState.of(self.node.image)
         self._log_levels = LogLevels()
         return endpoints[0].port
 
     def forget(self) -> None:
-        """What a test has asked for, and what it has caused, is no more."""
+        """Undo what a test has set and recorded: faults, a full disk, cut links, kept requests, log
+        levels."""
         if self._faults is not None:
             self._faults.clear()
         self.room.free()
         self.links.heal()
         self.sent.forget()
-        _there(self._log_levels).restore()
+        _required(self._log_levels).restore()
 
     async def stop(self) -> None:
-        """Stop it as SIGTERM does."""
+        """Stop the broker as SIGTERM does."""
         if self._server is not None:
             if self._faults is not None:
-                self._faults.clear()  # nobody waits for what is left unanswered
+                self._faults.clear()  # a stop does not wait for requests that faults left open
                 self._faults = None
             await self._server.stop()
             self._server = None
@@ -141,7 +149,7 @@ class Served:
         return sent
 
 
-def _there(part: Part | None) -> Part:
+def _required(part: Part | None) -> Part:
     if part is None:
         raise NotStarted("no broker was started here")
     return part

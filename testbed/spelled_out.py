@@ -1,6 +1,7 @@
-"""Answers of messages alone, for who looks into them, or changes them, before they are written.
+"""Responses made of messages alone, for code that reads or changes them before they are encoded.
 
-The broker writes items of a long answer as it makes it (`protocol.frames.encoded_items`).
+The broker encodes items of a long response while it makes them (`protocol.frames.encoded_items`);
+such items cannot be read or changed.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from protocol.primitives import MessageBuffer
 
 
 def spelled_out(response: M, version: int) -> M:
-    """The same answer as a client of that version reads it; `response` itself where none of it is
-    written already."""
+    """Return a response as a client of that version decodes it, or `response` itself if no part of
+    it is encoded yet."""
     if not _is_partly_written(response):
         return response
     out = MessageBuffer()

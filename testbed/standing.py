@@ -1,8 +1,9 @@
-"""Where a broker under test stands: in the folder and the environment of the tests' process.
+"""The place of a broker under test: the folder and the environment of the tests' process.
 
-The host has those of the moment when it was started. A test may have changed them since, and its
-properties may name files by them, or a class of the test's own project (`python:…`). So they come
-with each start. What can be imported there comes after what is ours: no name of ours is taken.
+The host process keeps the folder and the environment of the moment when it was started. A test may
+have changed them since, and broker properties may name files relative to that folder, or a class of
+the test's own project (`python:…`). So each start sends them again. The import path of the tests is
+appended to the broker's own, so that a module of the tests never hides a module of the broker.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from ottla.testing.frames import Json
 
 
 def stand_where(place: Mapping[str, Json]) -> None:
-    """Take over `folder`, `environment` and `path` of another process."""
+    """Take over `folder`, `environment` and `path` (the import path) of another process."""
     os.environ.clear()
     os.environ.update(place["environment"])
-    sys.path += [one for one in place["path"] if one and one not in sys.path]
+    sys.path += [entry for entry in place["path"] if entry and entry not in sys.path]
     if place["folder"] is not None:
-        with contextlib.suppress(OSError):  # it was removed meanwhile
+        with contextlib.suppress(OSError):  # the folder was removed meanwhile
             os.chdir(place["folder"])

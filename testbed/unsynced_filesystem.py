@@ -1,6 +1,6 @@
-"""The disk of a broker whose data is gone after the test: it waits for no device.
+"""The disk of a broker whose data is dropped after the test: no write waits for the device.
 
-What is written stands the death of the process, as with any broker, but not the loss of power.
+Written data survives the death of the process, as with any broker, but not the loss of power.
 """
 
 from __future__ import annotations
@@ -9,22 +9,22 @@ from ground.filesystem import BytesLike, LocalFile, LocalFilesystem
 
 
 class UnsyncedFile(LocalFile):
-    """A file that leaves it to the system when bytes reach the device."""
+    """A file that leaves it to the operating system when bytes reach the device."""
 
     __slots__ = ()
 
     def sync(self) -> None:
-        """Nothing: see the module."""
+        """Do nothing: the operating system writes the bytes when it likes."""
 
 
 class UnsyncedFilesystem(LocalFilesystem):
-    """See the module."""
+    """A local file system whose files and folders are never synced."""
 
     opened = UnsyncedFile
 
     def replace_atomically(self, path: str, data: BytesLike, *, sync: bool = True) -> None:
-        """See `Filesystem.replace_atomically`; as with `sync=False`."""
+        """Replace a file as `Filesystem.replace_atomically` does with `sync=False`."""
         super().replace_atomically(path, data, sync=False)
 
     def sync_dir(self, path: str) -> None:
-        """Nothing: see the module."""
+        """Do nothing: the operating system writes the folder when it likes."""

@@ -1,1 +1,1 @@
-"""Faults that a test asks for: which requests they meet, and what becomes of these."""
+"""The faults that a test asks for: which requests they apply to, and how they change them."""

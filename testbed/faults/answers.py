@@ -1,8 +1,9 @@
-"""Answers that say an error: made from the request alone, or put into an answer that there is.
+"""Responses with an error: made from the request alone, or from the real response.
 
-`refusing` makes the answer to a request that is not carried out. Where only the real answer knows
-all that was asked for (`places.Real`), the request is carried out, which changes nothing, and
-`put_into` sets the error there. Whether a version can say it is found by writing and reading it.
+`refusing` makes the response to a request that is not carried out. If only the real response names
+all that was asked for (`places.RealAnswer`), the request is carried out, which changes nothing, and
+`put_into` sets the error there. Whether a version has a field for the error is found by encoding
+and decoding the response.
 """
 
 from __future__ import annotations
@@ -17,21 +18,21 @@ from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ErrorCode
 from protocol.frames.message_codec import decode_response, encode_response
 from protocol.message import Message, replace
-from testbed.faults.places import Real, Refused, Top, Way
+from testbed.faults.places import RealAnswer, Refused, Top, Way
 from testbed.faults.subjects import NameOf, topic_of
 
 Refusal = Callable[[Any, ErrorCode], Any]
 Concerns = Callable[[str | None], bool]
 
 TEXT = "asked for by a test"
-"""What an answer says beside its error, where it has room for it."""
+"""The message of the error, in responses that have a field for it."""
 
 _CODES = ("error_code", "partition_error_code")
 _TOPICS = ("responses", "topics")
 _RENAMED = {"partition_index": "partition", "user": "name", "partition_id": "partition_index"}
-"""Fields of an answer, by the names that requests have for them."""
+"""Fields of a response, each with the request's name for the same value."""
 _OF_SCALARS = ("partition_index", "partition_id", "name")
-"""Fields that an element of a plain list stands for."""
+"""The field of a response's item that takes the element of a request's plain list."""
 _KEPT = frozenset(
     {
         "name",
@@ -46,7 +47,7 @@ _KEPT = frozenset(
         "offline_replicas",
     }
 )
-"""What an answer goes on to say of something that has an error."""
+"""The fields of an item that keep their values when the item has an error."""
 _NOTHING_KNOWN: dict[str, Any] = {
     "leader_id": -1,
     "high_watermark": -1,
@@ -60,9 +61,9 @@ _NOTHING_KNOWN: dict[str, Any] = {
 def refusing(
     way: Way, api: ApiKey, version: int, request: Message, error: ErrorCode, refusal: Refusal
 ) -> Message | None:
-    """The answer that says `error` in this way; None where this version cannot say it so, or the
-    request is about nothing. Raises ProtocolError where a refusal closes the connection."""
-    assert not isinstance(way, Real), "what Real is put into comes from the API"
+    """Return the response that has `error` in this way; None if this version cannot express it, or
+    the request names nothing. Raises ProtocolError if a refusal closes the connection."""
+    assert not isinstance(way, RealAnswer), "what Real is put into comes from the API"
     response: Message
     if isinstance(way, Refused):
         response = refusal(request, error)
@@ -80,8 +81,8 @@ def put_into(
     concerns: Concerns,
     name_of: NameOf,
 ) -> int:
-    """Set `error` in what lies at `path` and belongs to a topic that `concerns` means, which says
-    nothing else then; how many there were."""
+    """Set `error` in the items at `path` whose topic `concerns` accepts, without their other
+    contents; return how many."""
     count = 0
     for owner in list(_at(response, path[:-1])):
         items = getattr(owner, path[-1], None) or []
@@ -94,31 +95,31 @@ def put_into(
 
 
 def has(response: Message, path: tuple[str, ...]) -> bool:
-    """Whether an answer has anything at `path`."""
+    """Return whether a response has any item at `path`."""
     return any(True for _ in _at(response, path))
 
 
 def says(api: ApiKey, version: int, response: Message, error: ErrorCode) -> bool:
-    """Whether `response` still says `error` when it has been on the wire in this version."""
+    """Return whether `response` still has `error` after encoding and decoding in this version."""
     frame = encode_response(response, version, 0).joined()
     _, read = decode_response(api, memoryview(frame)[4:], version)
     return any(code == error for _, code in errors_in(read))
 
 
 def errors_in(message: Message, path: str = "") -> Iterator[tuple[str, int]]:
-    """All errors of an answer, with the fields that lead to them: `topics.partitions`."""
+    """Yield all errors of a response, each with the lists that lead to it: `topics.partitions`."""
     for field in message.__slots__:
         value = getattr(message, field)
         if field in _CODES and value:
             yield path, value
         elif isinstance(value, list):
-            for one in value:
-                if isinstance(one, Message):
-                    yield from errors_in(one, f"{path}.{field}" if path else field)
+            for item in value:
+                if isinstance(item, Message):
+                    yield from errors_in(item, f"{path}.{field}" if path else field)
 
 
 def joined(first: Message, second: Message) -> Message:
-    """One answer from the answers to two halves of a request."""
+    """Return one response made of the responses to two halves of a request."""
     lists = {
         field: [*getattr(first, field), *getattr(second, field)]
         for field in first.__slots__
@@ -128,54 +129,56 @@ def joined(first: Message, second: Message) -> Message:
 
 
 def _at(message: Message, path: Sequence[str]) -> Iterator[Message]:
-    """The messages at the end of these lists."""
+    """Yield the messages at the end of these lists."""
     if not path:
         yield message
         return
-    for one in getattr(message, path[0], None) or ():
-        yield from _at(one, path[1:])
+    for item in getattr(message, path[0], None) or ():
+        yield from _at(item, path[1:])
 
 
 def _failing(message: Message, error: ErrorCode) -> Message:
-    """The same message with this error."""
-    said: dict[str, Any] = {
+    """Return the same message with this error."""
+    fields: dict[str, Any] = {
         field: int(error) if field in _CODES else TEXT
         for field in message.__slots__
         if field in _CODES or field == "error_message"
     }
-    return replace(message, **said)
+    return replace(message, **fields)
 
 
 def _failed(item: Message, error: ErrorCode) -> Message:
-    """What an answer says of `item` when that has this error."""
+    """Return `item` as a response has it if it failed with this error."""
     kept = {field: getattr(item, field) for field in item.__slots__ if field in _KEPT}
     unknown = {field: _NOTHING_KNOWN[field] for field in item.__slots__ if field in _NOTHING_KNOWN}
     return _failing(type(item)(**{**kept, **unknown}), error)
 
 
-def _mirror(made: type[Message], asked: object, path: Sequence[str], error: ErrorCode) -> Message:
-    """A message of class `made` about what `asked` is about; the error stands at the end of
-    `path`."""
+def _mirror(
+    message_class: type[Message], requested: object, path: Sequence[str], error: ErrorCode
+) -> Message:
+    """Return a message of class `message_class` about the contents of `requested`, with the error
+    at the end of `path`."""
     fields: dict[str, Any] = {}
-    if isinstance(asked, Message):
-        for field in made.__slots__:
-            name = field if hasattr(asked, field) else _RENAMED.get(field, field)
-            value = getattr(asked, name, None)
+    if isinstance(requested, Message):
+        for field in message_class.__slots__:
+            name = field if hasattr(requested, field) else _RENAMED.get(field, field)
+            value = getattr(requested, name, None)
             if value is not None and not isinstance(value, list):
                 fields[field] = value
     else:
-        fields[next(field for field in made.__slots__ if field in _OF_SCALARS)] = asked
+        fields[next(field for field in message_class.__slots__ if field in _OF_SCALARS)] = requested
     if not path:
-        return _failing(made(**fields), error)
+        return _failing(message_class(**fields), error)
     answered, _, listed = path[0].partition("<")
-    item = _item_class(made, answered)
-    sources = getattr(asked, listed or answered, None) or ()
-    fields[answered] = [_mirror(item, one, path[1:], error) for one in sources]
-    return made(**fields)
+    item = _item_class(message_class, answered)
+    sources = getattr(requested, listed or answered, None) or ()
+    fields[answered] = [_mirror(item, source, path[1:], error) for source in sources]
+    return message_class(**fields)
 
 
 def _item_class(message: type[Message], field: str) -> type[Message]:
-    """The class of what a message lists in this field."""
+    """Return the class of the messages that this field lists."""
     hints = typing.get_type_hints(message.__init__, vars(sys.modules[message.__module__]))
     hint = hints[field]
     if isinstance(hint, types.UnionType):

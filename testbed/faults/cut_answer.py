@@ -1,4 +1,4 @@
-"""A part of an answer's bytes: what a client has when the connection ends in the middle."""
+"""The first part of a response's bytes, as a client has it when the connection ends too early."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ _SIZE_BYTES = 4
 
 
 def cut(parts: ResponseParts, share: float) -> bytes:
-    """The first bytes of a whole answer: its size at least, and all but one byte at most."""
+    """Return the first bytes of a whole response: at least its size field, at most all bytes but
+    the last."""
     pieces = [parts] if isinstance(parts, (bytes, bytearray, memoryview)) else parts
     whole = b"".join(
-        one if isinstance(one, (bytes, bytearray, memoryview)) else one.read() for one in pieces
+        piece if isinstance(piece, (bytes, bytearray, memoryview)) else piece.read()
+        for piece in pieces
     )
     return whole[: min(max(_SIZE_BYTES, int(len(whole) * share)), len(whole) - 1)]

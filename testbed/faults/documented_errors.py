@@ -1,7 +1,7 @@
-"""The errors that Apache Kafka 4.3 answers each request with, and the field where they stand.
+"""The errors that Apache Kafka 4.3 returns for each API, and the fields where they stand.
 
-A line: API, oldest version of the place, the lists that lead to it (`-`: the top), the errors. They
-are those that Kafka documents for its answers, and those that a running Kafka has given.
+A line has the API, the oldest version of the place, the lists that lead to it (`-`: the top), and
+the errors. These are the errors that Kafka documents, and those that a running Kafka has returned.
 """
 
 from __future__ import annotations
@@ -194,12 +194,12 @@ OF_ALL = (
     ErrorCode.INVALID_REQUEST,
     ErrorCode.UNSUPPORTED_VERSION,
 )
-"""What any request may be answered with: something failed, or it was no such request."""
+"""The errors that the response of any API may have."""
 
 
 @dataclass(frozen=True)
 class Documented:
-    """Errors of one API that stand in one place."""
+    """The errors of one API that stand in one place."""
 
     api: ApiKey
     since: int
@@ -209,33 +209,34 @@ class Documented:
 
 @cache
 def documented() -> Sequence[Documented]:
-    """All of them. Of two places of one error the one that is there since a later version is the
-    right one; since the same one, both."""
-    found: list[Documented] = []
+    """Return the whole table. If an error has two places, that of the later version is right; both
+    are if the version is the same."""
+    table: list[Documented] = []
     for line in _LINES.replace("\n    ", " ").strip().splitlines():
         api, since, path, *errors = line.split()
         names = tuple(ErrorCode[name] for name in errors)
-        found.append(Documented(ApiKey[api], int(since), path.removeprefix("-"), names))
-    return found
+        table.append(Documented(ApiKey[api], int(since), path.removeprefix("-"), names))
+    return table
 
 
 def errors_of(api: ApiKey) -> list[ErrorCode]:
-    """The errors of one API, by their names; those that every API has are not among them."""
-    found = {error for one in documented() if one.api is api for error in one.errors}
-    return sorted(found - set(OF_ALL), key=lambda error: error.name)
+    """Return the errors of one API by name, without those that every API has."""
+    errors = {error for row in documented() if row.api is api for error in row.errors}
+    return sorted(errors - set(OF_ALL), key=lambda error: error.name)
 
 
 def is_documented(api: ApiKey, error: ErrorCode) -> bool:
-    """Whether a broker may answer so."""
+    """Return whether a broker may answer a request of this API with this error."""
     return error in OF_ALL or error in errors_of(api)
 
 
 def places_of(api: ApiKey, version: int, error: ErrorCode) -> set[str]:
-    """Where this error stands in an answer of this version; none where it cannot be said."""
-    found = [
-        one
-        for one in documented()
-        if one.api is api and one.since <= version and error in one.errors
+    """Return the places of this error in a response of this version, as paths; empty if it has
+    none."""
+    rows = [
+        row
+        for row in documented()
+        if row.api is api and row.since <= version and error in row.errors
     ]
-    newest = max((one.since for one in found), default=0)
-    return {one.path for one in found if one.since == newest}
+    newest = max((row.since for row in rows), default=0)
+    return {row.path for row in rows if row.since == newest}

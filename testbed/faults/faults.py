@@ -1,11 +1,12 @@
-"""The faults of one broker: its rules, and what they do to a request.
+"""The faults of one broker: its rules, and how they are applied to a request.
 
-Owns the rules, in the order in which they were asked for, and the answers that never come. A delay
-goes on to the next rule, and delays add up; of all else the first rule that meets a request decides
-alone. When a rule is lifted, what it left unanswered is closed, and what it delays is answered: a
-broker that stops waits for neither.
+Owns the rules, in the order in which they were added, and the unanswered requests. After a delay
+the next rule is tried too, and delays add up; of all other rules the first that applies to a
+request decides alone. When a rule is lifted, its unanswered requests have their connections closed,
+and its delayed responses are sent: a broker that stops waits for neither.
 
-Never knows a socket: bytes are cut and connections closed through `broker.requests.interference`.
+Never touches a socket: responses are cut and connections closed through
+`broker.requests.interference`.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ from protocol.message import Message, replace
 from protocol.messages.fetch import FetchResponse
 from testbed.faults.answers import Concerns, joined, put_into, refusing
 from testbed.faults.cut_answer import cut
-from testbed.faults.places import Real, ways_of
-from testbed.faults.rule import Asked, Deed, Rule
+from testbed.faults.places import RealAnswer, ways_of
+from testbed.faults.rule import Deed, RequestSubject, Rule
 from testbed.faults.subjects import (
     NameOf,
     asks_for_all_topics,
@@ -41,26 +42,26 @@ from testbed.faults.subjects import (
 from testbed.spelled_out import spelled_out
 
 OPERATIONS = "ottla-testing"
-"""The client id of what the test itself asks (`testbed.operations`): that is not met."""
+"""The client id of the test's own requests (`testbed.operations`), to which no fault applies."""
 UNANSWERED_MAX_COUNT = 4096
-"""Of one fault; the connection of the first one closes then."""
+"""The most unanswered requests of one fault. Above it, the oldest has its connection closed."""
 
 
 Answer = TypeVar("Answer")
 
 
 class Sessions(Protocol):
-    """What consumers fetch in sessions, whose requests name only what is new."""
+    """The fetch sessions of consumers, whose requests name only what is new."""
 
     def topics(self, session_id: int) -> Iterable[str]:
-        """The topics of a session; none where there is no such session."""
+        """Return the topics of a session; none if there is no such session."""
 
     def show_all(self, response: FetchResponse, concerns: Concerns) -> None:
-        """Add to a Fetch's answer what it leaves out for lack of news, of the topics that
-        `concerns` means; and look at all of that for the next answer of the session."""
+        """Add to a Fetch's response the session's partitions without news, of topics that
+        `concerns` accepts. The session's next response has them too."""
 
 
-class Met(Protocol):
+class Handler(Protocol):
     """A request handler (`broker.requests.request_handler.RequestHandler`)."""
 
     admission: Admission
@@ -70,29 +71,29 @@ class Met(Protocol):
 
 
 class Faults:
-    """See the module; `broker.requests.interference.Interference`."""
+    """The rules of one broker (`broker.requests.interference.Interference`)."""
 
     def __init__(
         self,
         scheduler: Scheduler,
         name_of: NameOf,
         sessions: Sessions,
-        handlers: Sequence[Met],
+        handlers: Sequence[Handler],
     ) -> None:
-        """`handlers`: of the requests that these faults meet."""
+        """`handlers`: the handlers of the requests that these faults apply to."""
         self._scheduler = scheduler
         self._name_of = name_of
         self._sessions = sessions
         self._handlers = handlers
         self._rules: dict[str, Rule] = {}
         self._unanswered: dict[str, deque[Reply]] = {}
-        self._late_answers: dict[_Late, Timer] = {}
+        self._late_answers: dict[_DelayedAnswer, Timer] = {}
         self._logging_in = False
 
-    # --- what a test asks for -------------------------------------------------------------------
+    # --- rules ----------------------------------------------------------------------------------
 
     def add(self, key: str, rule: Rule) -> None:
-        """A fault, from now on; `key` is whatever whoever asks for it knows it by."""
+        """Add a fault from now on, under a `key` that the caller chooses."""
         assert key not in self._rules, "a key is for one fault"
         if not self._rules:
             for handler in self._handlers:
@@ -101,27 +102,27 @@ class Faults:
         self._rules[key] = rule
 
     def may_meet(self, api: ApiKey) -> bool:
-        """Whether requests of this API come here: it is served."""
+        """Return whether a fault can apply to requests of this API: a handler serves it."""
         return any(int(api) in handler.apis for handler in self._handlers)
 
     def rule(self, key: str) -> Rule | None:
-        """The rule of this key, unless it was lifted."""
+        """Return the rule of this key, None if it was lifted."""
         return self._rules.get(key)
 
     def rules(self) -> list[tuple[str, Rule]]:
-        """All of them, with their keys."""
+        """Return all rules with their keys."""
         return list(self._rules.items())
 
     def lift(self, key: str) -> None:
-        """This fault is no more. What it left unanswered has its connection closed, and what it
-        delays is answered."""
+        """Remove this fault. Its unanswered requests have their connections closed, and its delayed
+        responses are sent. A key without a rule is ignored."""
         rule = self._rules.pop(key, None)
         if rule is None:
             return
         rule.tally.close()
         for reply in self._unanswered.pop(key, ()):
             reply.close()
-        for late in [one for one in self._late_answers if key in one.keys]:
+        for late in [answer for answer in self._late_answers if key in answer.keys]:
             self._late_answers.pop(late).cancel()
             late.answer()
         if not self._rules:
@@ -130,21 +131,21 @@ class Faults:
                 handler.admission.prepare_again()
 
     def clear(self) -> None:
-        """No fault any more."""
+        """Remove all faults."""
         for key in list(self._rules):
             self.lift(key)
 
-    # --- what they do ---------------------------------------------------------------------------
+    # --- requests -------------------------------------------------------------------------------
 
     def meet(self, meeting: Meeting) -> None:
-        """See `Interference.meet`."""
+        """Apply the rules to a request, or have it carried out; see `Interference.meet`."""
         if meeting.context.client_id == OPERATIONS or self._logging_in:
             meeting.carry_out(meeting.request, partial(self._late, meeting, {}))
             return
-        asked = self._asked(meeting)
+        subject = self._subject_of(meeting)
         delays_ms: dict[str, float] = {}
         for key, rule in self.rules():
-            if not rule.meets(asked):
+            if not rule.meets(subject):
                 continue
             delays_ms[key] = rule.delay_ms
             if rule.deed is not Deed.DELAY:
@@ -153,20 +154,21 @@ class Faults:
         meeting.carry_out(meeting.request, partial(self._late, meeting, delays_ms))
 
     def log_in(self, step: Callable[[], Answer]) -> Answer:
-        """A step of a login that was met: what it asks the APIs itself is not met again."""
+        """Run a step of a login, to which rules were applied: its own requests to APIs are left
+        alone."""
         self._logging_in = True
         try:
             return step()
         finally:
             self._logging_in = False
 
-    def _asked(self, meeting: Meeting) -> Asked:
+    def _subject_of(self, meeting: Meeting) -> RequestSubject:
         context, request = meeting.context, meeting.request
         api = ApiKey(context.api_key)
         topics = set(topics_of(request, self._name_of))
         if api is ApiKey.FETCH and request.session_id:
             topics.update(self._sessions.topics(request.session_id))
-        return Asked(
+        return RequestSubject(
             api,
             context.client_id or "",
             topics,
@@ -177,18 +179,18 @@ class Faults:
         )
 
     def _late(self, meeting: Meeting, delays_ms: Mapping[str, float], response: object) -> None:
-        """Answer so many milliseconds from now: by the key of each rule that is there still."""
+        """Send a response after the delays of those rules, by key, that are not lifted yet."""
         answer = partial(meeting.answer, meeting.reply, response)
         delays_ms = {key: delay for key, delay in delays_ms.items() if key in self._rules}
         delay_ms = sum(delays_ms.values())
         if delay_ms > 0:
-            late = _Late(frozenset(delays_ms), answer)
+            late = _DelayedAnswer(frozenset(delays_ms), answer)
             timer = self._scheduler.call_later(delay_ms, partial(self._in_its_time, late))
             self._late_answers[late] = timer
         else:
             answer()
 
-    def _in_its_time(self, late: _Late) -> None:
+    def _in_its_time(self, late: _DelayedAnswer) -> None:
         del self._late_answers[late]
         late.answer()
 
@@ -209,16 +211,16 @@ class Faults:
                 meeting.carry_out(meeting.request, _forget)
 
     def _refuse(self, rule: Rule, meeting: Meeting, respond: Respond) -> None:
-        """Answer with the rule's error what it is about, and have the rest carried out."""
+        """Answer with the rule's error for what it matches, and have the rest carried out."""
         api, version = ApiKey(meeting.context.api_key), meeting.context.api_version
         if api is ApiKey.API_VERSIONS and rule.error is ErrorCode.UNSUPPORTED_VERSION:
             meeting.say_range()
             return
         meant, rest = meeting.request, None
         if rule.aim.topic is not None:
-            meant, rest = split(meeting.request, rule.aim.means_topic, self._name_of)
+            meant, rest = split(meeting.request, rule.aim.matches_topic, self._name_of)
         for way in ways_of(api, rule.error):
-            if isinstance(way, Real):
+            if isinstance(way, RealAnswer):
                 if _has(api, version, way):
                     self._put_into_real(rule, meeting, way, respond)
                     return
@@ -231,12 +233,15 @@ class Faults:
             if refused is not None:
                 respond(refused)
                 return
-        rule.missed()  # there is nothing in this request that could have an error
+        rule.missed()  # nothing in this request can have the error
         meeting.carry_out(meeting.request, respond)
 
-    def _put_into_real(self, rule: Rule, meeting: Meeting, way: Real, respond: Respond) -> None:
-        concerns: Concerns = rule.aim.means_topic
-        if way.path == ("results",):  # of log directories, which belong to no topic
+    def _put_into_real(
+        self, rule: Rule, meeting: Meeting, way: RealAnswer, respond: Respond
+    ) -> None:
+        """Have a request carried out, and put the rule's error into the response."""
+        concerns: Concerns = rule.aim.matches_topic
+        if way.path == ("results",):  # these are log directories, which belong to no topic
             concerns = _anything
 
         def answered(response: Message) -> None:
@@ -251,16 +256,16 @@ class Faults:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Late:
-    """An answer that waits."""
+class _DelayedAnswer:
+    """A response that waits for the end of a delay."""
 
     keys: frozenset[str]
-    """Of the rules that delay it."""
+    """The keys of the rules that delay it."""
     answer: Callable[[], None]
 
 
 class _PartOfAnswer:
-    """A way back that takes a part of an answer, and closes the connection."""
+    """A reply that sends a part of a response, and closes the connection."""
 
     def __init__(self, reply: Reply, share: float) -> None:
         self._reply = reply
@@ -273,19 +278,19 @@ class _PartOfAnswer:
             self._reply.last(cut(parts, self._share))
 
     def keep(self, frame: memoryview) -> memoryview:
-        """See `broker.requests.interference.Reply`."""
+        """Return the request's frame, or a copy; see `broker.requests.interference.Reply`."""
         return self._reply.keep(frame)
 
     def fail(self, error: BaseException) -> None:
-        """See `broker.requests.interference.Reply`."""
+        """Close the connection at once; see `broker.requests.interference.Reply`."""
         self._reply.fail(error)
 
     def close(self) -> None:
-        """The answer cannot be written."""
+        """Close the connection: the response cannot be written."""
         self._reply.close()
 
     def last(self, data: bytes) -> None:
-        """As if there were nobody between."""
+        """Send these bytes uncut, and close the connection."""
         self._reply.last(data)
 
 
@@ -298,16 +303,16 @@ def _anything(_topic: str | None) -> bool:
 
 
 def _forget(_response: object) -> None:
-    """The answer of a request that never gets one."""
+    """Drop a response that is never sent."""
 
 
-def _has(api: ApiKey, version: int, way: Real) -> bool:
-    """Whether answers of this version have what `way` leads to."""
+def _has(api: ApiKey, version: int, way: RealAnswer) -> bool:
+    """Return whether responses of this version have the lists that `way` leads through."""
     return api is not ApiKey.OFFSET_FETCH or (way.path[0] == "groups") == (version >= 8)
 
 
 def _harmless(request: Message) -> Message:
-    """The same request, which waits for nothing and makes nothing."""
+    """Return the same request, changed so that it neither waits nor creates topics."""
     changes: dict[str, Any] = {}
     if hasattr(request, "max_wait_ms"):
         changes["max_wait_ms"] = 0

@@ -1,7 +1,7 @@
-"""Fetch sessions, as faults see them: a Fetch of a session names only what is new (KIP-227).
+"""Fetch sessions, as faults see them: a Fetch of a session names only changed partitions (KIP-227).
 
-So which topics it is about stands in the session, and its answer leaves out what has no news: where
-a fault is about that, it is shown all the same, now and in the next answer.
+So the session knows a Fetch's topics, and the response leaves out partitions without news. If a
+fault is about such a partition, it is put into this response and the next.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from testbed.faults.subjects import NameOf
 
 
 class FetchSessions:
-    """Those of one broker; `testbed.faults.faults.Sessions`."""
+    """The fetch sessions of one broker (`testbed.faults.faults.Sessions`)."""
 
     def __init__(self, cache: FetchSessionCache, name_of: NameOf) -> None:
         self._cache = cache
         self._name_of = name_of
 
     def topics(self, session_id: int) -> Iterator[str]:
-        """See `Sessions.topics`."""
+        """Yield the topic of each partition in a session; none if there is no such session."""
         session = self._get(session_id)
         for topic, _index in () if session is None else session.partitions:
             name = self._name(topic)
@@ -32,11 +32,11 @@ class FetchSessions:
                 yield name
 
     def show_all(self, response: FetchResponse, concerns: Concerns) -> None:
-        """See `Sessions.show_all`."""
+        """Add the partitions that a Fetch's response leaves out; see `Sessions.show_all`."""
         session = self._get(response.session_id)
         if session is None:
             return
-        shown = {_key(topic, one) for topic in response.responses for one in topic.partitions}
+        shown = {_key(topic, data) for topic in response.responses for data in topic.partitions}
         for key, wanted in session.partitions.items():
             if not concerns(self._name(key[0])):
                 continue
@@ -45,7 +45,7 @@ class FetchSessions:
                 response.responses.append(_shown(key))
 
     def _get(self, session_id: int) -> FetchSession | None:
-        return next((one for one in self._cache if one.session_id == session_id), None)
+        return next((session for session in self._cache if session.session_id == session_id), None)
 
     def _name(self, topic: bytes | str) -> str | None:
         return topic if isinstance(topic, str) else self._name_of(topic)

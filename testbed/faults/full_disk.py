@@ -1,8 +1,8 @@
 """A disk that is full as soon as a test says so.
 
-Owns which paths are on it. What would take more room there fails with ENOSPC, as on a real one, and
-nothing of it is kept. What frees room, or takes none, goes on. Compaction works in a process of its
-own, on the disk that the machine has.
+Owns the set of full paths. A write that needs more room there fails with ENOSPC, as on a real disk,
+and none of it is kept. Calls that free room, or take none, work as before. Compaction runs in a
+process of its own, on the machine's real disk.
 """
 
 from __future__ import annotations
@@ -16,31 +16,31 @@ _TEXT = "No space left on device"
 
 
 class Room:
-    """What is left on the disk: nothing below some paths, or as much as the machine has."""
+    """The space of the disk: none below some paths, elsewhere as much as the machine has."""
 
     def __init__(self) -> None:
         self._full: tuple[str, ...] = ()
 
     def fill(self, path: str) -> None:
-        """No room is left at this path, and below it."""
+        """Leave no room at this path and below it."""
         self._full = (*self._full, f"{path}/")
 
     def free(self) -> None:
-        """There is room again."""
+        """Make room again everywhere."""
         self._full = ()
 
     def is_full(self, path: str) -> bool:
-        """Whether nothing can be written there."""
+        """Return whether nothing can be written at this path."""
         return bool(self._full) and f"{path}/".startswith(self._full)
 
     def want(self, path: str) -> None:
-        """Raises OSError where there is no room for more."""
+        """Raise OSError (ENOSPC) if there is no room at this path."""
         if self.is_full(path):
             raise OSError(errno.ENOSPC, _TEXT, path)
 
 
 class FillableFile:
-    """A `ground.filesystem.File` on such a disk."""
+    """A file (`ground.filesystem.File`) whose writes fail while its disk is full."""
 
     __slots__ = ("__weakref__", "_file", "_room", "path")
 
@@ -89,7 +89,7 @@ class FillableFile:
 
 
 class FillableFilesystem:
-    """A `ground.filesystem.Filesystem` on such a disk."""
+    """A file system (`ground.filesystem.Filesystem`) whose disk a test can fill."""
 
     def __init__(self, filesystem: Filesystem, room: Room) -> None:
         self._real = filesystem

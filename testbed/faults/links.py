@@ -1,12 +1,12 @@
-"""The links of a node to others, which a test can cut: what is sent over such a link gets nowhere.
+"""The links of a node to other nodes, which a test can cut: requests over a cut link get nowhere.
 
-Owns which ports are behind a cut link: nodes of a cluster of ours are on one machine, so a port is
-enough. What was under way when the link was cut is LOST; what is sent afterwards is TIMED_OUT when
-its time is up, as with packets that are dropped, or LOST as soon as the link is whole again: so
-nobody goes on waiting then. A link is cut in one direction: that of requests. Clients are on no
+Owns the ports of cut links: the nodes of a test's cluster are on one machine, so a port is enough.
+Requests that are under way when a link is cut fail as LOST. A later one fails as TIMED_OUT when its
+time is over, as with dropped packets, or as LOST as soon as the link is whole again, so that
+nothing waits any longer. A cut concerns one direction: the requests of this node. Clients use no
 link.
 
-Never opens a connection: what is not cut goes to the real network.
+Never opens a connection: requests over whole links go to the real network.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from ground.ports import Answered, Channel, ChannelFailure, Network, Scheduler, 
 
 
 class Links:
-    """Those of one node; `ground.ports.Network` by `over`."""
+    """The links of one node; `over` makes a network (`ground.ports.Network`) of them."""
 
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
         self._cut: set[int] = set()
         self._channels: dict[CuttableChannel, None] = {}
         self._swallowed: dict[_Swallowed, Timer] = {}
-        """Requests that got nowhere, with the end of their time."""
+        """The held requests, each with the timer of its time-out."""
 
     def over(self, network: Network) -> CuttableNetwork:
-        """This network, as far as links are whole."""
+        """Return this network with links that can be cut."""
         return CuttableNetwork(network, self)
 
     def cut(self, ports: Iterable[int]) -> None:
-        """Nothing that is sent to these ports arrives any more."""
+        """Cut the links to these ports: no request arrives there any more."""
         cut = set(ports) - self._cut
         self._cut |= cut
         for channel in list(self._channels):
@@ -41,41 +41,42 @@ class Links:
                 channel.break_off()
 
     def heal(self, ports: Iterable[int] | None = None) -> None:
-        """The links to these ports are whole; None: all."""
+        """Restore the links to these ports, or all links if None."""
         healed = set(self._cut) if ports is None else self._cut & set(ports)
         self._cut -= healed
-        for one in [one for one in self._swallowed if one.port in healed]:
-            self._swallowed.pop(one).cancel()
-            one.done(None, ChannelFailure.LOST)
+        for held in [held for held in self._swallowed if held.port in healed]:
+            self._swallowed.pop(held).cancel()
+            held.done(None, ChannelFailure.LOST)
 
     def is_cut(self, port: int) -> bool:
-        """Whether nothing arrives there."""
+        """Return whether the link to this port is cut."""
         return port in self._cut
 
     def swallow(self, port: int, done: Answered, timeout_ms: float) -> None:
-        """Tell that there was no answer: in time, or before the link was whole again."""
+        """Hold a request without sending it; it fails after `timeout_ms`, or when the link is
+        whole."""
 
-        one = _Swallowed(port, done)
-        self._swallowed[one] = self._scheduler.call_later(
-            timeout_ms, partial(self._out_of_time, one)
+        held = _Swallowed(port, done)
+        self._swallowed[held] = self._scheduler.call_later(
+            timeout_ms, partial(self._out_of_time, held)
         )
 
-    def _out_of_time(self, one: _Swallowed) -> None:
-        del self._swallowed[one]
-        one.done(None, ChannelFailure.TIMED_OUT)
+    def _out_of_time(self, held: _Swallowed) -> None:
+        del self._swallowed[held]
+        held.done(None, ChannelFailure.TIMED_OUT)
 
     def opened(self, channel: CuttableChannel) -> None:
-        """A channel that a cut may break."""
+        """Note a channel, which a cut closes."""
         self._channels[channel] = None
 
     def closed(self, channel: CuttableChannel) -> None:
-        """It is not used any more."""
+        """Forget a channel that is closed."""
         self._channels.pop(channel, None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Swallowed:
-    """A request that got nowhere."""
+    """A request over a cut link."""
 
     port: int
     done: Answered
@@ -89,7 +90,7 @@ class CuttableNetwork:
         self._links = links
 
     def channel(self, host: str, port: int, client_id: str) -> CuttableChannel:
-        """See `Network.channel`."""
+        """Make a channel to an address; see `Network.channel`."""
         channel = CuttableChannel(self._network, self._links, (host, port, client_id))
         self._links.opened(channel)
         return channel
@@ -106,13 +107,13 @@ class CuttableChannel:
 
     @property
     def port(self) -> int:
-        """To which it leads."""
+        """The port of the node at the other end."""
         return self._where[1]
 
     def send(
         self, request: object, done: Answered, timeout_ms: float, version: int | None = None
     ) -> None:
-        """See `Channel.send`."""
+        """Send a request, or hold it while the link is cut; see `Channel.send`."""
         if self._links.is_cut(self.port):
             self._links.swallow(self.port, done, timeout_ms)
             return
@@ -121,12 +122,12 @@ class CuttableChannel:
         self._channel.send(request, done, timeout_ms, version)
 
     def break_off(self) -> None:
-        """The link is cut: what is under way is lost."""
+        """Close the connection: requests under way are lost."""
         channel, self._channel = self._channel, None
         if channel is not None:
             channel.close()
 
     def close(self) -> None:
-        """See `Channel.close`."""
+        """Close the channel; see `Channel.close`."""
         self._links.closed(self)
         self.break_off()

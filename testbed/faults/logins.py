@@ -1,9 +1,9 @@
-"""Faults of logins: ApiVersions, SaslHandshake and SaslAuthenticate where a listener has SASL.
+"""Faults of logins: ApiVersions, SaslHandshake and SaslAuthenticate on a listener with SASL.
 
-There they are answered before it is known who is there, and by no API; so a login is met where its
-frames come in, and made into a meeting like any other. A login that is refused ends its connection
-after the listener's delay, as with a wrong password. Tokens without a header, after a SaslHandshake
-of version 0, are no requests, and met by nothing.
+Before a client is authenticated, no API answers these requests. So faults are applied where the
+frames of a login are received, to a `Meeting` made from the frame. A login that a fault rejects
+ends its connection after the listener's delay, as with a wrong password. Tokens without a header,
+after a SaslHandshake of version 0, are no requests, and no fault applies to them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _REASON = "asked for by a test"
 
 
 class LoginUnderWay(Protocol):
-    """`broker.network.server.login.Login`."""
+    """The login of a connection (`broker.network.server.login.Login`)."""
 
     @property
     def context(self) -> ConnectionContext: ...
@@ -45,13 +45,14 @@ class LoginUnderWay(Protocol):
 
 
 class Ranges(Protocol):
-    """`broker.requests.request_handler.RequestHandler`."""
+    """The source of answers with the served versions
+    (`broker.requests.request_handler.RequestHandler`)."""
 
     def say_range(self, connection: Connection, frame: memoryview, reply: Reply) -> None: ...
 
 
 class LoginFaults:
-    """See the module."""
+    """The application of a broker's faults to logins."""
 
     def __init__(self, faults: Faults, ranges: Ranges) -> None:
         self._faults = faults
@@ -60,8 +61,9 @@ class LoginFaults:
     def meet(
         self, login: LoginUnderWay, frame: memoryview, later: Callable[[Said], None]
     ) -> Said | None:
-        """See `broker.network.server.login.Login.check`."""
-        reply = _Reply(later)
+        """Apply the faults to a frame of a login, or have it carried out; see
+        `broker.network.server.login.Login.check`."""
+        reply = _LoginReply(later)
         meeting = (
             None if login.is_bare or not self._faults.rules() else self._of(login, frame, reply)
         )
@@ -70,8 +72,8 @@ class LoginFaults:
         self._faults.meet(meeting)
         return reply.said_at_once()
 
-    def _of(self, login: LoginUnderWay, frame: memoryview, reply: _Reply) -> Meeting | None:
-        """The meeting with a frame; None where it is no request of a login."""
+    def _of(self, login: LoginUnderWay, frame: memoryview, reply: _LoginReply) -> Meeting | None:
+        """Return the meeting of a frame, None if the frame is no request of a login."""
         context, request = _read(login, frame)
         if context is None:
             return None
@@ -92,8 +94,8 @@ class LoginFaults:
         )
 
 
-class _Reply:
-    """The way back to one who logs in."""
+class _LoginReply:
+    """The reply to a client that logs in."""
 
     def __init__(self, later: Callable[[Said], None]) -> None:
         self._later = later
@@ -104,36 +106,37 @@ class _Reply:
         self.say(b"" if parts is None else bytes(parts))
 
     def keep(self, frame: memoryview) -> memoryview:
-        """See `broker.requests.interference.Reply`."""
+        """Return the frame itself; see `broker.requests.interference.Reply`."""
         return frame
 
     def fail(self, error: BaseException) -> None:
-        """See `broker.requests.interference.Reply`."""
+        """Close the connection; see `broker.requests.interference.Reply`."""
         self.close()
 
     def close(self) -> None:
-        """See `broker.requests.interference.Reply`."""
+        """Close the connection; see `broker.requests.interference.Reply`."""
         self.last(b"")
 
     def last(self, data: bytes) -> None:
-        """See `broker.requests.interference.Reply`."""
+        """Send these bytes, and close the connection; see `broker.requests.interference.Reply`."""
         self.say(Refusal(_REASON, data, delayed=False))
 
     def say(self, said: Said) -> None:
-        """This is what is said, now or later."""
+        """Keep this response for `said_at_once`, or send it if that was called before."""
         if self._is_late:
             self._later(said)
         else:
             self._said = said
 
     def said_at_once(self) -> Said | None:
-        """What was said until now; what is said from now on is late."""
+        """Return the response, None if there is none yet: it then goes to `later`."""
         self._is_late = self._said is None
         return self._said
 
 
 def _read(login: LoginUnderWay, frame: memoryview) -> tuple[RequestContext | None, Message | None]:
-    """A frame's header and its request; None where it is none that a login may have."""
+    """Return the header and the request of a frame; None for both if no login may send such a
+    frame."""
     try:
         key, version, correlation_id, client_id, pos = read_request_header(frame)
         if key not in LOGIN_APIS:
@@ -146,15 +149,15 @@ def _read(login: LoginUnderWay, frame: memoryview) -> tuple[RequestContext | Non
         request = decode(message, frame, pos, version)
     except ProtocolError:
         return None, None
-    where = login.context
+    connection = login.context
     context = RequestContext(
         key,
         version,
         correlation_id,
         client_id,
-        where.client_host,
-        where.listener_name,
-        where.connection_id,
+        connection.client_host,
+        connection.listener_name,
+        connection.connection_id,
         UNLIMITED,
     )
     return context, request
@@ -162,23 +165,25 @@ def _read(login: LoginUnderWay, frame: memoryview) -> tuple[RequestContext | Non
 
 def _refusal(api_key: int, _request: object, error: ErrorCode) -> Message:
     response: Message = messages_of(ApiKey(api_key)).response()
-    said: dict[str, Any] = {"error_code": int(error)}
+    fields: dict[str, Any] = {"error_code": int(error)}
     if hasattr(response, "error_message"):
-        said["error_message"] = _REASON
-    return replace(response, **said)
+        fields["error_message"] = _REASON
+    return replace(response, **fields)
 
 
 def _answer(context: RequestContext, reply: Reply, response: object) -> None:
-    """Give a reply what a login has said, or the answer that a fault has made."""
+    """Send a login's response, or the response that a fault has made."""
     if isinstance(response, Refusal):
-        if isinstance(reply, _Reply):
+        if isinstance(reply, _LoginReply):
             reply.say(response)
-        else:  # a part of it alone
+        else:  # only a part of it is sent
             reply(response.answer or None)
     elif isinstance(response, bytes):
         reply(response)
     else:
-        assert isinstance(response, Message) and isinstance(reply, _Reply), "an error, in one piece"
+        assert isinstance(response, Message) and isinstance(reply, _LoginReply), (
+            "an error, in one piece"
+        )
         frame = encode_response(response, context.api_version, context.correlation_id).joined()
         if context.api_key == ApiKey.API_VERSIONS:
             reply(frame)  # the login goes on

@@ -1,4 +1,4 @@
-"""The faults of a running node: what they meet, and what they ask it."""
+"""The wiring of faults to a running node: its request handlers, topic names and fetch sessions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from testbed.faults.fetch_sessions import FetchSessions
 
 
 def faults_of(node: Node) -> Faults:
-    """Faults that meet what is asked of this node's listeners. A broker is needed."""
+    """Return the faults of requests to this node's listeners. The node must have a broker."""
     assert node.broker is not None, "a controller alone has no clients"
 
     def name_of(topic_id: bytes) -> str | None:

@@ -1,12 +1,13 @@
-"""Where an error stands in the answer of an API.
+"""The place of an error in the response of an API.
 
 Most APIs have one place for it: at the top, or in each partition, topic, group or resource that was
-asked for. `RequestHandler.refusal` knows that place. Some have two, and the error decides which:
-a Fetch that is refused whole has lost its session, and a partition of it has lost its leader. The
-table names those, with the errors that stand elsewhere than the others. Where a version has no such
-place, the next way is taken.
+asked for. `RequestHandler.refusal` knows that place. Some have two, and the error decides which: if
+a Fetch has an error at the top, it has lost its session; if a partition has one, it has lost its
+leader. The table lists those APIs, with the errors that have another place. If a version lacks the
+place, the next way is tried.
 
-The errors are those that Kafka documents for the answers, and that a running Kafka 4.3 gives there.
+The errors are those that Kafka documents for the responses, and those that a running Kafka 4.3
+returns there.
 """
 
 from __future__ import annotations
@@ -20,31 +21,31 @@ from protocol.errors import ErrorCode
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """As the API itself says that it failed."""
+    """The place where the API itself has its error (`RequestHandler.refusal`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Top:
-    """At the top, and nothing else in the answer."""
+    """The top of a response that has nothing else."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mirrored:
-    """In each of what was asked for: `path` leads through the lists of the answer, each step with
-    the list of the request that it answers where that has another name (`answer<request`)."""
+    """Each item that was asked for. `path` leads through the lists of the response; if the
+    request's list has another name, the step is `answer<request`."""
 
     path: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Real:
-    """In the answer that the API gives: for what changes nothing, and asks for more than it names.
-    `path` leads through the lists of the answer."""
+class RealAnswer:
+    """The API's real response: for requests that change nothing and ask for more than they name.
+    `path` leads through the lists of the response."""
 
     path: tuple[str, ...]
 
 
-Way = Refused | Top | Mirrored | Real
+Way = Refused | Top | Mirrored | RealAnswer
 Ways = tuple[Way, ...]
 
 _TOP: Ways = (Top(), Refused())
@@ -71,7 +72,7 @@ _NO_LEADER = (_E.LEADER_NOT_AVAILABLE, _E.REPLICA_NOT_AVAILABLE, _E.LISTENER_NOT
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Of one API: the ways of errors that are named, and of all others."""
+    """The ways of one API: those of the named errors, and those of all others."""
 
     others: Ways = (Refused(),)
     named: tuple[tuple[Sequence[ErrorCode], Ways], ...] = ()
@@ -83,7 +84,7 @@ def _quorum(*errors: ErrorCode) -> Places:
 
 _PLACES: dict[ApiKey, Places] = {
     ApiKey.FETCH: Places(
-        (Real(("responses", "partitions")),),
+        (RealAnswer(("responses", "partitions")),),
         (
             (
                 (
@@ -95,15 +96,15 @@ _PLACES: dict[ApiKey, Places] = {
                     _E.INVALID_REQUEST,
                     _E.UNSUPPORTED_VERSION,
                 ),
-                (Top(), Real(("responses", "partitions"))),
+                (Top(), RealAnswer(("responses", "partitions"))),
             ),
         ),
     ),
     ApiKey.METADATA: Places(
-        (Real(("topics",)),),
+        (RealAnswer(("topics",)),),
         (
-            (_NO_LEADER, (Real(("topics", "partitions")),)),
-            ((_E.REBOOTSTRAP_REQUIRED,), (Top(), Real(("topics",)))),
+            (_NO_LEADER, (RealAnswer(("topics", "partitions")),)),
+            ((_E.REBOOTSTRAP_REQUIRED,), (Top(), RealAnswer(("topics",)))),
         ),
     ),
     ApiKey.OFFSET_FETCH: Places(
@@ -111,7 +112,10 @@ _PLACES: dict[ApiKey, Places] = {
         (
             (
                 (_E.UNSTABLE_OFFSET_COMMIT, *_UNKNOWN_TOPIC),
-                (Real(("groups", "topics", "partitions")), Real(("topics", "partitions"))),
+                (
+                    RealAnswer(("groups", "topics", "partitions")),
+                    RealAnswer(("topics", "partitions")),
+                ),
             ),
         ),
     ),
@@ -154,8 +158,8 @@ _PLACES: dict[ApiKey, Places] = {
         (((_E.FEATURE_UPDATE_FAILED,), (Mirrored(("results<feature_updates",)), Top())),),
     ),
     ApiKey.DESCRIBE_LOG_DIRS: Places(
-        (Top(), Real(("results",))),
-        (((_E.KAFKA_STORAGE_ERROR, _E.LOG_DIR_NOT_FOUND), (Real(("results",)),)),),
+        (Top(), RealAnswer(("results",))),
+        (((_E.KAFKA_STORAGE_ERROR, _E.LOG_DIR_NOT_FOUND), (RealAnswer(("results",)),)),),
     ),
     ApiKey.ELECT_LEADERS: Places(
         (Refused(),),
@@ -194,7 +198,7 @@ _PLACES: dict[ApiKey, Places] = {
         ),
     ),
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: Places(
-        (Real(("topics",)),), ((_NO_LEADER, (Real(("topics", "partitions")),)),)
+        (RealAnswer(("topics",)),), ((_NO_LEADER, (RealAnswer(("topics", "partitions")),)),)
     ),
     ApiKey.ALTER_PARTITION: Places(
         _TOP,
@@ -222,7 +226,7 @@ _ELSEWHERE = Places()
 
 
 def ways_of(api: ApiKey, error: ErrorCode) -> Ways:
-    """How an answer of this API says this error, in the order in which they are tried."""
+    """Return the ways of this API to return this error, in the order in which they are tried."""
     places = _PLACES.get(api, _ELSEWHERE)
     for errors, ways in places.named:
         if error in errors:

@@ -1,9 +1,9 @@
-"""Which requests a fault meets, and what it does to them: a core, the same for the same seed.
+"""The rule of one fault: which requests it applies to, and what it does to them.
 
-A rule counts: it may leave out the first requests that it is meant for, end after so many, and meet
-only some of them by chance. Chance is drawn for each client by itself, from the rule's seed, the
-client id and how many requests of it came before: so the same seed gives each client the same
-faults, in whatever order several of them ask.
+A core: the same seed gives the same decisions. A rule counts: it may skip the first requests that
+it matches, end after a number of requests, and apply to only some of them, at random. Each draw
+depends on the rule's seed, the client id and the number of that client's matched requests before.
+So the same seed gives each client the same faults, in whatever order several clients send.
 """
 
 from __future__ import annotations
@@ -19,31 +19,31 @@ from protocol.errors import ErrorCode
 from testbed.faults.tally import OwnTally, Tally
 
 CLIENTS_MAX_COUNT = 1024
-"""Clients whose requests are counted by themselves; later ones share a count."""
+"""The number of clients that have a count of their own; all later ones share a count."""
 _MASK = (1 << 64) - 1
 _SHARED = "\0shared"
 
 
 class Deed(Enum):
-    """What becomes of a request that is met."""
+    """The things that a fault does to a request."""
 
     ERROR = "error"
-    """It is not carried out, and answered with an error."""
+    """The request is not carried out; it is answered with an error."""
     DELAY = "delay"
-    """It is carried out, and its answer waits."""
+    """The request is carried out, and its response is delayed."""
     UNANSWERED = "unanswered"
-    """It is carried out, and its answer never comes."""
+    """The request is carried out, and its response is never sent."""
     LOST = "lost"
-    """It is neither carried out nor answered, as if the network had lost it."""
+    """The request is neither carried out nor answered, as if the network had lost it."""
     CUT = "cut"
-    """It is carried out; a part of its answer comes, and then the connection closes."""
+    """The request is carried out; a part of its response is sent, then the connection closes."""
     DISCONNECT = "disconnect"
-    """It is not carried out, and the connection closes."""
+    """The request is not carried out, and the connection closes."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What a rule looks at in a request."""
+class RequestSubject:
+    """The parts of a request that a rule compares."""
 
     api: ApiKey
     client_id: str
@@ -56,7 +56,8 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """Which requests are meant. Names may be patterns with `*`, `?` and `[…]`; None: any."""
+    """The requests that a rule matches. Names may be patterns with `*`, `?` and `[…]`; None matches
+    any."""
 
     api: ApiKey | None
     topic: str | None = None
@@ -64,78 +65,78 @@ class Aim:
     transactional_id: str | None = None
     client_id: str | None = None
     nodes: bool = False
-    """Whether those are meant that other nodes send, and no others."""
+    """Whether the rule matches requests of other nodes only; if not, requests of clients only."""
 
-    def means(self, asked: Asked) -> bool:
-        """Whether this request is one of them."""
-        if self.api not in (None, asked.api) or self.nodes != asked.of_a_node:
+    def matches(self, subject: RequestSubject) -> bool:
+        """Return whether this request is one of them."""
+        if self.api not in (None, subject.api) or self.nodes != subject.of_a_node:
             return False
-        if self.client_id is not None and not fnmatchcase(asked.client_id, self.client_id):
+        if self.client_id is not None and not fnmatchcase(subject.client_id, self.client_id):
             return False
         return (
-            (asked.all_topics or _any(asked.topics, self.topic))
-            and _any(asked.groups, self.group)
-            and _any(asked.transactional_ids, self.transactional_id)
+            (subject.all_topics or _any(subject.topics, self.topic))
+            and _any(subject.groups, self.group)
+            and _any(subject.transactional_ids, self.transactional_id)
         )
 
-    def means_topic(self, name: str | None) -> bool:
-        """Whether what a request asks of this topic is meant."""
+    def matches_topic(self, name: str | None) -> bool:
+        """Return whether the rule matches what a request asks of this topic."""
         return self.topic is None or (name is not None and fnmatchcase(name, self.topic))
 
 
 @dataclass(slots=True)
 class Rule:
-    """One fault: see the module."""
+    """One fault: the requests that it matches, what it does, and how often."""
 
     aim: Aim
     deed: Deed
     error: ErrorCode = ErrorCode.NONE
     delay_ms: float = 0.0
     cut_at: float = 0.5
-    """How much of an answer comes before it is cut: a share of its bytes."""
+    """The share of a response's bytes that is sent before it is cut."""
     after: int = 0
-    """Requests that are left out first."""
+    """The number of matching requests that are skipped first."""
     times: int | None = None
-    """How many are met; None: all."""
+    """The number of requests that the fault applies to; None: all."""
     probability: float = 1.0
     seed: int = 0
     tally: Tally = field(default_factory=OwnTally)
-    """Counts what is meant, and what is met."""
+    """The counts of matched requests, and of those that the fault applied to."""
     _by_client: dict[str, int] = field(default_factory=dict)
 
     @property
     def seen(self) -> int:
-        """How many requests were meant, met or not."""
+        """The number of requests that matched, whether the fault applied or not."""
         return self.tally.seen
 
     @property
     def met(self) -> int:
-        """How many requests were met."""
-        met = self.tally.met  # of several brokers that count at once, for a moment too many
+        """The number of requests that the fault applied to."""
+        met = self.tally.met  # several brokers that count at once may exceed `times` for a moment
         return met if self.times is None else min(met, self.times)
 
     @property
     def is_over(self) -> bool:
-        """Whether it meets no request any more."""
+        """Whether the fault applies to no further request."""
         return self.times is not None and self.met >= self.times
 
-    def meets(self, asked: Asked) -> bool:
-        """Whether this request is met; counts it."""
-        if not self.aim.means(asked):
+    def meets(self, subject: RequestSubject) -> bool:
+        """Count this request, and return whether the fault applies to it."""
+        if not self.aim.matches(subject):
             return False
-        before = self._count(asked.client_id)
+        before = self._count(subject.client_id)
         if self.tally.see() <= self.after:
             return False
-        if self.probability < 1 and drawn(self.seed, asked.client_id, before) >= self.probability:
+        if self.probability < 1 and drawn(self.seed, subject.client_id, before) >= self.probability:
             return False
         return self.tally.take(self.times)
 
     def missed(self) -> None:
-        """The request that was met last could not be: it does not count."""
+        """Do not count the last request, because the fault could not be applied to it."""
         self.tally.give_back()
 
     def _count(self, client_id: str) -> int:
-        """How many requests of this client were meant before."""
+        """Return how many requests of this client matched before, and count this one."""
         if client_id not in self._by_client and len(self._by_client) >= CLIENTS_MAX_COUNT:
             client_id = _SHARED
         before = self._by_client.get(client_id, 0)
@@ -144,7 +145,8 @@ class Rule:
 
 
 def drawn(seed: int, client_id: str, number: int) -> float:
-    """A number from 0 up to 1 that depends on these alone (SplitMix64)."""
+    """Return a number from 0 up to 1, not included, that depends on these values alone
+    (SplitMix64)."""
     mixed = (seed ^ (crc32(client_id.encode()) << 32)) + (number + 1) * 0x9E3779B97F4A7C15 & _MASK
     mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9 & _MASK
     mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EB & _MASK

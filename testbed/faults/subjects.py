@@ -1,8 +1,8 @@
-"""What a request is about: its topics, groups and transactional ids, and whether a node sent it.
+"""The subjects of a request: its topics, groups and transactional ids, and whether a node sent it.
 
-Follows the names of Kafka's messages, which are few: a test holds that no topic, group or
-transactional id of a served request is overlooked. A topic that is named by its id alone is looked
-up by whoever asks. Never changes a message: what is left of one is a copy.
+Follows the field names of Kafka's messages; a test checks that no topic, group or transactional id
+of a served request is missed. Names of topic ids are looked up by the caller's function. Never
+changes a message: `split` returns copies.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from protocol.primitives import ZERO_UUID
 from testbed.sent_requests import NO_CLIENT
 
 NameOf = Callable[[bytes], str | None]
-"""A topic's id → its name; None where there is no such topic."""
+"""Gives the name of a topic id; None if there is no such topic."""
 
 TOPIC_LISTS = (
     "topics",
@@ -27,7 +27,7 @@ TOPIC_LISTS = (
     "responses",
     "topic_results",
 )
-"""Fields that list what has a topic's name or id, or the names themselves."""
+"""Fields that list topic names, or items with a topic's name or id."""
 _TOPIC_NAMES = ("topic", "topic_name", "name")
 _NESTED = ("groups", "transactions", "markers", "dirs", "cursor")
 _TOPIC_RESOURCE = 2
@@ -54,11 +54,11 @@ ONLY_NODES = frozenset(
         ApiKey.UPDATE_RAFT_VOTER,
     }
 )
-"""What nodes ask each other; no client does."""
+"""The APIs that only nodes call, never clients."""
 
 
 def topic_of(item: object, name_of: NameOf) -> str | None:
-    """The topic that an item of a list of topics is about."""
+    """Return the topic of an item in a list of topics, None if it has none or its id is unknown."""
     if isinstance(item, str):
         return item
     for field in _TOPIC_NAMES:
@@ -70,31 +70,31 @@ def topic_of(item: object, name_of: NameOf) -> str | None:
 
 
 def topics_of(request: Message, name_of: NameOf) -> Iterator[str]:
-    """The topics that a request names, some of them maybe twice."""
+    """Yield the topics that a request names; a topic may come twice."""
     for field in request.__slots__:
         value = getattr(request, field)
         if field == "topic_names":
             yield from value
         elif field in TOPIC_LISTS:
-            found = (topic_of(one, name_of) for one in value or ())
-            yield from (name for name in found if name is not None)
+            names = (topic_of(item, name_of) for item in value or ())
+            yield from (name for name in names if name is not None)
         elif field == "resources":
             yield from _named(value, _TOPIC_RESOURCE)
         elif field in _NESTED:
-            for one in value if isinstance(value, list) else (value,):
-                if isinstance(one, Message):
-                    yield from topics_of(one, name_of)
+            for part in value if isinstance(value, list) else (value,):
+                if isinstance(part, Message):
+                    yield from topics_of(part, name_of)
     name = getattr(request, "topic_name", "")
     if name:
         yield name
 
 
 def asks_for_all_topics(api: ApiKey, version: int, request: Message) -> bool:
-    """Whether it is about every topic there is, and so names none."""
-    if any(hasattr(request, one) and getattr(request, one) is None for one in TOPIC_LISTS):
+    """Return whether a request is about every topic that exists, and so names none."""
+    if any(hasattr(request, field) and getattr(request, field) is None for field in TOPIC_LISTS):
         return True
     if api is ApiKey.OFFSET_FETCH:
-        return any(one.topics is None for one in getattr(request, "groups", ()))
+        return any(group.topics is None for group in getattr(request, "groups", ()))
     all_if_none = api is ApiKey.DESCRIBE_TOPIC_PARTITIONS or (
         api is ApiKey.METADATA and version == 0
     )
@@ -102,33 +102,33 @@ def asks_for_all_topics(api: ApiKey, version: int, request: Message) -> bool:
 
 
 def groups_of(api: ApiKey, request: Message) -> Iterator[str]:
-    """The groups that a request is about."""
+    """Yield the groups that a request is about."""
     name = getattr(request, "group_id", "")
     if name:
         yield name
     for field in _GROUP_LISTS:
-        for one in getattr(request, field, ()):
-            yield one if isinstance(one, str) else one.group_id
+        for group in getattr(request, field, ()):
+            yield group if isinstance(group, str) else group.group_id
     if api is ApiKey.FIND_COORDINATOR:
         yield from _keys(request, _GROUP_KEY)
     yield from _named(getattr(request, "resources", ()), _GROUP_RESOURCE)
 
 
 def transactional_ids_of(api: ApiKey, request: Message) -> Iterator[str]:
-    """The transactional ids that a request is about."""
+    """Yield the transactional ids that a request is about."""
     for field in _TRANSACTIONAL_IDS:
         name = getattr(request, field, None)
         if name:
             yield name
     yield from getattr(request, "transactional_ids", ())
-    for one in getattr(request, "transactions", ()):
-        yield one.transactional_id
+    for transaction in getattr(request, "transactions", ()):
+        yield transaction.transactional_id
     if api is ApiKey.FIND_COORDINATOR:
         yield from _keys(request, _TRANSACTION_KEY)
 
 
 def is_of_a_node(api: ApiKey, request: Message, client_id: str) -> bool:
-    """Whether a broker or a controller asks, and no client."""
+    """Return whether a broker or a controller sent this request, not a client."""
     if api in ONLY_NODES or NO_CLIENT(client_id.encode()):
         return True
     if api is ApiKey.ADD_PARTITIONS_TO_TXN and getattr(request, "transactions", None):
@@ -142,25 +142,25 @@ def is_of_a_node(api: ApiKey, request: Message, client_id: str) -> bool:
 def split(
     request: Message, concerns: Callable[[str | None], bool], name_of: NameOf
 ) -> tuple[Message, Message | None]:
-    """What a request asks of the topics that `concerns` means, and what is left of it: None where
-    that is nothing, or where the request cannot be taken apart."""
+    """Split a request into one on the topics that `concerns` accepts, and one on all others. The
+    latter is None, and the former the whole request, if either would be empty."""
     concerned: dict[str, list[Any]] = {}
     others: dict[str, list[Any]] = {}
     for field in request.__slots__:
         value = getattr(request, field)
         if field == "topic_names" or (field in TOPIC_LISTS and value):
-            means = [concerns(topic_of(one, name_of)) for one in value]
-            concerned[field] = [one for one, meant in zip(value, means, strict=True) if meant]
-            others[field] = [one for one, meant in zip(value, means, strict=True) if not meant]
+            is_concerned = [concerns(topic_of(item, name_of)) for item in value]
+            concerned[field] = [item for item, yes in zip(value, is_concerned, strict=True) if yes]
+            others[field] = [item for item, yes in zip(value, is_concerned, strict=True) if not yes]
     if not any(concerned.values()) or not any(others.values()):
         return request, None
     return replace(request, **concerned), replace(request, **others)
 
 
 def _named(resources: Iterable[Message] | None, kind: int) -> Iterator[str]:
-    for one in resources or ():
-        if getattr(one, "resource_type", None) == kind:
-            yield getattr(one, "resource_name", "")
+    for resource in resources or ():
+        if getattr(resource, "resource_type", None) == kind:
+            yield getattr(resource, "resource_name", "")
 
 
 def _keys(request: Message, kind: int) -> Iterator[str]:

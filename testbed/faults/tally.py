@@ -1,8 +1,9 @@
-"""How many requests a fault was meant for, and how many it has met: of one broker, or of several.
+"""The counts of a fault, for one broker or several: requests that matched, requests that it applied
+to.
 
-Several brokers count together in files to which each appends a byte for each request: where its
-byte lies is the request's number, so no two brokers have the same one. Nobody waits for a lock,
-which a broker that is paused would hold.
+Several brokers count together in files, to which each appends a byte for each request. The offset
+of the byte is the request's number, so no two brokers have the same one. There is no lock, because
+a paused broker would hold it.
 """
 
 from __future__ import annotations
@@ -13,31 +14,32 @@ from typing import Protocol
 
 
 class Tally(Protocol):
-    """See the module."""
+    """The counts of one fault."""
 
     @property
     def seen(self) -> int:
-        """Requests that were meant, met or not."""
+        """The number of requests that matched, whether the fault applied or not."""
 
     @property
     def met(self) -> int:
-        """Requests that were met."""
+        """The number of requests that the fault applied to."""
 
     def see(self) -> int:
-        """Count a request that is meant; its number, from 1."""
+        """Count a request that matches, and return its number, from 1."""
 
     def take(self, times: int | None) -> bool:
-        """Count a request as met, unless so many are; whether it is."""
+        """Return whether the fault applies to one more request, and count it then. It does not
+        after `times` requests."""
 
     def give_back(self) -> None:
-        """One that was taken was not met."""
+        """Take back one `take`: the fault could not be applied."""
 
     def close(self) -> None:
-        """Nothing more is counted."""
+        """Stop counting, and remove the files."""
 
 
 class OwnTally:
-    """Of one broker."""
+    """The counts of a fault of one broker."""
 
     __slots__ = ("met", "seen")
 
@@ -59,11 +61,11 @@ class OwnTally:
         self.met -= 1
 
     def close(self) -> None:
-        """There is nothing to close."""
+        """Do nothing: there is no file."""
 
 
 class SharedTally:
-    """Of several brokers, which are given the same path."""
+    """The counts of a fault of several brokers, which use the same path."""
 
     def __init__(self, path: str) -> None:
         self._files = [_Count(f"{path}.{what}") for what in ("seen", "taken", "given-back")]
@@ -86,15 +88,15 @@ class SharedTally:
         taken = self._taken.add() - self._given_back.count
         if times is None or taken <= times:
             return True
-        self.give_back()  # another broker was quicker
+        self.give_back()  # other brokers took the rest at the same time
         return False
 
     def give_back(self) -> None:
         self._given_back.add()
 
     def close(self) -> None:
-        for one in self._files:
-            one.close()
+        for count in self._files:
+            count.close()
 
 
 class _Count:
@@ -109,14 +111,14 @@ class _Count:
         return 0 if self._file < 0 else os.fstat(self._file).st_size
 
     def add(self) -> int:
-        """The number after this one was counted; 0 where the fault is no more."""
+        """Count one more, and return the number after that; 0 if this count is closed."""
         if self._file < 0:
             return 0
         os.write(self._file, b".")
-        return os.lseek(self._file, 0, os.SEEK_CUR)  # behind what this process wrote
+        return os.lseek(self._file, 0, os.SEEK_CUR)  # the offset behind the byte that was written
 
     def close(self) -> None:
         os.close(self._file)
         self._file = -1
-        with contextlib.suppress(FileNotFoundError):  # others have it open
+        with contextlib.suppress(FileNotFoundError):  # another broker has removed it
             os.unlink(self._path)

@@ -1,1 +1,1 @@
-"""What can be asked of a broker under test; each file registers its operations."""
+"""The operations on a broker under test; each module registers its own."""

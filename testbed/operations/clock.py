@@ -1,4 +1,4 @@
-"""Time that a test moves: `ottla.testing` asks for it."""
+"""The operation that moves a broker's clocks, as `ottla.testing` asks for it."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ import time
 from ottla.testing.frames import Json
 from testbed.control import Arguments, operation
 from testbed.operation_error import OperationError
-from testbed.served import Served
+from testbed.served import ServedBroker
 
 _TURNS = 3
 _BLOCKING_S = 5.0
 
 
 @operation("time.advance")
-async def advance(broker: Served, args: Arguments) -> Json:
-    """Move the clocks by `ms`; how many timers fired, and how far ahead the clocks are."""
+async def advance(broker: ServedBroker, args: Arguments) -> Json:
+    """Move the clocks by `ms`, and return how many timers fired and how far ahead the clocks
+    are."""
     ms = float(args["ms"])
     if ms < 0:
         raise OperationError("misuse", f"time goes on and never back: not by {ms} ms")
@@ -24,11 +25,11 @@ async def advance(broker: Served, args: Arguments) -> Json:
     return {"fired": fired, "ahead_ms": broker.clock.ahead_ms}
 
 
-async def _settle(broker: Served) -> None:
-    """What was begun on the loop, in threads and in processes is done."""
+async def _settle(broker: ServedBroker) -> None:
+    """Wait until the work that was begun on the loop, in threads and in processes is done."""
     server = broker.server
     deadline_s = time.monotonic() + _BLOCKING_S
     quiet = 0
     while quiet < _TURNS and time.monotonic() < deadline_s:
         quiet = 0 if server.outstanding else quiet + 1
-        await asyncio.sleep(0)  # of the end of the threads' work the loop is told
+        await asyncio.sleep(0)  # lets the loop notice that work in threads has ended

@@ -1,7 +1,7 @@
-"""Requests as clients sent them, decoded: Kafka's names of fields, in snake case, and the records
-of a Produce one by one.
+"""Requests as clients sent them, decoded: fields by Kafka's names in snake case, and the records of
+a Produce one by one.
 
-Never keeps anything: `testbed.sent_requests` does.
+Never keeps any request: `testbed.sent_requests` does.
 """
 
 from __future__ import annotations
@@ -22,27 +22,28 @@ from testbed.operation_error import OperationError
 from testbed.sent_requests import SentRequest
 
 Names = Callable[[bytes], str | None]
-"""The topic of an id; None where it is not known."""
+"""Gives the name of a topic id; None if the broker has no such topic."""
 
 
 def api_key(name: str) -> ApiKey:
-    """By Kafka's name of an API, such as `Produce` or `INIT_PRODUCER_ID`, in any case."""
-    known = {key.name.replace("_", "").lower(): key for key in ApiKey}
-    found = known.get(name.replace("_", "").lower())
-    if found is None:
+    """Return the API of a name such as `Produce` or `INIT_PRODUCER_ID`, in any case. Raises
+    OperationError."""
+    by_name = {key.name.replace("_", "").lower(): key for key in ApiKey}
+    api = by_name.get(name.replace("_", "").lower())
+    if api is None:
         like = did_you_mean(name, [pascal(key) for key in ApiKey])
         raise OperationError("misuse", f"there is no API {name}{like}")
-    return found
+    return api
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Words behind a wrong name, where one that is known is like it."""
-    close = get_close_matches(name, list(known), 1)
+def did_you_mean(name: str, known_names: Iterable[str]) -> str:
+    """Return words to add to the message about a wrong name, empty if no known name is similar."""
+    close = get_close_matches(name, list(known_names), 1)
     return f"; did you mean {close[0]}?" if close else ""
 
 
 def pascal(key: ApiKey) -> str:
-    """Kafka's name of an API."""
+    """Return Kafka's name of an API, such as `InitProducerId`."""
     return key.name.title().replace("_", "")
 
 
@@ -54,29 +55,31 @@ def decoded(
     client_id: str | None = None,
     after: int = 0,
 ) -> list[dict[str, Json]]:
-    """Those of an API, of a topic, of a client id, and with a number above `after`."""
+    """Return the requests with a number above `after`, of one API, topic or client id if it is
+    given."""
     key = None if api is None else api_key(api)
-    found = []
-    for one in requests:
-        if one.number <= after or (key is not None and int.from_bytes(one.frame[:2]) != key):
+    shown_requests = []
+    for sent in requests:
+        if sent.number <= after or (key is not None and int.from_bytes(sent.frame[:2]) != key):
             continue
-        if client_id is not None and _client_id(one) != client_id:
+        if client_id is not None and _client_id(sent) != client_id:
             continue
-        shown = shown_request(one, topic_name)
+        shown = shown_request(sent, topic_name)
         if topic is None or _names(shown["request"], topic):
-            found.append(shown)
-    return found
+            shown_requests.append(shown)
+    return shown_requests
 
 
-def shown_request(one: SentRequest, topic_name: Names) -> dict[str, Json]:
-    """One request; where its bytes are none, "request" is null and "error" says why."""
+def shown_request(sent: SentRequest, topic_name: Names) -> dict[str, Json]:
+    """Return one request as JSON values. If it cannot be decoded, "request" is null and "error"
+    says why."""
     shown: dict[str, Json] = {
-        "number": one.number,
-        "time_ms": one.time_ms,
-        "connection": one.connection,
-        "principal": one.principal,
-        "size": one.size,
-        "prepared": one.prepared,
+        "number": sent.number,
+        "time_ms": sent.time_ms,
+        "connection": sent.connection,
+        "principal": sent.principal,
+        "size": sent.size,
+        "prepared": sent.prepared,
         "api": None,
         "version": None,
         "client_id": None,
@@ -84,14 +87,14 @@ def shown_request(one: SentRequest, topic_name: Names) -> dict[str, Json]:
         "request": None,
         "error": None,
     }
-    frame = memoryview(one.frame)
+    frame = memoryview(sent.frame)
     try:
         number, version, correlation_id, client_id, at = read_request_header(frame)
         shown |= {"version": version, "client_id": client_id, "correlation_id": correlation_id}
         key = ApiKey(number)
         shown["api"] = pascal(key)
-        if one.size > len(frame):
-            shown["error"] = f"{one.size} bytes: too long to be kept"
+        if sent.size > len(frame):
+            shown["error"] = f"{sent.size} bytes: too long to be kept"
             return shown
         message = messages_of(key).request
         if not message.MIN_VERSION <= version <= message.MAX_VERSION:
@@ -105,9 +108,9 @@ def shown_request(one: SentRequest, topic_name: Names) -> dict[str, Json]:
     return shown
 
 
-def _client_id(one: SentRequest) -> str | None:
+def _client_id(sent: SentRequest) -> str | None:
     try:
-        return read_request_header(memoryview(one.frame))[3]
+        return read_request_header(memoryview(sent.frame))[3]
     except ProtocolError:
         return None
 
@@ -116,33 +119,33 @@ def _value(value: Json, topic_name: Names) -> Json:
     if isinstance(value, Message):
         return _fields(value, topic_name)
     if isinstance(value, list | tuple):
-        return [_value(one, topic_name) for one in value]
+        return [_value(item, topic_name) for item in value]
     if isinstance(value, memoryview | bytearray):
         return bytes(value)
     return value
 
 
 def _fields(message: Message, topic_name: Names) -> dict[str, Json]:
-    found: dict[str, Json] = {}
+    fields: dict[str, Json] = {}
     for name in type(message).__slots__:
         value = getattr(message, name)
         if name == "records":
-            found["batches"] = _batches(value)
+            fields["batches"] = _batches(value)
         else:
-            found[name] = _value(value, topic_name)
-    topic_id = found.get("topic_id")
+            fields[name] = _value(value, topic_name)
+    topic_id = fields.get("topic_id")
     if topic_id and topic_id != ZERO_UUID:
         for field in ("name", "topic"):
-            if found.get(field) == "":
-                found[field] = topic_name(topic_id)
-    return found
+            if fields.get(field) == "":
+                fields[field] = topic_name(topic_id)
+    return fields
 
 
 def _batches(records: bytes | memoryview | None) -> list[dict[str, Json]]:
-    """The batches of a Produce, as far as they can be read; then what is wrong with the rest."""
-    found: list[dict[str, Json]] = []
+    """Return the batches of a Produce; what cannot be read is one batch with an error."""
+    batches: list[dict[str, Json]] = []
     if not records:
-        return found
+        return batches
     try:
         for at, batch in iterate_batches(records):
             shown: dict[str, Json] = {
@@ -154,7 +157,7 @@ def _batches(records: bytes | memoryview | None) -> list[dict[str, Json]]:
                 "size": batch.size_in_bytes,
                 "records": [],
             }
-            found.append(shown)
+            batches.append(shown)
             for record in iterate_records(records, at):
                 shown["records"].append(
                     {
@@ -165,16 +168,16 @@ def _batches(records: bytes | memoryview | None) -> list[dict[str, Json]]:
                     }
                 )
     except CorruptBatch as error:
-        found.append({"error": str(error), "records": []})
-    return found
+        batches.append({"error": str(error), "records": []})
+    return batches
 
 
 def _names(value: Json, topic: str) -> bool:
-    """Whether a topic of that name is somewhere in a request."""
+    """Return whether a request names this topic anywhere."""
     if isinstance(value, dict):
         if value.get("name") == topic or value.get("topic") == topic:
             return True
-        return any(_names(one, topic) for one in value.values() if isinstance(one, dict | list))
+        return any(_names(item, topic) for item in value.values() if isinstance(item, dict | list))
     if isinstance(value, list):
-        return any(one == topic or _names(one, topic) for one in value)
+        return any(item == topic or _names(item, topic) for item in value)
     return False

@@ -1,7 +1,8 @@
-"""Faults on demand: of requests, of the disk, of links to other nodes; and the controller gives up.
+"""The operations on faults: of requests, of the disk, of links to other nodes, and of the
+controller.
 
-A fault is known by the key that `fault.add` gives it, until `fault.lift`. No key is used twice, so
-nobody lifts the fault of another life of the broker.
+A fault is known by the key that the caller of `fault.add` chooses, until `fault.lift`. No key is
+used twice, so that no call lifts the fault of a broker that was started later.
 """
 
 from __future__ import annotations
@@ -16,13 +17,15 @@ from testbed.faults.subjects import ONLY_NODES
 from testbed.faults.tally import SharedTally
 from testbed.operation_error import OperationError
 from testbed.operations.decoded_requests import api_key, did_you_mean, pascal
-from testbed.served import Served
+from testbed.served import ServedBroker
 
 
 @operation("fault.add")
-async def add(broker: Served, args: Arguments) -> Json:
-    """A fault from now on, by its `key`: `deed`, `api`, and what narrows them. `counted_at`: where
-    several brokers count together."""
+async def add(broker: ServedBroker, args: Arguments) -> Json:
+    """Add a fault from now on, under its `key`: a `deed`, an `api` and further conditions.
+
+    `counted_at`: the path of the tally that several brokers share.
+    """
     deed = Deed(args["deed"])
     api = None if args.get("api") is None else api_key(args["api"])
     if api is not None and not broker.faults.may_meet(api):
@@ -46,35 +49,35 @@ async def add(broker: Served, args: Arguments) -> Json:
     )
     if args.get("counted_at"):
         rule.tally = SharedTally(args["counted_at"])
-        rule.seed += broker.config.node_id  # else each node would meet the same ones of its own
+        rule.seed += broker.config.node_id  # else each node would draw the same numbers
     broker.faults.add(args["key"], rule)
     return None
 
 
 @operation("fault.show")
-async def show(broker: Served, args: Arguments) -> Json:
-    """How many requests a fault has seen and met; null where it was lifted."""
+async def show(broker: ServedBroker, args: Arguments) -> Json:
+    """Return how many requests a fault has matched and applied to, or null if it was lifted."""
     rule = broker.faults.rule(args["key"])
     return None if rule is None else {"seen": rule.seen, "met": rule.met, "over": rule.is_over}
 
 
 @operation("fault.lift")
-async def lift(broker: Served, args: Arguments) -> Json:
-    """A fault is no more."""
+async def lift(broker: ServedBroker, args: Arguments) -> Json:
+    """Remove a fault."""
     broker.faults.lift(args["key"])
     return None
 
 
 @operation("fault.clear")
-async def clear(broker: Served, _args: Arguments) -> Json:
-    """No fault any more."""
+async def clear(broker: ServedBroker, _args: Arguments) -> Json:
+    """Remove all faults."""
     broker.faults.clear()
     return None
 
 
 @operation("connections.close")
-async def close_connections(broker: Served, _args: Arguments) -> Json:
-    """Close all connections of clients now; how many there were."""
+async def close_connections(broker: ServedBroker, _args: Arguments) -> Json:
+    """Close all connections of clients now, and return how many there were."""
     sockets = broker.server.sockets
     if sockets is None:
         return 0
@@ -83,55 +86,55 @@ async def close_connections(broker: Served, _args: Arguments) -> Json:
 
 
 @operation("disk.fill")
-async def fill_disk(broker: Served, args: Arguments) -> Json:
-    """No room is left: below the log directory that is named, or below all of them and that of the
-    metadata. The directories that are full."""
+async def fill_disk(broker: ServedBroker, args: Arguments) -> Json:
+    """Leave no room below one log directory, or below all of them and the metadata's. Return the
+    directories that are full."""
     config = broker.config
-    known = list(dict.fromkeys([*config.log_dirs, config.metadata_log_dir]))
+    directories = list(dict.fromkeys([*config.log_dirs, config.metadata_log_dir]))
     wanted = args.get("log_dir")
-    if wanted is not None and wanted not in known:
+    if wanted is not None and wanted not in directories:
         raise OperationError(
-            "misuse", f"{wanted} is none of the broker's log directories: {', '.join(known)}"
+            "misuse", f"{wanted} is none of the broker's log directories: {', '.join(directories)}"
         )
-    full = known if wanted is None else [wanted]
+    full = directories if wanted is None else [wanted]
     for path in full:
         broker.room.fill(path)
     return full
 
 
 @operation("disk.free")
-async def free_disk(broker: Served, _args: Arguments) -> Json:
-    """There is room again. A log directory that has failed stays so until the next start."""
+async def free_disk(broker: ServedBroker, _args: Arguments) -> Json:
+    """Make room again. A log directory that has failed stays failed until the next start."""
     broker.room.free()
     return None
 
 
 @operation("links.cut")
-async def cut_links(broker: Served, args: Arguments) -> Json:
-    """Nothing that this node sends to the nodes at these `ports` arrives any more."""
+async def cut_links(broker: ServedBroker, args: Arguments) -> Json:
+    """Drop all that this node sends to the nodes at these `ports` from now on."""
     broker.links.cut(int(port) for port in args["ports"])
     return None
 
 
 @operation("links.heal")
-async def heal_links(broker: Served, args: Arguments) -> Json:
-    """The links of this node to the nodes at these `ports` are whole, or all of its links."""
+async def heal_links(broker: ServedBroker, args: Arguments) -> Json:
+    """Restore this node's links to the nodes at these `ports`, or all of its links."""
     ports = args.get("ports")
     broker.links.heal(None if ports is None else map(int, ports))
     return None
 
 
 @operation("controller.show")
-async def show_controller(broker: Served, _args: Arguments) -> Json:
-    """The id of the active controller as this node knows it, null where it knows none, and of
-    which epoch that is."""
+async def show_controller(broker: ServedBroker, _args: Arguments) -> Json:
+    """Return the id of the active controller as this node knows it, null if it knows none, and the
+    epoch."""
     raft = broker.node.controller.raft
     return {"leader": raft.leader_id, "epoch": raft.epoch}
 
 
 @operation("controller.resign")
-async def resign_controller(broker: Served, _args: Arguments) -> Json:
-    """This node, which is the active controller, gives up; the epoch that ends."""
+async def resign_controller(broker: ServedBroker, _args: Arguments) -> Json:
+    """Have this node, the active controller, resign; return the epoch that ends."""
     raft = broker.node.controller.raft
     if not raft.is_leader:
         raise OperationError("misuse", "this node is not the active controller any more: ask again")
@@ -152,7 +155,7 @@ def _aim(api: ApiKey | None, args: Arguments) -> Aim:
 
 
 def _not_documented(api: ApiKey, error: ErrorCode) -> str:
-    names = ", ".join(one.name for one in errors_of(api))
+    names = ", ".join(known_error.name for known_error in errors_of(api))
     return (
         f"{pascal(api)} never answers with {error.name}, but with {names}; "
         "force=True has it answered all the same"
@@ -160,10 +163,10 @@ def _not_documented(api: ApiKey, error: ErrorCode) -> str:
 
 
 def error_of(name: str) -> ErrorCode:
-    """An error by its name: `NOT_LEADER_OR_FOLLOWER`."""
+    """Return the error of a name such as `NOT_LEADER_OR_FOLLOWER`. Raises OperationError."""
     error = ErrorCode.__members__.get(name.upper())
     if error is None or error is ErrorCode.NONE:
-        names = [one for one in ErrorCode.__members__ if one != "NONE"]
+        names = [member for member in ErrorCode.__members__ if member != "NONE"]
         raise OperationError(
             "misuse", f"there is no error {name}{did_you_mean(name.upper(), names)}"
         )

@@ -1,7 +1,7 @@
-"""Consumer groups: how they are, how far they have come, and a rebalance on demand.
+"""Consumer groups: their states, their progress, and a rebalance on demand.
 
-What a group still has to read is counted as its members see it: markers of transactions are
-nothing to read, so a group that has read all before them is at the end.
+Lag is counted as the members see it: transaction markers are nothing to read, so a group that has
+read all records before them is at the end.
 """
 
 from __future__ import annotations
@@ -37,26 +37,26 @@ _SESSION_MS = 10_000
 
 
 async def list_groups(world: World) -> list[dict[str, str]]:
-    """All groups, with their states."""
-    found = []
+    """Return all groups with their states, sorted by name."""
+    listed = []
     for node in await nodes(world):
         answer = await world.ask(node, ListGroupsRequest(), LIST_GROUPS_VERSION)
-        found += [{"group": one.group_id, "state": one.group_state} for one in answer.groups]
-    return sorted(found, key=lambda one: one["group"])
+        listed += [{"group": group.group_id, "state": group.group_state} for group in answer.groups]
+    return sorted(listed, key=lambda group: group["group"])
 
 
 async def describe(world: World, group: str, timeout_s: float = TIMEOUT_S) -> dict[str, Json]:
-    """State and members; the state of a group that is not there is "Dead"."""
+    """Return state and members of a group; the state of a group that does not exist is "Dead"."""
     return _shown(await _described(world, group, world.now_s() + timeout_s))
 
 
 async def progress(
     world: World, group: str, topics: Sequence[str] = (), timeout_s: float = TIMEOUT_S
 ) -> dict[str, Json]:
-    """State, members, and of each partition: committed offset, end and lag.
+    """Return state, members, and the committed offset, end and lag of partitions.
 
-    Of the partitions that the group has committed or been assigned, and of all those of `topics`.
-    What was never committed counts from the start of the log.
+    These are the partitions that the group has committed or been assigned, and all those of
+    `topics`. The lag of a partition without a committed offset counts from the start of the log.
     """
     deadline_s = world.now_s() + timeout_s
     shown = _shown(await _described(world, group, deadline_s))
@@ -70,16 +70,16 @@ async def progress(
     names = dict.fromkeys([*topics, *(name for name, _ in offsets_of), *(n for n, _ in assigned)])
     leaders = await leaders_at(world, None, list(names))
     whole = [(name, index) for name in topics for index in leaders.get(name, ())]
-    found = {one for one in [*offsets_of, *assigned, *whole] if one[1] in leaders.get(one[0], {})}
-    partitions = await _lags(world, leaders, sorted(found), offsets_of)
+    existing = {p for p in [*offsets_of, *assigned, *whole] if p[1] in leaders.get(p[0], {})}
+    partitions = await _lags(world, leaders, sorted(existing), offsets_of)
     missing = [name for name in topics if name not in leaders]
     return {**shown, "partitions": partitions, "missing": missing}
 
 
 async def rebalance(world: World, group: str, timeout_s: float = TIMEOUT_S) -> dict[str, Json]:
-    """Have all members join anew; told when the group is stable again.
+    """Have all members join again, and return the group when it is stable.
 
-    A member comes and leaves before the others have joined, so there is one rebalance.
+    A temporary member joins and leaves before the others have joined, so there is one rebalance.
     """
     deadline_s = world.now_s() + timeout_s
     before = await _stable(world, group, deadline_s, timeout_s)
@@ -100,22 +100,23 @@ async def rebalance(world: World, group: str, timeout_s: float = TIMEOUT_S) -> d
 
 
 async def delete(world: World, groups: Sequence[str], timeout_s: float = TIMEOUT_S) -> None:
-    """Groups and their offsets; members are put out first. Those that are not there are none."""
+    """Delete groups and their offsets, after removing their members. Groups that do not exist are
+    ignored."""
     deadline_s = world.now_s() + timeout_s
     for group in groups:
         while True:
             await _remove_members(world, group, deadline_s)
             request, attempts = DeleteGroupsRequest([group]), world.attempts(deadline_s)
             steps = at_coordinator(attempts, group, request, DELETE_GROUPS_VERSION)
-            (one,) = (await world.run(steps)).results
-            if one.error_code in (ErrorCode.NONE, ErrorCode.GROUP_ID_NOT_FOUND):
+            (result,) = (await world.run(steps)).results
+            if result.error_code in (ErrorCode.NONE, ErrorCode.GROUP_ID_NOT_FOUND):
                 break
-            if one.error_code != ErrorCode.NON_EMPTY_GROUP or attempts.is_over:
-                check(one.error_code, f"group {group} was not deleted")
+            if result.error_code != ErrorCode.NON_EMPTY_GROUP or attempts.is_over:
+                check(result.error_code, f"group {group} was not deleted")
             await world.pause(POLL_S)
 
 
-# --- how a group is ------------------------------------------------------------------------------
+# --- state ---------------------------------------------------------------------------------------
 
 
 async def _described(world: World, group: str, deadline_s: float) -> Group:
@@ -127,18 +128,19 @@ async def _described(world: World, group: str, deadline_s: float) -> Group:
 
 
 async def _stable(world: World, group: str, deadline_s: float, timeout_s: float) -> Group:
-    """The group with members, as soon as it is stable."""
+    """Return the group as soon as it is stable. Raises OperationError if it has no members, or
+    after the deadline."""
     while True:
-        found = await _described(world, group, deadline_s)
-        if found.state == "Stable":
-            return found
-        if found.state in (DEAD, "Empty"):
+        described_group = await _described(world, group, deadline_s)
+        if described_group.state == "Stable":
+            return described_group
+        if described_group.state in (DEAD, "Empty"):
             raise OperationError("failed", f"group {group} has no members: nothing to rebalance")
         if world.now_s() >= deadline_s:
             raise OperationError(
                 "deadline",
-                f"group {group} is {found.state} after {timeout_s:g} s, with "
-                f"{len(found.members)} members",
+                f"group {group} is {described_group.state} after {timeout_s:g} s, with "
+                f"{len(described_group.members)} members",
             )
         await world.pause(POLL_S)
 
@@ -162,7 +164,7 @@ def _shown(group: Group) -> dict[str, Json]:
     }
 
 
-# --- how far it is -------------------------------------------------------------------------------
+# --- progress ------------------------------------------------------------------------------------
 
 
 async def _committed(world: World, group: str, deadline_s: float) -> dict[Partition, int]:
@@ -179,9 +181,9 @@ async def _lags(
 ) -> list[dict[str, Json]]:
     ends = await offsets(world, leaders, partitions, LATEST)
     stable = await offsets(world, leaders, partitions, LATEST, READ_COMMITTED)
-    never = [one for one in partitions if one not in committed]
+    never = [place for place in partitions if place not in committed]
     starts = await offsets(world, leaders, never, EARLIEST)
-    found = []
+    lags = []
     for partition in partitions:
         name, index = partition
         end = ends.get(partition)
@@ -191,7 +193,7 @@ async def _lags(
         is_open = stable.get(partition) != end
         if lag and start is not None and not is_open:
             lag = lag if await visible_after(world, leaders, name, index, start) else 0
-        found.append(
+        lags.append(
             {
                 "topic": name,
                 "partition": index,
@@ -201,7 +203,7 @@ async def _lags(
                 "open_transaction": is_open,
             }
         )
-    return found
+    return lags
 
 
 # --- members -------------------------------------------------------------------------------------
@@ -210,7 +212,8 @@ async def _lags(
 async def _come_and_leave(
     world: World, node: int, join: JoinGroupRequest, deadline_s: float
 ) -> None:
-    """Join, which has the others join again; leave as soon as the group knows of it."""
+    """Join the group, which has the others join again, and leave as soon as the group has the new
+    member."""
 
     async def leave() -> None:
         while not await _has_member(world, join, deadline_s):
@@ -221,25 +224,29 @@ async def _come_and_leave(
         answer = await world.ask(node, request, LEAVE_GROUP_VERSION)
         check(answer.error_code, f"the member that rebalances {join.group_id} does not leave")
 
-    # The answer to the join says that the member has gone, or that it is in: either is right.
+    # The answer to the join says that the member has joined, or that it has left already: either is
+    # right.
     await asyncio.gather(world.ask(node, join, JOIN_GROUP_VERSION), leave())
 
 
 async def _has_member(world: World, join: JoinGroupRequest, deadline_s: float) -> bool:
-    found = await _described(world, join.group_id, deadline_s)
-    return any(member.member_id == join.member_id for member in found.members)
+    described_group = await _described(world, join.group_id, deadline_s)
+    return any(member.member_id == join.member_id for member in described_group.members)
 
 
 async def _remove_members(world: World, group: str, deadline_s: float) -> None:
-    found = await _described(world, group, deadline_s)
-    if found.members:
-        members = [MemberIdentity(one.member_id, one.instance_id) for one in found.members]
+    described_group = await _described(world, group, deadline_s)
+    if described_group.members:
+        members = [
+            MemberIdentity(member.member_id, member.instance_id)
+            for member in described_group.members
+        ]
         request = LeaveGroupRequest(group, members=members)
-        await world.ask(found.coordinator, request, LEAVE_GROUP_VERSION)
+        await world.ask(described_group.coordinator, request, LEAVE_GROUP_VERSION)
 
 
 def _no_subscription() -> bytes:
-    """Of a member that wants nothing."""
+    """Return the subscription of a member that subscribes to no topic."""
     out = MessageBuffer()
     out += (0).to_bytes(2)
     ConsumerProtocolSubscription([]).write(out, 0)

@@ -1,6 +1,8 @@
-"""Asking a broker in this process: its own APIs, with unlimited rights and without a network.
+"""Requests to the broker in this process: its own APIs, with unlimited rights and without a
+network.
 
-What is asked so is not seen by faults, quotas or whoever records what clients send. Owns nothing.
+Faults, quotas and the record of clients' requests (`testbed.sent_requests`) do not see these
+requests. Owns nothing.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ _ABOUT_ACLS = (ApiKey.DESCRIBE_ACLS, ApiKey.CREATE_ACLS, ApiKey.DELETE_ACLS)
 
 
 class _Anything:
-    """Allows all (`controller.authorization.rights.Judge`)."""
+    """A judge (`controller.authorization.rights.Judge`) that allows everything."""
 
     def judge(self, asker: Asker, action: Action) -> Verdict:
         return Verdict(True, "it is asked for a test")
@@ -34,19 +36,21 @@ class _Anything:
 
 
 _ALL_RIGHTS = Rights(_Anything(), Asker("User:ottla-testing", "", "", "", None, -1, -1))
-"""Of who deals with ACLs: whose rights are unlimited is told that there are none."""
+"""The rights for requests about ACLs: a sender with UNLIMITED rights gets the answer that there
+is no authorizer."""
 
 
 class InProcess:
-    """See the module (`port.Ask`). `node_id` is not looked at: there is one node."""
+    """Sends requests (`port.SendRequest`) to this broker; `node_id` is ignored, as there is one
+    node."""
 
     def __init__(self, requests: RequestHandler, listener_name: str) -> None:
-        """`listener_name`: whose addresses are told, as those of nodes."""
+        """`listener_name`: the listener whose addresses are in responses as those of nodes."""
         self._requests = requests
         self._listener_name = listener_name
 
     async def __call__(self, node_id: int | None, message: Request, version: int) -> Answer:
-        """The answer, whenever it comes."""
+        """Handle a request and return the response as a client decodes it."""
         answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         api = self._requests.apis.get(message.API_KEY)
         if api is None:

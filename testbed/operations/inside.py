@@ -1,6 +1,6 @@
-"""What a reset does to a broker in this process that no request can (`port.Inside`).
+"""The parts of a reset that change a broker in this process directly (`port.Inside`).
 
-Owns nothing: it knows the node, its sockets, and who is to forget what belongs to a test.
+Owns nothing: it uses the node, its sockets, and the parts that hold what a test has left.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from typing import Protocol
 from broker.apis.auto_topic_creation import OFFSETS_TOPIC, TRANSACTION_TOPIC
 from broker.node.node import Node
 from controller.metadata.acl import Acl
-from testbed.as_new import AsNew, User
+from testbed.as_new import InitialState, User
 
 _OWN = (OFFSETS_TOPIC, TRANSACTION_TOPIC)
 
 
 class Sockets(Protocol):
-    """Those of the broker (`broker.network.server.socket_server.SocketServer`)."""
+    """The broker's sockets (`broker.network.server.socket_server.SocketServer`)."""
 
     def close_connections(self, reason: str, spared: Callable[[str], bool]) -> int: ...
 
 
-class Door(Protocol):
-    """Where clients come in (`testbed.sent_requests.SentRequests`)."""
+class ClientEntrance(Protocol):
+    """The entrance of clients' requests (`testbed.sent_requests.SentRequests`)."""
 
     shut: bool
 
@@ -31,42 +31,44 @@ class Door(Protocol):
 
 
 class InsideNode:
-    """See the module."""
+    """A node in this process, as a reset needs it."""
 
     def __init__(
         self,
         node: Node,
         sockets: Sockets,
         forget: Callable[[], None],
-        door: Door,
-        as_new: AsNew,
+        entrance: ClientEntrance,
+        as_new: InitialState,
     ) -> None:
-        """`forget`: what others have of a test: faults, requests that were kept. `as_new`: what
-        the broker was at first."""
+        """`forget` removes faults and kept requests. `as_new`: the state at the first start."""
         assert node.broker is not None, "a broker"
         self._node = node
         self._broker = node.broker
         self._sockets = sockets
         self._forget = forget
-        self._door = door
+        self._entrance = entrance
         self._as_new = as_new
 
     def irrevocable(self) -> list[str]:
-        """What no reset brings back, in words."""
-        failed = [f"{one} has failed" for one in self._node.failures.offline_dirs()]
-        return failed + self._as_new.irrevocable(AsNew.of(self._node.image))
+        """Return what no reset can undo, in words: failed log directories and
+        `InitialState.irrevocable`."""
+        failed = [f"{folder} has failed" for folder in self._node.failures.offline_dirs()]
+        return failed + self._as_new.irrevocable(InitialState.of(self._node.image))
 
     def topics(self) -> list[str]:
-        """All that are not the broker's own: those have many partitions, which a reset leaves."""
+        """Return all topics but the internal ones. Those have many partitions, and a reset keeps
+        them."""
         return [name for name in self._node.image.topics.by_name if name not in _OWN]
 
     def forget_transactional_ids(self) -> None:
-        """All of them, but those that are in the midst of a transaction."""
+        """Expire all transactional ids but those with an open transaction."""
         self._broker.parts.transactions.coordinator.expire_ids(0)
 
     def changed_configs(self) -> list[tuple[int, str, dict[str, str | None]]]:
-        """Those that are others than at first, but topics': the topics go."""
-        first, now, found = self._as_new.configs, AsNew.of(self._node.image).configs, []
+        """Return the configs that differ from the first start. Topics' are left out: the topics are
+        deleted."""
+        first, now, changes = self._as_new.configs, InitialState.of(self._node.image).configs, []
         for resource in dict.fromkeys([*first, *now]):
             before, after = first.get(resource, {}), now.get(resource, {})
             changed = {
@@ -75,29 +77,29 @@ class InsideNode:
                 if before.get(key) != after.get(key)
             }
             if changed:
-                found.append((*resource, changed))
-        return found
+                changes.append((*resource, changed))
+        return changes
 
     def new_users(self) -> list[User]:
-        """Those that were not there at first."""
-        return list(AsNew.of(self._node.image).users.keys() - self._as_new.users.keys())
+        """Return the SCRAM users that were not there at the first start."""
+        return list(InitialState.of(self._node.image).users.keys() - self._as_new.users.keys())
 
     def changed_acls(self) -> tuple[list[Acl], list[Acl]]:
-        """The entries that were not there at first, and those that are not there any more."""
-        now, first = AsNew.of(self._node.image).acls, self._as_new.acls
+        """Return the ACLs that were added since the first start, and those that were removed."""
+        now, first = InitialState.of(self._node.image).acls, self._as_new.acls
         return list(now - first), list(first - now)
 
     def close_connections(self) -> int:
-        """Those of clients, at once; how many there were."""
-        return self._sockets.close_connections("the broker was reset", self._door.is_no_clients)
+        """Close the connections of clients at once, and return how many there were."""
+        return self._sockets.close_connections("the broker was reset", self._entrance.is_no_clients)
 
-    def let_in(self, anybody: bool) -> None:
-        """Whether clients that come are served; those that are not have their connection closed."""
-        self._door.shut = not anybody
+    def serve_clients(self, is_serving: bool) -> None:
+        """Set whether clients are served; if not, a request has its connection closed."""
+        self._entrance.shut = not is_serving
 
     def forget(self) -> None:
-        """Faults, requests that were kept, what was prepared for clients, and what they used of
-        their quotas."""
+        """Remove faults, kept requests, prepared answers, and what clients have used of their
+        quotas."""
         self._forget()
         self._node.shared.quotas.forget()
         self._broker.requests.admission.changed()

@@ -1,4 +1,5 @@
-"""Start, and whether it is there; a stop is a signal, as with any broker."""
+"""The operations that start a broker and check that it is alive; a stop is a signal, as with any
+broker."""
 
 from __future__ import annotations
 
@@ -9,30 +10,33 @@ from broker.process.logging_setup import configure_logging
 from broker.process.server import format_folders
 from broker.process.standard_streams import say
 from ottla.testing.frames import Json
-from testbed.as_new import AsNew
+from testbed.as_new import InitialState
 from testbed.control import Arguments, operation
-from testbed.served import Served
+from testbed.served import ServedBroker
 from testbed.standing import stand_where
 
 _INTERNAL_TOPICS = ("offsets.topic.num.partitions", "transaction.state.log.num.partitions")
 _PARTITIONS = "1"
 _PARTITIONS_OF_CLUSTER = "3"
-"""Of 50, the first group or transaction would wait for the files: longer than a test takes."""
+"""With 50, the first group or transaction would wait until the files are made: longer than a test
+runs."""
 
 
 @operation("ping")
-async def ping(_broker: Served, _args: Arguments) -> Json:
-    """Whether it answers."""
+async def ping(_broker: ServedBroker, _args: Arguments) -> Json:
+    """Answer with the pid of the broker's process."""
     return {"pid": os.getpid()}
 
 
 @operation("start")
-async def start(broker: Served, args: Arguments) -> Json:
-    """With `properties` above the single-node profile; a node of several has a `cluster_id`.
+async def start(broker: ServedBroker, args: Arguments) -> Json:
+    """Start the broker with `properties` over the single-node profile; `cluster_id` is for a
+    cluster.
 
-    With `durable`, what it writes is on its disk as any broker's is, and its internal topics have
-    as many partitions; else they have few. Its clocks are ahead of the machine's by `ahead_ms`.
-    `place` is where whoever asks stands. `as_new` is what an earlier start has told.
+    `durable`: writes are synced to the disk, and internal topics have their usual number of
+    partitions; else they have few. `ahead_ms`: how far the clocks are ahead of the machine's.
+    `place`: folder, environment and import path of the tests' process. `as_new`: what an earlier
+    start has returned under that name.
     """
     if "place" in args:
         stand_where(args["place"])
@@ -43,12 +47,12 @@ async def start(broker: Served, args: Arguments) -> Json:
     if cluster_id is not None:
         format_folders(config, cluster_id)
     ahead_ms = float(args.get("ahead_ms") or 0)
-    told = args.get("as_new")
+    state = args.get("as_new")
     port = await broker.start(
         config,
         durable=bool(args.get("durable")),
         ahead_ms=ahead_ms,
-        as_new=None if told is None else AsNew.from_channel(told),
+        as_new=None if state is None else InitialState.from_channel(state),
     )
     say(f"ottla: node {config.node_id} is ready: connect to port {port}")
     return {
@@ -60,6 +64,6 @@ async def start(broker: Served, args: Arguments) -> Json:
 
 
 def _of_a_test(args: Arguments) -> dict[str, str]:
-    """The properties, with what suits a broker that lives for a test and is not set otherwise."""
+    """Return the properties over those that suit a short-lived broker."""
     partitions = _PARTITIONS if args.get("cluster_id") is None else _PARTITIONS_OF_CLUSTER
     return dict.fromkeys(_INTERNAL_TOPICS, partitions) | dict(args["properties"])

@@ -1,7 +1,7 @@
-"""What tests may ask by name of topics, records, groups and requests: the operations, registered.
+"""The registration of the operations on topics, records, groups and requests.
 
-Owns which world they are done in: that of the broker in this process, or over the network that of
-a cluster, where this broker is one of several or where `connect` has named one that runs already.
+Owns which `World` they run in. A broker that is its whole cluster is asked in this process. Else
+requests go over the network: to the cluster of this broker, or to one that `connect` has named.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from testbed.operations.inside import InsideNode
 from testbed.operations.over_network import OverNetwork
 from testbed.operations.port import POLL_S, NoAnswer, World
 from testbed.operations.reset import begin_reset, end_reset, reset, reset_contents
-from testbed.served import Served
+from testbed.served import ServedBroker
 
 RESPONSE_BYTES_MAX = 128 * 1024 * 1024
 
-Asked = Callable[..., Awaitable[Json]]
+ClientOperation = Callable[..., Awaitable[Json]]
 
-_worlds: dict[Served, World] = {}
-_ASKED: dict[str, Asked] = {
+_worlds: dict[ServedBroker, World] = {}
+_OPERATIONS: dict[str, ClientOperation] = {
     "topic.create": topics.create,
     "topic.grow": topics.grow,
     "topic.delete": topics.delete,
@@ -52,30 +52,31 @@ _READING = (
     "group.describe",
     "group.progress",
 )
-"""They are asked again where a node has just gone, until others have its place."""
+"""Operations that change nothing: they are retried if a node has just stopped, until other nodes
+have taken over."""
 _GONE_TIMEOUT_S = 10.0
 
 
-def _register(name: str, asked: Asked) -> None:
+def _register(name: str, client_operation: ClientOperation) -> None:
     @operation(name)
-    async def ask(broker: Served, args: Arguments) -> Json:
+    async def ask(broker: ServedBroker, args: Arguments) -> Json:
         deadline_s = time.monotonic() + _GONE_TIMEOUT_S
         while True:
             try:
-                return await asked(_world(broker), **args)
+                return await client_operation(_world(broker), **args)
             except NoAnswer:
                 if name not in _READING or time.monotonic() >= deadline_s:
                     raise
             await asyncio.sleep(POLL_S)
 
 
-for _name, _asked in _ASKED.items():
-    _register(_name, _asked)
+for _name, _client_operation in _OPERATIONS.items():
+    _register(_name, _client_operation)
 
 
 @operation("connect")
-async def connect(broker: Served, args: Arguments) -> Json:
-    """Ask a cluster that runs already, by its addresses: `bootstrap` is pairs of host and port."""
+async def connect(broker: ServedBroker, args: Arguments) -> Json:
+    """Send requests to a cluster that runs already. `bootstrap` is pairs of host and port."""
     network = NetworkClient(broker.loop, RESPONSE_BYTES_MAX)
     bootstrap = [(str(host), int(port)) for host, port in args["bootstrap"]]
     _worlds[broker] = _world_of(
@@ -85,8 +86,8 @@ async def connect(broker: Served, args: Arguments) -> Json:
 
 
 @operation("requests")
-async def requests(broker: Served, args: Arguments) -> Json:
-    """What clients have sent, decoded: see `decoded_requests.decoded`."""
+async def requests(broker: ServedBroker, args: Arguments) -> Json:
+    """Return the requests of clients, decoded: see `decoded_requests.decoded`."""
     if broker in _worlds and _worlds[broker].inside is None:
         raise OperationError(
             "not possible",
@@ -96,30 +97,32 @@ async def requests(broker: Served, args: Arguments) -> Json:
     image = broker.node.image
 
     def topic_name(topic_id: bytes) -> str | None:
-        found = image.topics.get_by_id(topic_id)
-        return None if found is None else found.name
+        topic = image.topics.get_by_id(topic_id)
+        return None if topic is None else topic.name
 
-    found = decoded_requests.decoded(broker.sent.kept, topic_name, **args)
-    return [{"node_id": broker.config.node_id, **one} for one in found]
-
-
-def _world(broker: Served) -> World:
-    found = _worlds.get(broker)
-    if found is None:
-        found = _worlds[broker] = _own_world(broker)
-    return found
+    decoded = decoded_requests.decoded(broker.sent.kept, topic_name, **args)
+    return [{"node_id": broker.config.node_id, **request} for request in decoded]
 
 
-def _own_world(broker: Served) -> World:
+def _world(broker: ServedBroker) -> World:
+    world = _worlds.get(broker)
+    if world is None:
+        world = _worlds[broker] = _own_world(broker)
+    return world
+
+
+def _own_world(broker: ServedBroker) -> World:
     node, server = broker.node, broker.server
     listener = node.config.inter_broker_listener_name
     assert node.broker is not None and server.sockets is not None, "a broker"
     inside = InsideNode(node, server.sockets, broker.forget, broker.sent, broker.as_new)
     wall_ms = node.ports.scheduler.wall_ms
-    if node.controller_server is None and node.config.is_controller:  # it is the whole cluster
+    if (
+        node.controller_server is None and node.config.is_controller
+    ):  # this broker is the whole cluster
         return _world_of(InProcess(node.broker.requests, listener), wall_ms, inside)
-    ours = next(one for one in node.config.broker_listeners if one.listener_name == listener)
-    address = ours.host or "localhost", server.sockets.ports[listener]
+    endpoint = next(e for e in node.config.broker_listeners if e.listener_name == listener)
+    address = endpoint.host or "localhost", server.sockets.ports[listener]
     return _world_of(OverNetwork(server.network, [address]), wall_ms, inside)
 
 

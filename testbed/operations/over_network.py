@@ -1,7 +1,8 @@
-"""Asking a cluster, ours or one of Apache Kafka, as a client does.
+"""Requests to a cluster, Ottla's or Apache Kafka's, as a client sends them.
 
-Owns a channel a node, and one more for what may be parked there, so that nothing waits behind it.
-Where a node is, the cluster's Metadata says; it is asked again for a node that is not known.
+Owns a channel for each node, and one more for requests that the node may hold for long, so that no
+other request waits behind them. Addresses of nodes are from the cluster's Metadata, which is asked
+for again for a node that is not in it.
 """
 
 from __future__ import annotations
@@ -24,19 +25,19 @@ METADATA_VERSION = 9
 API_VERSIONS_VERSION = 3
 _PARKED = (int(ApiKey.JOIN_GROUP), int(ApiKey.SYNC_GROUP))
 _YOUNG = (int(ApiKey.CONSUMER_GROUP_DESCRIBE),)
-"""Brokers hang up on who asks for an API that they do not know."""
+"""APIs that old brokers do not have, which close the connection on such a request."""
 
 Address = tuple[str, int]
 
 
 class Channels(Protocol):
-    """Makes channels (`broker.network.outgoing.network_client.NetworkClient`)."""
+    """A maker of channels (`broker.network.outgoing.network_client.NetworkClient`)."""
 
     def channel(self, host: str, port: int, client_id: str) -> Channel: ...
 
 
 class OverNetwork:
-    """See the module (`port.Ask`)."""
+    """Sends requests (`port.SendRequest`) over the network."""
 
     def __init__(self, network: Channels, bootstrap: Sequence[Address]) -> None:
         self._network = network
@@ -45,7 +46,8 @@ class OverNetwork:
         self._channels: dict[tuple[Address, bool], Channel] = {}
 
     async def __call__(self, node_id: int | None, message: Request, version: int) -> Answer:
-        """The answer of that node; of the first one that answers, where it is None."""
+        """Return the response of that node or, with `node_id` None, of the first bootstrap address
+        that answers. Raises NoAnswer, NotServed."""
         if message.API_KEY in _YOUNG:
             version = min(version, await self._newest_version(node_id, message))
         tried = self._bootstrap if node_id is None else [await self._address_of(node_id)]
@@ -68,9 +70,10 @@ class OverNetwork:
         self._channels.clear()
 
     async def _newest_version(self, node_id: int | None, message: Request) -> int:
-        """Return the version of an API that not every broker has. Raises NotServed."""
+        """Return the node's newest version of an API that not every broker has. Raises
+        NotServed."""
         served = await self(node_id, ApiVersionsRequest(CLIENT_ID, "1"), API_VERSIONS_VERSION)
-        newest = {one.api_key: one.max_version for one in served.api_keys}
+        newest = {api.api_key: api.max_version for api in served.api_keys}
         if message.API_KEY not in newest:
             raise NotServed(type(message).__name__)
         return int(newest[message.API_KEY])
@@ -78,22 +81,24 @@ class OverNetwork:
     async def _address_of(self, node_id: int) -> Address:
         if node_id not in self._addresses:
             view = await self(None, MetadataRequest([], False), METADATA_VERSION)
-            self._addresses = {one.node_id: (one.host, one.port) for one in view.brokers}
-        found = self._addresses.get(node_id)
-        if found is None:
+            self._addresses = {
+                broker.node_id: (broker.host, broker.port) for broker in view.brokers
+            }
+        address = self._addresses.get(node_id)
+        if address is None:
             raise NoAnswer(f"node {node_id} is not in the cluster now", was_sent=False)
-        return found
+        return address
 
     async def _send(self, address: Address, message: Request, version: int) -> Answer:
-        """The answer, or the ChannelFailure. A channel that lost its connection since is tried once
-        more: a node may have been restarted."""
+        """Return the response, or the ChannelFailure. If a channel that was used before has lost
+        its connection, send Metadata once more: the node may have been restarted."""
         key = (address, message.API_KEY in _PARKED)
         channel = self._channels.get(key)
-        known = channel is not None
+        was_used = channel is not None
         if channel is None:
             channel = self._channels[key] = self._network.channel(*address, CLIENT_ID)
         response = await _answer(channel, message, version)
-        if response is ChannelFailure.LOST and known and message.API_KEY == ApiKey.METADATA:
+        if response is ChannelFailure.LOST and was_used and message.API_KEY == ApiKey.METADATA:
             response = await _answer(channel, message, version)
         if isinstance(response, ChannelFailure):
             self._addresses.clear()

@@ -1,10 +1,10 @@
-"""What operations use of the world: one way to ask a node, clocks, and what only we can do.
+"""The ports of operations: requests to any node, clocks, and what only a local broker can do.
 
 An operation is an async function that takes a `World` and plain values (of JSON, and bytes), and
-returns such values. What does not go as asked raises `OperationError`, whose text is for the user.
+returns such values. If it fails, it raises `OperationError`, whose text is for the user.
 
-Versions of requests are fixed where they are asked: those that Apache Kafka 2.8 to 4.3 and Ottla
-all have.
+Each request has a fixed version, given where it is sent: a version that Apache Kafka 2.8 to 4.3 and
+Ottla all serve.
 """
 
 from __future__ import annotations
@@ -26,87 +26,90 @@ from testbed.operation_error import OperationError
 T = TypeVar("T")
 
 POLL_S = 0.01
-"""Between two looks at something that is to become true."""
+"""The pause between two checks of something that is to become true."""
 
 
 class NoAnswer(OperationError):
-    """A node did not answer: it has just gone, or the cluster does not know of that yet."""
+    """The failure of a request that no node answered: the node may have stopped just now."""
 
     def __init__(self, text: str, *, was_sent: bool) -> None:
-        """`was_sent`: it may have done what it was asked for."""
+        """`was_sent`: the node may have received the request, and carried it out."""
         super().__init__("failed", text)
         self.was_sent = was_sent
 
 
 class NotServed(OperationError):
-    """A node does not know the API that it was asked for."""
+    """The failure of a request whose API the node does not serve."""
 
     def __init__(self, api: str) -> None:
         super().__init__("not possible", f"the broker does not serve {api}")
 
 
-class Ask(Protocol):
-    """The way to a node: its answer to one request. Raises OperationError where there is none."""
+class SendRequest(Protocol):
+    """The way to send one request to a node."""
 
     def __call__(self, node_id: int | None, message: Request, version: int) -> Awaitable[Answer]:
-        """`node_id` None: any of them."""
+        """Send a request and return the response. `node_id` None: any node.
+
+        Raises NoAnswer, NotServed, or OperationError for a ProtocolError.
+        """
 
 
 class Inside(Protocol):
-    """What no request can do: only for a broker in this process."""
+    """The parts of a reset that no request can do: only for a broker in this process."""
 
     def irrevocable(self) -> list[str]:
-        """What no reset brings back, in words: the next start does, or another broker."""
+        """Return what no reset can undo, in words; if there is any, another broker is needed."""
 
     def topics(self) -> list[str]:
-        """All that are not the broker's own."""
+        """Return the names of all topics but the brokers' internal ones."""
 
     def forget_transactional_ids(self) -> None:
-        """All of them, but those that are in the midst of a transaction."""
+        """Expire all transactional ids but those with an open transaction."""
 
     def changed_configs(self) -> list[tuple[int, str, dict[str, str | None]]]:
-        """Configs that are others than at first, but those of topics: type and name of each
-        resource, and what each key was; None: it was not set."""
+        """Return the configs that differ from the first start, but those of topics: type and name
+        of each resource, and each key's first value, None if it was not set."""
 
     def new_users(self) -> list[User]:
-        """Those that were not there at first."""
+        """Return the SCRAM users that were not there at the first start."""
 
     def changed_acls(self) -> tuple[list[Acl], list[Acl]]:
-        """The entries that were not there at first, and those that are not there any more."""
+        """Return the ACLs that were added since the first start, and those that were removed."""
 
     def close_connections(self) -> int:
-        """Those of clients, at once; how many there were."""
+        """Close the connections of clients at once, and return how many there were."""
 
-    def let_in(self, anybody: bool) -> None:
-        """Whether clients that come are served; those that are not have their connection closed."""
+    def serve_clients(self, is_serving: bool) -> None:
+        """Set whether clients are served; if not, a request has its connection closed."""
 
     def forget(self) -> None:
-        """Faults, requests that were recorded, and what was prepared for clients."""
+        """Remove faults, kept requests, prepared answers and used quotas."""
 
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """What operations use."""
+    """The brokers and clocks that an operation works with."""
 
-    ask: Ask
+    ask: SendRequest
     now_s: Callable[[], float]
-    """A clock for deadlines, which a test cannot move."""
+    """The clock for deadlines, in seconds, which a test cannot move."""
     wall_ms: Callable[[], int]
-    """The broker's own time: of new records."""
+    """The broker's clock, in ms since the epoch: the timestamps of new records."""
     pause: Callable[[float], Awaitable[None]]
-    """Lets so many seconds pass."""
+    """Waits for so many seconds."""
     inside: Inside | None = None
-    """None where the brokers are elsewhere."""
+    """The broker in this process; None if the brokers are in other processes."""
 
     def attempts(
         self, deadline_s: float, pause_s: float = POLL_S, also: Sequence[int] = ()
     ) -> Attempts:
-        """For one operation. Who was not reached is asked again, who is silent is not: it may have
-        done what it was asked for."""
+        """Return the tries of one operation. A node that was not reached is asked again. A node
+        that does not answer is not: it may have carried out the request."""
         return Attempts(self.now_s, deadline_s, lambda: pause_s, _was_not_sent, also)
 
     async def run(self, steps: Steps[T]) -> T:
-        """Do an operation of `client.core`: send what it asks for, pause where it waits."""
+        """Run an operation of `client.core`: send its requests, and pause where it waits."""
         answer: Answer = None
         error: core.NoAnswer | None = None
         try:
@@ -138,11 +141,12 @@ def _was_not_sent(error: core.NoAnswer) -> bool:
 
 
 def check(code: int, what: str, words: str | None = None) -> None:
-    """Raises OperationError where `code` is an error; `what` did not work."""
+    """Raise OperationError if `code` is an error. `what` says what failed, `words` is the broker's
+    message."""
     if code != ErrorCode.NONE:
         raise OperationError("failed", f"{what}: {name_of(code)}{f' ({words})' if words else ''}")
 
 
 def name_of(code: int) -> str:
-    """An error as Kafka calls it."""
+    """Return Kafka's name of an error."""
     return ErrorCode(code).name

@@ -1,7 +1,7 @@
 """Records into topics and out of them, without a client library.
 
-Seeding is acknowledged by all replicas in sync. Consuming has no group and commits nothing: where
-to go on is told with the records, and the caller brings it back.
+Seeded records are acknowledged by all replicas in sync. Consuming uses no group and commits
+nothing: the positions to go on from are returned with the records, and the caller sends them back.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ TIMEOUT_S = 10.0
 BATCH_BYTES = 256 * 1024
 FETCH_BYTES = 4 * 1024 * 1024
 WAIT_S = 0.25
-"""How long a leader may hold a Fetch: the others are asked after that."""
+"""How long a leader may hold a Fetch while it has no records."""
 RECORDS_MAX = 100_000
 RECORDS_BYTES_MAX = 32 * 1024 * 1024
-"""What one answer holds at most, but for what one Fetch brings above it."""
+"""The limits of one answer; a single Fetch may exceed the bytes."""
 
 
 async def seed(
@@ -44,11 +44,12 @@ async def seed(
     compression: str = "none",
     timeout_s: float = TIMEOUT_S,
 ) -> list[list[int]]:
-    """Write records: partition, offset and timestamp of each, in their order.
+    """Write records, and return partition, offset and timestamp (ms) of each, in their order.
 
-    A record has "key", "value", "headers" (pairs), "timestamp" (ms) and "partition"; what is left
-    out is null, none, now, and the partition of its key as Java's clients choose it. Those without
-    a key go to the partitions in turn.
+    A record has "key", "value", "headers" (pairs), "timestamp" (ms) and "partition". Defaults:
+    null, no headers, now, and the partition of the key as Java's clients choose it. Records without
+    a key go to the partitions in turn. Raises OperationError if the topic is missing or a batch is
+    not written.
     """
     codec = _codec(compression)
     deadline_s = world.now_s() + timeout_s
@@ -83,12 +84,13 @@ async def consume(
     committed: bool = True,
     ends: Mapping[str, int] | None = None,
 ) -> dict[str, Json]:
-    """Read on from `positions` (by partition; the start of the log where there is none).
+    """Read from `positions` (by partition; the start of the log for those that are not named).
 
-    With a `count` until so many have come, or the time is over; without, all that is there now.
-    `committed`: nothing of transactions that are open or were aborted. Tells "records",
-    "positions", whether the topic "exists", and whether it is "cut_off": there is more than one
-    answer holds. Ask on with these positions, and with the "ends", which say what "now" was.
+    With `count`: until so many records are read, or `timeout_s` is over. Without: up to the current
+    ends; raises OperationError if they are not reached in time. `committed`: skip records of open
+    and aborted transactions. Returns "records", "positions", whether the topic "exists", and
+    "cut_off": whether there are more records than one answer holds. For those, call again with the
+    returned positions and with the returned "ends", which keep what "current" was.
     """
     reading = _Reading(world, topic, positions or {}, count, committed, ends)
     deadline_s = world.now_s() + timeout_s
@@ -112,7 +114,7 @@ async def consume(
 
 
 async def visible_after(world: World, leaders: Leaders, topic: str, index: int, start: int) -> bool:
-    """Whether a consumer that goes on at `start` has a record to come, as far as is committed."""
+    """Return whether a consumer at `start` has a committed record still to read."""
     leader = leaders[topic][index]
     while True:
         (data,) = (await _fetch(world, leader, {(topic, index): start}, 0, True)).values()
@@ -127,7 +129,7 @@ async def visible_after(world: World, leaders: Leaders, topic: str, index: int, 
 
 
 class _Reading:
-    """One `consume`."""
+    """The state of one `consume`."""
 
     def __init__(
         self,
@@ -142,7 +144,7 @@ class _Reading:
         self.positions = {int(partition): offset for partition, offset in positions.items()}
         self.leaders: dict[int, int] = {}
         self.ends = None if ends is None else {int(index): end for index, end in ends.items()}
-        """Where "now" is, where that is what was asked for."""
+        """By partition, the offset at which to stop; None with a `count`, or before `look`."""
         self._world = world
         self._topic = topic
         self._count = count
@@ -150,18 +152,18 @@ class _Reading:
         self._bytes = 0
 
     def is_done(self) -> bool:
-        """Whether all that was asked for is there."""
+        """Return whether all records that were asked for are read."""
         if self._count is not None:
             return len(self.records) >= self._count
         ends = self.ends
         return ends is not None and all(self.positions.get(p, 0) >= ends[p] for p in ends)
 
     def is_full(self) -> bool:
-        """Whether that is all that one answer holds."""
+        """Return whether the answer is as large as it may be."""
         return len(self.records) >= RECORDS_MAX or self._bytes >= RECORDS_BYTES_MAX
 
     def rest(self) -> str:
-        """Which partitions are not read to their end."""
+        """Return words about the first partitions that are not read to their end."""
         rest = [
             f"partition {index}, led by {self.leaders.get(index, -1)}, is at "
             f"{self.positions.get(index, 0)} of {end}"
@@ -171,28 +173,29 @@ class _Reading:
         return "; ".join(rest[:3])
 
     async def look(self) -> None:
-        """Who leads which partition, and where to begin in those that are new."""
+        """Look up the leaders, the start of new partitions and, at first, the ends."""
         topic, world = self._topic, self._world
-        found = await leaders_at(world, None, [topic])
-        self.leaders = found.get(topic, {})
+        leaders = await leaders_at(world, None, [topic])
+        self.leaders = leaders.get(topic, {})
         new = [(topic, index) for index in sorted(self.leaders) if index not in self.positions]
-        for (_, index), offset in (await offsets(world, found, new, EARLIEST)).items():
+        for (_, index), offset in (await offsets(world, leaders, new, EARLIEST)).items():
             self.positions[index] = offset
         if self.ends is None and self._count is None:
             every = [(topic, index) for index in sorted(self.leaders)]
-            ends = await offsets(world, found, every, LATEST, int(self._committed))
+            ends = await offsets(world, leaders, every, LATEST, int(self._committed))
             self.ends = {index: offset for (_, index), offset in ends.items()}
 
     async def read(self, wait_s: float) -> None:
-        """One Fetch of each leader; the last one that is asked may wait for records."""
+        """Send one Fetch to each leader. With a single leader and a `count`, it may wait for
+        records."""
         topic = self._topic
-        asked = by_leader(
+        requested = by_leader(
             flat({topic: self.leaders}), [(topic, index) for index in sorted(self.positions)]
         )
-        again, before = not asked, len(self.records)
-        # Others may have something already: only one that is alone is waited for.
-        waits = self._count is not None and len(asked) == 1
-        for leader, partitions in asked.items():
+        again, before = not requested, len(self.records)
+        # With several leaders, another may have records already: only a single leader may wait.
+        waits = self._count is not None and len(requested) == 1
+        for leader, partitions in requested.items():
             positions = {at: self.positions[at[1]] for at in partitions}
             wait_ms = ceil(wait_s * 1000) if waits else 0
             answer = await _fetch(self._world, leader, positions, wait_ms, self._committed)
@@ -204,23 +207,26 @@ class _Reading:
             await self.look()
 
     async def _take(self, index: int, data: PartitionData) -> bool:
-        """What a Fetch gave of a partition; whether leaders are to be looked for again."""
+        """Take what a Fetch returned for a partition, and return whether leaders must be looked up
+        again."""
         if data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
-            del self.positions[index]  # deleted meanwhile: it begins where the log does
+            del self.positions[
+                index
+            ]  # its records were deleted meanwhile: `look` starts again at the log's start
             return True
         if data.error_code in LEADER:
             return True
         check(data.error_code, f"{self._topic}-{index} cannot be read")
-        found, position = visible_records(
+        visible, position = visible_records(
             bytes_of(data.records), data.aborted_transactions, self.positions[index]
         )
         most = RECORDS_MAX if self._count is None else min(self._count, RECORDS_MAX)
         room = most - len(self.records)
-        self.records += [(index, record) for record in found[:room]]
-        self._bytes += sum(len(one.key or b"") + len(one.value or b"") for one in found[:room])
+        self.records += [(index, record) for record in visible[:room]]
+        self._bytes += sum(len(r.key or b"") + len(r.value or b"") for r in visible[:room])
         self.positions[index] = position
-        if len(found) > room:
-            self.positions[index] = found[room].offset
+        if len(visible) > room:
+            self.positions[index] = visible[room].offset
         return False
 
 
@@ -233,7 +239,7 @@ async def _fetch(
     request = fetch_request(positions, wait_ms, FETCH_BYTES, FETCH_BYTES, int(committed))
     answer = await world.ask(leader, request, FETCH_VERSION)
     check(answer.error_code, f"topic {', '.join(by_topic(positions))} cannot be read")
-    return {one.partition_index: one for found in answer.responses for one in found.partitions}
+    return {data.partition_index: data for topic in answer.responses for data in topic.partitions}
 
 
 def _shown(partition: int, record: Record) -> dict[str, Json]:
@@ -254,15 +260,16 @@ def _codec(name: str) -> Codec:
     try:
         return Codec[name.upper()]
     except KeyError:
-        known = ", ".join(codec.name.lower() for codec in Codec)
-        raise OperationError("misuse", f"no compression {name}: {known}") from None
+        names = ", ".join(codec.name.lower() for codec in Codec)
+        raise OperationError("misuse", f"no compression {name}: {names}") from None
 
 
 def _by_partition(
     topic: str, records: Sequence[Mapping[str, Json]], partitions: int
 ) -> dict[int, list[int]]:
-    """Which records go where, by their places."""
-    found: dict[int, list[int]] = {}
+    """Return, by partition, the indexes of the records that go there. Raises OperationError for a
+    partition that does not exist."""
+    placed: dict[int, list[int]] = {}
     partitioner = Partitioner(partitions, 0)
     for at, record in enumerate(records):
         partition, key = record.get("partition"), record.get("key")
@@ -272,19 +279,20 @@ def _by_partition(
             raise OperationError(
                 "failed", f"topic {topic} has no partition {partition}: it has {partitions}"
             )
-        found.setdefault(partition, []).append(at)
-    return found
+        placed.setdefault(partition, []).append(at)
+    return placed
 
 
 async def _produce(
     world: World, place: Partition, batch: bytearray, deadline_s: float, can_be_split: bool
 ) -> tuple[int, int] | None:
-    """Its first offset, once all replicas in sync have it, and the log's time for it; -1 where its
-    records keep theirs. None: it is too large for the topic, and is to be split."""
+    """Write a batch, and return its first offset and its append time (ms, or -1 if the records keep
+    theirs) when all replicas in sync have it. Return None if it is too large for the topic and can
+    be split."""
 
     def request_of(_epoch: int) -> ProduceRequest:
         left_ms = max(int((deadline_s - world.now_s()) * 1000), 1)
-        # A copy: whoever appends it writes into it, also where that fails after all.
+        # A copy: the append writes into the batch, even if it fails in the end.
         return produce_request(place, memoryview(bytearray(batch)), ACKS_OF_ALL, left_ms)
 
     answer = await world.run(
@@ -292,8 +300,12 @@ async def _produce(
             world.attempts(deadline_s), place, request_of, PRODUCE_VERSION, NOT_WRITTEN
         )
     )
-    (one,) = answer.responses[0].partition_responses
-    if one.error_code == ErrorCode.MESSAGE_TOO_LARGE and can_be_split:
+    (response,) = answer.responses[0].partition_responses
+    if response.error_code == ErrorCode.MESSAGE_TOO_LARGE and can_be_split:
         return None
-    check(one.error_code, f"this was not written to {place[0]}-{place[1]}", one.error_message)
-    return one.base_offset, one.log_append_time_ms
+    check(
+        response.error_code,
+        f"this was not written to {place[0]}-{place[1]}",
+        response.error_message,
+    )
+    return response.base_offset, response.log_append_time_ms

@@ -1,13 +1,13 @@
-"""A broker as if it were new, within milliseconds: what a test leaves behind is gone.
+"""The reset of a broker to its first state, within milliseconds: what a test leaves is removed.
 
-Gone are topics, groups with their offsets, transactional ids, quotas, faults, requests that were
-recorded, users of SCRAM, clients' connections; configs, ACLs and levels of logging are what they
-were at first. What stays: the brokers' own topics, and the numbers that are given out once
-(producer ids, topic ids). What no request brings back makes a reset fail: `AsNew.irrevocable`.
+Removed are topics, groups with their offsets, transactional ids, quotas, faults, recorded requests,
+SCRAM users and clients' connections. Configs, ACLs and log levels are set back to what they were at
+the first start. Kept are internal topics, and ids that are given out once (producer ids, topic
+ids). If something cannot be undone by a request, the reset fails (`InitialState.irrevocable`).
 
-Meanwhile no client is served: one that goes on, from the test before, has its connection closed,
-and comes back to a broker that is as new. Transactions that are open are aborted first, so that
-nothing waits for their markers.
+Meanwhile no client is served: a client that goes on from the test before has its connection closed,
+and connects again to a broker that is as new. Open transactions are aborted first, so that nothing
+waits for their markers.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ _TRANSACTION_MS = 10_000
 
 
 async def reset(world: World, timeout_s: float = TIMEOUT_S) -> dict[str, Json]:
-    """Do it; what was dropped, by name. Raises OperationError where the brokers are not ours, and
-    where there is something that no reset brings back."""
+    """Reset the broker, and return the names of what was deleted. Raises OperationError if the
+    tests did not start the brokers, or if something cannot be undone."""
     connections = await begin_reset(world)
     try:
         return {**await reset_contents(world, timeout_s), "connections": connections}
@@ -67,28 +67,29 @@ async def reset(world: World, timeout_s: float = TIMEOUT_S) -> dict[str, Json]:
 
 
 async def begin_reset(world: World) -> int:
-    """At each node of a cluster: faults and what else a test has asked for are no more, and no
-    client comes in. How many connections there were."""
+    """Begin a reset at one node of a cluster: remove faults and the like, and serve no client from
+    now on. Return how many clients' connections were closed."""
     inside = _inside(world)
     irrevocable = inside.irrevocable()
     if irrevocable:
         raise OperationError("failed", f"{', '.join(irrevocable)}: start another broker")
     inside.forget()
-    inside.let_in(False)
+    inside.serve_clients(False)
     return inside.close_connections()
 
 
 async def reset_contents(world: World, timeout_s: float = TIMEOUT_S) -> dict[str, Json]:
-    """At one node for all: what is kept of topics, groups, transactions, users and configs."""
+    """Reset, at one node for all, what the cluster stores: topics, groups, transactions, users and
+    configs."""
     inside = _inside(world)
     deadline_s = world.now_s() + timeout_s
-    await _drop_quotas(world)  # first: one may be of those who delete topics
+    await _drop_quotas(world)  # first: a quota may limit the deletion of topics
     transactional_ids = await _end_transactions(world, deadline_s)
     topics: list[str] = []
-    while left := inside.topics():  # one that a client had asked for may come only now
+    while left := inside.topics():  # a topic that a client has asked for may be created only now
         await delete_topics(world, left, timeout_s)
         topics += left
-    groups = [one["group"] for one in await list_groups(world)]
+    groups = [group["group"] for group in await list_groups(world)]
     await delete(world, groups, timeout_s)
     await _drop_configs(world, inside)
     await _drop_users(world, inside)
@@ -97,11 +98,11 @@ async def reset_contents(world: World, timeout_s: float = TIMEOUT_S) -> dict[str
 
 
 async def end_reset(world: World) -> None:
-    """At each node: transactional ids are forgotten, and clients come in again."""
+    """End a reset at one node of a cluster: expire transactional ids and serve clients again."""
     inside = _inside(world)
     inside.forget_transactional_ids()
     inside.forget()
-    inside.let_in(True)
+    inside.serve_clients(True)
 
 
 def _inside(world: World) -> Inside:
@@ -115,19 +116,21 @@ def _inside(world: World) -> Inside:
 
 
 async def _end_transactions(world: World, deadline_s: float) -> list[str]:
-    """Abort what is open, and wait for what is being ended; all transactional ids."""
-    found: dict[str, str] = {}
+    """Abort open transactions, wait for those that are ending, and return all transactional ids."""
+    states: dict[str, str] = {}
     for node in await nodes(world):
         answer = await world.ask(node, ListTransactionsRequest(), LIST_TRANSACTIONS_VERSION)
-        found |= {one.transactional_id: one.transaction_state for one in answer.transaction_states}
-    for name, state in found.items():
+        states |= {
+            each.transactional_id: each.transaction_state for each in answer.transaction_states
+        }
+    for name, state in states.items():
         if state in _UNDER_WAY:
             await _fence(world, name, deadline_s)
-    return list(found)
+    return list(states)
 
 
 async def _fence(world: World, name: str, deadline_s: float) -> None:
-    """A new epoch for a transactional id: told when its last transaction has ended."""
+    """Take a new epoch for a transactional id, which waits until its last transaction has ended."""
     request = InitProducerIdRequest(name, _TRANSACTION_MS)
     attempts = world.attempts(deadline_s, 0.1 * POLL_S, also=(ErrorCode.CONCURRENT_TRANSACTIONS,))
     steps = at_coordinator(attempts, name, request, INIT_PRODUCER_ID_VERSION, TRANSACTION)
@@ -140,8 +143,8 @@ async def _drop_quotas(world: World) -> None:
     entries = [
         AlterClientQuotasRequestEntryData(
             [
-                AlterClientQuotasRequestEntityData(one.entity_type, one.entity_name)
-                for one in entry.entity
+                AlterClientQuotasRequestEntityData(part.entity_type, part.entity_name)
+                for part in entry.entity
             ],
             [OpData(value.key, 0.0, True) for value in entry.values],
         )
@@ -149,9 +152,9 @@ async def _drop_quotas(world: World) -> None:
     ]
     if not entries:
         return
-    done = await world.ask(None, AlterClientQuotasRequest(entries), ALTER_CLIENT_QUOTAS_VERSION)
-    for one in done.entries:
-        check(one.error_code, "a quota was not dropped", one.error_message)
+    altered = await world.ask(None, AlterClientQuotasRequest(entries), ALTER_CLIENT_QUOTAS_VERSION)
+    for result in altered.entries:
+        check(result.error_code, "a quota was not dropped", result.error_message)
 
 
 async def _drop_configs(world: World, inside: Inside) -> None:
@@ -170,28 +173,32 @@ async def _drop_configs(world: World, inside: Inside) -> None:
         for kind, name, settings in changed
     ]
     request = IncrementalAlterConfigsRequest(resources)
-    for one in (await world.ask(None, request, ALTER_CONFIGS_VERSION)).responses:
-        check(one.error_code, f"configs of {one.resource_name} were not reset", one.error_message)
+    for result in (await world.ask(None, request, ALTER_CONFIGS_VERSION)).responses:
+        check(
+            result.error_code,
+            f"configs of {result.resource_name} were not reset",
+            result.error_message,
+        )
 
 
 async def _drop_users(world: World, inside: Inside) -> None:
     users = inside.new_users()
     if not users:
         return
-    request = AlterUserScramCredentialsRequest([ScramCredentialDeletion(*one) for one in users])
-    for one in (await world.ask(None, request, ALTER_USERS_VERSION)).results:
-        check(one.error_code, f"user {one.user} was not dropped", one.error_message)
+    request = AlterUserScramCredentialsRequest([ScramCredentialDeletion(*user) for user in users])
+    for result in (await world.ask(None, request, ALTER_USERS_VERSION)).results:
+        check(result.error_code, f"user {result.user} was not dropped", result.error_message)
 
 
 async def _restore_acls(world: World, inside: Inside) -> None:
     added, removed = inside.changed_acls()
     if added:
-        filters = [DeleteAclsFilter(*one) for one in added]
+        filters = [DeleteAclsFilter(*acl) for acl in added]
         deleted = await world.ask(None, DeleteAclsRequest(filters), ACLS_VERSION)
-        for one in deleted.filter_results:
-            check(one.error_code, "an ACL was not dropped", one.error_message)
+        for result in deleted.filter_results:
+            check(result.error_code, "an ACL was not dropped", result.error_message)
     if removed:
-        creations = [AclCreation(*one) for one in removed]
+        creations = [AclCreation(*acl) for acl in removed]
         created = await world.ask(None, CreateAclsRequest(creations), ACLS_VERSION)
-        for one in created.results:
-            check(one.error_code, "an ACL was not made again", one.error_message)
+        for result in created.results:
+            check(result.error_code, "an ACL was not made again", result.error_message)

@@ -1,6 +1,6 @@
-"""Topics: made and led when that is told, deleted and gone when that is told, and what is in them.
+"""Topics: created, deleted and led, with an answer when every broker has the change; their offsets.
 
-Every broker is asked, so that a client that asks any of them finds what the test was told.
+Every broker is asked, so that a client that asks any of them sees what the test was told.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ PREFERRED = 0
 TIMEOUT_S = 10.0
 
 Leaders = dict[str, dict[int, int]]
-"""By topic and partition; -1 where nobody leads."""
+"""Node ids by topic and partition; -1 if the partition has no leader."""
 
 
 async def create(
@@ -50,14 +50,14 @@ async def create(
     configs: Mapping[str, str] | None = None,
     timeout_s: float = TIMEOUT_S,
 ) -> dict[str, Json]:
-    """A topic that every broker knows and whose leaders serve; `replication` -1: as the brokers
-    have it for their default. One that is there already is refused."""
+    """Create a topic, and return when every broker knows it and its leaders serve. `replication`
+    -1: the brokers' default. Raises OperationError if the topic exists."""
     settings = [CreatableTopicConfig(key, value) for key, value in (configs or {}).items()]
     topic = CreatableTopic(name, partitions, replication, [], settings)
     request = CreateTopicsRequest([topic], int(timeout_s * 1000))
     answer = await world.ask(None, request, CREATE_TOPICS_VERSION)
-    for one in answer.topics:
-        check(one.error_code, f"topic {name} was not created", one.error_message)
+    for result in answer.topics:
+        check(result.error_code, f"topic {name} was not created", result.error_message)
     leaders = await led(world, [name], timeout_s)
     return {"name": name, "partitions": sorted(leaders[name])}
 
@@ -65,26 +65,26 @@ async def create(
 async def grow(
     world: World, name: str, partitions: int, timeout_s: float = TIMEOUT_S
 ) -> dict[str, Json]:
-    """More partitions: so many in all."""
+    """Increase a topic's partitions to `partitions` in all."""
     request = CreatePartitionsRequest(
         [CreatePartitionsTopic(name, partitions, None)], int(timeout_s * 1000)
     )
     answer = await world.ask(None, request, CREATE_PARTITIONS_VERSION)
-    for one in answer.results:
-        check(one.error_code, f"topic {name} has no more partitions", one.error_message)
+    for result in answer.results:
+        check(result.error_code, f"topic {name} has no more partitions", result.error_message)
     leaders = await led(world, [name], timeout_s, partitions)
     return {"name": name, "partitions": sorted(leaders[name])}
 
 
 async def delete(world: World, names: Sequence[str], timeout_s: float = TIMEOUT_S) -> None:
-    """Topics that no broker knows any more; those that are not there are none."""
+    """Delete topics, and return when no broker knows them. Topics that do not exist are ignored."""
     if not names:
         return
     request = DeleteTopicsRequest(topic_names=list(names), timeout_ms=int(timeout_s * 1000))
     answer = await world.ask(None, request, DELETE_TOPICS_VERSION)
-    for one in answer.responses:
-        if one.error_code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-            check(one.error_code, f"topic {one.name} was not deleted", one.error_message)
+    for result in answer.responses:
+        if result.error_code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            check(result.error_code, f"topic {result.name} was not deleted", result.error_message)
 
     async def lacking(node: int) -> str | None:
         left = await leaders_at(world, node, names)
@@ -94,20 +94,20 @@ async def delete(world: World, names: Sequence[str], timeout_s: float = TIMEOUT_
 
 
 async def describe(world: World, names: Sequence[str] | None = None) -> dict[str, Json]:
-    """By topic and partition: leader, start and end of the log. `names` None: all topics that are
-    not the brokers' own. One that is not there is left out."""
+    """Return leader, start and end of the log by topic and partition. `names` None: all topics but
+    internal ones. Topics that do not exist are left out."""
     leaders = await leaders_at(world, None, names)
     partitions = [(name, index) for name in leaders for index in sorted(leaders[name])]
     starts = await offsets(world, leaders, partitions, EARLIEST)
     ends = await offsets(world, leaders, partitions, LATEST)
-    found: dict[str, Json] = {name: {} for name in leaders}
+    described: dict[str, Json] = {name: {} for name in leaders}
     for name, index in partitions:
-        found[name][str(index)] = {
+        described[name][str(index)] = {
             "leader": leaders[name][index],
             "start": starts.get((name, index)),
             "end": ends.get((name, index)),
         }
-    return found
+    return described
 
 
 async def lead(
@@ -117,20 +117,20 @@ async def lead(
     node_id: int | None = None,
     timeout_s: float = TIMEOUT_S,
 ) -> int:
-    """Another replica leads a partition, when every broker says so: that of `node_id`, or the next
-    one that is in sync. It is the preferred one from then on. The node."""
+    """Make another replica lead a partition, and return its node when every broker says so. The
+    leader is `node_id`, or the next replica in sync; it is the preferred one from then on."""
     view = await _metadata(world, None, [name])
-    known = (one for topic in view.topics if not topic.error_code for one in topic.partitions)
-    found = next((one for one in known if one.partition_index == partition), None)
-    if found is None:
+    listed = (p for topic in view.topics if not topic.error_code for p in topic.partitions)
+    described = next((p for p in listed if p.partition_index == partition), None)
+    if described is None:
         raise OperationError("misuse", f"there is no partition {name}-{partition}")
-    in_sync = ", ".join(map(str, found.isr_nodes))
-    others = [one for one in found.isr_nodes if one != found.leader_id]
+    in_sync = ", ".join(map(str, described.isr_nodes))
+    others = [node for node in described.isr_nodes if node != described.leader_id]
     leader = node_id if node_id is not None else next(iter(others), -1)
-    if leader not in found.isr_nodes:
+    if leader not in described.isr_nodes:
         whom = "no other node" if node_id is None else f"not node {node_id}"
         raise OperationError("misuse", f"in sync with {name}-{partition} is {in_sync}, {whom}")
-    replicas = [leader, *(one for one in found.replica_nodes if one != leader)]
+    replicas = [leader, *(node for node in described.replica_nodes if node != leader)]
     await _prefer(world, name, partition, replicas, int(timeout_s * 1000))
 
     async def lacking(node: int) -> str | None:
@@ -145,56 +145,57 @@ async def lead(
 async def _prefer(
     world: World, name: str, partition: int, replicas: Sequence[int], timeout_ms: int
 ) -> None:
-    """Have the first of a partition's replicas lead it."""
+    """Reorder a partition's replicas, and elect the first of them leader."""
     what = f"{name}-{partition} has no other leader"
     order = ReassignablePartition(partition, list(replicas))
-    asked = [ReassignableTopic(name, [order])]
+    topics = [ReassignableTopic(name, [order])]
     reassigned = await world.ask(
-        None, AlterPartitionReassignmentsRequest(timeout_ms, True, asked), REASSIGNMENTS_VERSION
+        None, AlterPartitionReassignmentsRequest(timeout_ms, True, topics), REASSIGNMENTS_VERSION
     )
     check(reassigned.error_code, what, reassigned.error_message)
     for topic in reassigned.responses:
-        for one in topic.partitions:
-            check(one.error_code, what, one.error_message)
+        for response in topic.partitions:
+            check(response.error_code, what, response.error_message)
     elections = [TopicPartitions(name, [partition])]
     elected = await world.ask(
         None, ElectLeadersRequest(PREFERRED, elections, timeout_ms), ELECT_LEADERS_VERSION
     )
     check(elected.error_code, what)
     for result in elected.replica_election_results:
-        for one in result.partition_result:
-            if one.error_code != ErrorCode.ELECTION_NOT_NEEDED:
-                check(one.error_code, what, one.error_message)
+        for response in result.partition_result:
+            if response.error_code != ErrorCode.ELECTION_NOT_NEEDED:
+                check(response.error_code, what, response.error_message)
 
 
 # --- for other operations ------------------------------------------------------------------------
 
 
 async def nodes(world: World) -> list[int]:
-    """The brokers that are there now."""
+    """Return the ids of the brokers that are there now."""
     view = await _metadata(world, None, [])
     return [broker.node_id for broker in view.brokers]
 
 
 async def leaders_at(world: World, node: int | None, names: Sequence[str] | None) -> Leaders:
-    """Topics as a node sees them; those that it does not know are left out. `names` None: all that
-    are not the brokers' own."""
+    """Return topics with their leaders as a node sees them; unknown topics are left out. `names`
+    None: all topics but internal ones."""
     view = await _metadata(world, node, names)
     return {
-        topic.name or "": {one.partition_index: one.leader_id for one in topic.partitions}
+        topic.name or "": {p.partition_index: p.leader_id for p in topic.partitions}
         for topic in view.topics
         if not topic.error_code and not (names is None and topic.is_internal)
     }
 
 
 async def led(world: World, names: Sequence[str], timeout_s: float, partitions: int = 1) -> Leaders:
-    """Every broker knows these topics, and the leaders of all their partitions serve."""
+    """Wait until every broker knows these topics and the leaders of all their partitions serve;
+    return the leaders."""
     leaders: Leaders = {}
 
     async def lacking(node: int) -> str | None:
         leaders.update(await leaders_at(world, node, names))
-        found = await _lacking(world, leaders, names, partitions)
-        return None if found is None else f"node {node} says: {found}"
+        missing = await _lacking(world, leaders, names, partitions)
+        return None if missing is None else f"node {node} says: {missing}"
 
     await _everywhere(world, lacking, timeout_s)
     return leaders
@@ -207,33 +208,33 @@ async def offsets(
     timestamp: int,
     isolation: int = READ_UNCOMMITTED,
 ) -> dict[Partition, int]:
-    """Of each partition whose leader tells it."""
-    told = await _told_offsets(world, leaders, partitions, timestamp, isolation)
-    return {at: one.offset for at, one in told.items() if one.error_code == ErrorCode.NONE}
+    """Return the offset of each partition whose leader answers without an error."""
+    answers = await _listed_offsets(world, leaders, partitions, timestamp, isolation)
+    return {at: each.offset for at, each in answers.items() if each.error_code == ErrorCode.NONE}
 
 
 def flat(leaders: Leaders) -> dict[Partition, int]:
-    """The same by partition alone."""
-    return {(name, index): led for name, own in leaders.items() for index, led in own.items()}
+    """Return the leaders by topic and partition in one dict."""
+    return {(name, index): node for name, own in leaders.items() for index, node in own.items()}
 
 
 async def _everywhere(
     world: World, lacking: Callable[[int], Awaitable[str | None]], timeout_s: float
 ) -> None:
-    """Until nothing is lacking at any node, of which `lacking` tells what is. Raises OperationError
-    with that."""
+    """Wait until `lacking` returns None for every node. Raises OperationError with its last text
+    after `timeout_s`."""
     deadline_s = world.now_s() + timeout_s
     while True:
-        found = None
+        missing = None
         try:
             for node in await nodes(world):
-                found = found or await lacking(node)
+                missing = missing or await lacking(node)
         except NoAnswer as error:
-            found = str(error)
-        if found is None:
+            missing = str(error)
+        if missing is None:
             return
         if world.now_s() >= deadline_s:
-            raise OperationError("deadline", f"after {timeout_s:g} s {found}")
+            raise OperationError("deadline", f"after {timeout_s:g} s {missing}")
         await world.pause(POLL_S)
 
 
@@ -247,7 +248,7 @@ async def _metadata(
 async def _lacking(
     world: World, leaders: Leaders, names: Sequence[str], partitions: int
 ) -> str | None:
-    """What is not there yet; None: nothing."""
+    """Return what these topics lack before clients can use them, in words; None: nothing."""
     for name in names:
         if len(leaders.get(name, ())) < partitions:
             return f"topic {name} has {len(leaders.get(name, ()))} partitions"
@@ -255,15 +256,15 @@ async def _lacking(
     for name, index in every:
         if leaders[name][index] < 0:
             return f"{name}-{index} has no leader"
-    answers = await _told_offsets(world, leaders, every, LATEST, READ_UNCOMMITTED)
-    for (name, index), told in answers.items():
-        if told.error_code != ErrorCode.NONE:
-            error = name_of(told.error_code)
+    answers = await _listed_offsets(world, leaders, every, LATEST, READ_UNCOMMITTED)
+    for (name, index), answer in answers.items():
+        if answer.error_code != ErrorCode.NONE:
+            error = name_of(answer.error_code)
             return f"{name}-{index}: {error} at its leader, node {leaders[name][index]}"
     return None
 
 
-async def _told_offsets(
+async def _listed_offsets(
     world: World,
     leaders: Leaders,
     partitions: Sequence[Partition],

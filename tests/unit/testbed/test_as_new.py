@@ -9,7 +9,7 @@ from dataclasses import replace
 from controller.metadata.acl import Acl, AclsImage
 from controller.metadata.image import MetadataImage, ResourceType, ScramImage
 from controller.metadata.scram_credential import ScramCredential, ScramMechanism
-from testbed.as_new import AsNew, LogLevels
+from testbed.as_new import InitialState, LogLevels
 
 CREDENTIAL = ScramCredential(b"salt", b"stored", b"server", 4096)
 ACL = Acl(2, "orders", 3, "User:alice", "*", 3, 3)
@@ -25,22 +25,22 @@ IMAGE = MetadataImage(
 
 
 def test_it_is_the_same_on_its_way_and_back() -> None:
-    first = AsNew.of(IMAGE)
+    first = InitialState.of(IMAGE)
     assert dict(first.configs) == {(ResourceType.BROKER, ""): {"log.retention.ms": "1"}}
     assert list(first.users) == [("alice", 1)] and first.acls == {ACL}
     told = json.loads(json.dumps(first.to_channel()))
-    assert AsNew.from_channel(told) == first
+    assert InitialState.from_channel(told) == first
     assert "stored" not in str(told)
 
 
 def test_what_no_request_brings_back() -> None:
-    first = AsNew.of(IMAGE)
+    first = InitialState.of(IMAGE)
     assert first.irrevocable(first) == []
     assert first.irrevocable(replace(first, configs={}, acls=frozenset())) == []
     more = ScramImage({**IMAGE.scram.users, "bob": {ScramMechanism.SCRAM_SHA_512: CREDENTIAL}})
-    assert first.irrevocable(AsNew.of(IMAGE._replace(scram=more))) == []
+    assert first.irrevocable(InitialState.of(IMAGE._replace(scram=more))) == []
     another = ScramImage({"alice": {ScramMechanism.SCRAM_SHA_256: replace(CREDENTIAL, salt=b"t")}})
-    assert first.irrevocable(AsNew.of(IMAGE._replace(scram=another))) == [
+    assert first.irrevocable(InitialState.of(IMAGE._replace(scram=another))) == [
         "a user that was there at first was changed"
     ]
     changed = replace(first, users={}, features={}, tokens=frozenset({"t"}))

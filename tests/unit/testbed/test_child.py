@@ -11,7 +11,7 @@ import pytest
 
 from ottla.testing.frames import encode
 from testbed.child import ControlProtocol
-from testbed.served import Served
+from testbed.served import ServedBroker
 
 
 @pytest.mark.parametrize("data", [encode({"version": 2}), b"\xff\xff\xff\xff"])
@@ -30,7 +30,7 @@ async def test_another_half_that_speaks_otherwise_ends_it(
     ours, theirs = socket.socketpair()
     with ours:
         await loop.create_unix_connection(
-            lambda: ControlProtocol(loop, cast(Served, object())), sock=theirs
+            lambda: ControlProtocol(loop, cast(ServedBroker, object())), sock=theirs
         )
         ours.sendall(data)
         await ended.wait()

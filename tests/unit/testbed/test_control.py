@@ -13,9 +13,9 @@ from ottla.testing.frames import Json, Message
 from testbed import control
 from testbed.control import Arguments, answer, operation
 from testbed.operation_error import OperationError
-from testbed.served import NotStarted, Served
+from testbed.served import NotStarted, ServedBroker
 
-BROKER = cast(Served, object())
+BROKER = cast(ServedBroker, object())
 
 
 @pytest.fixture(autouse=True)
@@ -25,7 +25,7 @@ def operations(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def asked(op: str, error: Exception | None = None, **args: Json) -> Message:
     @operation("it")
-    async def it(broker: Served, args: Arguments) -> Json:
+    async def it(broker: ServedBroker, args: Arguments) -> Json:
         assert broker is BROKER
         if error is not None:
             raise error

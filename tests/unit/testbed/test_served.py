@@ -15,7 +15,7 @@ from controller.metadata.image import MetadataImage
 from ground.filesystem import LocalFilesystem
 from testbed import served
 from testbed.faults.full_disk import FillableFilesystem
-from testbed.served import NotStarted, Served
+from testbed.served import NotStarted, ServedBroker
 from testbed.unsynced_filesystem import UnsyncedFilesystem
 
 
@@ -50,7 +50,7 @@ async def test_its_life(
     monkeypatch: pytest.MonkeyPatch, durable: bool, filesystem: type[LocalFilesystem]
 ) -> None:
     monkeypatch.setattr(served, "Server", Server)
-    one = Served(asyncio.get_running_loop(), lambda code: None)
+    one = ServedBroker(asyncio.get_running_loop(), lambda code: None)
     await one.stop()
     for wanted in ("config", "server", "node", "sent", "faults", "as_new"):
         with pytest.raises(NotStarted):

@@ -30,7 +30,7 @@ from protocol.messages.produce import (
 )
 from testbed.faults.answers import errors_in, has, joined, put_into, refusing
 from testbed.faults.documented_errors import documented, places_of
-from testbed.faults.places import Real, ways_of
+from testbed.faults.places import RealAnswer, ways_of
 from tests.messages.message_values import case
 from tests.unit.broker.node_fixture import Running
 
@@ -69,7 +69,7 @@ def places(api: ApiKey, version: int, error: ErrorCode, handler: RequestHandler)
     """Where the answer that is made says the error, read from the wire."""
     refusal = partial(handler.refusal, api)
     for way in ways_of(api, error):
-        if isinstance(way, Real):
+        if isinstance(way, RealAnswer):
             response = without_errors(sample(api, "response", version))
             if not has(response, way.path):
                 continue

@@ -21,7 +21,7 @@ from testbed.faults import faults
 from testbed.faults.answers import errors_in
 from testbed.faults.faults import OPERATIONS, Faults
 from testbed.faults.fetch_sessions import FetchSessions
-from testbed.faults.places import Real, ways_of
+from testbed.faults.places import RealAnswer, ways_of
 from testbed.faults.rule import Aim, Deed, Rule
 from testbed.faults.subjects import is_of_a_node
 from testbed.operations import in_process, over_network
@@ -308,7 +308,9 @@ def test_a_request_that_has_no_place_for_an_error_is_carried_out(bench: Bench) -
 def test_each_api_that_is_served_is_met_by_its_oldest_and_its_latest_request(bench: Bench) -> None:
     met = 0
     for key, api in bench.handler.apis.items():
-        if any(isinstance(way, Real) for way in ways_of(ApiKey(key), ErrorCode.REQUEST_TIMED_OUT)):
+        if any(
+            isinstance(way, RealAnswer) for way in ways_of(ApiKey(key), ErrorCode.REQUEST_TIMED_OUT)
+        ):
             continue  # carried out, for which what is asked must make sense: those are above
         for version in (api.oldest, api.latest):
             request = case(messages_of(ApiKey(key)).request.__name__).instance(version, "limits")

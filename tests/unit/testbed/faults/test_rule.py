@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from protocol.api_keys import ApiKey
-from testbed.faults.rule import CLIENTS_MAX_COUNT, Aim, Asked, Deed, Rule, drawn
+from testbed.faults.rule import CLIENTS_MAX_COUNT, Aim, Deed, RequestSubject, Rule, drawn
 
 PRODUCE = ApiKey.PRODUCE
 
@@ -16,8 +16,8 @@ def rule(aim: Aim | None = None, **settings: Any) -> Rule:
     return Rule(aim or Aim(PRODUCE), Deed.ERROR, **settings)
 
 
-def asked(client_id: str = "c", **fields: Any) -> Asked:
-    return Asked(fields.pop("api", PRODUCE), client_id, **fields)
+def asked(client_id: str = "c", **fields: Any) -> RequestSubject:
+    return RequestSubject(fields.pop("api", PRODUCE), client_id, **fields)
 
 
 def met(one: Rule, count: int, client_id: str = "c") -> list[int]:

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from controller.metadata.image import MetadataImage
-from testbed.as_new import AsNew
+from testbed.as_new import InitialState
 from testbed.operations.in_process import InProcess
 from testbed.operations.inside import InsideNode
 from testbed.operations.port import World
@@ -54,7 +54,7 @@ class OneNode:
         self.waiting = waiting
         node, scheduler = self.running.node, self.running.scheduler
         assert node.broker is not None
-        as_new = AsNew.of(node.image)
+        as_new = InitialState.of(node.image)
         inside = InsideNode(node, self.sockets, lambda: None, self.door, as_new)
         self.ask = InProcess(node.broker.requests, "PLAINTEXT")
         self.world = World(
