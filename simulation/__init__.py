@@ -1,1 +1,1 @@
-"""A whole cluster in virtual time, under a seed."""
+"""A simulator of a whole cluster in virtual time, driven by a seed."""

@@ -1,8 +1,8 @@
-"""A client in the simulator: its connections, and the generators that wait for time and answers.
+"""A client in the simulator: its connections, and the generators of its actions.
 
-What a `Task` runs yields what it waits for: a number is a sleep in milliseconds, an `Exchange` its
-answer, a list of them all their answers. A client draws what it does from a random source of its
-own.
+A generator that a `Task` runs yields what it waits for: a number is a sleep in milliseconds, an
+`Exchange` is waited for until it is settled, a list of exchanges until all of them are. A client's
+random choices come from a random source of its own.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Waits = Generator[Any, Any, Any]
 
 
 class Task:
-    """Runs one generator."""
+    """The run of one generator."""
 
     def __init__(self, world: SimScheduler, generator: Waits) -> None:
         self._world = world
@@ -27,7 +27,7 @@ class Task:
         world.call_soon(self._resume)
 
     def cancel(self) -> None:
-        """The client's process is dead: nothing of it runs any more."""
+        """Stop the generator: the client's process has died."""
         self.done = True
         self._generator.close()
 
@@ -47,7 +47,7 @@ class Task:
             self._world.call_later(wanted, self._resume)
 
     def _wait(self, exchanges: list[Exchange], value: object) -> None:
-        missing = [one for one in exchanges if one.outcome is None]
+        missing = [exchange for exchange in exchanges if exchange.outcome is None]
         if not missing:
             self._world.call_soon(lambda: self._resume(value))
             return
@@ -59,12 +59,12 @@ class Task:
             if not left:
                 self._world.call_soon(lambda: self._resume(value))
 
-        for one in missing:
-            one.waiters.append(settled)
+        for exchange in missing:
+            exchange.waiters.append(settled)
 
 
 class SimClient:
-    """The connections of one client."""
+    """A client with its connections to brokers."""
 
     def __init__(self, name: str, seed: str, world: SimScheduler, network: SimNetwork) -> None:
         self.name = name
@@ -77,7 +77,7 @@ class SimClient:
 
     @property
     def done(self) -> bool:
-        """Whether it has nothing to do any more."""
+        """Whether the client has nothing left to do."""
         return True
 
     def hang_up(self) -> None:
@@ -86,18 +86,19 @@ class SimClient:
         for connection in connections.values():
             connection.close()
 
-    # --- talking -------------------------------------------------------------------------------
+    # --- connections ---------------------------------------------------------------------------
 
     def connection(self, address: str) -> SimConnection | None:
-        """The connection to a broker, made where there is none; None where nobody listens."""
-        known = self._connections.get(address)
-        if known is None or not known.open:
-            known = self.network.connect(self.name, address)
-            if known is None:
+        """Return the open connection to a broker, or a new one; None if no process listens
+        there."""
+        connection = self._connections.get(address)
+        if connection is None or not connection.open:
+            connection = self.network.connect(self.name, address)
+            if connection is None:
                 return None
-            self._connections[address] = known
-        return known
+            self._connections[address] = connection
+        return connection
 
     def pause_ms(self) -> float:
-        """A back-off before trying again."""
+        """Return a random back-off before the next try, in ms."""
         return 50.0 + self.chance.random() * 200.0

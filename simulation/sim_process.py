@@ -1,9 +1,10 @@
-"""The ports of one life of a node: what it asked for dies with it.
+"""The ports of one life of a node: timers and jobs that end with its process.
 
-A node gets a `ProcessScheduler` and two `ProcessBlocking` pools. After `end()` no timer runs, no
-job begins, and none that had begun is heard of: as after the death of a process. After `pause()`
-(SIGSTOP) nothing runs until `resume()`, then all that has become due, timers and arrivals. Jobs
-begin in the order in which they were handed over, at most `threads` at a time, and end in any.
+A life is the time between a start of a node's process and its end. A node gets a `ProcessScheduler`
+and two `ProcessBlocking` pools. After `end()` no timer fires, no job begins, and no job that has
+begun reports its result, as after the death of a process. After `pause()` (SIGSTOP) nothing runs
+until `resume()`; then all timers and arrivals that became due run. Jobs begin in the order in which
+they were submitted, at most `threads` at a time, and end in any order.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ Done = Callable[[Any, Exception | None], None]
 
 
 class ProcessTimer:
-    """Something that a process is to do, once."""
+    """A callback that a process is to run once."""
 
     __slots__ = ("callback", "event")
 
@@ -34,7 +35,7 @@ class ProcessTimer:
 
 
 class ProcessScheduler:
-    """A node's view of virtual time (the `Scheduler` port), and what makes it run."""
+    """A node's view of virtual time (the `Scheduler` port), with the life of its process."""
 
     def __init__(
         self,
@@ -52,7 +53,7 @@ class ProcessScheduler:
         self._due: list[ProcessTimer] = []
         self._arrived: list[ProcessTimer] = []
         self.on_ran = on_ran
-        """Called after each callback of the node: its state may have changed."""
+        """The function to call after each callback of the node, whose state may have changed."""
 
     def wall_ms(self) -> int:
         return self._world.wall_ms() + self._skew_ms
@@ -69,7 +70,7 @@ class ProcessScheduler:
         self.call_later(0, callback)
 
     def arrive(self, callback: Callable[[], None]) -> None:
-        """Something came from outside: the process sees to it at once, or when it resumes."""
+        """Run a callback for an event from outside: at once, or after `resume`."""
         self._run(ProcessTimer(callback), self._arrived)
 
     def _run(self, timer: ProcessTimer, waiting: list[ProcessTimer]) -> None:
@@ -84,25 +85,25 @@ class ProcessScheduler:
         if self.on_ran is not None:
             self.on_ran()
 
-    # --- what happens to the process -----------------------------------------------------------
+    # --- signals and the end of the process ----------------------------------------------------
 
     def pause(self) -> None:
-        """SIGSTOP."""
+        """Run nothing until `resume`, as after SIGSTOP."""
         self.paused = True
 
     def resume(self, arrivals_first: bool) -> None:
-        """SIGCONT: all that became due runs, the timers and the arrivals each in their order."""
+        """Run all that became due, as after SIGCONT; timers and arrivals each keep their order."""
         self.paused = False
         due, arrived, self._due, self._arrived = self._due, self._arrived, [], []
         for timer in [*arrived, *due] if arrivals_first else [*due, *arrived]:
             self._world.call_soon(lambda timer=timer: self._run(timer, self._due))  # type: ignore[misc]
 
     def set_clock(self, skew_ms: int) -> None:
-        """The clock of the day jumps: it is this much ahead of the others now."""
+        """Set how far the wall clock is ahead of the world's, in ms."""
         self._skew_ms = skew_ms
 
     def end(self) -> None:
-        """The process is dead."""
+        """End the process: nothing runs any more."""
         self.alive = False
 
 
@@ -134,7 +135,7 @@ class ProcessBlocking:
         self._free -= 1
         job, done = self._queue.popleft()
         takes_ms = self._draw_ms()
-        # The job's effect on the disk comes at one moment, the loop hears of it at a later one.
+        # The job changes the disk at one moment, and the loop gets its result at a later one.
         works_ms = takes_ms * self._chance.random()
         self._scheduler.call_later(works_ms, lambda: self._run(job, done, takes_ms - works_ms))
 
@@ -143,7 +144,7 @@ class ProcessBlocking:
         error: Exception | None = None
         try:
             result = job()
-        except Exception as caught:  # noqa: BLE001 - the port's contract: told to `done`
+        except Exception as caught:  # noqa: BLE001 - the port's contract: `done` gets it
             error = caught
         self._scheduler.call_later(rest_ms, lambda: self._end(done, result, error))
 
@@ -154,7 +155,7 @@ class ProcessBlocking:
         done(result, error)
 
     def _draw_ms(self) -> float:
-        """Mostly quick, now and then as slow as a busy disk."""
+        """Draw how long a job takes: mostly short, sometimes as long as on a busy disk."""
         if self._chance.random() < 0.05:
             return self._chance.random() * self._slowest_ms
         return self._chance.random() * 2.0

@@ -1,4 +1,4 @@
-"""What is left of a run: its outcome or its failure, the trace, and what the cores logged."""
+"""The results of a run: its outcome or failure, its trace, and the log lines of the cores."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LAST_LINES = 80
 
 
 class Violation(AssertionError):
-    """An invariant does not hold. `name` is one of those in tests/simulation/README.md: I1, I2 …"""
+    """A broken invariant. `name` is one of those in tests/simulation/README.md: I1, I2 …"""
 
     def __init__(self, name: str, text: str) -> None:
         super().__init__(f"{name}: {text}")
@@ -23,16 +23,16 @@ class Violation(AssertionError):
 
 
 class Judged(NamedTuple):
-    """What was said of rights, by answers to clients that are judged by ACLs."""
+    """The counts of responses to clients whose rights come from ACLs."""
 
     allowed: int = 0
     denied: int = 0
     changing: int = 0
-    """Answers to requests during which ACLs changed where they were judged."""
+    """Responses to requests during which the ACLs changed at the node that checked them."""
 
 
 class Muted(NamedTuple):
-    """How many answers to clients made their connections wait for a quota, by what was asked."""
+    """The counts of responses that throttled their connection by a quota, by kind of request."""
 
     produces: int = 0
     fetches: int = 0
@@ -42,7 +42,7 @@ class Muted(NamedTuple):
     longest_ms: int = 0
 
     def __add__(self, other: object) -> Muted:
-        """Those of two runs."""
+        """Return the counts of two runs together."""
         assert isinstance(other, Muted)
         return Muted(
             self.produces + other.produces,
@@ -54,25 +54,26 @@ class Muted(NamedTuple):
 
 
 class Grouped(NamedTuple):
-    """What became of groups that the broker assigns (KIP-848), by the coordinators' log."""
+    """The counts of events in groups that the broker assigns (KIP-848), from the coordinators'
+    log."""
 
     joins: int = 0
-    """New members; a static one's next process is one."""
+    """New members; the next process of a static member counts too."""
     reconciliations: int = 0
-    """How often a member came from what it had to all that it was to have."""
+    """How often a member changed its partitions and then had its whole target assignment."""
     hand_overs: int = 0
-    """Partitions that one member had, and another after it."""
+    """Partitions that moved from one member to another."""
     upgrades: int = 0
-    """Classic groups with members that became consumer groups."""
+    """Classic groups that became consumer groups while they had members."""
     downgrades: int = 0
-    """Consumer groups with members that became classic ones."""
+    """Consumer groups that became classic groups while they had members."""
     settled: int = 0
-    """How often one in which nothing changed had to be Stable, and was."""
+    """How often a group without changes had to be Stable, and was."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A run that kept every invariant."""
+    """The result of a run that kept every invariant."""
 
     seed: int
     checksum: str
@@ -86,7 +87,8 @@ class Outcome:
 
 
 class Failure(AssertionError):
-    """A run that did not. Its text has the seed and the last lines of the trace."""
+    """A run that broke an invariant or crashed. Its text has the seed and the last lines of the
+    trace."""
 
     def __init__(
         self, seed: int, invariant: str, reason: str, lines: list[str], events: int, replay: str
@@ -102,14 +104,14 @@ class Failure(AssertionError):
 
 
 class Trace:
-    """A checksum over everything that happened, and the last lines of it."""
+    """A checksum over all events of a run, and the last lines of them."""
 
     def __init__(self, world: SimScheduler) -> None:
         self._world = world
         self._hash = hashlib.blake2b(digest_size=12)
         self.last: deque[str] = deque(maxlen=LAST_LINES)
         self.everything: list[str] | None = None
-        """Where somebody wants to read all of it."""
+        """All lines since `take_kept`; None if only the last lines are kept."""
 
     def add(self, text: str) -> None:
         line = f"{self._world.now_ms:10.3f} {text}"
@@ -119,11 +121,11 @@ class Trace:
             self.everything.append(line)
 
     def keep(self, everything: bool) -> None:
-        """Whether every line is kept, in `everything`."""
+        """Set whether every line is kept, in `everything`."""
         self.everything = [] if everything else None
 
     def take_kept(self) -> list[str]:
-        """The lines that were kept since the last look."""
+        """Return the lines that were kept since the last call."""
         kept = self.everything or []
         self.keep(self.everything is not None)
         return kept
@@ -133,11 +135,11 @@ class Trace:
 
 
 class LogLines(logging.Handler):
-    """What the cores log: part of the trace, and an error is kept."""
+    """A handler that adds the cores' log lines to the trace, and keeps errors."""
 
     def __init__(self, trace: Trace, world: SimScheduler) -> None:
         super().__init__(logging.WARNING)
-        self.addFilter(logging.Filter("ottla"))  # not clients that other tests left running
+        self.addFilter(logging.Filter("ottla"))  # leaves out clients that other tests left running
         self._trace = trace
         self._world = world
         self.errors: list[str] = []
@@ -153,7 +155,7 @@ class LogLines(logging.Handler):
 
 
 def origin(error: BaseException) -> str:
-    """An exception and where it was raised."""
+    """Return an exception and the places where it was raised, in one line."""
     last = traceback.extract_tb(error.__traceback__)[-4:]
-    places = " < ".join(f"{one.filename}:{one.lineno}" for one in reversed(last))
+    places = " < ".join(f"{frame.filename}:{frame.lineno}" for frame in reversed(last))
     return f"{error!r} at {places}"

@@ -1,9 +1,9 @@
-"""A cluster of whole nodes in virtual time, with faults, and invariants that watch everything.
+"""A cluster of whole nodes in virtual time, with faults, and invariants that check every event.
 
-Owns the world, the network, the nodes, the nemesis and the trace of one run; whoever derives from
-it brings clients. `watched` lets something happen, and raises `Failure` where an invariant does not
-hold, with the last lines of the trace. The trace has a line for everything that is said and done;
-its checksum is the same in every run of a seed.
+Owns the world, the network, the nodes, the nemesis and the trace of one run. Clients are added by
+subclasses. `watched` runs a part of a run and raises `Failure`, with the last lines of the trace,
+if an invariant is broken. The trace has a line for every request, response, fault and end of a
+process. Its checksum is the same in every run of a seed.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ CONVERGE_WITHIN_MS = 30_000.0
 
 
 class Client(Protocol):
-    """What a cluster has to know of a client."""
+    """A client, as the cluster uses it."""
 
     name: str
     stopping: bool
-    """Whether it was told to come to an end."""
+    """Whether the client has been asked to stop."""
 
     @property
     def done(self) -> bool:
-        """Whether it has."""
+        """Whether the client has stopped."""
 
 
 class SimulatedCluster:
-    """See the module."""
+    """One run of a cluster: world, nodes, faults and invariants."""
 
     def __init__(
         self,
@@ -55,10 +55,10 @@ class SimulatedCluster:
         invariants: Sequence[type[Invariant]],
         make_node: MakeNode = Node,
     ) -> None:
-        """`properties`: of every node, beside what `layout` sets."""
+        """`properties`: set on every node, over those of `layout`."""
         self.seed = seed
         self.replay = f"seed {seed}"
-        """How a failure of this run is made to happen again, in words for its text."""
+        """The way to repeat a failure of this run, as words for the failure's text."""
         text = str(seed)
         self.world = SimScheduler(seed)
         self.trace = Trace(self.world)
@@ -85,7 +85,7 @@ class SimulatedCluster:
         self.faults = faults
         self.nemesis = Nemesis(
             self.world, self.network, text, faults, self.view, self.promises, self.tell,
-            power_lost=self._power_lost, clients=lambda: [one.name for one in self.clients],
+            power_lost=self._power_lost, clients=lambda: [client.name for client in self.clients],
         )  # fmt: skip
         self.clients: list[Client] = []
         self.acknowledged = 0
@@ -97,19 +97,20 @@ class SimulatedCluster:
         self.network.watch(self, between_nodes=self.trace.add)
 
     def watch(self, invariant: Invariant) -> None:
-        """Let one more invariant be told of everything."""
+        """Add an invariant, which then gets every event."""
         self.invariants.append(invariant)
         if type(invariant).node_ran is not Invariant.node_ran:
             self._inside.append(invariant)
 
     def tell(self, text: str) -> None:
-        """A fault, or what became of a node."""
+        """Add a fault, or a change of a node's state, to the trace."""
         self.trace.add(text)
 
-    # --- what happens ----------------------------------------------------------------------------
+    # --- parts of a run --------------------------------------------------------------------------
 
     def watched(self, story: Callable[[], None]) -> None:
-        """Let `story` happen. Raises Failure."""
+        """Run `story`. Raises Failure if an invariant is broken, an error is logged, or it
+        crashes."""
         root = logging.root
         root.addHandler(self._lines)
         try:
@@ -136,7 +137,8 @@ class SimulatedCluster:
             self.world.call_soon(broker.start)
 
     def converge(self) -> None:
-        """Let a cluster come to rest: everybody in sync with everything, and of one mind."""
+        """Wait until all replicas are in sync and all nodes have the same metadata. Raises
+        Violation (I13) if that takes too long."""
         end_ms = self.world.now_ms + CONVERGE_WITHIN_MS
         while (why := self.view.why_not_converged()) is not None or self.unsettled():
             if self.world.now_ms > end_ms:
@@ -144,18 +146,19 @@ class SimulatedCluster:
             self.run_for(200)
 
     def unsettled(self) -> bool:
-        """Whether clients are on their way to their end, or whatever else must be waited for."""
-        return any(one.stopping and not one.done for one in self.clients)
+        """Return whether a stopping client, or whatever a subclass adds, must still be waited
+        for."""
+        return any(client.stopping and not client.done for client in self.clients)
 
     def is_on_its_way(self) -> bool:
-        """Whether an append waits for replicas."""
-        serving = [one for one in self.brokers if one.node is not None and one.is_broker]
-        return any(len(one.replicas.produce_purgatory) for one in serving)
+        """Return whether an append is waiting for replicas."""
+        serving = [node for node in self.brokers if node.node is not None and node.is_broker]
+        return any(len(broker.replicas.produce_purgatory) for broker in serving)
 
     # --- events --------------------------------------------------------------------------------
 
     def step(self) -> bool:
-        """Let the next event happen; False where there is none."""
+        """Run the next event. Return False if there is none."""
         try:
             return self.world.step()
         except Died as death:
@@ -165,14 +168,15 @@ class SimulatedCluster:
             return True
 
     def run_for(self, duration_ms: float) -> None:
-        """Let virtual time pass."""
+        """Let this much virtual time pass."""
         end_ms = self.world.now_ms + duration_ms
         self.world.call_later(duration_ms, lambda: None)
         while self.world.now_ms < end_ms and self.step():
             pass
 
     def run_until(self, condition: Callable[[], bool], limit_ms: float) -> None:
-        """Let time pass until something is so; I20 where it does not come in time."""
+        """Let time pass until the condition holds. Raises Violation (I20) if it does not within
+        `limit_ms`."""
         end_ms = self.world.now_ms + limit_ms
         while not condition():
             if self.world.now_ms > end_ms or not self.step():
@@ -202,24 +206,24 @@ class SimulatedCluster:
     # --- the network's watcher ------------------------------------------------------------------
 
     def sent(self, exchange: Exchange) -> None:
-        """See `Watcher`, as those below."""
+        """Count a sent request, and pass it to the invariants; see `Watcher`."""
         self.requests += 1
         for invariant in self.invariants:
             invariant.sent(exchange)
 
     def handled(self, exchange: Exchange) -> None:
-        """A broker begins with a request."""
+        """Trace a request that a broker begins to handle."""
         self._line("handles", exchange)
         for invariant in self.invariants:
             invariant.handled(exchange)
 
     def answered(self, exchange: Exchange) -> None:
-        """It has answered."""
+        """Pass a broker's response to the invariants."""
         for invariant in self.invariants:
             invariant.answered(exchange)
 
     def received(self, exchange: Exchange) -> None:
-        """The client has the response."""
+        """Trace a response that a client has received."""
         self._line("receives", exchange)
         if exchange.key is ApiKey.PRODUCE:
             self.acknowledged += 1
@@ -229,7 +233,7 @@ class SimulatedCluster:
                 invariant.received(exchange)
 
     def given_up(self, exchange: Exchange) -> None:
-        """It will never have one."""
+        """Trace a request that will never be answered."""
         self._line("gives up", exchange)
         for invariant in self.invariants:
             invariant.given_up(exchange)
@@ -241,7 +245,7 @@ class SimulatedCluster:
         )
 
     def add_disks(self) -> None:
-        """Let the trace have what is on every disk."""
+        """Add a checksum of every file on every disk to the trace."""
         for broker in self.brokers:
             for path, data in broker.disk.files():
                 digest = hashlib.blake2b(data, digest_size=8).hexdigest()

@@ -1,4 +1,4 @@
-"""Which faults a run has, and how often: what `nemesis.py` draws from."""
+"""The kinds of faults of a run and how often they happen; `nemesis.py` draws from them."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass, fields
 
 @dataclass(frozen=True, slots=True)
 class Faults:
-    """How often something goes wrong, and the weight of each kind of fault."""
+    """The mean time between faults, and the weight of each kind."""
 
     mean_interval_ms: float = 5_000.0
     longest_downtime_ms: float = 3_000.0
     quick_restarts: float = 0.0
-    """The part of dead processes that is back within 100 ms."""
+    """The share of ended processes that start again within 100 ms."""
 
     kill: float = 5.0
     die_in_a_write: float = 4.0
@@ -41,7 +41,7 @@ class Faults:
 
     @staticmethod
     def cluster(mean_interval_ms: float, *, destroys: bool, breaks_disks: bool) -> Faults:
-        """Everything that a cluster has to stand."""
+        """Return all kinds of faults that a cluster has to survive."""
         return Faults(
             mean_interval_ms,
             longest_downtime_ms=5_000.0,
@@ -90,9 +90,9 @@ DEADLY = (
 
 
 def weights(faults: Faults) -> dict[str, float]:
-    """The kinds of faults that may happen, with their weights."""
+    """Return the kinds of faults that may happen, with their weights."""
     return {
-        one.name: float(getattr(faults, one.name))
-        for one in fields(faults)
-        if one.name not in NOT_KINDS and getattr(faults, one.name)
+        kind.name: float(getattr(faults, kind.name))
+        for kind in fields(faults)
+        if kind.name not in NOT_KINDS and getattr(faults, kind.name)
     }

@@ -1,14 +1,14 @@
-"""What goes wrong with processes, disks and links, drawn from the seed.
+"""The faults of processes, disks and links, drawn from the seed.
 
-A death comes between two events, or in the midst of one: before the n-th change of the disk from
-now on, so that a request can be half done. A disk that fails takes its log directory offline; the
-only one ends the process. Every process is started again after a while. Links between nodes are cut
-both ways, one way, or partly; processes pause; clocks jump. Whom a fault hits is looked up when it
-strikes.
+A process dies between two events or in the middle of one: before the n-th change of the disk from
+now on, so that a request can be half done. A disk that fails takes its log directory offline; if it
+is the only one, the process ends. Every process is started again after a while. Links between nodes
+are cut in both directions, in one, or only between some nodes. Processes pause, and clocks jump.
+The node that a fault hits is chosen when it happens.
 
-Never more than the promise covers: what destroys data (loss of power, an empty disk) hits one node
-of a cluster while another is in sync with each partition, and until it is in sync again itself no
-process dies.
+There are never more faults than the promise covers. A fault that destroys data (loss of power, an
+empty disk) hits one node of a cluster, while another is in sync with each partition. Until the
+damaged node is in sync again, no process dies.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from simulation.network.sim_network import SimNetwork
 
 
 class Nemesis:
-    """See the module."""
+    """The source of all faults of a run."""
 
     def __init__(
         self,
@@ -42,8 +42,8 @@ class Nemesis:
         power_lost: Callable[[SimBroker], None] = lambda _broker: None,
         clients: Callable[[], list[str]] = list,
     ) -> None:
-        """`power_lost` is told whose disk may have lost something; `clients` are the names of
-        their machines."""
+        """`tell` gets a line for each fault. `power_lost` is called with a node whose disk may lose
+        data. `clients` returns the names of the clients' machines."""
         self._world = world
         self._network = network
         self._chance = random.Random(f"{seed}/nemesis")
@@ -61,26 +61,26 @@ class Nemesis:
         self._weights = weights(faults)
 
     def start(self) -> None:
-        self._again()
+        self._schedule_next()
 
-    def _again(self) -> None:
+    def _schedule_next(self) -> None:
         interval = self._chance.expovariate(1 / self._faults.mean_interval_ms)
         self._world.call_later(interval, self._strike)
 
     def _strike(self) -> None:
         if self.healing:
             return
-        self._again()
+        self._schedule_next()
         kind = self._chance.choices(list(self._weights), list(self._weights.values()))[0]
         if self.may(kind):
             self.strike(kind)
 
     def strike(self, kind: str) -> None:
-        """Let one fault happen, to whom it hits now."""
+        """Cause one fault of this kind; the node or link is drawn now."""
         getattr(self, f"_{kind}")()
 
     def may(self, kind: str) -> bool:
-        """Whether the promise covers this fault now."""
+        """Return whether the promise covers a fault of this kind now."""
         if len(self._nodes) == 1:
             return True
         if self._damaged is not None and self._view.is_healthy(self._damaged):
@@ -90,28 +90,28 @@ class Nemesis:
         return self._damaged is None or kind not in DEADLY
 
     def _about_to_die(self) -> SimBroker | None:
-        return next((one for one in self._nodes if one.disk.die_at is not None), None)
+        return next((node for node in self._nodes if node.disk.die_at is not None), None)
 
     def _did(self, kind: str, whom: str) -> None:
         self.counts[kind] = self.counts.get(kind, 0) + 1
         self._tell(f"nemesis: {kind} of {whom}")
 
-    def _one(self) -> SimBroker | None:
-        """A node that is alive."""
+    def _living_node(self) -> SimBroker | None:
+        """Draw a node; return None if the drawn one is not alive."""
         node = self._chance.choice(self._nodes)
         return node if node.alive else None
 
     def _a_leader(self) -> SimBroker | None:
-        known = self._view.registrations()
-        if not known:
+        registrations = self._view.registrations()
+        if not registrations:
             return None
-        node = self._view.node(self._chance.choice(known)[3].leader)
+        node = self._view.node(self._chance.choice(registrations)[3].leader)
         return node if node is not None and node.alive else None
 
     # --- deaths --------------------------------------------------------------------------------
 
     def _kill(self) -> None:
-        self._kill_node("kill", self._one())
+        self._kill_node("kill", self._living_node())
 
     def _kill_leader(self) -> None:
         self._kill_node("kill_leader", self._a_leader())
@@ -135,34 +135,35 @@ class Nemesis:
             self._kill_node("kill_all", node)
 
     def _kill_voters(self) -> None:
-        """The active controller, and then whoever takes part in the next elections, for a while."""
+        """Kill the active controller, then each node that takes part in the next elections, for a
+        while."""
         leader = self._view.active_controller()
         if leader is None:
             return
         self._kill_node("kill_voters", leader)
         self._watch_votes(self._world.now_ms + 3_000.0, {})
 
-    def _watch_votes(self, until_ms: float, known: dict[str, int]) -> None:
+    def _watch_votes(self, until_ms: float, epochs: dict[str, int]) -> None:
         if self.healing or self._world.now_ms > until_ms or self._damaged is not None:
             return
         for node in self._nodes:
             if node.node is None:
                 continue
             epoch = node.node.controller.raft.epoch
-            if epoch > known.setdefault(node.address, epoch):
-                known[node.address] = epoch
+            if epoch > epochs.setdefault(node.address, epoch):
+                epochs[node.address] = epoch
                 if self._chance.random() < 0.5:
                     self._kill_node("kill_voters", node)
-        self._world.call_later(2.0, lambda: self._watch_votes(until_ms, known))
+        self._world.call_later(2.0, lambda: self._watch_votes(until_ms, epochs))
 
     def _die_in_a_write(self) -> None:
-        node = self._one()
+        node = self._living_node()
         if node is not None:
             self._did("die_in_a_write", node.address)
             node.disk.die_in(self._chance.randint(0, 30), self._chance.choice([0.0, 0.3, 0.9, 1.0]))
 
     def _stop(self) -> None:
-        node = self._one()
+        node = self._living_node()
         if node is not None and node.serving and not node.paused and not node.stopping:
             self._did("stop", node.address)
             node.stop(lambda: None)
@@ -170,7 +171,7 @@ class Nemesis:
     # --- disks and power -------------------------------------------------------------------------
 
     def _disk_error(self) -> None:
-        node = self._one()
+        node = self._living_node()
         if node is None:
             return
         self._did("disk_error", node.address)
@@ -181,7 +182,7 @@ class Nemesis:
         node.disk.inject(operation, number, skip=skip, path_part=f"{folder}/")
 
     def _disk_full(self) -> None:
-        node = self._one()
+        node = self._living_node()
         if node is None:
             return
         self._did("disk_full", node.address)
@@ -190,7 +191,7 @@ class Nemesis:
         self._world.call_later(self._chance.uniform(1_000.0, 5_000.0), lambda: disk.limit(None))
 
     def _power_loss(self) -> None:
-        node = self._one()
+        node = self._living_node()
         if node is None or not self._can_be_spared(node):
             return
         self._did("power_loss", node.address)
@@ -199,7 +200,7 @@ class Nemesis:
         node.lose_power(self._chance)
 
     def _wipe(self) -> None:
-        node = self._one()
+        node = self._living_node()
         if node is None or not node.is_broker or not self._can_be_spared(node):
             return
         self._did("wipe", node.address)
@@ -209,17 +210,17 @@ class Nemesis:
         node.wipe()
 
     def _can_be_spared(self, node: SimBroker) -> bool:
-        """Whether another that runs is in sync with each partition that it is in sync with."""
+        """Return whether all other nodes run, and one of them is in sync with each partition."""
         if len(self._nodes) == 1:
             return True
         running = [
-            one.node_id
-            for one in self._nodes
-            if one is not node and one.serving and not one.paused and not one.stopping
+            other.node_id
+            for other in self._nodes
+            if other is not node and other.serving and not other.paused and not other.stopping
         ]
-        known = [one.isr for _, _, _, one in self._view.registrations()]
+        isrs = [registration.isr for _, _, _, registration in self._view.registrations()]
         return len(running) == len(self._nodes) - 1 and all(
-            any(member in running for member in isr) for isr in known
+            any(member in running for member in isr) for isr in isrs
         )
 
     def _destroy(self, node: SimBroker) -> None:
@@ -230,7 +231,7 @@ class Nemesis:
     # --- processes and clocks --------------------------------------------------------------------
 
     def _pause(self) -> None:
-        self._pause_node("pause", self._one())
+        self._pause_node("pause", self._living_node())
 
     def _pause_leader(self) -> None:
         self._pause_node("pause_leader", self._a_leader())
@@ -248,7 +249,7 @@ class Nemesis:
         )
 
     def _clock(self) -> None:
-        node = self._one()
+        node = self._living_node()
         if node is not None:
             self._did("clock", node.address)
             node.set_clock(self._chance.choice([-1_800_000, -5_000, 5_000, 1_800_000]))
@@ -256,7 +257,7 @@ class Nemesis:
     # --- links ---------------------------------------------------------------------------------
 
     def _isolate(self) -> None:
-        self._isolate_node("isolate", self._one())
+        self._isolate_node("isolate", self._living_node())
 
     def _isolate_leader(self) -> None:
         self._isolate_node("isolate_leader", self._a_leader())
@@ -265,15 +266,15 @@ class Nemesis:
         self._isolate_node("isolate_controller", self._view.active_controller())
 
     def _isolate_node(self, kind: str, node: SimBroker | None) -> None:
-        """From the other nodes; its clients may see it still."""
+        """Cut a node off from the other nodes; sometimes from its clients too."""
         if node is None:
             return
         self._did(kind, node.address)
-        others = [one.address for one in self._nodes if one is not node]
+        others = [other.address for other in self._nodes if other is not node]
         if self._chance.random() < 0.3:
             others += self._clients()
         links = [(node.address, other) for other in others]
-        self._cut([*links, *((other, one) for one, other in links)])
+        self._cut([*links, *((target, source) for source, target in links)])
 
     def _one_way(self) -> None:
         source, target = self._chance.sample(self._nodes, 2)
@@ -281,16 +282,17 @@ class Nemesis:
         self._cut([(source.address, target.address)])
 
     def _partial(self) -> None:
-        one, other = self._chance.sample(self._nodes, 2)
-        self._did("partial", f"{one.address} and {other.address}")
-        self._cut([(one.address, other.address), (other.address, one.address)])
+        first, second = self._chance.sample(self._nodes, 2)
+        self._did("partial", f"{first.address} and {second.address}")
+        self._cut([(first.address, second.address), (second.address, first.address)])
 
     def _ring(self) -> None:
-        """Each node sees its two neighbours only: everybody a majority, and another one."""
+        """Cut all links but those in a ring: each node reaches two others, and has a majority with
+        them."""
         if len(self._nodes) < 5:
             return
         self._did("ring", "all")
-        order = self._chance.sample([one.address for one in self._nodes], len(self._nodes))
+        order = self._chance.sample([node.address for node in self._nodes], len(self._nodes))
         near = {frozenset(pair) for pair in pairwise([*order, order[0]])}
         self._cut(
             [(a, b) for a in order for b in order if a != b and frozenset((a, b)) not in near]
@@ -306,9 +308,11 @@ class Nemesis:
         self._cut(self._chance.choice([ways, ways[:1], ways[1:]]))
 
     def _slow_links(self) -> None:
-        one, other = self._chance.sample(self._nodes, 2)
-        self._did("slow_links", f"{one.address} → {other.address}")
-        self._network.links.slow(one.address, other.address, self._chance.choice([300.0, 1_500.0]))
+        source, target = self._chance.sample(self._nodes, 2)
+        self._did("slow_links", f"{source.address} → {target.address}")
+        self._network.links.slow(
+            source.address, target.address, self._chance.choice([300.0, 1_500.0])
+        )
 
     def _cut(self, links: list[tuple[str, str]]) -> None:
         for source, target in links:
@@ -320,10 +324,10 @@ class Nemesis:
 
         self._world.call_later(self._chance.uniform(1_000.0, 8_000.0), mend)
 
-    # --- what follows --------------------------------------------------------------------------
+    # --- restarts and the heal -----------------------------------------------------------------
 
     def ended(self, broker: SimBroker) -> None:
-        """A process ended: start it again after a while."""
+        """Schedule the next start of an ended process."""
         downtime = self._chance.random() * self._faults.longest_downtime_ms
         if self._chance.random() < self._faults.quick_restarts:
             downtime = self._chance.random() * 100.0
@@ -334,15 +338,15 @@ class Nemesis:
             broker.start()
 
     def keep_down(self, broker: SimBroker) -> None:
-        """Whatever ends it now, it is not started again until `let_up` or the heal."""
+        """Do not start this process again, whatever ends it, until `let_up` or `heal`."""
         self._kept_down[broker] = None
 
     def let_up(self, broker: SimBroker) -> None:
-        """It may be started again."""
+        """Allow this process to be started again."""
         self._kept_down.pop(broker, None)
 
     def heal(self) -> None:
-        """No more faults; every process runs."""
+        """End all faults, and start every process."""
         self.healing = True
         self._kept_down.clear()
         self._network.links.heal()
@@ -352,5 +356,5 @@ class Nemesis:
             broker.disk.limit(None)
             broker.disk.heal()
             if broker.node is not None and broker.node.failures.offline_dirs():
-                broker.kill()  # a folder that failed comes back with the next start
+                broker.kill()  # a failed log directory is used again only after a restart
             self._start(broker)

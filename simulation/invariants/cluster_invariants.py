@@ -1,4 +1,4 @@
-"""Invariants of several replicas: I7, I12 and I14 in README.md."""
+"""Invariants of several replicas: I7, I12 and I14 in tests/simulation/README.md."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Place = tuple[bytes, int]
 
 
 def batches(partition: Partition, end: int) -> dict[int, bytes]:
-    """A digest of each batch of a replica below `end`, by its first offset."""
+    """Return a digest of each batch of a replica below `end`, by its first offset."""
     log = partition.log
     offset, data = log.log_start_offset, b""
     while offset < end:
@@ -28,16 +28,16 @@ def batches(partition: Partition, end: int) -> dict[int, bytes]:
         data += records
         offset = 1 + max(header.last_offset for _, header in iterate_batches(memoryview(data)))
     view = memoryview(data)
-    found = {}
+    digests = {}
     for position, header in iterate_batches(view):
         if header.base_offset < end:
             whole = view[position : position + header.size_in_bytes]
-            found[header.base_offset] = hashlib.blake2b(whole, digest_size=8).digest()
-    return found
+            digests[header.base_offset] = hashlib.blake2b(whole, digest_size=8).digest()
+    return digests
 
 
 class ClusterInvariant(Invariant):
-    """One that looks at all nodes."""
+    """An invariant that looks at all nodes."""
 
     @property
     def view(self) -> ClusterView:
@@ -47,22 +47,22 @@ class ClusterInvariant(Invariant):
 
 
 class ReplicasAreEqual(ClusterInvariant):
-    """I7: once all is healed, the replicas of a partition hold the same bytes."""
+    """I7: when all faults have ended, the replicas of a partition hold the same bytes."""
 
     name = "I7"
 
     def at_end(self, final: object) -> None:
         for topic, _, index, registration in self.view.registrations():
             replicas = {
-                one: replica
-                for one in registration.replicas
-                if (replica := self._replica(one, topic, index)) is not None
+                broker_id: replica
+                for broker_id in registration.replicas
+                if (replica := self._replica(broker_id, topic, index)) is not None
             }
             if len(replicas) < len(registration.replicas):
-                continue  # made by the last reader, who looked for a coordinator
-            # Members commit as long as the brokers run: what all know to be committed is compared.
-            end = min(one.log.high_watermark for one in replicas.values())
-            held = {broker_id: batches(one, end) for broker_id, one in replicas.items()}
+                continue  # the last reader's search for a coordinator has just created it
+            # Members commit offsets as long as brokers run: compare below all high watermarks.
+            end = min(replica.log.high_watermark for replica in replicas.values())
+            held = {node_id: batches(replica, end) for node_id, replica in replicas.items()}
             self._compare(f"{topic}-{index}", held)
 
     def _replica(self, broker_id: int, topic: str, index: int) -> Partition | None:
@@ -71,11 +71,11 @@ class ReplicasAreEqual(ClusterInvariant):
         return broker.replicas.partition(topic, index)
 
     def _compare(self, name: str, held: dict[int, dict[int, bytes]]) -> None:
-        # Log starts move each for itself: what all still have is compared.
-        start = max((min(one) for one in held.values() if one), default=0)
+        # Each replica moves its log start on its own, so compare what all still have.
+        start = max((min(digests) for digests in held.values() if digests), default=0)
         kept = {
-            replica: {offset: digest for offset, digest in one.items() if offset >= start}
-            for replica, one in held.items()
+            replica: {offset: digest for offset, digest in digests.items() if offset >= start}
+            for replica, digests in held.items()
         }
         first, *others = kept
         for other in others:
@@ -110,9 +110,9 @@ class OneLeaderPerEpoch(ClusterInvariant):
             return
         self._seen[broker.address] = state
         if raft.is_leader:
-            known = self._controllers.setdefault(raft.epoch, broker.node_id)
-            if known != broker.node_id:
-                raise self.broken(f"{known} and {broker.node_id} lead the quorum in {raft.epoch}")
+            leader = self._controllers.setdefault(raft.epoch, broker.node_id)
+            if leader != broker.node_id:
+                raise self.broken(f"{leader} and {broker.node_id} lead the quorum in {raft.epoch}")
         if not broker.is_broker:
             return
         for partition in broker.replicas.partitions():
@@ -126,7 +126,7 @@ class OneLeaderPerEpoch(ClusterInvariant):
 
 
 class InSyncMeansInSync(ClusterInvariant):
-    """I14: whoever is in the committed ISR holds all that is committed."""
+    """I14: every member of the committed ISR holds all committed records."""
 
     name = "I14"
 
@@ -152,8 +152,9 @@ class InSyncMeansInSync(ClusterInvariant):
     def _check(self, partition: Partition, place: Place, high: int) -> None:
         registration = self.view.newest_image().topics.partition(partition.topic, partition.index)
         if registration is None or registration.leader_epoch != partition.leader_epoch:
-            return  # it has been replaced, and what it says does not count
-        # An answer to AlterPartition is committed, too; who gave it may die before another knows.
+            return  # this leader was replaced, and its high watermark does not count
+        # The ISR of a response to AlterPartition is committed too, though the controller that sent
+        # it may die before another node has it.
         is_newer = partition.partition_epoch > registration.partition_epoch
         for member in partition.isr if is_newer else registration.isr:
             end = self._ends.get((member, place), 0)
@@ -163,7 +164,7 @@ class InSyncMeansInSync(ClusterInvariant):
                 )
 
     def power_lost(self, broker: SimBroker) -> None:
-        """Until it registers again, nobody can know what it has lost."""
+        """Exempt a broker from the check until it runs again: its log may have lost records."""
         for node_id, place in list(self._ends):
             if node_id == broker.node_id:
                 self._ends[(node_id, place)] = 1 << 62

@@ -1,4 +1,5 @@
-"""Invariants of ids and of the process: I15, I19, I20."""
+"""Invariants of ids, of answers and of the process: I15, I19 and I20 in
+tests/simulation/README.md."""
 
 from __future__ import annotations
 
@@ -13,12 +14,12 @@ ANSWER_WITHIN_MS = 5_000.0
 SYNC_WITHIN_MS = 8_000.0
 """The rebalance time-out of simulated members."""
 CLUSTER_WITHIN_MS = 5_000.0
-"""What a request of a cluster may take more: for the way to the controller, or to replicas."""
+"""The extra time of a request in a cluster, for the controller's or the replicas' part."""
 
 
 class IdsAreUnique(Invariant):
-    """I15: producer ids, member ids and broker epochs are given once; and so are the epochs of a
-    producer id that belongs to a transactional id."""
+    """I15: producer ids, member ids and broker epochs are given out once, and so are the epochs of
+    the producer id of a transactional id."""
 
     name = "I15"
     stands_power_loss = True
@@ -46,11 +47,11 @@ class IdsAreUnique(Invariant):
                 raise self.broken(f"member id {response.member_id} is {self._members[key]}'s")
 
     def _given(self, exchange: Exchange, transactional_id: str) -> None:
-        told = exchange.response
-        owner = self._producers.setdefault(told.producer_id, transactional_id)
+        response = exchange.response
+        owner = self._producers.setdefault(response.producer_id, transactional_id)
         if owner != transactional_id:
-            raise self.broken(f"producer id {told.producer_id} is {owner}'s")
-        epoch = (told.producer_id, told.producer_epoch)
+            raise self.broken(f"producer id {response.producer_id} is {owner}'s")
+        epoch = (response.producer_id, response.producer_epoch)
         if epoch in self._epochs:
             raise self.broken(
                 f"{exchange.client} is given epoch {epoch[1]} of producer id {epoch[0]}, which is "
@@ -64,7 +65,8 @@ class IdsAreUnique(Invariant):
 
 
 class EachRequestEnds(Invariant):
-    """I20: a request gets an answer, or its connection is closed, in its time and five seconds."""
+    """I20: each request is answered, or its connection closed, within its own time and five
+    seconds."""
 
     name = "I20"
 
@@ -80,8 +82,8 @@ class EachRequestEnds(Invariant):
         self._open.pop(exchange, None)
 
     def node_ended(self, broker: SimBroker, why: str) -> None:
-        """What died with a process needs no answer."""
-        self._open = {one: None for one in self._open if one.node != broker.address}
+        """Drop the open requests of the ended process."""
+        self._open = {exchange: None for exchange in self._open if exchange.node != broker.address}
 
     def _check(self, exchange: Exchange) -> None:
         if exchange not in self._open or self.promises.interfered:
@@ -92,7 +94,8 @@ class EachRequestEnds(Invariant):
             )
 
     def _was_paused(self, exchange: Exchange) -> bool:
-        """A process that does not run cannot answer: its time begins when it resumes."""
+        """Return whether the broker was paused since it has the request; the request's time then
+        starts again."""
         view = self.promises.view
         broker = view.at(exchange.node) if view is not None else None
         if broker is None or not (broker.paused or broker.paused_ms > (exchange.handled_ms or 0)):
@@ -105,7 +108,7 @@ class EachRequestEnds(Invariant):
         more_ms = CLUSTER_WITHIN_MS if self.in_cluster else 0.0
         request = exchange.request
         if exchange.key is ApiKey.FETCH:
-            return float(request.max_wait_ms) + 700.0  # of its own broker alone
+            return float(request.max_wait_ms) + 700.0  # it needs no other node
         if exchange.key is ApiKey.JOIN_GROUP:
             longest_ms = max(request.rebalance_timeout_ms, request.session_timeout_ms)
             return float(longest_ms + ANSWER_WITHIN_MS + more_ms)
@@ -115,7 +118,7 @@ class EachRequestEnds(Invariant):
 
 
 class NoServerError(Invariant):
-    """I19: nothing that a client sends makes the broker fail, nor does any change of metadata."""
+    """I19: no request of a client and no change of metadata makes the broker fail."""
 
     name = "I19"
 
@@ -135,7 +138,8 @@ class NoServerError(Invariant):
 
 
 class NothingIsLeft(OfEachBroker):
-    """I19: once nobody asks any more, a broker holds nothing for anybody."""
+    """I19: when no client sends requests any more, a broker keeps no waiting operation or
+    listener."""
 
     name = "I19"
 
@@ -143,17 +147,17 @@ class NothingIsLeft(OfEachBroker):
         for broker in self.brokers.values():
             replicas = broker.replicas
             waiting = len(replicas.produce_purgatory)
-            if not self.in_cluster:  # else followers wait here
+            if not self.in_cluster:  # in a cluster followers wait here
                 waiting += len(replicas.fetch_purgatory)
             if waiting:
                 raise self.broken(f"{waiting} operations wait in {broker.address} for nobody")
             sessions = list(replicas.sessions)
             for partition in replicas.partitions():
-                # Of a cluster's coordinators commits may wait here, as long as members live.
+                # In a cluster, coordinators may wait here for commits as long as members live.
                 listeners = [
-                    one
-                    for one in partition.listeners
-                    if isinstance(one, FetchSession) or not self.in_cluster
+                    listener
+                    for listener in partition.listeners
+                    if isinstance(listener, FetchSession) or not self.in_cluster
                 ]
                 if any(listener not in sessions for listener in listeners):
                     raise self.broken(f"{partition!r} has listeners that nobody owns")

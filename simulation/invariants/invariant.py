@@ -1,4 +1,4 @@
-"""What invariants have in common: what they are told, and the registers they compare with."""
+"""The base of invariants: the events that they get, and the registers that they compare with."""
 
 from __future__ import annotations
 
@@ -20,40 +20,40 @@ __all__ = ["Invariant", "Promises", "Register", "Violation"]
 
 @dataclass(slots=True)
 class Promises:
-    """What the faults of a run leave standing. `view` only where the brokers are a cluster."""
+    """The promises that hold under the faults of a run. `view` is None for a single broker."""
 
     view: ClusterView | None = None
     calm_since_ms: float = math.inf
-    """Since when a cluster is at rest after the heal: every broker knows everything."""
+    """When the cluster came to rest after the faults: every broker has all metadata and records."""
     unclean_topics: tuple[str, ...] = ()
     """Topics for which an unclean election may take back what was committed."""
     transactional_topics: tuple[str, ...] = ()
-    """Topics to which transactions write, and which hold consumers of read_committed up."""
+    """Topics to which transactions write; read_committed consumers may have to wait there."""
     assigned_groups: tuple[str, ...] = ()
-    """Groups that the broker assigns, or may: a generation there is a member's epoch."""
+    """Groups that the broker assigns (KIP-848), or may: their generations are member epochs."""
     power_lost_ms: float = -1.0
-    """When power was lost last: bytes written before may be gone, unless they were fsynced."""
+    """When power was lost last. Bytes written before may be lost, unless they were fsynced."""
 
     interfered: bool = False
-    """Whether requests are refused, cut off or left unanswered on purpose."""
+    """Whether a scenario makes requests fail, or leaves them unanswered, on purpose."""
     may_read: Callable[[Exchange, str], bool] = lambda _fetch, _topic: True
-    """Whether a client has had the right to read a topic since its fetch came, as far as the
-    broker knows."""
+    """Gives whether a client has had the right to read a topic since its Fetch came, by the
+    broker's metadata."""
 
     def rest(self, now_ms: float) -> None:
-        """The cluster is at rest from now on."""
+        """Note that the cluster is at rest from now on."""
         self.calm_since_ms = now_ms
 
     def lose_power(self, now_ms: float) -> None:
-        """What was written before may be gone."""
+        """Note a loss of power: bytes written before may be lost."""
         self.power_lost_ms = now_ms
 
     def interfere(self) -> None:
-        """From now on requests fail on purpose."""
+        """Note that from now on requests fail on purpose."""
         self.interfered = True
 
     def forgotten(self, exchange: Exchange) -> bool:
-        """Whether what a broker said may be gone, because power was lost since."""
+        """Return whether the result of a response may be lost, because power was lost after it."""
         return exchange.answered_ms is not None and exchange.answered_ms <= self.power_lost_ms
 
 
@@ -66,50 +66,51 @@ UNSURE = (
     ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
     ErrorCode.NETWORK_EXCEPTION,
 )
-"""Errors after which it may, or may not, have been done: in a cluster, something may have been
-appended and be replicated yet."""
+"""Errors after which the request may have been carried out or not: in a cluster, records may have
+been appended and be replicated later."""
 
 
 class Invariant:
-    """One rule. Told of everything that clients and brokers say, it raises `Violation`."""
+    """A rule that gets all events between clients and brokers, and raises `Violation` if one breaks
+    it."""
 
     name = ""
     stands_power_loss = False
-    """Whether it holds for what was said before power was lost, too."""
+    """Whether the rule holds also for responses from before a loss of power."""
 
     def __init__(self, world: SimScheduler, promises: Promises) -> None:
         self.world = world
         self.promises = promises
 
     def sent(self, exchange: Exchange) -> None:
-        """A client sent a request."""
+        """Note that a client has sent a request."""
 
     def handled(self, exchange: Exchange) -> None:
-        """A broker begins with a request."""
+        """Note that a broker begins to handle a request."""
 
     def answered(self, exchange: Exchange) -> None:
-        """A broker answered it, or closed its connection."""
+        """Note that a broker has answered a request, or closed its connection."""
 
     def received(self, exchange: Exchange) -> None:
-        """A client got the response."""
+        """Check a response that a client has received."""
 
     def given_up(self, exchange: Exchange) -> None:
-        """A client will not hear the answer."""
+        """Note that a client will get no response to a request."""
 
     def node_served(self, broker: SimBroker) -> None:
-        """A broker accepts clients."""
+        """Note that a broker accepts clients."""
 
     def node_ended(self, broker: SimBroker, why: str) -> None:
-        """A broker's process ended."""
+        """Note that a broker's process has ended."""
 
     def power_lost(self, broker: SimBroker) -> None:
-        """What a broker had written may be gone, unless it was fsynced."""
+        """Note that a broker's writes may be lost, unless they were fsynced."""
 
     def node_ran(self, broker: SimBroker) -> None:
-        """Something ran in a broker: its state may be another."""
+        """Check a broker after one of its callbacks: its state may have changed."""
 
     def at_end(self, final: object) -> None:
-        """All is healed, and a reader of its own has read everything."""
+        """Check the cluster after all faults have ended and a last reader has read everything."""
 
     @property
     def in_cluster(self) -> bool:
@@ -120,7 +121,7 @@ class Invariant:
 
 
 class OfEachBroker(Invariant):
-    """One that looks, at the end, at each of the `brokers` that have served."""
+    """An invariant that checks at the end each of the `brokers` that have served."""
 
     def __init__(self, world: SimScheduler, promises: Promises) -> None:
         super().__init__(world, promises)
@@ -132,15 +133,15 @@ class OfEachBroker(Invariant):
 
 
 class Register(Generic[Value]):
-    """One value that is written and read: what a reader may see.
+    """A value that clients write and read, with the values that a read may return.
 
-    Writes take effect in the order in which the broker handles them. A reader sees the last write
-    that was acknowledged before it asked, or one that came after that and was not refused.
+    Writes take effect in the order in which the broker handles them. A read returns the last write
+    that was acknowledged before the read was sent, or a later write that was not rejected.
     """
 
     def __init__(self, initial: Value, *, reordered: bool = False) -> None:
-        """`reordered`: a write whose outcome its client does not know may come later than others
-        that are known: it is on its way from one node to another."""
+        """`reordered`: a write with an unknown outcome may take effect after later acknowledged
+        ones, because it is still on its way between nodes."""
         self._initial = initial
         self._reordered = reordered
         self._forgotten = 0
@@ -149,19 +150,19 @@ class Register(Generic[Value]):
         self._unsure: dict[Exchange, ErrorCode] = {}
 
     def write(self, exchange: Exchange, value: Value) -> None:
-        """A broker begins to handle a write."""
+        """Add a write that a broker begins to handle."""
         self._writes.append((exchange, value))
 
     def refuse(self, exchange: Exchange, error: ErrorCode) -> None:
-        """The client was told that nothing was written, or that nobody knows."""
+        """Note a write's error: it was not written, or that is unknown (`UNSURE`)."""
         (self._unsure if error in UNSURE else self._refused)[exchange] = error
 
     def forget(self) -> None:
-        """Power was lost: any value that was written before may be there, or none."""
+        """Note a loss of power: any value written before may be there, or none."""
         self._forgotten = len(self._writes)
 
     def allowed(self, read: Exchange) -> list[Value]:
-        """What the answer to `read` may tell."""
+        """Return the values that the response to `read` may have."""
         assert read.answered_ms is not None
         allowed = [self._initial]
         unknown: list[Value] = []
@@ -169,9 +170,9 @@ class Register(Generic[Value]):
             assert write.handled_ms is not None
             if write in self._refused or write.handled_ms > read.answered_ms:
                 continue
-            known = write.received_ms is not None and write.received_ms <= read.sent_ms
-            known = known and write not in self._unsure
-            if known and number >= self._forgotten:
+            is_sure = write.received_ms is not None and write.received_ms <= read.sent_ms
+            is_sure = is_sure and write not in self._unsure
+            if is_sure and number >= self._forgotten:
                 allowed = [value, *unknown]
             else:
                 allowed.append(value)

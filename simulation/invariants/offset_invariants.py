@@ -1,4 +1,5 @@
-"""Invariants of groups' offsets whoever commits them: I17 in tests/simulation/README.md."""
+"""The invariant of groups' committed offsets, for commits of any client: I17 in
+tests/simulation/README.md."""
 
 from __future__ import annotations
 
@@ -11,13 +12,13 @@ from simulation.invariants.invariant import Invariant, Promises, Register
 from simulation.network.sim_network import Exchange
 
 Key = tuple[str, str, int]
-"""Group, topic, partition."""
+"""A group, a topic and a partition."""
 TAKE_AWAY = (ApiKey.DELETE_GROUPS, ApiKey.OFFSET_DELETE, ApiKey.DELETE_TOPICS)
-"""After one of these it is not known any more what is to be there."""
+"""Requests after which the expected offsets are no longer known."""
 
 
 class CommittedOffsetsSurvive(Invariant):
-    """I17: once all is at rest, a group is where it was committed last."""
+    """I17: when the cluster is at rest, a group has the offset that was committed last."""
 
     name = "I17"
 
@@ -27,11 +28,11 @@ class CommittedOffsetsSurvive(Invariant):
         self._unknown = False
 
     def places(self) -> dict[str, dict[tuple[str, int], None]]:
-        """By group: every partition of which somebody committed an offset."""
-        found: dict[str, dict[tuple[str, int], None]] = {}
+        """Return, by group, the partitions of which any client has committed an offset."""
+        by_group: dict[str, dict[tuple[str, int], None]] = {}
         for group, topic, partition in self._registers:
-            found.setdefault(group, {})[topic, partition] = None
-        return found
+            by_group.setdefault(group, {})[topic, partition] = None
+        return by_group
 
     def sent(self, exchange: Exchange) -> None:
         self._unknown |= exchange.key in TAKE_AWAY or exchange.key is ApiKey.TXN_OFFSET_COMMIT
@@ -39,9 +40,9 @@ class CommittedOffsetsSurvive(Invariant):
     def handled(self, exchange: Exchange) -> None:
         if exchange.key is ApiKey.OFFSET_COMMIT:
             for topic in exchange.request.topics:
-                for one in topic.partitions:
-                    key = (exchange.request.group_id, topic.name, one.partition_index)
-                    self._register(key).write(exchange, one.committed_offset)
+                for committed in topic.partitions:
+                    key = (exchange.request.group_id, topic.name, committed.partition_index)
+                    self._register(key).write(exchange, committed.committed_offset)
 
     def _register(self, key: Key) -> Register[int]:
         register = self._registers.get(key)
@@ -52,12 +53,12 @@ class CommittedOffsetsSurvive(Invariant):
     def received(self, exchange: Exchange) -> None:
         if exchange.key is ApiKey.OFFSET_COMMIT:
             for topic in exchange.response.topics:
-                for one in topic.partitions:
-                    key = (exchange.request.group_id, topic.name, one.partition_index)
-                    if one.error_code and key in self._registers:
-                        self._registers[key].refuse(exchange, ErrorCode(one.error_code))
+                for result in topic.partitions:
+                    key = (exchange.request.group_id, topic.name, result.partition_index)
+                    if result.error_code and key in self._registers:
+                        self._registers[key].refuse(exchange, ErrorCode(result.error_code))
         elif exchange.key is ApiKey.OFFSET_FETCH and not self._unknown and self._at_rest(exchange):
-            for key, offset in _told(exchange):
+            for key, offset in _fetched_offsets(exchange):
                 allowed = self._register(key).allowed(exchange)
                 if offset not in allowed:
                     raise self.broken(
@@ -65,14 +66,15 @@ class CommittedOffsetsSurvive(Invariant):
                     )
 
     def _at_rest(self, exchange: Exchange) -> bool:
-        """A coordinator that was replaced, and does not know it, may tell of what was."""
+        """Return whether the response must be current: in a cluster with faults, a replaced
+        coordinator that does not know it may return old offsets."""
         return not self.in_cluster or exchange.sent_ms >= self.promises.calm_since_ms
 
 
-def _told(exchange: Exchange) -> Iterator[tuple[Key, int]]:
-    """What an OffsetFetch was told, by one group's name alone."""
+def _fetched_offsets(exchange: Exchange) -> Iterator[tuple[Key, int]]:
+    """Yield the offsets in a response to OffsetFetch that names one group."""
     for topic in exchange.response.topics:
-        for one in topic.partitions:
-            if not one.error_code:
-                key = (exchange.request.group_id, topic.name, one.partition_index)
-                yield key, one.committed_offset
+        for result in topic.partitions:
+            if not result.error_code:
+                key = (exchange.request.group_id, topic.name, result.partition_index)
+                yield key, result.committed_offset

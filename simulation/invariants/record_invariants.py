@@ -1,4 +1,4 @@
-"""Invariants of records whoever sends them: I1, I2, I3 and I6 in tests/simulation/README.md."""
+"""Invariants of records of any client: I1, I2, I3 and I6 in tests/simulation/README.md."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ READ_BYTES = 1 << 20
 
 
 class ReadAtTheEnd(Protocol):
-    """What the last reader found."""
+    """The result of the last reader."""
 
     partitions: dict[Place, LogRead]
     names: dict[Place, str]
-    """Of the topics."""
+    """The topic name of each partition."""
 
 
 class RecordsAreKept(Invariant):
-    """I1: what was acknowledged by all, or read, is there at the end; I2: an offset has one
-    content, whoever looks."""
+    """I1: a record that was acknowledged with acks=all, or read, is there at the end. I2: an offset
+    has the same content for every reader."""
 
     name = "I1"
 
@@ -42,16 +42,16 @@ class RecordsAreKept(Invariant):
         self._at: dict[Named, dict[int, Content]] = {}
         self._kept: dict[Named, dict[int, None]] = {}
         self._left_out: dict[str, None] = {}
-        """Topics that are deleted, or compacted."""
+        """Topics that may lose records: deleted, compacted, or with unclean elections."""
 
     def sent(self, exchange: Exchange) -> None:
         request = exchange.request
         if exchange.key is ApiKey.DELETE_TOPICS:
-            names = [*request.topic_names, *(one.name for one in request.topics)]
+            names = [*request.topic_names, *(topic.name for topic in request.topics)]
             self._left_out |= dict.fromkeys(names)
         elif exchange.key is ApiKey.CREATE_TOPICS:
             for topic in request.topics:
-                settings = {one.name: one.value or "" for one in topic.configs}
+                settings = {config.name: config.value or "" for config in topic.configs}
                 loses = settings.get("unclean.leader.election.enable") == "true"
                 if loses or "compact" in settings.get("cleanup.policy", ""):
                     self._left_out[topic.name] = None
@@ -67,13 +67,13 @@ class RecordsAreKept(Invariant):
                 self._seen(place, records, f"read by {exchange.client}")
 
     def _seen(self, place: Named, records: list[tuple[int, Content]], how: str) -> None:
-        known, kept = self._at.setdefault(place, {}), self._kept.setdefault(place, {})
+        contents, kept = self._at.setdefault(place, {}), self._kept.setdefault(place, {})
         for offset, content in records:
             kept[offset] = None
-            if known.setdefault(offset, content) != content and place[0] not in self._left_out:
+            if contents.setdefault(offset, content) != content and place[0] not in self._left_out:
                 self.name = "I2"
                 raise self.broken(
-                    f"offset {offset} of {_shown(place)} held {_words(known[offset])}, "
+                    f"offset {offset} of {_shown(place)} held {_words(contents[offset])}, "
                     f"{_words(content)} is {how}"
                 )
 
@@ -96,7 +96,7 @@ class RecordsAreKept(Invariant):
 
 
 class NothingAboveTheHighWatermark(Invariant):
-    """I6: nobody is given what may still be taken back."""
+    """I6: a consumer gets no record above the high watermark, which may still be truncated."""
 
     name = "I6"
 
@@ -137,18 +137,18 @@ class BatchesAreOnce(OfEachBroker):
 
 
 def _batches(partition: Partition) -> list[RecordBatchHeader]:
-    """Those of a leader's log below its high watermark."""
+    """Return the batch headers of a leader's log below its high watermark."""
     log = partition.log
-    offset, found = log.log_start_offset, []
+    offset, batches = log.log_start_offset, []
     while offset < log.high_watermark:
         read = log.read(offset, READ_BYTES)
         data = read.records if isinstance(read.records, bytes) else read.records.read()
         headers = [header for _, header in iterate_batches(memoryview(data))]
         if not headers:
             break
-        found += headers
+        batches += headers
         offset = headers[-1].next_offset
-    return found
+    return batches
 
 
 def _shown(place: Named) -> str:

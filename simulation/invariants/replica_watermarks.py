@@ -1,5 +1,5 @@
-"""Invariants of the offsets that bound what may be read, as each broker has them: I5 in
-tests/simulation/README.md."""
+"""The invariant of the offsets that bound reads, at each broker: log start, high watermark and last
+stable offset; I5 in tests/simulation/README.md."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Place = tuple[bytes, int]
 
 
 class ReplicasWatermarksDoNotGoBack(Invariant):
-    """I5: inside a broker's life they go on, each at most as far as the next."""
+    """I5: within a broker's life these offsets never go back, and none passes the next."""
 
     name = "I5"
 
@@ -21,7 +21,7 @@ class ReplicasWatermarksDoNotGoBack(Invariant):
         self._truncations: dict[tuple[str, Place], int] = {}
 
     def node_ran(self, broker: SimBroker) -> None:
-        """Every partition of a broker."""
+        """Check every partition of a broker."""
         if not broker.is_broker:
             return
         for partition in broker.replicas.partitions():
@@ -29,15 +29,15 @@ class ReplicasWatermarksDoNotGoBack(Invariant):
             if partition.topic in self.promises.unclean_topics:
                 continue
             place = (partition.topic_id, partition.index)
-            known, *before = self._inside.get((broker.address, place), (None, 0, 0, 0))
-            if known is not log:  # another life; or a replica that was taken away is given again
+            known_log, *before = self._inside.get((broker.address, place), (None, 0, 0, 0))
+            if known_log is not log:  # another life, or a replica that was removed and added again
                 before = [0, 0, 0]
             now = [log.log_start_offset, log.high_watermark, log.last_stable_offset]
             if now == before:
                 continue
             if log.flusher.truncations != self._truncations.get((broker.address, place), 0):
                 # A log that was opened with a marker above its high watermark does not know that
-                # the marker is not committed (as in Kafka); the cut takes it away.
+                # the marker is not committed (as in Kafka); the truncation removes it.
                 self._truncations[(broker.address, place)] = log.flusher.truncations
                 before[2] = min(before[2], now[2])
             if not now[0] <= now[2] <= now[1] <= log.log_end_offset or any(

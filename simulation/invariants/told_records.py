@@ -1,6 +1,6 @@
-"""Records that clients were told of: what they sent, what they were given, what is there.
+"""The records that clients have sent and received, taken from requests and responses alone.
 
-By the requests and answers alone, whoever made them. Never: what transactions hide.
+For any client. Never: which records transactions hide.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ Place = tuple[bytes, int]
 Named = tuple[str, int]
 """A partition by its topic's name."""
 Content = tuple[bytes | None, bytes | None]
-"""Key and value."""
+"""The key and the value of a record."""
 
 
 @dataclass(slots=True)
 class LogRead:
-    """What the last reader found of one partition."""
+    """The records of one partition, as the last reader has read them."""
 
     start: int
     end: int
     records: dict[int, Content] = field(default_factory=dict)
-    """By offset."""
+    """The records' contents, by offset."""
 
     def take(self, records: Sequence[Sequence[object]], end: int) -> None:
-        """More records: topic, partition, offset, timestamp, key, value …; the log's end."""
+        """Add records (topic, partition, offset, timestamp, key, value …) and the log's end."""
         self.end = max(self.end, end)
         for _, _, offset, _, key, value, *_ in records:
             assert isinstance(offset, int)
@@ -41,7 +41,7 @@ class LogRead:
 
 
 def contents_of(data: Records | None) -> list[tuple[int, Content]]:
-    """(offset, content) of each record in whole batches, of no marker."""
+    """Return (offset, content) of each record in whole batches, without control batches."""
     view = bytes_of(data)
     return [
         (record.offset, (record.key, record.value))
@@ -52,29 +52,30 @@ def contents_of(data: Records | None) -> list[tuple[int, Content]]:
 
 
 def acknowledged(exchange: Exchange) -> Iterator[tuple[Named, int, list[Content]]]:
-    """Of a Produce: partition, first offset and contents of what was written without an error.
+    """Yield the partition, first offset and contents of each batch that a Produce wrote without an
+    error.
 
-    What belongs to a transaction is left out, and so is what names its topic by id.
+    Transactional batches are left out, and so are partitions that are named by topic id.
     """
     sent = {
-        (topic.name, one.index): one.records
+        (topic.name, partition.index): partition.records
         for topic in exchange.request.topic_data
-        for one in topic.partition_data
+        for partition in topic.partition_data
     }
     for topic in exchange.response.responses:
-        for told in topic.partition_responses:
-            data = sent.get((topic.name, told.index))
-            if told.error_code or told.base_offset < 0 or data is None or not topic.name:
+        for result in topic.partition_responses:
+            data = sent.get((topic.name, result.index))
+            if result.error_code or result.base_offset < 0 or data is None or not topic.name:
                 continue
             if any(batch.is_transactional for _, batch in iterate_batches(bytes_of(data))):
                 continue
             contents = [content for _, content in contents_of(data)]
-            yield (topic.name, told.index), told.base_offset, contents
+            yield (topic.name, result.index), result.base_offset, contents
 
 
 def given(exchange: Exchange) -> Iterator[tuple[Named, int, list[tuple[int, Content]]]]:
-    """Of a Fetch: partition, high watermark and records. Those that name topics by id are left
-    out."""
+    """Yield the partition, high watermark and records of each partition in a Fetch's response.
+    Partitions that are named by topic id are left out."""
     for topic in exchange.response.responses:
         for data in topic.partitions:
             if topic.topic and not data.error_code:

@@ -1,7 +1,7 @@
-"""A cluster as only the simulation sees it: all nodes at once, whatever the links between them.
+"""The whole cluster at once, as only the simulation sees it, whatever links are cut.
 
-For the nemesis (who leads now?) and for invariants (has another replaced who said this?). Reads the
-nodes, changes nothing.
+Used by the nemesis (which node leads now?) and by invariants (was the leader that said this
+replaced?). Reads the nodes, and changes nothing.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ TRANSACTIONS_TOPIC = "__transaction_state"
 
 
 class ClusterView:
-    """See the module."""
+    """All nodes of a run, by id and by address."""
 
     def __init__(self, nodes: list[SimBroker]) -> None:
         self.nodes = nodes
-        self.brokers = [one for one in nodes if one.is_broker]
-        self._by_id = {one.node_id: one for one in nodes}
-        self._by_address = {one.address: one for one in nodes}
+        self.brokers = [node for node in nodes if node.is_broker]
+        self._by_id = {node.node_id: node for node in nodes}
+        self._by_address = {node.address: node for node in nodes}
 
     def node(self, node_id: int) -> SimBroker | None:
         return self._by_id.get(node_id)
@@ -30,26 +30,27 @@ class ClusterView:
         return self._by_address[address]
 
     def newest_image(self) -> MetadataImage:
-        """The metadata of whoever has read furthest, dead or alive: all that was read is committed,
-        though the living may not know it yet."""
-        images = [one.last_image for one in self.nodes]
-        images += [one.node.image for one in self.nodes if one.node is not None]
+        """Return the newest metadata that any node, dead or alive, has read. All of it is
+        committed, though the living nodes may not have it yet."""
+        images = [broker.last_image for broker in self.nodes]
+        images += [broker.node.image for broker in self.nodes if broker.node is not None]
         return max(images, key=lambda image: image.offset, default=MetadataImage())
 
     def active_controller(self) -> SimBroker | None:
-        """Who leads the quorum, in the newest epoch in which somebody does."""
-        found: SimBroker | None = None
+        """Return the leader of the quorum in the newest epoch that has one, None if there is
+        none."""
+        leader: SimBroker | None = None
         epoch = -1
-        for one in self.nodes:
-            if one.node is None:
+        for broker in self.nodes:
+            if broker.node is None:
                 continue
-            raft = one.node.controller.raft
+            raft = broker.node.controller.raft
             if raft.is_leader and raft.epoch > epoch:
-                found, epoch = one, raft.epoch
-        return found
+                leader, epoch = broker, raft.epoch
+        return leader
 
     def registrations(self) -> list[tuple[str, bytes, int, PartitionRegistration]]:
-        """Every partition as the newest image has it: topic, topic id, index, registration."""
+        """Return every partition in the newest image: topic, topic id, index, registration."""
         return [
             (topic.name, topic.id, index, registration)
             for topic in self.newest_image().topics.by_name.values()
@@ -57,22 +58,24 @@ class ClusterView:
         ]
 
     def leader(self, topic: str, index: int) -> SimBroker | None:
-        """The leader of a partition, by the newest image."""
+        """Return the leader of a partition, by the newest image."""
         registration = self.newest_image().topics.partition(topic, index)
         return None if registration is None else self._by_id.get(registration.leader)
 
     def coordinator(self) -> SimBroker | None:
-        """The leader of the first partition of the offsets topic."""
+        """Return the leader of the first partition of the offsets topic."""
         return self.leader(OFFSETS_TOPIC, 0)
 
     def transaction_coordinator(self) -> SimBroker | None:
-        """The same of the transactions' topic; None where there is none."""
+        """Return the leader of the first partition of `__transaction_state`, None if there is
+        none."""
         return self.leader(TRANSACTIONS_TOPIC, 0)
 
-    # --- how it is -----------------------------------------------------------------------------
+    # --- health --------------------------------------------------------------------------------
 
     def is_replaced(self, broker: SimBroker, topic: str, index: int) -> bool:
-        """Whether the metadata has a newer leader epoch of a partition than a broker has."""
+        """Return whether the metadata has a newer leader epoch of a partition than the broker
+        has."""
         registration = self.newest_image().topics.partition(topic, index)
         if registration is None or broker.node is None:
             return True
@@ -80,11 +83,11 @@ class ClusterView:
         return partition is None or partition.leader_epoch < registration.leader_epoch
 
     def is_healthy(self, broker: SimBroker) -> bool:
-        """Whether a broker serves, in this life, and is in sync with all that it holds."""
+        """Return whether a broker serves and is in sync with all partitions that it holds."""
         return self.why_not_healthy(broker) is None
 
     def why_not_healthy(self, broker: SimBroker) -> str | None:
-        """What a broker lacks."""
+        """Return what keeps a broker from being healthy, in words; None if it is healthy."""
         if broker.node is None or broker.paused:
             return "it does not run"
         if not broker.is_broker:
@@ -94,17 +97,18 @@ class ClusterView:
             return f"it does not serve: {registered}"
         if registered.epoch != broker.node.broker_epoch():
             return f"its epoch is {broker.node.broker_epoch()}, registered is {registered.epoch}"
-        for topic, _, index, one in self.registrations():
-            if broker.node_id in one.replicas and broker.node_id not in one.isr:
+        for topic, _, index, held in self.registrations():
+            if broker.node_id in held.replicas and broker.node_id not in held.isr:
                 partition = broker.replicas.partition(topic, index)
-                return f"it is not in sync with {topic}-{index}: {one}; it has {_state(partition)}"
+                return f"it is not in sync with {topic}-{index}: {held}; it has {_state(partition)}"
         return None
 
     def all_healthy(self) -> bool:
-        return all(self.is_healthy(one) for one in self.nodes)
+        return all(self.is_healthy(broker) for broker in self.nodes)
 
     def why_not_converged(self) -> str | None:
-        """What keeps the cluster from being at rest; None where all have, and agree on, all."""
+        """Return what keeps the cluster from being at rest, in words. None: all nodes have the same
+        metadata, and all replicas the same records."""
         for broker in self.nodes:
             why = self.why_not_healthy(broker)
             if why is not None:

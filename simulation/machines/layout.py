@@ -1,4 +1,5 @@
-"""Which nodes a simulated cluster has, and how they are configured: quick to notice, small."""
+"""The nodes of a simulated cluster and their configuration, with short time-outs and small
+limits."""
 
 from __future__ import annotations
 
@@ -38,12 +39,12 @@ CLUSTER_PROPERTIES = {
     "controller.quorum.fetch.timeout.ms": "1000",
     "leader.imbalance.check.interval.seconds": "7",
 }
-"""A session and a replica's lag of 3 s, an election of one, as the reliability tests have it."""
+"""Sessions and replica lag of 3 s, as in the reliability tests, and elections of about 1 s."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Which nodes there are: (node id, `process.roles`)."""
+    """The nodes of a cluster: (node id, `process.roles`)."""
 
     nodes: tuple[tuple[int, str], ...] = ((1, "broker,controller"),)
 
@@ -53,7 +54,7 @@ class Layout:
 
     @staticmethod
     def apart(brokers: int, controllers: int) -> Layout:
-        """Brokers 1, 2 … and controllers 101, 102 …"""
+        """Return a layout with brokers 1, 2 … and controllers 101, 102 …"""
         return Layout(
             (
                 *((100 + number, "controller") for number in range(1, controllers + 1)),
@@ -66,7 +67,7 @@ class Layout:
         return sum("broker" in roles for _, roles in self.nodes)
 
     def properties(self, node_id: int) -> dict[str, str]:
-        """What this layout sets for a node."""
+        """Return the properties that this layout sets for a node."""
         roles = dict(self.nodes)[node_id]
         if len(self.nodes) == 1:
             return {}
@@ -75,7 +76,7 @@ class Layout:
             listeners.append(f"PLAINTEXT://broker-{node_id}:9092")
         if "controller" in roles:
             listeners.append(f"CONTROLLER://broker-{node_id}:9093")
-        voters = [f"{one}@broker-{one}:9093" for one, has in self.nodes if "controller" in has]
+        voters = [f"{n}@broker-{n}:9093" for n, has in self.nodes if "controller" in has]
         return {
             "process.roles": roles,
             "listeners": ",".join(listeners),

@@ -1,10 +1,11 @@
-"""One broker in the simulator: a `Node` on a disk in memory, that can die and come back.
+"""One node in the simulator: a `Node` on a disk in memory that can die and be started again.
 
-Owns the process and its machine: ports, disk, clock, lives. `kill()` is process death: everything
-in memory is gone, the written bytes stay. `lose_power()` loses or tears what was not fsynced, too,
-and nobody at the other end of a connection hears of it. `pause()` is SIGSTOP. `stop(done)` is the
-clean stop of `broker.process.server`. What the node asks of a supervisor (`halt`) ends that life;
-the simulation decides when the next one begins.
+Owns the process and its machine: ports, disk, clock, lives. A life is the time between a start of
+the process and its end. `kill()` is process death: memory is lost, written bytes stay.
+`lose_power()` also loses or tears writes that were not fsynced, and the other ends of connections
+get no notice. `pause()` is SIGSTOP. `stop(done)` is the clean stop of `broker.process.server`. If
+the node asks its supervisor to end it (`halt`), that life ends; the simulation decides when the
+next one begins.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ MakeNode = Callable[[BrokerConfig, NodePorts, LogDirectories], Node]
 
 
 class SimBroker:
-    """See the module. `address` is the name of its machine: what clients connect to."""
+    """A node and its machine. `address` is the machine's name, to which clients connect."""
 
     def __init__(
         self,
@@ -61,17 +62,18 @@ class SimBroker:
         self.clean = True
         """Whether the last life ended in a clean stop."""
         self.last_image = MetadataImage()
-        """The metadata that its last life had read."""
+        """The metadata that the last life had read at its end."""
         self.lost_a_dir = False
         """Whether a log directory was offline when the last life ended."""
         self.dark = False
-        """Whether its machine has no power."""
+        """Whether the machine has no power."""
         self.node: Node | None = None
         self.serving = False
         self.pause_began_ms = 0.0
-        """When it was paused last."""
+        """When the process was paused last, in ms of the world."""
         self.paused_ms = 0.0
-        """When it was paused last, or resumed: until then its time-outs did not run."""
+        """Until when its time-outs did not run: the last `resume`, or the last pause if it died in
+        it."""
         self.epochs: list[int] = []
         self.on_made: Callable[[SimBroker], None] = lambda _broker: None
         self.on_served: Callable[[SimBroker], None] = lambda _broker: None
@@ -94,10 +96,10 @@ class SimBroker:
         )
 
         self.is_broker = bool(self.config.is_broker)
-        """Whether it has the broker's role."""
+        """Whether the node has the broker role."""
 
     def call_when_made(self, made: Callable[[SimBroker], None]) -> None:
-        """Call `made` when a life begins, before the node starts."""
+        """Set the function that is called when a life begins, before the node starts."""
         self.on_made = made
 
     def tell(
@@ -107,7 +109,8 @@ class SimBroker:
         ended: Callable[[SimBroker, str], None],
         ran: Callable[[SimBroker], None],
     ) -> None:
-        """Whom to tell when it serves, when its process ends and why, and whenever it ran."""
+        """Set the functions that are called when the node serves, when its process ends (with the
+        reason), and after each of its callbacks."""
         self.on_served, self.on_ended, self.on_ran = served, ended, ran
 
     @property
@@ -126,14 +129,15 @@ class SimBroker:
 
     @property
     def replicas(self) -> ReplicaManager:
-        """Those of a broker that is alive."""
+        """The replica manager of a broker that is alive."""
         assert self.node is not None and self.node.broker is not None
         return self.node.broker.parts.replicas
 
-    # --- what the network asks (`Server`) --------------------------------------------------------
+    # --- the network's `Server` -------------------------------------------------------------------
 
     def listens(self, port: int) -> bool:
-        """Clients are accepted once it serves, other controllers as soon as it runs."""
+        """Return whether connections are accepted: on the controller port as soon as the node runs,
+        on any other port once it serves."""
         if port != CONTROLLER_PORT:
             return self.serving and self.is_broker
         return self.node is not None and self.node.controller_server is not None
@@ -167,14 +171,14 @@ class SimBroker:
     # --- up ------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Begin a life; `on_served` tells when clients may come."""
+        """Begin a life; `on_served` is called when clients may connect."""
         assert self.node is None
         self.life += 1
         self.dark = False
         self._halted = None
         self._stopping = False
         life = self.life
-        # Now and then the clock of the day was set between two lives.
+        # Sometimes the wall clock was set between two lives.
         skew_ms = random.Random(f"{self.seed}/clock-{life}").choice([0, 0, 0, -90_000, 90_000])
         scheduler = ProcessScheduler(
             self.world, skew_ms, self.address, on_ran=lambda: self.on_ran(self)
@@ -202,23 +206,24 @@ class SimBroker:
             self._end(f"did not start: {error}")
             return
         self.on_made(self)
-        endpoints = [replace(one, port=CLIENT_PORT) for one in self._advertised()]
+        endpoints = [replace(listener, port=CLIENT_PORT) for listener in self._advertised()]
         controllers = [
-            replace(one, host=self.address, port=CONTROLLER_PORT)
-            for one in self.config.controller_listeners
+            replace(listener, host=self.address, port=CONTROLLER_PORT)
+            for listener in self.config.controller_listeners
         ]
         self.node.start(endpoints, lambda error: self._started(life, error), controllers)
 
     def _format(self, ports: NodePorts) -> None:
-        """As whoever sets a cluster up does, with one id for all nodes."""
-        one_of_several = len(self._network.servers) > 1
-        if one_of_several and not is_formatted(self.config, self.disk):
+        """Format the storage with the cluster id, unless it is formatted or this is the only
+        node."""
+        is_cluster = len(self._network.servers) > 1
+        if is_cluster and not is_formatted(self.config, self.disk):
             now_ms = ports.scheduler.wall_ms()
             format_storage(self.config, self.disk, ports.random_bytes, now_ms, CLUSTER_ID)
 
     def _advertised(self) -> list[EndPoint]:
-        names = {one.listener_name for one in self.config.broker_listeners}
-        return [one for one in self.config.advertised_listeners if one.listener_name in names]
+        names = {own.listener_name for own in self.config.broker_listeners}
+        return [own for own in self.config.advertised_listeners if own.listener_name in names]
 
     def _started(self, life: int, error: Exception | None) -> None:
         if life != self.life or self.node is None:
@@ -229,7 +234,9 @@ class SimBroker:
             return
         self.clean = False
         self.serving = True
-        self.paused_ms = max(self.paused_ms, self.pause_began_ms)  # it may have died in the pause
+        self.paused_ms = max(
+            self.paused_ms, self.pause_began_ms
+        )  # the process may have died while paused
         if self.is_broker:
             self.epochs.append(self.node.broker_epoch())
         self.on_served(self)
@@ -237,49 +244,52 @@ class SimBroker:
     # --- while up --------------------------------------------------------------------------------
 
     def pause(self) -> None:
-        """SIGSTOP: nothing of it runs."""
+        """Stop running anything of the process, as SIGSTOP does."""
         assert self._scheduler is not None
         self.pause_began_ms = self.world.now_ms
         self._scheduler.pause()
 
     def resume(self, chance: random.Random) -> None:
-        """SIGCONT."""
+        """Let the process run again, as SIGCONT does."""
         if self._scheduler is not None and self._scheduler.paused:
             self.paused_ms = self.world.now_ms
             self._scheduler.resume(chance.random() < 0.5)
 
     def set_clock(self, skew_ms: int) -> None:
-        """The clock of the day jumps: it is this much ahead of the others now."""
+        """Set how far the wall clock is ahead of the world's, in ms."""
         if self._scheduler is not None:
             self._scheduler.set_clock(skew_ms)
 
     # --- down ----------------------------------------------------------------------------------
 
     def kill(self) -> None:
-        """Process death: what was written stays."""
+        """End the process; written bytes stay."""
         self.disk.kill()
         self._end("killed")
 
     def lose_power(self, chance: random.Random) -> None:
-        """The machine went dark: what was not fsynced is lost, or torn."""
+        """Cut the machine's power: writes that were not fsynced are lost or torn."""
         self.dark = True
         self.disk.lose_power(chance)
         self._end("lost power")
 
     def wipe(self) -> None:
-        """Its data folders are those of a new disk that was formatted; the metadata's is not."""
+        """Replace the log directories by those of newly formatted disks; the metadata's directory
+        stays."""
         assert self.node is None
         for folder in self.config.log_dirs:
-            known = read_meta_properties(self.disk, folder)
-            if known is not None and folder != self.config.metadata_log_dir:
+            properties = read_meta_properties(self.disk, folder)
+            if properties is not None and folder != self.config.metadata_log_dir:
                 directory_id = random.Random(f"{self.seed}/wiped-{self.life}").randbytes(16)
                 self.disk.remove_tree(folder)
                 self.disk.make_dirs(folder)
                 self.disk.sync_dir(folder.rpartition("/")[0] or "/")  # as formatting does
-                write_meta_properties(self.disk, folder, replace(known, directory_id=directory_id))
+                write_meta_properties(
+                    self.disk, folder, replace(properties, directory_id=directory_id)
+                )
 
     def stop(self, done: Callable[[], None]) -> None:
-        """Stop as SIGTERM does; `done` when the process is gone."""
+        """Stop as SIGTERM does, and call `done` when the process has ended."""
         node, life = self.node, self.life
         assert node is not None and self.serving and not self._stopping
         self._stopping = True
@@ -315,13 +325,14 @@ class SimBroker:
         done()
 
     def _halt(self, reason: str) -> None:
-        """The node asked for its own end: nothing of it runs any more, not even what is on the
-        stack. Whoever runs the events catches `Died` and calls `bury`."""
+        """End this life, as the node asks for. Raises Died, so that not even the callers of this
+        function go on; the event loop catches it and calls `bury`."""
         self._halted = reason
         raise Died(reason)
 
     def bury(self) -> None:
-        """End the process if it halted, or came to the point at which it was to die."""
+        """End the process if it halted, or if its disk reached the write before which it had to
+        die."""
         if self.node is not None and (self._halted is not None or self.disk.is_dead):
             why = "died in a write" if self._halted is None else f"halted: {self._halted}"
             self.disk.kill()

@@ -1,10 +1,10 @@
-"""Links between machines: delays, and what cuts and slows them, each way for itself.
+"""The links between machines: delays, cuts and slowness, each direction separately.
 
-A machine is a name: `broker-1`, or a client's. What a cut link carries is held back, as TCP does:
-it arrives some time after the heal, in its order, if its connection is still there. `Wire` is one
-direction of one connection; a link is what all wires of one pair and direction share. A connection
-is made by a `Handshake` first, which needs both ways: over a link that is cut one way only, what
-stands still carries, but nothing new is opened.
+A machine is a name: `broker-1`, or a client's. What a cut link carries is held, as by TCP: it
+arrives some time after the link is mended, in order, if its connection still exists. A `Wire` is
+one direction of one connection; a link is shared by all wires of one pair of machines and
+direction. A connection begins with a `Handshake`, which needs both directions: over a link that is
+cut in one direction only, existing connections still carry the other, but no new one is opened.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from typing import Protocol
 from ground.sim_scheduler import SimScheduler
 
 RETRANSMIT_MS = 300.0
-"""The longest time after a heal until what was held arrives."""
+"""The longest time from the mending of a link to the arrival of what it held."""
 
 Link = tuple[str, str]
 
 
 class Links:
-    """Which links are cut or slow. Links are named by (from, to)."""
+    """The cut and the slow links, named by (from, to)."""
 
     def __init__(self, world: SimScheduler, chance: random.Random) -> None:
         self.world = world
@@ -36,51 +36,51 @@ class Links:
         return (source, target) in self._cut
 
     def cut(self, source: str, target: str) -> None:
-        """Nothing goes from `source` to `target` any more."""
+        """Cut the link from `source` to `target`."""
         self._cut[(source, target)] = None
 
-    def cut_both(self, one: str, other: str) -> None:
-        self.cut(one, other)
-        self.cut(other, one)
+    def cut_both(self, first: str, second: str) -> None:
+        self.cut(first, second)
+        self.cut(second, first)
 
     def slow(self, source: str, target: str, extra_ms: float) -> None:
-        """Everything takes up to `extra_ms` more."""
+        """Delay everything on a link by up to `extra_ms`."""
         self._slow[(source, target)] = extra_ms
 
     def heal(self) -> None:
-        """All links are whole and quick again."""
+        """Restore all links: none is cut or slow."""
         self._slow.clear()
         for source, target in list(self._cut):
             self.mend(source, target)
 
     def mend(self, source: str, target: str) -> None:
-        """One link is whole again: what was held on it arrives soon."""
+        """Restore a cut link: what was held on it arrives soon."""
         self._cut.pop((source, target), None)
         for wire in self._holding.pop((source, target), []):
             self.world.call_later(self.chance.random() * RETRANSMIT_MS, wire.release)
 
     def extra_ms(self, source: str, target: str) -> float:
-        """How much longer something takes, because the link is slow."""
+        """Draw the delay that a slow link adds, in ms."""
         slow = self._slow.get((source, target))
         return 0.0 if slow is None else self.chance.random() * slow
 
     def hold(self, source: str, target: str, held: Held) -> None:
-        """Release it some time after this link is whole again."""
+        """Call `held.release` some time after this link is mended."""
         self._holding.setdefault((source, target), []).append(held)
 
 
 class Held(Protocol):
-    """What waits for a link."""
+    """A holder of messages that wait for a link."""
 
     def release(self) -> None:
-        """The link is whole."""
+        """Send what was held: the link is whole."""
 
 
 class Handshake:
-    """A connection that is being made: it takes no time where both ways are whole.
+    """The opening of a connection: it takes no time if both directions are whole.
 
-    What is to be sent waits until then, as behind a SYN that nobody answers. A caller that hangs up
-    before has sent nothing, whatever becomes of the links.
+    Messages wait for it, as behind a SYN without an answer. If the caller hangs up before, it has
+    sent nothing, whatever happens to the links later.
     """
 
     __slots__ = ("_caller", "_host", "_links", "_waiting", "made")
@@ -94,17 +94,17 @@ class Handshake:
         self._waiting: list[Callable[[], None]] = []
 
     def then(self, send: Callable[[], None]) -> None:
-        """Call `send` once the connection is made, in the order of the calls."""
+        """Call `send` as soon as the connection is open, in the order of the calls."""
         self._waiting.append(send)
         if self.made or len(self._waiting) == 1:
             self.release()
 
     def give_up(self) -> None:
-        """The caller hangs up: what waits is never sent."""
+        """Drop the waiting messages: the caller hangs up."""
         self._waiting.clear()
 
     def release(self) -> None:
-        """A way that was cut is whole: see whether both are."""
+        """Open the connection if both directions are whole now; a direction was mended."""
         if not self._waiting:
             return
         for source, target in ((self._caller, self._host), (self._host, self._caller)):
@@ -118,7 +118,8 @@ class Handshake:
 
 
 class Wire:
-    """One direction of one connection: keeps order, delays, and holds while its link is cut."""
+    """One direction of one connection: keeps order, delays, and holds messages while its link is
+    cut."""
 
     __slots__ = ("_due_ms", "_held", "_links", "source", "target")
 
@@ -146,7 +147,7 @@ class Wire:
             then()
 
     def release(self) -> None:
-        """The link is whole: deliver what was held, each as an event of its own."""
+        """Deliver what was held, each message as an event of its own; the link is whole."""
         if self._links.is_cut(self.source, self.target):
             self._links.hold(self.source, self.target, self)
             return

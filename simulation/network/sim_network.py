@@ -1,13 +1,13 @@
-"""The network between clients and brokers, in virtual time: frames, delays, and what goes wrong.
+"""The network between clients and brokers, in virtual time: frames, delays and failures.
 
 A client's `SimConnection` carries whole requests, encoded by `protocol.frames.message_codec`, to
-the broker's end (`sim_server_end.py`). Each way keeps order and delays what it carries; links can
-be cut (`sim_links.py`). A connection can be cut (what is on its way arrives, late, or does not), or
-go dumb: requests arrive, answers are lost, and the client finds out by its time-out. A client that
-gave up comes back on another connection while its old requests may still be on their way: so the
-same request can arrive twice, late and out of order.
+the broker's end (`sim_server_end.py`). Each direction keeps order and delays; links can be cut
+(`sim_links.py`). A connection can be cut: a request on its way then arrives late, or never. It can
+also become dumb: requests arrive, responses are lost, and the client notices by its time-out. A
+client that gave up connects again while its old requests may still be on their way. So the same
+request can arrive twice, late and out of order.
 
-Whoever watches (the invariants) is told by `SimNetwork.watch`.
+Observers such as invariants are registered by `SimNetwork.watch`.
 """
 
 from __future__ import annotations
@@ -41,32 +41,32 @@ class Exchange:
     version: int
     sent_ms: float
     about: Any = None
-    """What its sender wants the watchers to know of it."""
+    """Any value that the sender attaches for the watchers."""
     connection: int = 0
-    """The number of the connection over which it goes."""
+    """The number of the connection that carries it."""
     node: str = ""
     arrived_ms: float | None = None
-    """When it was at the broker's socket; it may have to wait there."""
+    """When it reached the broker's socket, where it may have to wait."""
     handled_ms: float | None = None
     answered_ms: float | None = None
     received_ms: float | None = None
     size: int = 0
-    """Of the request, in bytes."""
+    """The size of the request in bytes."""
     answer_size: int = 0
     muted_ms: int = 0
-    """For how long its connection is not read after the answer."""
+    """How long the broker does not read the connection after the response."""
     digest: int = 0
-    """A checksum of the answer's bytes, for the trace."""
+    """A checksum of the response's bytes, for the trace."""
     response: Any = None
     expects_answer: bool = True
     refused: str | None = None
     """Why the broker closed the connection instead of answering."""
     outcome: str | None = None
-    """None while open; then "ok", LOST or TIMED_OUT, as its client sees it."""
+    """None while the exchange is open; then "ok", LOST or TIMED_OUT, as its client sees it."""
     waiters: list[Callable[[Exchange], None]] = field(default_factory=list)
     key: ApiKey = ApiKey.API_VERSIONS
     parsed: Any = None
-    """What watchers made of the response, once for all of them."""
+    """The response as a watcher has parsed it, kept for all watchers."""
 
     def __post_init__(self) -> None:
         self.key = ApiKey(self.request.API_KEY)
@@ -76,7 +76,7 @@ class Exchange:
         return self.outcome == "ok"
 
     def begins_again(self, now_ms: float) -> None:
-        """Its broker was paused: the time in which it has to answer begins now."""
+        """Restart the time in which the broker has to answer, because it was paused."""
         self.handled_ms = now_ms
 
     def settle(self, outcome: str) -> None:
@@ -88,7 +88,7 @@ class Exchange:
 
 
 class Watcher(Protocol):
-    """Told of everything that clients and brokers say to each other."""
+    """An observer of all requests and responses between clients and brokers."""
 
     def sent(self, exchange: Exchange) -> None: ...
     def handled(self, exchange: Exchange) -> None: ...
@@ -99,23 +99,23 @@ class Watcher(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Weather:
-    """How bad the network is."""
+    """The rates of delays and failures on the network."""
 
     delay_ms: float = 2.0
     slow_chance: float = 0.02
     slow_ms: float = 400.0
     cut_chance: float = 0.0
-    """Per request: its connection is cut at some moment of it."""
+    """The chance per request that its connection is cut at some moment."""
     dumb_chance: float = 0.0
-    """Per request: its connection stops to carry answers."""
+    """The chance per request that its connection carries no response from then on."""
     late_ms: float = 0.0
-    """How late a request may arrive whose connection is cut: after its sender has sent it again."""
+    """How late a request may arrive whose connection is cut. Its sender may have sent it again."""
     between_nodes: float = 0.1
-    """Connections between nodes are hit by this part of `cut_chance` and `dumb_chance`."""
+    """The factor of `cut_chance` and `dumb_chance` for connections between nodes."""
 
 
 class SimNetwork:
-    """All connections. Brokers are found by address."""
+    """The network of one run: servers by address, links, and observers."""
 
     def __init__(self, world: SimScheduler, seed: str, weather: Weather) -> None:
         self.world = world
@@ -125,21 +125,21 @@ class SimNetwork:
         self.ends = Ends()
         self.watchers: list[Watcher] = []
         self.on_node_message: Callable[[str], None] = lambda _line: None
-        """Told of each answer between nodes, for the trace."""
+        """Gets a line for the trace about each response between nodes."""
         self.on_node_told: Callable[[Any], None] = lambda _response: None
-        """Told of the same, for invariants."""
+        """Gets each response between nodes, for invariants."""
         self.principal_of: Callable[[str], str] = lambda _client: ANONYMOUS
-        """Who a client is, once it has logged in."""
+        """Gives the principal of a client."""
         self.nodes_principal = ANONYMOUS
-        """The same of every node."""
+        """The principal of every node."""
         self.servers: dict[str, Server] = {}
         self.client_addresses: list[str] = []
-        """Those of the servers that clients may connect to."""
+        """The addresses of the servers that clients may connect to."""
         self._exchanges = 0
         self._connections = 0
 
     def add(self, address: str, server: Server, *, clients: bool) -> None:
-        """A machine comes onto the network; whether clients may connect to it."""
+        """Add a machine; `clients`: whether clients may connect to it."""
         self.servers[address] = server
         if clients:
             self.client_addresses.append(address)
@@ -147,16 +147,17 @@ class SimNetwork:
     def watch(
         self, watcher: Watcher, between_nodes: Callable[[str], None] = lambda _line: None
     ) -> None:
-        """Tell `watcher` of what clients and brokers say, `between_nodes` of each answer there."""
+        """Register a watcher of clients' exchanges; `between_nodes` gets a line for each response
+        between nodes."""
         self.watchers.append(watcher)
         self.on_node_message = between_nodes
 
     def turn(self, weather: Weather) -> None:
-        """This is the weather from now on."""
+        """Set the weather from now on."""
         self.weather = weather
 
     def connect(self, client: str, address: str) -> SimConnection | None:
-        """A new connection; None where nobody listens."""
+        """Return a new connection, None if no process listens there."""
         server, links = self.servers[address], self.links
         whole = not (links.is_cut(client, address) or links.is_cut(address, client))
         if not server.listens(CLIENT_PORT) and whole and not server.dark:
@@ -164,7 +165,7 @@ class SimNetwork:
         return SimConnection(self, client, server)
 
     def count_connection(self) -> int:
-        """The number of one more."""
+        """Return the number of a new connection, from 1."""
         self._connections += 1
         return self._connections
 
@@ -187,9 +188,9 @@ class SimConnection:
         self.client = client
         self.server = server
         self.open = True
-        """As the client sees it."""
+        """Whether the connection is open, as the client sees it."""
         self.quiet_until_ms = 0.0
-        """Until when its client was told to send nothing (KIP-219)."""
+        """Until when the broker's throttle time asks the client to send nothing (KIP-219)."""
         self._world = network.world
         self._number = network.count_connection()
         self._dumb = False
@@ -214,7 +215,8 @@ class SimConnection:
         about: object = None,
         answered: bool = True,
     ) -> Exchange:
-        """Send a request; its exchange is settled later. `answered` False for acks=0."""
+        """Send a request, and return its exchange, which is settled later. `answered` is False for
+        acks=0."""
         exchange = self.network.exchange(self.client, request, version, about)
         exchange.expects_answer = answered
         exchange.connection = self._number
@@ -238,7 +240,7 @@ class SimConnection:
         return exchange
 
     def close(self) -> None:
-        """Hang up. What is on its way to the broker may still get there."""
+        """Close the connection. A request on its way to the broker may still arrive."""
         self._lose(LOST)
 
     def _arrive(self, exchange: Exchange, frame: bytes) -> None:
@@ -246,7 +248,7 @@ class SimConnection:
             self._end.arrive(exchange, frame)
 
     def _timed_out(self, exchange: Exchange) -> None:
-        """A client whose request timed out does not trust the connection any more."""
+        """Close the connection after a request timed out, as clients do."""
         if exchange.outcome is None:
             self._give_up(exchange, TIMED_OUT)
             self._lose(LOST)
@@ -272,7 +274,7 @@ class SimConnection:
             exchange.settle(outcome)
 
     def _roll_the_dice(self) -> float:
-        """What goes wrong with this connection; how late this request is, therefore."""
+        """Draw failures of this connection; return how late this request is, in ms."""
         chance, weather = self.network.chance, self.network.weather
         if chance.random() < weather.dumb_chance:
             self._dumb = True
@@ -282,7 +284,7 @@ class SimConnection:
         return chance.random() * weather.late_ms
 
     def _break(self) -> None:
-        """Cut: what is on its way to the broker is lost, or arrives nevertheless."""
+        """Cut the connection: what is on its way to the broker is lost, or arrives all the same."""
         if self.network.chance.random() < 0.5:
             self._cut = True
         self._lose(LOST)

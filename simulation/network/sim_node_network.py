@@ -1,9 +1,9 @@
-"""Connections between nodes: `ground.ports.Network` over the simulator's wires.
+"""The connections between nodes: `ground.ports.Network` over the simulator's wires.
 
-Each life of a node has its own. What it is told of runs in its process: not while it is paused,
-and never after its death. A connection is made by the first request and again after a failure, as
-with `broker.network.outgoing.network_client`: REFUSED where nobody listens, LOST where the other
-end closed it or died, TIMED_OUT where no answer came in time.
+Each life of a node has its own network, whose callbacks run in the node's process: not while it is
+paused, and never after its death. A connection is opened by the first request, and again after a
+failure, as in `broker.network.outgoing.network_client`: REFUSED if no process listens there, LOST
+if the other end closed it or died, TIMED_OUT if no response came in time.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from storage.log.producer_state import EPOCH_BUMP_VERSION
 
 
 class SimNodeNetwork:
-    """The network as one life of a node has it."""
+    """The network of one life of a node."""
 
     def __init__(self, network: SimNetwork, address: str, scheduler: ProcessScheduler) -> None:
         self.network = network
@@ -37,14 +37,15 @@ class SimNodeNetwork:
         return SimChannel(self, host, port, client_id)
 
     def end(self, *, silently: bool) -> None:
-        """The process is gone: the other ends hear of it, unless the machine went dark."""
+        """Close all connections: the process has ended. The other ends get notice unless
+        `silently`."""
         connections, self.connections = self.connections, {}
         for connection in connections:
             connection.abandon(silently)
 
 
 class _Sent:
-    """A request that is not answered yet."""
+    """A request without a response so far."""
 
     __slots__ = ("answer", "api_key", "done", "timer", "version")
 
@@ -70,7 +71,7 @@ class SimChannel:
     def send(
         self, request: Any, done: Answered, timeout_ms: float, version: int | None = None
     ) -> None:
-        """See `ground.ports.Channel`. On a closed channel the answer is LOST."""
+        """Send a request; see `ground.ports.Channel`. A closed channel answers LOST."""
         scheduler = self._node.scheduler
         if self._closed:
             scheduler.call_soon(lambda: done(None, ChannelFailure.LOST))
@@ -86,14 +87,14 @@ class SimChannel:
         self._connection.send(request, sent, timeout_ms)
 
     def close(self) -> None:
-        """Hang up; requests without an answer fail as LOST."""
+        """Close the connection; requests without a response fail as LOST."""
         self._closed = True
         if self._connection is not None:
             self._connection.fail(ChannelFailure.LOST)
 
 
 class _Connection:
-    """One node's end of a connection to another (`Peer`)."""
+    """One node's end of a connection to another node (`Peer`)."""
 
     def __init__(self, node: SimNodeNetwork, host: str, port: int, client_id: str) -> None:
         network = node.network
@@ -134,7 +135,8 @@ class _Connection:
             self._end.arrive(number, frame)
 
     def _roll_the_dice(self) -> float:
-        """As for clients, but more rarely."""
+        """Draw failures of the connection, less often than for clients; return how late the request
+        is, in ms."""
         chance, weather = self._network.chance, self._network.weather
         if chance.random() < weather.dumb_chance * weather.between_nodes:
             self._dumb = True
@@ -156,7 +158,7 @@ class _Connection:
             self.fail(ChannelFailure.LOST)
 
     def fail(self, failure: ChannelFailure) -> None:
-        """End the connection, and all that wait on it."""
+        """Close the connection, and fail all requests that wait on it."""
         self._hang_up()
         pending, self._pending = self._pending, {}
         for sent in pending.values():
@@ -165,7 +167,7 @@ class _Connection:
             sent.done(None, failure)
 
     def abandon(self, silently: bool) -> None:
-        """The process of this end is gone."""
+        """Close the connection because this end's process has ended."""
         if silently:
             self.open = False
         self._hang_up()
@@ -220,12 +222,12 @@ class _Connection:
 
 
 def _ends_any_transaction(request: object) -> bool:
-    """Whether this is a marker of transactions protocol 1, which must not arrive after its sender
-    has sent it again on another connection.
+    """Return whether this is a transaction marker of protocol 1, which must not arrive after its
+    sender has sent it again on another connection.
 
-    Its epoch is that of the producer's next transaction, too, so it would end that one: a flaw of
-    the protocol itself, in Kafka as well, which protocol 2 mends (KIP-890). A late marker of
-    protocol 2 is delivered, and has to be refused.
+    Its epoch is also that of the producer's next transaction, so it would end that one. This is a
+    flaw of the protocol itself, in Kafka as well; protocol 2 removes it (KIP-890). A late marker of
+    protocol 2 is delivered, and the leader has to reject it.
     """
     return isinstance(request, WriteTxnMarkersRequest) and any(
         marker.transaction_version < EPOCH_BUMP_VERSION for marker in request.markers

@@ -1,8 +1,8 @@
-"""A broker's end of one connection: takes requests one at a time, as the real one does.
+"""A broker's end of one connection: it handles requests one at a time, as the real one does.
 
-Whoever is at the other end, a client or another node, hears of it through `Peer`. Two habits catch
-cores that break the rules of `RequestHandler`: a frame's bytes are overwritten once `handle` has
-returned, and slices of files are read only when their turn to be sent comes.
+The other end, a client or another node, gets events through `Peer`. Two measures catch cores that
+break the rules of `RequestHandler`: a frame's bytes are overwritten after `handle` has returned,
+and slices of files are read only when it is their turn to be sent.
 """
 
 from __future__ import annotations
@@ -21,55 +21,55 @@ Given = TypeVar("Given", contravariant=True)
 
 
 class Server(Protocol):
-    """What the network needs of a broker's process."""
+    """A broker's process, as the network uses it."""
 
     address: str
     life: int
     dark: bool
-    """Whether its machine has no power: not even a refusal comes back."""
+    """Whether the machine has no power, so that not even a refusal comes back."""
 
     def listens(self, port: int) -> bool:
-        """Whether connections to this port are accepted."""
+        """Return whether connections to this port are accepted."""
 
     def listener_name(self, port: int) -> str:
-        """The listener of a port."""
+        """Return the name of a port's listener."""
 
     def arrive(self, callback: Callable[[], None]) -> None:
-        """Run something in the process, once it is not paused."""
+        """Call `callback` in the process: at once, or when it is resumed."""
 
     def run_later(self, delay_ms: float, callback: Callable[[], None]) -> None:
-        """The same after a while."""
+        """Call `callback` in the process after a delay."""
 
     def handle(
         self, port: int, context: ConnectionContext, frame: memoryview, reply: Reply
     ) -> None:
-        """Give a request to the node; raises ProtocolError."""
+        """Pass a request to the node. Raises ProtocolError."""
 
     def connection_closed(self, port: int, connection_id: str) -> None:
-        """A connection is gone."""
+        """Tell the node that a connection is closed."""
 
 
 class Peer(Protocol[Given]):
-    """The other end. `item` is whatever it sent with a frame."""
+    """The other end of the connection. `item` is the value that it sent with a frame."""
 
     def arrived(self, item: Given) -> None:
-        """A request is at the broker's socket."""
+        """Note that a request has reached the broker's socket."""
 
     def handling(self, item: Given) -> None:
-        """The broker begins with a request."""
+        """Note that the broker begins to handle a request."""
 
     def answered(self, item: Given, refused: str | None, size: int = 0, mute_ms: int = 0) -> None:
-        """The broker has answered with so many bytes, and takes nothing more for so long; or closes
-        the connection, for this reason."""
+        """Note that the broker has answered with `size` bytes and reads nothing for `mute_ms`, or
+        closes the connection for the reason `refused`."""
 
     def deliver(self, item: Given, frame: bytes) -> None:
-        """The answer has come back."""
+        """Receive the response."""
 
     def hears_close(self) -> None:
-        """The connection was closed, or reset, by the broker's end."""
+        """Note that the broker's end has closed or reset the connection."""
 
     def hears_refusal(self) -> None:
-        """Nobody listens there."""
+        """Note that no process listens there."""
 
 
 class Slice(Protocol):
@@ -78,7 +78,8 @@ class Slice(Protocol):
     def __len__(self) -> int: ...
 
     def read(self) -> bytes:
-        """What is there now; less than its length where the file was cut meanwhile."""
+        """Return the bytes that the file has now: fewer than its length if the file was
+        truncated."""
 
 
 class End(Protocol):
@@ -87,11 +88,11 @@ class End(Protocol):
     server: Server
 
     def process_died(self, silently: bool) -> None:
-        """Its process is gone."""
+        """Close the end because its process has ended."""
 
 
 class Ends:
-    """All ends at brokers, by the broker's address: a process takes its own with it."""
+    """All ends at brokers, by the broker's address: they close when the process ends."""
 
     def __init__(self) -> None:
         self._of: dict[str, dict[End, None]] = {}
@@ -104,13 +105,13 @@ class Ends:
         self._of.get(end.server.address, {}).pop(end, None)
 
     def process_gone(self, address: str, *, silently: bool = False) -> None:
-        """A process ended: its peers hear of it, unless the machine went dark."""
+        """Close all ends of an ended process; their peers get notice unless `silently`."""
         for end in self._of.pop(address, {}):
             end.process_died(silently)
 
 
 class ItemReply(Generic[Item]):
-    """The way back for one request: the first call counts, as with the real `Responder`."""
+    """The reply for one request: only the first call counts, as with the real `Responder`."""
 
     __slots__ = ("_end", "_item")
 
@@ -124,15 +125,15 @@ class ItemReply(Generic[Item]):
             end.answer(self._item, parts)
 
     def keep(self, frame: memoryview) -> memoryview:
-        """Return a copy of the frame, whose buffer is written over when its handler returns."""
+        """Return a copy of the frame, whose buffer is overwritten when its handler returns."""
         return memoryview(bytes(frame))
 
     def fail(self, error: BaseException) -> None:
-        """Close the connection, whose request is none."""
+        """Close the connection because the request's bytes are wrong."""
         self.close(str(error))
 
     def last(self, data: bytes) -> None:
-        """A part of an answer, and then no more: to whoever waits for a whole one that is none."""
+        """Close the connection: a part of a response is no response to this peer."""
         self.close("the broker sent a part of an answer, and closed it")
 
     def close(self, why: str = "the broker closed it") -> None:
@@ -142,7 +143,8 @@ class ItemReply(Generic[Item]):
 
 
 class ServerEnd(Generic[Item]):
-    """See the module. Belongs to the process that lives when the first bytes arrive."""
+    """The end of one connection, which belongs to the process that lived when its first bytes
+    arrived."""
 
     def __init__(
         self,
@@ -175,12 +177,12 @@ class ServerEnd(Generic[Item]):
         self._queue: deque[tuple[Item, bytes]] = deque()
         self._busy: Item | None = None
         self._muted = False
-        """Whether its client has to wait (KIP-219): what it sends stays in the queue."""
+        """Whether the client is throttled (KIP-219): its requests stay in the queue."""
 
     # --- from the wire -------------------------------------------------------------------------
 
     def arrive(self, item: Item, frame: bytes) -> None:
-        """A request reached the machine."""
+        """Take a request that has reached the machine, or refuse or reset the connection."""
         if self.gone or self.server.dark:
             return
         if self._life is None:
@@ -196,12 +198,12 @@ class ServerEnd(Generic[Item]):
         self.server.arrive(lambda: self._take(item, frame))
 
     def hear_close(self) -> None:
-        """The peer has closed the connection."""
+        """Take note that the peer has closed the connection."""
         if self._life == self.server.life:
             self.server.arrive(self._closed)
 
     def process_died(self, silently: bool) -> None:
-        """The process that had this end is gone."""
+        """Close the end because its process has ended."""
         if silently:
             self._busy = None
             self._queue.clear()
@@ -244,7 +246,7 @@ class ServerEnd(Generic[Item]):
         buffer[:] = b"\xdd" * len(buffer)
 
     def answer(self, item: Item, parts: ResponseParts | None) -> None:
-        """The node answered; None is the answer to acks=0."""
+        """Send the node's response; None is the response to acks=0."""
         pieces = [] if parts is None else parts if isinstance(parts, list | tuple) else [parts]
         mute_ms = self._context.take_mute_ms()
         self._peer.answered(item, None, sum(map(len, pieces)), mute_ms)
@@ -263,12 +265,12 @@ class ServerEnd(Generic[Item]):
         self.server.run_later(self._delay_ms() / 4, lambda: self._write(item, copied))
 
     def _write(self, item: Item, parts: list[bytes | Slice]) -> None:
-        """The answer's turn to be sent: slices of files are read now."""
+        """Send the response now, which is when slices of files are read."""
         if self.gone:
             return
         pieces = [part if isinstance(part, bytes) else part.read() for part in parts]
         if any(len(piece) < len(part) for piece, part in zip(pieces, parts, strict=True)):
-            self._reset()  # the log was cut under a slice: as `file_send`, give the rest up
+            self._reset()  # the log was truncated under a slice: close, as `file_send` does
             return
         frame = b"".join(pieces)
         self._back.carry(lambda: self._peer.deliver(item, frame), self._delay_ms())
@@ -283,6 +285,6 @@ class ServerEnd(Generic[Item]):
         self._handle_next()
 
     def refuse(self, item: Item, why: str) -> None:
-        """The node closes the connection instead of answering."""
+        """Close the connection instead of answering."""
         self._peer.answered(item, why)
         self._reset()

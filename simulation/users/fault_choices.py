@@ -1,6 +1,6 @@
-"""What `faults=` of a user's simulation means: how often which fault comes, and how the network is.
+"""The meaning of `faults=` in a user's simulation: kinds and rates of faults, and the network.
 
-Never what destroys data: a record that all replicas in sync have is there at the end.
+Never a fault that destroys data: a record that all replicas in sync have is there at the end.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ _STORM = Weather(delay_ms=10.0, cut_chance=0.05, dumb_chance=0.02, slow_ms=400.0
 
 
 def weather_of(choice: str) -> Weather:
-    """How bad the network is."""
+    """Return how bad the network is."""
     return {"none": _FAIR, "some": _ROUGH, "many": _STORM}[choice]
 
 
 def faults_of(choice: str, brokers: int) -> Faults:
-    """What the nemesis does; with "none" nobody starts it."""
+    """Return the faults of the nemesis; with "none", the nemesis is not started."""
     mean_ms = 1_000.0 if choice == "many" else 2_000.0
     if brokers == 1:
         return Faults(mean_ms, longest_downtime_ms=2_000.0, quick_restarts=0.5, kill=3.0,

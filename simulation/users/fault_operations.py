@@ -1,7 +1,8 @@
-"""What a user's scenario does to the cluster by hand, and asks of it that no client can know.
+"""The operations of a user's scenario on the cluster itself: faults, and facts that no client
+knows.
 
-Each operation is a generator, as those of clients. Brokers are named by their ids, machines by
-theirs: a broker's id, or a client's name.
+Each operation is a generator, like those of clients. Brokers are named by their ids; machines by a
+broker's id or a client's name.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ WITHIN_MS = 20_000.0
 
 
 class Run(Protocol):
-    """What they use of a run."""
+    """The run, as these operations use it."""
 
     network: SimNetwork
     view: ClusterView
@@ -37,14 +38,14 @@ class Run(Protocol):
     promises: Promises
 
     def tell(self, text: str) -> None:
-        """Say what was done."""
+        """Add a line to the trace and to the user's timeline."""
 
     def end_faults(self) -> None:
-        """See `cluster.heal()`."""
+        """End all faults; see `cluster.heal()`."""
 
 
 class FaultOperations:
-    """See the module."""
+    """The operations of one run, with the faults of requests that are in force."""
 
     def __init__(self, run: Run, seed: int) -> None:
         self._run = run
@@ -70,12 +71,12 @@ class FaultOperations:
         }
 
     def operation(self, name: str, args: Mapping[str, Json]) -> Waits:
-        """One by its name."""
+        """Return the generator of the operation of this name."""
         return self._operations[name](**args)
 
     def node_made(self, broker: SimBroker) -> None:
-        """A life of a broker begins: it has the faults that were asked for, too."""
-        self._faults.pop(broker, None)  # of a life that is over
+        """Add the rules in force to a broker that has just been started."""
+        self._faults.pop(broker, None)  # they were those of its life before
         for key, rule in self._rules.items():
             self._of(broker).add(key, rule)
 
@@ -87,7 +88,7 @@ class FaultOperations:
     # --- processes -----------------------------------------------------------------------------
 
     def kill(self, broker: int) -> Waits:
-        """Process death; it stays down until it is started, or all is healed."""
+        """Kill a broker's process; it stays down until it is started or all is healed."""
         node = self._node(broker)
         self._run.nemesis.keep_down(node)
         if node.alive:
@@ -96,7 +97,7 @@ class FaultOperations:
         yield 0.0
 
     def stop(self, broker: int) -> Waits:
-        """A clean stop; done when the process is gone."""
+        """Stop a broker cleanly, and wait until its process has ended."""
         node = self._node(broker)
         self._run.nemesis.keep_down(node)
         if node.serving and not node.stopping:
@@ -105,7 +106,7 @@ class FaultOperations:
         yield from self._until(lambda: not node.alive, f"{node.address} has not stopped")
 
     def start(self, broker: int) -> Waits:
-        """Done when it serves."""
+        """Start a broker, and wait until it serves."""
         node = self._node(broker)
         self._run.nemesis.let_up(node)
         if not node.alive:
@@ -114,7 +115,7 @@ class FaultOperations:
         yield from self._until(lambda: node.serving, f"{node.address} does not serve")
 
     def pause(self, broker: int) -> Waits:
-        """SIGSTOP."""
+        """Pause a broker's process, as SIGSTOP does."""
         node = self._node(broker)
         if node.alive and not node.paused:
             self._run.tell(f"the scenario pauses {node.address}")
@@ -122,14 +123,14 @@ class FaultOperations:
         yield 0.0
 
     def resume(self, broker: int) -> Waits:
-        """SIGCONT."""
+        """Resume a broker's process, as SIGCONT does."""
         node = self._node(broker)
         self._run.tell(f"the scenario resumes {node.address}")
         node.resume(self._chance)
         yield 0.0
 
     def clock(self, broker: int, ms: int) -> Waits:
-        """Its clock of the day is so much ahead of the others from now on."""
+        """Set a broker's wall clock `ms` ahead of the others."""
         self._run.tell(f"the scenario sets the clock of broker-{broker} {ms} ms ahead")
         self._node(broker).set_clock(ms)
         yield 0.0
@@ -137,50 +138,50 @@ class FaultOperations:
     # --- links ---------------------------------------------------------------------------------
 
     def cut(self, source: int | str, target: int | str, both: bool) -> Waits:
-        """Nothing arrives from `source` at `target` any more; nor the other way."""
-        one, other = self._machine(source), self._machine(target)
-        self._run.tell(f"the scenario cuts {one} {'and' if both else '→'} {other}")
-        self._run.network.links.cut(one, other)
+        """Cut the link from `source` to `target`; with `both`, the opposite one too."""
+        source_name, target_name = self._machine(source), self._machine(target)
+        self._run.tell(f"the scenario cuts {source_name} {'and' if both else '→'} {target_name}")
+        self._run.network.links.cut(source_name, target_name)
         if both:
-            self._run.network.links.cut(other, one)
+            self._run.network.links.cut(target_name, source_name)
         yield 0.0
 
     def mend(self, source: int | str, target: int | str) -> Waits:
-        """Both ways are whole and what was held arrives."""
-        one, other = self._machine(source), self._machine(target)
-        self._run.tell(f"the scenario mends {one} and {other}")
-        self._run.network.links.mend(one, other)
-        self._run.network.links.mend(other, one)
+        """Restore the links in both directions; what they held arrives then."""
+        source_name, target_name = self._machine(source), self._machine(target)
+        self._run.tell(f"the scenario mends {source_name} and {target_name}")
+        self._run.network.links.mend(source_name, target_name)
+        self._run.network.links.mend(target_name, source_name)
         yield 0.0
 
     def slow(self, source: int | str, target: int | str, ms: float) -> Waits:
-        """Everything takes up to so much longer."""
-        one, other = self._machine(source), self._machine(target)
-        self._run.tell(f"the scenario slows {one} → {other} by {ms:g} ms")
-        self._run.network.links.slow(one, other, ms)
+        """Delay all that goes from `source` to `target` by up to `ms`."""
+        source_name, target_name = self._machine(source), self._machine(target)
+        self._run.tell(f"the scenario slows {source_name} → {target_name} by {ms:g} ms")
+        self._run.network.links.slow(source_name, target_name, ms)
         yield 0.0
 
     def heal(self) -> Waits:
-        """No fault any more, also none of the nemesis; done when all brokers serve."""
+        """End all faults, those of the nemesis too, and wait until all brokers serve."""
         self._run.end_faults()
         nodes = self._run.view.nodes
-        yield from self._until(lambda: all(one.serving for one in nodes), "not all brokers serve")
+        yield from self._until(lambda: all(node.serving for node in nodes), "not all brokers serve")
 
     # --- requests --------------------------------------------------------------------------------
 
     def fail(self, key: str, rule: Mapping[str, Json], brokers: list[int] | None) -> Waits:
-        """A fault of requests from now on, at these brokers or all."""
-        made = _rule_of(rule)
+        """Add a fault of requests, at these brokers or at all."""
+        new_rule = _rule_of(rule)
         self._run.promises.interfere()
         self._run.tell(f"the scenario asks for a fault: {rule}")
-        self._rules[key] = made
+        self._rules[key] = new_rule
         for node in self._run.view.brokers:
             if node.alive and (brokers is None or node.node_id in brokers):
-                self._of(node).add(key, made)
+                self._of(node).add(key, new_rule)
         yield 0.0
 
     def lift(self, key: str) -> Waits:
-        """It is no more; how many requests it has met."""
+        """Remove a fault of requests, and return how many requests it applied to."""
         rule = self._rules.pop(key, None)
         for faults in self._faults.values():
             faults.lift(key)
@@ -188,40 +189,40 @@ class FaultOperations:
         return 0 if rule is None else rule.met
 
     def lift_all(self) -> None:
-        """No fault of requests any more."""
+        """Remove all faults of requests."""
         self._rules.clear()
         for faults in self._faults.values():
             faults.clear()
 
     def _of(self, broker: SimBroker) -> RequestFaults:
-        found = self._faults.get(broker)
-        if found is None:
+        faults = self._faults.get(broker)
+        if faults is None:
             assert broker.node is not None
-            found = self._faults[broker] = faults_of(broker.node)
-        return found
+            faults = self._faults[broker] = faults_of(broker.node)
+        return faults
 
-    # --- what the simulation knows ---------------------------------------------------------------
+    # --- facts ------------------------------------------------------------------------------------
 
     def leader(self, topic: str, partition: int) -> Waits:
-        """The id of the leader of a partition, once there is one that serves."""
+        """Return the id of a partition's leader, as soon as that serves."""
         view = self._run.view
 
         def there() -> bool:
-            found = view.leader(topic, partition)
-            return found is not None and found.serving
+            leader = view.leader(topic, partition)
+            return leader is not None and leader.serving
 
         yield from self._until(there, f"nobody leads {topic}-{partition}")
-        found = view.leader(topic, partition)
-        assert found is not None
-        return found.node_id
+        leader = view.leader(topic, partition)
+        assert leader is not None
+        return leader.node_id
 
     def controller(self) -> Waits:
-        """The id of the active controller."""
+        """Return the id of the active controller, as soon as there is one."""
         view = self._run.view
         yield from self._until(lambda: view.active_controller() is not None, "no controller")
-        found = view.active_controller()
-        assert found is not None
-        return found.node_id
+        controller = view.active_controller()
+        assert controller is not None
+        return controller.node_id
 
     def _until(self, condition: Callable[[], bool], otherwise: str) -> Waits:
         waited_ms = 0.0
@@ -232,35 +233,35 @@ class FaultOperations:
             waited_ms += LOOK_MS
 
     def _node(self, broker: int) -> SimBroker:
-        found = self._run.view.node(broker)
-        if found is None:
-            known = ", ".join(str(one.node_id) for one in self._run.view.nodes)
-            raise WrongRequest(f"no broker {broker}: there are {known}")
-        return found
+        node = self._run.view.node(broker)
+        if node is None:
+            ids = ", ".join(str(each.node_id) for each in self._run.view.nodes)
+            raise WrongRequest(f"no broker {broker}: there are {ids}")
+        return node
 
     def _machine(self, name: int | str) -> str:
         return self._node(name).address if isinstance(name, int) else name
 
 
-def _rule_of(asked: Mapping[str, Json]) -> Rule:
-    """The rule of what a user asks for. Raises WrongRequest."""
-    name = asked.get("error")
+def _rule_of(fields: Mapping[str, Json]) -> Rule:
+    """Return the rule of a fault that a user has described. Raises WrongRequest."""
+    name = fields.get("error")
     if name is not None and name not in ErrorCode.__members__:
         raise WrongRequest(f"no error {name}: as Kafka calls it, for example REQUEST_TIMED_OUT")
     aim = Aim(
-        None if asked.get("api") is None else api_of(asked["api"]),
-        asked.get("topic"),
-        asked.get("group"),
-        asked.get("transactional_id"),
-        asked.get("client_id"),
+        None if fields.get("api") is None else api_of(fields["api"]),
+        fields.get("topic"),
+        fields.get("group"),
+        fields.get("transactional_id"),
+        fields.get("client_id"),
     )
     return Rule(
         aim,
-        Deed(asked["deed"]),
+        Deed(fields["deed"]),
         ErrorCode.NONE if name is None else ErrorCode[name],
-        delay_ms=float(asked.get("delay_ms") or 0.0),
-        after=int(asked.get("after") or 0),
-        times=asked.get("times"),
-        probability=float(asked.get("probability", 1.0)),
-        seed=int(asked.get("seed") or 0),
+        delay_ms=float(fields.get("delay_ms") or 0.0),
+        after=int(fields.get("after") or 0),
+        times=fields.get("times"),
+        probability=float(fields.get("probability", 1.0)),
+        seed=int(fields.get("seed") or 0),
     )

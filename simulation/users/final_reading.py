@@ -1,6 +1,6 @@
-"""The last reading of a user's simulation: all that is in the topics, and where the groups are.
+"""The last reading of a user's simulation: all records in the topics, and the groups' offsets.
 
-It asks as a client does, once all is healed, and every partition from its start to its end.
+It uses a client, after all faults have ended, and reads every partition from its start to its end.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ INTERNAL = ("__consumer_offsets", "__transaction_state")
 
 
 class FinalReading:
-    """See the module. What was found is there when `read` is done."""
+    """The contents of a cluster at the end of a run, complete when `read` is done."""
 
     def __init__(self, client: UserClient, view: ClusterView) -> None:
         self.logs: dict[str, dict[int, list[Json]]] = {}
@@ -24,28 +24,28 @@ class FinalReading:
         self.offsets: dict[str, list[tuple[str, int, int]]] = {}
         """By group: topic, partition, committed offset."""
         self.partitions: dict[Place, LogRead] = {}
-        """The same logs for invariants: every record, by offset."""
+        """The logs as invariants use them: records by offset."""
         self.names: dict[Place, str] = {}
-        """Of the topics."""
+        """The topic name of each partition."""
         self.done = False
         self._client = client
         self._view = view
 
     def read(self, groups: dict[str, dict[tuple[str, int], None]]) -> Waits:
-        """Everything; of `groups` these partitions."""
+        """Read all partitions, and the committed offsets of these partitions of `groups`."""
         for name, topic_id, index, _ in self._view.registrations():
             if name in INTERNAL:
                 continue
             end = yield from self._client.offset(name, index, "latest", READ_MS)
             position = yield from self._client.offset(name, index, "earliest", READ_MS)
-            found = self.logs.setdefault(name, {}).setdefault(index, [])
+            log_records = self.logs.setdefault(name, {}).setdefault(index, [])
             log = self.partitions[topic_id, index] = LogRead(position, end)
             self.names[topic_id, index] = name
             while position < end:
                 records, position, high = yield from self._client.fetch(
                     name, index, position, 0, True, 100, READ_MS
                 )
-                found += records
+                log_records += records
                 log.take(records, high)
         for group, places in groups.items():
             for topic, index in places:

@@ -1,7 +1,8 @@
-"""Requests from plain values and answers as plain values, for any API by its name.
+"""Requests made of plain values, and responses as plain values, for any API by its name.
 
-Fields are called as in Kafka's definitions, in snake case: {"topics": [{"name": "a"}]}. What is
-left out has its default. Both ways structs are dicts, arrays lists, bytes bytes.
+Field names are those of Kafka's definitions, in snake case: {"topics": [{"name": "a"}]}. A field
+that is left out has its default. In both directions structs are dicts, arrays are lists and bytes
+are bytes.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from testbed.operations.decoded_requests import api_key, did_you_mean, pascal
 
 
 class WrongRequest(ValueError):
-    """There is no such request; the text says what there is."""
+    """A request that cannot be made from these values; the text says which values are possible."""
 
 
 def api_of(name: str) -> ApiKey:
-    """An API by its name, "CreateTopics" or "CREATE_TOPICS"."""
+    """Return the API of a name such as "CreateTopics" or "CREATE_TOPICS". Raises WrongRequest."""
     try:
         return api_key(name)
     except OperationError as error:
@@ -30,12 +31,13 @@ def api_of(name: str) -> ApiKey:
 
 
 def request_of(api: ApiKey, fields: Mapping[str, Json]) -> Message:
-    """The request of an API. Raises WrongRequest."""
+    """Return the request of an API. Raises WrongRequest."""
     return _struct(messages_of(api).request, fields, pascal(api))
 
 
 def version_of(api: ApiKey, version: int | None) -> int:
-    """The version that was asked for, or the newest that Ottla serves. Raises WrongRequest."""
+    """Return the given version, or the newest that Ottla serves if it is None. Raises
+    WrongRequest."""
     if api not in STABLE_VERSIONS:
         raise WrongRequest(f"{pascal(api)} is not served")
     oldest, newest = STABLE_VERSIONS[api]
@@ -47,7 +49,7 @@ def version_of(api: ApiKey, version: int | None) -> int:
 
 
 def plain(message: Message) -> Json:
-    """A message as dicts and lists of plain values."""
+    """Return a message as dicts and lists of plain values."""
     return _without_views(as_dict(message))
 
 
@@ -59,8 +61,8 @@ def _struct(kind: type[Message], fields: Json, where: str) -> Message:
     if unknown:
         perhaps = did_you_mean(unknown[0], kind.__slots__) or f": {', '.join(kind.__slots__)}"
         raise WrongRequest(f"{where} has no field {unknown[0]}{perhaps}")
-    given = {name: _value(hints[name], value, f"{where}.{name}") for name, value in fields.items()}
-    return kind(**given)
+    values = {name: _value(hints[name], value, f"{where}.{name}") for name, value in fields.items()}
+    return kind(**values)
 
 
 def _value(hint: object, value: Json, where: str) -> Json:
@@ -68,20 +70,20 @@ def _value(hint: object, value: Json, where: str) -> Json:
     if kind is None or value is None:
         return value
     if isinstance(value, list | tuple):
-        return [_struct(kind, one, where) for one in value]
+        return [_struct(kind, item, where) for item in value]
     return _struct(kind, value, where)
 
 
 def _message_in(hint: object) -> type[Message] | None:
-    """The struct that a field holds, or of which it holds several."""
+    """Return the struct that a field holds or lists, None if it holds none."""
     if isinstance(hint, type) and issubclass(hint, Message):
         return hint
-    return next((found for one in get_args(hint) if (found := _message_in(one))), None)
+    return next((kind for arg in get_args(hint) if (kind := _message_in(arg))), None)
 
 
 def _without_views(value: Json) -> Json:
     if isinstance(value, dict):
-        return {name: _without_views(one) for name, one in value.items()}
+        return {name: _without_views(item) for name, item in value.items()}
     if isinstance(value, list):
-        return [_without_views(one) for one in value]
+        return [_without_views(item) for item in value]
     return bytes(value) if isinstance(value, memoryview | bytearray) else value

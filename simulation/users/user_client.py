@@ -1,9 +1,9 @@
-"""A user's client in a simulated cluster: it does as client libraries do, and says what came of it.
+"""A user's client in a simulated cluster: it works as client libraries do, and reports results.
 
-Each operation is a generator of `SimClient`, and gives plain values, or raises `NotDone`. Where the
-error may pass it asks again, for as long as its time-out says: with another leader or coordinator,
-after a back-off. An idempotent client numbers its batches, so that what it sends twice is written
-once; one that is not may write it twice.
+Each operation is a generator of `SimClient` that returns plain values or raises `NotDone`. After an
+error that may pass, it tries again until its time-out: with another leader or coordinator, after a
+back-off. An idempotent client numbers its batches, so that a batch that is sent twice is written
+once; another client may write it twice.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from simulation.users.plain_messages import api_of, plain, request_of, version_o
 NO_ANSWER = "NO_ANSWER"
 TIMED_OUT = "TIMED_OUT"
 REQUEST_TIMEOUT_MS = 3_000.0
-"""How long one request is waited for: what real clients do in 30 s."""
+"""The time-out of one request; that of real clients is 30 s."""
 PRODUCE_TIMEOUT_MS = 2_000
 PRODUCE_VERSION = 12
 FETCH_VERSION = 12
@@ -52,22 +52,22 @@ OFFSETS = {"earliest": EARLIEST, "latest": LATEST}
 _ANY_SIZE = 0x7FFFFFFF
 TURN_MS = 1.0
 DOUBTS_MS = 10_000.0
-"""A leader that was replaced, and does not know it yet, may not have the offset that is asked for:
-longer than a session of three seconds none is."""
+"""How long OFFSET_OUT_OF_RANGE is retried: it may come from a leader that was replaced and does not
+know it yet. No leader stays so for long, as sessions are three seconds."""
 
 
 class NotDone(Exception):
-    """An operation ended with an error, by Kafka's name or NO_ANSWER or TIMED_OUT."""
+    """The failure of an operation: Kafka's name of an error, NO_ANSWER or TIMED_OUT."""
 
     def __init__(self, error: str, text: str, *, unsure: bool = False) -> None:
         super().__init__(text)
         self.error = error
         self.unsure = unsure
-        """Whether it may have been done all the same."""
+        """Whether the operation may have been carried out all the same."""
 
 
 class UserClient(SimClient):
-    """See the module."""
+    """A client of a user's scenario."""
 
     def __init__(
         self, name: str, seed: str, world: SimScheduler, network: SimNetwork, *, idempotent: bool
@@ -92,7 +92,7 @@ class UserClient(SimClient):
         }
 
     def operation(self, name: str, args: Mapping[str, Json]) -> Waits:
-        """One by its name."""
+        """Return the generator of the operation of this name."""
         return self._operations[name](**args)
 
     # --- producing -----------------------------------------------------------------------------
@@ -105,23 +105,22 @@ class UserClient(SimClient):
         acks: int,
         timeout_ms: float,
     ) -> Waits:
-        """One batch into one partition: [partition, first offset]. The offset is -1 where nobody
-        knows it: with acks=0, or where the batch had been written before and was asked for again.
-        """
+        """Write one batch, and return [partition, first offset]. The offset is -1 if it is unknown:
+        with acks=0, or if the batch was sent twice and the log already had it. Raises NotDone."""
         end_ms = self.world.now_ms + timeout_ms
-        count = yield from self._known(topic, end_ms)
+        count = yield from self._partition_count(topic, end_ms)
         place = (topic, self._choose(topic, count, records[0].get("key"), partition))
         if not self._idempotent:
             result = yield from self._produce(place, records, acks, end_ms)
             return result
-        turns, me = self._turns.setdefault(place, []), object()
-        turns.append(me)
+        turns, turn = self._turns.setdefault(place, []), object()
+        turns.append(turn)
         try:
-            while turns[0] is not me:
+            while turns[0] is not turn:
                 yield TURN_MS
             result = yield from self._produce(place, records, acks, end_ms)
         finally:
-            turns.remove(me)
+            turns.remove(turn)
         return result
 
     def _choose(self, topic: str, count: int, key: bytes | None, partition: int | None) -> int:
@@ -152,7 +151,7 @@ class UserClient(SimClient):
 
     def _write(self, place: Partition, batch: bytes, acks: int, end_ms: float) -> Waits:
         if acks == 0:
-            yield from self._throw(place, batch)
+            yield from self._send_unanswered(place, batch)
             return [place[1], -1]
         attempts = self._attempts(end_ms)
         steps = self._leaders.at_leader(
@@ -163,12 +162,12 @@ class UserClient(SimClient):
             code_of=_not_written,
         )
         what = f"produce to {place[0]}-{place[1]}"
-        answer = yield from self._done(attempts, steps, what, _not_written)
-        told = answer.responses[0].partition_responses[0]
-        return [place[1], -1 if told.error_code else told.base_offset]
+        answer = yield from self._succeeded(attempts, steps, what, _not_written)
+        response = answer.responses[0].partition_responses[0]
+        return [place[1], -1 if response.error_code else response.base_offset]
 
-    def _throw(self, place: Partition, batch: bytes) -> Waits:
-        """Send a batch to its leader, if one is known, and wait for nothing."""
+    def _send_unanswered(self, place: Partition, batch: bytes) -> Waits:
+        """Send a batch to its leader, if one is known, without waiting for a response."""
         leader = self._leaders.of(place).leader
         connection = None if leader == NOBODY else self.connection(_address(leader))
         if connection is None:
@@ -184,7 +183,7 @@ class UserClient(SimClient):
         attempts = self._attempts(end_ms)
         ask = Ask(InitProducerIdRequest(None, 60_000), INIT_PRODUCER_ID_VERSION)
         steps = attempts.settled(lambda: attempts.ask(ask))
-        answer = yield from self._done(attempts, steps, "a producer id")
+        answer = yield from self._succeeded(attempts, steps, "a producer id")
         self._producer = (answer.producer_id, answer.producer_epoch)
 
     def _batch(self, place: Partition, records: Sequence[Mapping[str, Json]]) -> bytes:
@@ -193,11 +192,12 @@ class UserClient(SimClient):
             sequence = self._sequences.get(place, 0)
             self._sequences[place] = sequence + len(records)
             producer = Producer(*self._producer, sequence)
-        new = [NewRecord.of(one) for one in records]
+        new = [NewRecord.of(record) for record in records]
         return bytes(batch_of(new, self.world.wall_ms(), producer=producer))
 
     def _forget_producer(self) -> None:
-        """A batch that is given up leaves a gap in the numbers: begin with new ones."""
+        """Take a new producer id for the next batch: one that was not written leaves a gap in the
+        numbers."""
         self._producer = None
         self._sequences.clear()
 
@@ -213,12 +213,12 @@ class UserClient(SimClient):
         wait_ms: int,
         timeout_ms: float,
     ) -> Waits:
-        """[records, where to go on, high watermark]. Waits until there are `count`; 0: one Fetch is
-        enough. What came within `timeout_ms` where that is less is TIMED_OUT."""
+        """Return [records, next offset, high watermark] when there are `count` records; 0: after
+        one Fetch. Raises NotDone, with TIMED_OUT if fewer came within `timeout_ms`."""
         attempts, place = self._attempts(self.world.now_ms + timeout_ms), (topic, partition)
         doubts_until_ms = self.world.now_ms + DOUBTS_MS
         what = f"fetch of {topic}-{partition} from {offset}"
-        found: list[Record] = []
+        fetched: list[Record] = []
 
         def request_of(epoch: int) -> FetchRequest:
             return fetch_request(
@@ -236,29 +236,29 @@ class UserClient(SimClient):
             steps = self._leaders.at_leader(
                 attempts, place, request_of, FETCH_VERSION, code_of=code_of
             )
-            answer = yield from self._done(attempts, steps, what, code_of)
+            answer = yield from self._succeeded(attempts, steps, what, code_of)
             data = answer.responses[0].partitions[0]
             records, position = visible_records(
                 bytes_of(data.records), data.aborted_transactions, position
             )
-            found += records
-            if len(found) >= count:
-                most = count or len(found)
-                where = found[most].offset if len(found) > most else position
-                shown = [_shown(topic, partition, one) for one in found[:most]]
-                return [shown, where, data.high_watermark]
+            fetched += records
+            if len(fetched) >= count:
+                most = count or len(fetched)
+                next_offset = fetched[most].offset if len(fetched) > most else position
+                shown = [_shown(topic, partition, record) for record in fetched[:most]]
+                return [shown, next_offset, data.high_watermark]
             if attempts.is_over:
-                raise NotDone(TIMED_OUT, f"{what}: {len(found)} of {count} records came")
+                raise NotDone(TIMED_OUT, f"{what}: {len(fetched)} of {count} records came")
 
     def offset(self, topic: str, partition: int, which: str, timeout_ms: float) -> Waits:
-        """The first offset of a log, or the next one: "earliest", "latest"."""
+        """Return the first offset of a log ("earliest") or the next one ("latest")."""
         attempts, place = self._attempts(self.world.now_ms + timeout_ms), (topic, partition)
 
         def request_of(epoch: int) -> ListOffsetsRequest:
             return offsets_request({place: OFFSETS[which]}, epoch=epoch)
 
         steps = self._leaders.at_leader(attempts, place, request_of, LIST_OFFSETS_VERSION)
-        answer = yield from self._done(attempts, steps, f"offsets of {topic}-{partition}")
+        answer = yield from self._succeeded(attempts, steps, f"offsets of {topic}-{partition}")
         return answer.topics[0].partitions[0].offset
 
     # --- offsets of groups -----------------------------------------------------------------------
@@ -271,18 +271,18 @@ class UserClient(SimClient):
         generation: int,
         timeout_ms: float,
     ) -> Waits:
-        """(topic, partition, offset) each; nothing."""
+        """Commit (topic, partition, offset) each for a group."""
         attempts = self._attempts(self.world.now_ms + timeout_ms)
         places = {(topic, partition): offset for topic, partition, offset in offsets}
         steps = groups.commit(attempts, group, places, generation, member_id)
-        yield from self._done(attempts, steps, f"group {group}")
+        yield from self._succeeded(attempts, steps, f"group {group}")
         return None
 
     def committed(self, group: str, topic: str, partition: int, timeout_ms: float) -> Waits:
-        """The committed offset; None where there is none."""
+        """Return the committed offset, None if there is none."""
         attempts, place = self._attempts(self.world.now_ms + timeout_ms), (topic, partition)
         steps = groups.committed(attempts, group, [place], stable=True)
-        answer = yield from self._done(attempts, steps, f"group {group}")
+        answer = yield from self._succeeded(attempts, steps, f"group {group}")
         return groups.offsets_in(answer.topics).get(place)
 
     # --- topics, and anything else ---------------------------------------------------------------
@@ -297,8 +297,8 @@ class UserClient(SimClient):
         *,
         existed: bool = False,
     ) -> Waits:
-        """Made, and led; nothing. One that `existed` before is refused: else it is this one, which
-        a broker has asked the controller for twice."""
+        """Create a topic, and return when all its partitions have leaders. If it did not exist
+        before, TOPIC_ALREADY_EXISTS is success: a broker has asked the controller twice."""
         settings = [CreatableTopicConfig(name, value) for name, value in configs.items()]
         wanted = CreatableTopic(topic, partitions, replication, [], settings)
         end_ms, words = self.world.now_ms + timeout_ms, ""
@@ -310,24 +310,26 @@ class UserClient(SimClient):
             if code == ErrorCode.TOPIC_ALREADY_EXISTS and not existed:
                 return ErrorCode.NONE
             if code == ErrorCode.INVALID_REPLICATION_FACTOR and replication <= len(self.bootstrap):
-                return ErrorCode.REQUEST_TIMED_OUT  # some are down, and will come back
+                return (
+                    ErrorCode.REQUEST_TIMED_OUT
+                )  # some brokers are down, and will be started again
             return code
 
         attempts = self._attempts(end_ms)
         ask = Ask(CreateTopicsRequest([wanted], int(REQUEST_TIMEOUT_MS)), CREATE_TOPICS_VERSION)
         try:
             steps = attempts.settled(lambda: attempts.ask(ask), code_of=code_of)
-            yield from self._done(attempts, steps, f"topic {topic}", code_of)
+            yield from self._succeeded(attempts, steps, f"topic {topic}", code_of)
         except NotDone as error:
             text = f"{error} ({words})" if words else str(error)
             raise NotDone(error.error, text, unsure=error.unsure) from None
-        yield from self._known(topic, end_ms)
+        yield from self._partition_count(topic, end_ms)
         return None
 
     def partitions(self, topic: str, timeout_ms: float) -> Waits:
-        """How many a topic has."""
+        """Return how many partitions a topic has."""
         self._leaders.forget(topic)
-        count = yield from self._known(topic, self.world.now_ms + timeout_ms)
+        count = yield from self._partition_count(topic, self.world.now_ms + timeout_ms)
         return count
 
     def request(
@@ -338,7 +340,7 @@ class UserClient(SimClient):
         broker: int | None,
         timeout_ms: float,
     ) -> Waits:
-        """Any request once, to `broker` or any; the whole answer."""
+        """Send any request once, to `broker` or to any broker, and return the whole response."""
         key = api_of(api)
         message, number = request_of(key, fields), version_of(key, version)
         exchange = yield from self._exchange(message, number, broker, timeout_ms)
@@ -349,7 +351,7 @@ class UserClient(SimClient):
     # --- operations of `client.core` -------------------------------------------------------------
 
     def _attempts(self, end_ms: float) -> Attempts:
-        """For one operation, which is tried until its time is over, whatever fails."""
+        """Return the tries of one operation, which go on until its time is over, whatever fails."""
         return Attempts(
             lambda: self.world.now_ms / 1000,
             end_ms / 1000,
@@ -360,7 +362,7 @@ class UserClient(SimClient):
         )
 
     def _driven(self, steps: Steps[Any]) -> Waits:
-        """Do an operation: send what it asks for, let the time pass that it waits."""
+        """Run an operation of `client.core`: send its requests, and let its pauses pass."""
         answer, error = None, None
         while True:
             try:
@@ -378,14 +380,14 @@ class UserClient(SimClient):
             else:
                 error = NoAnswer(was_sent=exchange is not None)
 
-    def _done(
+    def _succeeded(
         self,
         attempts: Attempts,
         steps: Steps[Answer],
         what: str,
         code_of: Callable[[Answer], int] = error_of,
     ) -> Waits:
-        """The answer of an operation that went well. Raises NotDone."""
+        """Return the response of a successful operation. Raises NotDone."""
         try:
             answer = yield from self._driven(steps)
         except NoAnswer:
@@ -401,9 +403,8 @@ class UserClient(SimClient):
         last = "" if attempts.last is None else f", last {attempts.last.name}"
         raise NotDone(TIMED_OUT, f"{what}: no success in its time{last}", unsure=attempts.unsure)
 
-    def _known(self, topic: str, end_ms: float) -> Waits:
-        """How many partitions a topic has, once it is known with a leader for each. Raises
-        NotDone."""
+    def _partition_count(self, topic: str, end_ms: float) -> Waits:
+        """Return how many partitions a topic has, as soon as all have leaders. Raises NotDone."""
         count = 0
         with suppress(NoAnswer):
             count = yield from self._driven(self._leaders.partitions(self._attempts(end_ms), topic))
@@ -418,7 +419,8 @@ class UserClient(SimClient):
         broker: int | None,
         timeout_ms: float = REQUEST_TIMEOUT_MS,
     ) -> Waits:
-        """A request to one broker, by default to any, once it is over; None where none listens."""
+        """Send a request to one broker, by default to a random one, and return the exchange when it
+        is settled; None if the broker refuses connections."""
         address = self.chance.choice(self.bootstrap) if broker is None else _address(broker)
         connection = self.connection(address)
         if connection is None:
@@ -429,7 +431,8 @@ class UserClient(SimClient):
         return exchange
 
     def _hold_back(self, connection: SimConnection) -> Waits:
-        """Wait for as long as the broker has asked for, as client libraries do (KIP-219)."""
+        """Wait out the throttle time of the broker's last response, as client libraries do
+        (KIP-219)."""
         left_ms = connection.quiet_until_ms - self.world.now_ms if connection.open else 0.0
         if left_ms > 0:
             yield left_ms
@@ -440,7 +443,7 @@ def _address(broker: int) -> str:
 
 
 def _not_written(answer: Answer) -> int:
-    """Why a batch is not there; a batch that was there before is."""
+    """Return the error of a Produce. A batch that the log already has is no error."""
     code = error_of(answer)
     return ErrorCode.NONE if code == ErrorCode.DUPLICATE_SEQUENCE_NUMBER else code
 

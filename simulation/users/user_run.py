@@ -1,8 +1,8 @@
 """One seed of a user's simulation: the cluster, the clients' operations, faults, the verdict.
 
-Operations are begun with `submit` and known by the number that their user gave them. `advance`
-lets virtual time pass until at least one is done. `finish` ends the faults, lets the cluster come
-to rest, reads everything, and judges it. What went wrong is raised as `Failure`.
+An operation begins with `submit`, and has the number that the user gave it. `advance` lets virtual
+time pass until an operation is done. `finish` ends the faults, waits until the cluster is at rest,
+reads everything and checks it. A broken invariant is raised as `Failure`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ READER = "the-last-reader"
 
 
 class UserRun(SimulatedCluster):
-    """See the module."""
+    """The run of one seed of a user's simulation."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class UserRun(SimulatedCluster):
         self._offsets = CommittedOffsetsSurvive(self.world, self.promises)
         self.watch(self._offsets)
         self.over = False
-        """Whether the scenario takes longer than it may."""
+        """Whether the scenario has exceeded its time limit."""
         self._done: list[dict[str, Json]] = []
         self._happened: list[tuple[float, str]] = []
         self._limit_ms = limit_ms
@@ -74,25 +74,25 @@ class UserRun(SimulatedCluster):
             broker.call_when_made(self._by_hand.node_made)
 
     def tell(self, text: str) -> None:
-        """See `SimulatedCluster.tell`; the user is told, too."""
+        """Add a line to the trace and to the user's timeline; see `SimulatedCluster.tell`."""
         super().tell(text)
         self._happened.append((self.world.now_ms, text))
 
     # --- the run -------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Start the brokers; the faults begin once all of them serve."""
+        """Start the brokers, and the faults once all brokers serve."""
         self.watched(self._begin)
 
     def _begin(self) -> None:
         self.start_brokers()
-        self.run_until(lambda: all(one.serving for one in self.brokers), START_WITHIN_MS)
+        self.run_until(lambda: all(broker.serving for broker in self.brokers), START_WITHIN_MS)
         if self._choice != "none":
             self.network.turn(weather_of(self._choice))
             self.nemesis.start()
 
     def advance(self) -> None:
-        """Let time pass until an operation is done, or the time of all is over."""
+        """Let time pass until an operation is done, or the time limit is over."""
         self.watched(self._advance)
 
     def _advance(self) -> None:
@@ -102,7 +102,7 @@ class UserRun(SimulatedCluster):
             self.over = self.world.now_ms > self._limit_ms
 
     def finish(self) -> FinalReading:
-        """End the faults, come to rest, read, and judge."""
+        """End the faults, wait until the cluster is at rest, read everything and check it."""
         reading: list[FinalReading] = []
         self.watched(lambda: reading.append(self._finish()))
         self.add_disks()
@@ -114,7 +114,7 @@ class UserRun(SimulatedCluster):
         for client in self._users.values():
             client.hang_up()
         self.end_faults()
-        self.run_until(lambda: all(one.serving for one in self.brokers), HEAL_WITHIN_MS)
+        self.run_until(lambda: all(broker.serving for broker in self.brokers), HEAL_WITHIN_MS)
         if self.is_cluster:
             self.converge()
         self.promises.rest(self.world.now_ms)
@@ -130,74 +130,74 @@ class UserRun(SimulatedCluster):
         return reading
 
     def _let_polls_end(self) -> None:
-        """What clients that are gone wait for ends with its own time."""
+        """Wait for the end of fetches whose clients are gone."""
         end_ms = self.world.now_ms + POLLS_END_WITHIN_MS
-        brokers = [one for one in self.brokers if not self.is_cluster]  # else followers wait, too
+        brokers = [
+            b for b in self.brokers if not self.is_cluster
+        ]  # in a cluster followers wait too
         while self.world.now_ms < end_ms and any(
-            len(one.replicas.fetch_purgatory) for one in brokers
+            len(broker.replicas.fetch_purgatory) for broker in brokers
         ):
             self.run_for(100.0)
 
     def end_faults(self) -> None:
-        """No fault any more, of the nemesis or by hand."""
+        """End all faults, those of the nemesis and those of the scenario."""
         self.tell("all is healed")
         self.network.turn(weather_of("none"))
         self._by_hand.lift_all()
         self.nemesis.heal()
 
-    # --- what the user asks for ------------------------------------------------------------------
+    # --- operations and their results ------------------------------------------------------------
 
     def submit(self, number: int, client: str | None, op: str, args: Mapping[str, Json]) -> None:
-        """Begin an operation of a client; None: of the cluster itself."""
+        """Begin an operation of a client, or of the cluster itself if `client` is None."""
         idempotent = bool(args.get("idempotent", False))
-        given = {name: value for name, value in args.items() if name != "idempotent"}
+        op_args = {name: value for name, value in args.items() if name != "idempotent"}
         if op == "create_topic":
-            given["existed"] = args["topic"] in self.view.newest_image().topics.by_name
+            op_args["existed"] = args["topic"] in self.view.newest_image().topics.by_name
         if client is None:
-            begun = self._by_hand.operation(op, given)
+            steps = self._by_hand.operation(op, op_args)
         else:
-            begun = self._client(client, idempotent=idempotent).operation(op, given)
-        self._tasks[number] = Task(self.world, self._operate(number, begun))
+            steps = self._client(client, idempotent=idempotent).operation(op, op_args)
+        self._tasks[number] = Task(self.world, self._operate(number, steps))
 
     def cancel(self, number: int) -> None:
-        """Whoever wanted an operation is gone."""
+        """Cancel an operation: the user's task that waited for it has ended."""
         task = self._tasks.pop(number, None)
         if task is not None:
             task.cancel()
 
     def hang_up(self, client: str) -> None:
-        """A client's process is gone."""
-        gone = self._users.pop(client, None)
-        if gone is not None:
-            self.clients.remove(gone)
-            gone.hang_up()
+        """Close a client's connections and remove it: its process has ended."""
+        user = self._users.pop(client, None)
+        if user is not None:
+            self.clients.remove(user)
+            user.hang_up()
 
     def take_done(self) -> list[dict[str, Json]]:
-        """Operations that have ended since the last look: id, and result or error."""
+        """Return the operations that have ended since the last call: id, and result or error."""
         done, self._done = self._done, []
         return done
 
     def take_happened(self) -> list[tuple[float, str]]:
-        """Faults, and what became of brokers, since the last look."""
+        """Return the faults and changes of brokers since the last call, with their times in ms."""
         happened, self._happened = self._happened, []
         return happened
 
     def _client(self, name: str, *, idempotent: bool) -> UserClient:
-        found = self._users.get(name)
-        if found is None:
-            found = UserClient(
-                name, str(self.seed), self.world, self.network, idempotent=idempotent
-            )
-            self._users[name] = found
-            self.clients.append(found)
-        return found
+        user = self._users.get(name)
+        if user is None:
+            user = UserClient(name, str(self.seed), self.world, self.network, idempotent=idempotent)
+            self._users[name] = user
+            self.clients.append(user)
+        return user
 
-    def _operate(self, number: int, begun: Waits) -> Waits:
+    def _operate(self, number: int, steps: Waits) -> Waits:
         try:
-            result = yield from begun
+            result = yield from steps
         except NotDone as error:
-            told = {"error": error.error, "text": str(error), "unsure": error.unsure}
-            self._end(number, {"error": told})
+            details = {"error": error.error, "text": str(error), "unsure": error.unsure}
+            self._end(number, {"error": details})
         except WrongRequest as error:
             self._end(number, {"error": {"error": "MISUSE", "text": str(error), "unsure": False}})
         else:
@@ -209,11 +209,12 @@ class UserRun(SimulatedCluster):
 
 
 def _sizes(brokers: int) -> dict[str, str]:
-    """Replication as far as there are brokers for it; a topic stands the loss of one of three."""
+    """Return the properties of replication for so many brokers: with three, a topic survives the
+    loss of one."""
     replicas = str(min(brokers, 3))
     return {
         "log.dirs": "/data",
-        # Whoever waits on a connection whose answers are lost gives it up before the end is read.
+        # A node whose connection loses all responses closes it before the last reading.
         "replica.socket.timeout.ms": "4000",
         "offsets.topic.num.partitions": "1",
         "offsets.topic.replication.factor": replicas,

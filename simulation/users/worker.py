@@ -1,8 +1,7 @@
-"""The process in which a user's simulated clusters are: one after the other, led over a channel.
+"""The process in which a user's simulated clusters run, one after the other, led over a channel.
 
-Its one channel is a socket pair to the process of the tests, of which it knows no more than
-requests and answers; at its end it ends. It has no event loop and no thread: while a run goes on
-nothing else happens here.
+Its one channel is a socket pair to the process of the tests. The process ends when the channel is
+closed. It has no event loop and no thread: while a run goes on, it does nothing else.
 """
 
 from __future__ import annotations
@@ -21,11 +20,12 @@ from testbed.parent_death import die_with_parent
 
 _READ_BYTES = 1 << 18
 _COLLECT_EVERY = 8
-"""Runs: a cluster that is over is a heap of circles."""
+"""The number of runs between garbage collections: a finished cluster is full of reference
+cycles."""
 
 
 class Worker:
-    """See the module."""
+    """The loop over the channel's requests, with the current run."""
 
     def __init__(self, channel: socket.socket) -> None:
         self._channel = channel
@@ -41,7 +41,7 @@ class Worker:
         }
 
     def serve(self) -> None:
-        """Until the other end is closed."""
+        """Serve requests until the other end of the channel is closed."""
         with contextlib.suppress(BrokenFrame, ConnectionError):
             self._channel.sendall(encode(HELLO))
             while data := self._channel.recv(_READ_BYTES):
@@ -59,14 +59,14 @@ class Worker:
             answer["result"] = self._operations[message["op"]](message["args"])
         except Failure as failure:
             answer["result"] = self._failed(failure)
-        except Exception as error:  # noqa: BLE001 - told to whoever asked
+        except Exception as error:  # noqa: BLE001 - the caller gets it as an error
             answer["error"] = {"kind": "failed", "text": f"{message['op']}: {error!r}"}
         self._channel.sendall(encode(answer))
 
     # --- operations ----------------------------------------------------------------------------
 
     def _begin(self, args: Message) -> Json:
-        """A new run; the one before is over."""
+        """Begin a new run, and drop the one before."""
         self._run = None
         self._runs += 1
         if self._runs % _COLLECT_EVERY == 0:
@@ -80,22 +80,22 @@ class Worker:
             keep_trace=args["keep_trace"],
         )
         self._run.begin()
-        return self._told(self._run)
+        return self._state_of(self._run)
 
     def _step(self, args: Message) -> Json:
-        """Begin and give up operations, then let time pass until one is done."""
+        """Cancel and begin operations, then let virtual time pass until an operation is done."""
         run = self._running()
         for number in args["cancel"]:
             run.cancel(number)
         for client in args["hang_up"]:
             run.hang_up(client)
-        for number, client, op, given in args["submit"]:
-            run.submit(number, client, op, given)
+        for number, client, op, op_args in args["submit"]:
+            run.submit(number, client, op, op_args)
         run.advance()
-        return self._told(run)
+        return self._state_of(run)
 
     def _finish(self, _args: Message) -> Json:
-        """The end of a run: what is in the logs then."""
+        """Finish the run, and return its logs, offsets and counts."""
         run = self._running()
         reading = run.finish()
         logs = [
@@ -104,7 +104,7 @@ class Worker:
             for partition, records in partitions.items()
         ]
         return {
-            **self._told(run),
+            **self._state_of(run),
             "logs": logs,
             "offsets": reading.offsets,
             "faults": run.nemesis.counts,
@@ -113,7 +113,7 @@ class Worker:
         }
 
     def _drop(self, _args: Message) -> Json:
-        """Nobody wants to know how this run would end."""
+        """Drop the run unfinished: its result is not needed."""
         self._run = None
         return None
 
@@ -121,7 +121,7 @@ class Worker:
         assert self._run is not None, "begin comes first"
         return self._run
 
-    def _told(self, run: UserRun) -> dict[str, Json]:
+    def _state_of(self, run: UserRun) -> dict[str, Json]:
         return {
             "now_ms": run.world.now_ms,
             "done": run.take_done(),
@@ -133,11 +133,11 @@ class Worker:
 
     def _failed(self, failure: Failure) -> Json:
         run = self._running()
-        return {**self._told(run), "failure": [failure.invariant, failure.reason]}
+        return {**self._state_of(run), "failure": [failure.invariant, failure.reason]}
 
 
 def serve(channel: socket.socket) -> int:
-    """Be that process; its exit code."""
+    """Be the worker process, and return its exit code."""
     gc.disable()
     logging.root.addHandler(logging.NullHandler())
     die_with_parent(os.getppid())()
