@@ -103,7 +103,7 @@ def test_topics_with_three_replicas(
     too_many = tools.run(
         "kafka-topics",
         *("--bootstrap-server", cluster.bootstrap, "--create", "--topic", f"{topic}-x"),
-        *("--partitions", "1", "--replication-factor", "4"),
+        *("--partitions", "1", "--replication-factor", "9"),  # another test starts a fourth broker
     )
     assert too_many.exit == 1
     assert "InvalidReplicationFactorException" in too_many.stdout + too_many.stderr

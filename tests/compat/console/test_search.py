@@ -20,7 +20,9 @@ TOPIC = "searched-backwards"
 def test_the_newest_finds_come_first(broker: str) -> None:
     admin = AdminClient({"bootstrap.servers": broker})
     admin.create_topics([NewTopic(TOPIC, 3, 1)])[TOPIC].result()
-    producer = Producer({"bootstrap.servers": broker, "batch.num.messages": 100})
+    producer = Producer(
+        {"bootstrap.servers": broker, "batch.num.messages": 100, "enable.idempotence": True}
+    )
     first_ms = int(time.time() * 1000) - RECORDS
     for number in range(RECORDS):
         value = json.dumps({"number": number, "fizz": number % 7 == 0})
