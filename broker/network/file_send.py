@@ -1,6 +1,6 @@
 """Sending a connection's responses: bytes, and slices of log files without copying them.
 
-Owns: what a connection still has to send, in order, and the descriptor it waits on. Never: what a
+Owns: a connection's unsent bytes, in order, and the descriptor that the loop watches. Never: what a
 response means, or when a connection reads (`broker.network.server.connection`).
 
 Plain connections are written past the transport, straight to the socket, so that bytes and files
@@ -8,11 +8,11 @@ keep one order. A small slice is read and leaves in one call with the bytes arou
 goes by `sendfile`, its header held back so that both share a packet. When the socket is
 full, the loop watches a duplicate of its descriptor: asyncio forbids add_writer on a transport's.
 
-Reading a file blocks when its pages are not in the page cache: cold data is brought in by a job of
-the I/O pool first (`broker.network.file_slice`).
+Reading a file blocks when its pages are not in the page cache: a job of the I/O pool reads cold
+data into it first (`broker.network.file_slice`).
 
-Connections without a socket of their own (TLS) take the copying path through the transport: what is
-encrypted at once is small enough for memory that the allocator has at hand.
+TLS connections, which have no plain socket, take the copying path through the transport, in pieces
+small enough for malloc to serve from memory that it already has.
 Follows Kafka's `FileRecords.writeTo` and `NetworkSend`; for slices see `FileSlice`.
 """
 
@@ -40,20 +40,20 @@ from broker.network.file_slice import (
 from ground.ports import Blocking
 
 TURN_BYTES = 1024 * 1024
-"""What one connection may send before others have their turn."""
+"""The bytes that a connection may send before other connections have their turn."""
 POLL_S = 0.01
-"""Between two looks at a full socket where there is no descriptor to watch it with."""
+"""The pause between two tries at a full socket, if no descriptor is left to watch it with."""
 GATHER_BYTES = 256 * 1024
 _GATHER_PARTS = 256
 COPIED_BYTES = 7 * 16 * 1024
-"""What the copying path gives the transport at once: whole TLS records. Such a piece stays below
-the 128 KiB from which malloc asks the kernel for fresh pages each time: 256 KiB at once took twice
-the CPU."""
+"""The bytes that the copying path gives the transport at once: whole TLS records. The size stays
+below the 128 KiB from which malloc asks the kernel for fresh pages each time: 256 KiB at once took
+twice the CPU."""
 _JOINED_BYTES = 16 * 1024
-"""Up to here parts share a TLS record: each one costs more than the copy."""
+"""The size up to which parts are joined into one TLS record, which costs more than the copy."""
 
 _COPIED_REST_BYTES = 64 * 1024
-"""From here on it is worth a copy not to keep what has left."""
+"""The smallest unsent rest that is copied, so that the sent part of its buffer can be freed."""
 
 Bytes = bytes | bytearray | memoryview
 _BYTES = (bytes, bytearray, memoryview)
@@ -61,7 +61,7 @@ _Part = memoryview | Cursor
 
 
 class _GoneTransport(asyncio.Transport):
-    """The transport of a connection that is lost: closed, with nothing to write."""
+    """The transport of a lost connection: closed, with nothing to write."""
 
     def close(self) -> None:
         pass
@@ -80,15 +80,15 @@ class _GoneTransport(asyncio.Transport):
 
 
 GONE = _GoneTransport()
-"""What has the place of a transport that is lost. One over TLS and its protocol hold each other,
-with 400 KB of buffers, until Python looks for garbage in all that there is."""
+"""The replacement of a lost transport. A TLS transport and its protocol refer to each other, with
+400 KB of buffers, and only a full garbage collection would free them."""
 
 
 class ResponseSender:
     """The sending half of one connection; all calls and callbacks on the loop's thread.
 
-    `on_drained` is called when `flush`, having answered False, has brought everything out later;
-    `on_failed` when the connection or the file fails outside of a caller's `flush`.
+    `on_drained` is called when everything is sent after a `flush` that returned False; `on_failed`
+    when the connection or the file fails outside of a caller's `flush`.
     """
 
     __slots__ = (
@@ -133,15 +133,15 @@ class ResponseSender:
         self._paused = False
         self._closed = False
         self.pending_bytes = 0
-        """Bytes that have not gone to the kernel (or the transport) yet."""
+        """The bytes that the kernel (or the transport) has not taken yet."""
         self.held_bytes = 0
-        """Of these, what is in memory: not that of slices."""
+        """The pending bytes that are in memory, without those of slices."""
         self.sent_bytes = 0
 
     # --- for the connection --------------------------------------------------------------------
 
     def send(self, data: Bytes) -> bool:
-        """Push `data` and flush: the quick path of a response that is one piece."""
+        """Push `data` and flush: the quick path of a response in one piece. Return as `flush`."""
         if self._queue or self._socket is None or self._closed:
             self.push(data)
             return self.flush()
@@ -157,7 +157,7 @@ class ResponseSender:
         return False
 
     def push(self, part: Bytes | FileSlice) -> None:
-        """Put a part at the end, without sending it yet. It must not be changed any more."""
+        """Append a part without sending it yet. It must not be changed afterwards."""
         if self._closed:
             return
         if isinstance(part, _BYTES):
@@ -174,10 +174,10 @@ class ResponseSender:
             self.pending_bytes += part.size
 
     def send_parts(self, parts: Sequence[Bytes | FileSlice]) -> bool:
-        """Push `parts` and flush. The quick path of a Fetch's answer: bytes, one slice, and at most
-        one piece of bytes behind it.
+        """Push `parts` and flush, with a quick path for the usual answers to Fetch: bytes, one
+        slice, and at most one piece of bytes after it.
 
-        Raises as `flush` does.
+        Returns and raises as `flush` does.
         """
         if not self._queue and 2 <= len(parts) <= 3 and self._socket is not None:
             head, records = parts[0], parts[1]
@@ -197,9 +197,9 @@ class ResponseSender:
         return self.flush()
 
     def flush(self) -> bool:
-        """Send what the peer takes now; True if nothing is left.
+        """Send what the peer takes now; return True if nothing is left.
 
-        Raises OSError when the connection is gone, or a file does not have its slice any more.
+        Raises OSError if the connection is closed, or if a file ends before its slice.
         """
         if self._paused or self._reading_ahead:
             return self._closed
@@ -214,10 +214,10 @@ class ResponseSender:
         return True
 
     def close(self) -> None:
-        """Drop what is left and the descriptor. The connection is lost or being closed."""
+        """Drop all unsent parts, and close the descriptor. The connection is lost or closing."""
         self._closed = True
-        # It tells nobody anything more, and lets go of its connection: no cycle is left of it.
-        self._on_drained = self._on_failed = _nobody
+        # Without callbacks and transport, no reference cycle keeps the connection in memory.
+        self._on_drained = self._on_failed = _ignore
         self._transport = GONE
         self._queue.clear()
         self.pending_bytes = self.held_bytes = 0
@@ -227,23 +227,23 @@ class ResponseSender:
             self._watch_fd = -1
 
     def transport_paused(self) -> None:
-        """The transport's buffer is above its high-water mark (copying path)."""
+        """Stop sending: the transport's buffer is above its high-water mark (copying path)."""
         self._paused = True
 
     def transport_resumed(self) -> None:
-        """The transport's buffer is low again (copying path)."""
+        """Go on sending: the transport's buffer is low again (copying path)."""
         self._paused = False
         self._go_on()
 
     # --- sending -------------------------------------------------------------------------------
 
     def _send_some(self) -> bool:
-        """One call's worth. False: come back when socket, file or transport is ready."""
+        """Make one send call. Return False if the socket, file or transport is not ready."""
         buffers, cursor = self._gather()
-        # The copying path has tried to read it, so some page is cold, whatever two of them tell.
+        # The copying path has tried to read it, so some page is cold even if a probe says warm.
         warm = self._socket is not None and cursor is not None and cursor.is_warm()
         if buffers:
-            # Only what is sure to follow at once may hold a packet back.
+            # Hold back a packet (MSG_MORE) only for data that is sure to follow at once.
             return self._send_bytes(buffers, more=warm)
         assert cursor is not None
         if not warm:
@@ -252,12 +252,12 @@ class ResponseSender:
         return self._send_file(cursor)
 
     def _gather(self) -> tuple[list[memoryview], Cursor | None]:
-        """Bytes that can leave in one call, and the slice that comes next if one stopped us.
+        """Return the buffers to send in one call, and the slice after them if there is one.
 
-        Small slices at hand are read and take part; their cursors are replaced by their bytes.
+        Small slices in the page cache are read: their bytes replace their cursors in the queue.
         """
         buffers: list[memoryview] = []
-        gathered, most = 0, GATHER_BYTES if self._socket is not None else COPIED_BYTES
+        gathered, size_max = 0, GATHER_BYTES if self._socket is not None else COPIED_BYTES
         for index, part in enumerate(self._queue):
             if isinstance(part, Cursor):
                 if part.remaining > SMALL_SLICE_BYTES and self._socket is not None:
@@ -267,11 +267,11 @@ class ResponseSender:
                     return buffers, part
                 self._queue[index] = part = data
                 self.held_bytes += len(data)
-            elif self._socket is None and len(part) > most:
-                part = part[:most]
+            elif self._socket is None and len(part) > size_max:
+                part = part[:size_max]
             buffers.append(part)
             gathered += len(part)
-            if gathered >= most or len(buffers) >= _GATHER_PARTS:
+            if gathered >= size_max or len(buffers) >= _GATHER_PARTS:
                 break
         return buffers, None
 
@@ -325,7 +325,7 @@ class ResponseSender:
     def _send_head_and_file(
         self, sock: socket.socket, head: Bytes, fd: int, position: int, size: int
     ) -> int:
-        """What the socket takes now of `head` and of `size` warm bytes of a file, in bytes."""
+        """Send `head` and `size` cached bytes of a file; return how many bytes the socket took."""
         sent = 0
         try:
             sent = sock.send(head, socket_calls.MORE)
@@ -340,8 +340,8 @@ class ResponseSender:
         return sent
 
     def _send_rest(self, parts: Sequence[Bytes | FileSlice], sent: int, size: int) -> bool:
-        """Go on after `sent` bytes of the slice; where they are negative, so many of the head are
-        left."""
+        """Push what is left after `sent` bytes of the slice. A negative `sent` means that so many
+        bytes of the head are left."""
         if sent == size:
             return len(parts) == 2 or self.send(parts[2])  # type: ignore[arg-type]
         head, records = parts[0], parts[1]
@@ -357,7 +357,7 @@ class ResponseSender:
         return False
 
     def _drop(self, sent: int) -> None:
-        """Take `sent` bytes, which have left, from the head of the queue."""
+        """Remove `sent` bytes, which were sent, from the head of the queue."""
         self.sent_bytes += sent
         self.pending_bytes -= sent
         self.held_bytes -= sent
@@ -373,7 +373,7 @@ class ResponseSender:
     # --- the page cache ------------------------------------------------------------------------
 
     def _read_ahead(self, cursor: Cursor) -> None:
-        """Bring the next chunk into the page cache on an I/O thread, then go on."""
+        """Read the next chunk into the page cache on an I/O thread, then go on sending."""
         self._reading_ahead = True
         self._unwatch()
         # To the slice's end, not the cursor's: the copying path cuts a slice into several.
@@ -395,7 +395,7 @@ class ResponseSender:
     # --- waiting -------------------------------------------------------------------------------
 
     def _go_on(self) -> None:
-        """A flush of our own accord, after waiting."""
+        """Flush after a wait, and report the result to the callbacks."""
         try:
             drained = self.flush()
         except (OSError, ValueError) as error:
@@ -405,14 +405,15 @@ class ResponseSender:
             self._on_drained()
 
     def _writable(self) -> None:
-        """The socket has room. Time has passed: what was in the page cache may have left it."""
+        """Go on sending to a socket that has room. Meanwhile the page cache may have dropped the
+        slice, so it is probed again."""
         head = self._queue[0]
         if isinstance(head, Cursor):
             head.warmed(0)
         self._go_on()
 
     def _next_turn(self) -> None:
-        """The peer takes all that we give: let others have the loop, then go on."""
+        """Let other connections use the loop, then go on sending."""
         if self._socket is not None:
             self._watch()
         else:
@@ -429,12 +430,12 @@ class ResponseSender:
             except OSError as error:
                 if error.errno not in (errno.EMFILE, errno.ENFILE):
                     raise
-                self._poll = self._loop.call_later(POLL_S, self._look_again)
+                self._poll = self._loop.call_later(POLL_S, self._try_again)
                 return
         self._loop.add_writer(self._watch_fd, self._writable)
 
-    def _look_again(self) -> None:
-        """Without a descriptor to wait with, the socket is tried once in a while."""
+    def _try_again(self) -> None:
+        """Try the socket again, because no descriptor was left to watch it with."""
         self._poll = None
         self._waiting = False
         self._writable()
@@ -450,12 +451,12 @@ class ResponseSender:
 
 
 def _rest(data: memoryview, sent: int) -> memoryview:
-    """What is left of `data`. Not more than as much again is kept with it of what has left."""
+    """Return the unsent rest of `data`, copied if it would keep more sent bytes than it has."""
     rest = data[sent:]
     if len(rest) >= _COPIED_REST_BYTES and 2 * len(rest) <= memoryview(data.obj).nbytes:
         return memoryview(bytes(rest))
     return rest
 
 
-def _nobody(*_told: object) -> None:
-    """Nobody is told."""
+def _ignore(*_args: object) -> None:
+    """Ignore a callback of a closed sender."""

@@ -1,13 +1,13 @@
-"""Slices of log files on their way out: what they are, how far one has been sent, and whether what
-comes next of it is in the page cache.
+"""Slices of log files to send: how far each has been sent, and whether its next bytes are in the
+page cache.
 
-Owns: the look into the page cache, and bringing data into it. Never: the socket, or the order of
-what is sent (`broker.network.file_send`).
+Owns: probing the page cache, and reading data into it. Never: the socket, or the order of the sends
+(`broker.network.file_send`).
 
-Reading a file blocks when its pages are not in the page cache, and the loop serves everybody. So
-what comes next is probed first, by a read that does not wait, and cold data is brought in by a job
-of the I/O pool. File systems that cannot tell count as cold. Where no file system can, as on macOS,
-only small slices are read at once.
+Reading a file blocks when its pages are not in the page cache, and the loop serves all connections.
+So the next bytes are probed first, by a read that does not wait, and a job of the I/O pool reads
+cold data into the cache. Data on file systems without such a read counts as cold. Where no file
+system has it, as on macOS, only small slices are read on the loop.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from typing import Protocol
 from ground import platform_calls
 
 SMALL_SLICE_BYTES = 32 * 1024
-"""Up to here, reading and sending beats sendfile, or is level with it."""
+"""The largest slice for which reading and sending is at least as quick as sendfile."""
 CHUNK_BYTES = 256 * 1024
-"""What is read ahead at once."""
+"""The bytes that a job reads ahead at once."""
 PROBE_BYTES = 1024 * 1024
-"""What one look at its first and last page speaks for, and what one sendfile may take."""
+"""The bytes that a probe of the first and last page covers, and that one sendfile may take."""
 
 IN_ONE_CALL, BY_SENDFILE, ENCRYPTED = "in one call", "by sendfile", "encrypted"
 
 _CANNOT_TELL = (errno.EAGAIN, errno.EOPNOTSUPP)
 _PROBE = [bytearray(1)]
 _SINK = bytearray(CHUNK_BYTES)
-"""Where read-ahead puts bytes that only had to come into the page cache. Nobody reads it, so
-threads may share it."""
+"""The buffer for bytes that are read only to bring them into the page cache. Its contents are never
+used, so threads may share it."""
 
 
 def way_of(size: int, is_plain: bool) -> str:
-    """How a slice of so many bytes leaves (`broker.network.file_send`): read and sent in one call
-    with what stands before it, by sendfile, or read and given to TLS."""
+    """Return how `broker.network.file_send` sends a slice of `size` bytes: read and sent in one
+    call with the bytes before it, by sendfile, or read and encrypted."""
     if not is_plain:
         return ENCRYPTED
     return IN_ONE_CALL if size <= SMALL_SLICE_BYTES else BY_SENDFILE
@@ -50,22 +50,22 @@ class FileSlice(Protocol):
 
     @property
     def size(self) -> int:
-        """Bytes."""
+        """The slice's length in bytes."""
 
     @property
     def position(self) -> int:
-        """Where it starts in the file."""
+        """The slice's start in the file, in bytes."""
 
     def fileno(self) -> int:
-        """The file's descriptor."""
+        """Return the file's descriptor."""
 
 
 class SliceEnded(OSError):
-    """The file ends before its slice does: the response cannot be completed any more."""
+    """A file shorter than its slice: the response cannot be completed any more."""
 
 
 class Cursor:
-    """How far a slice has been sent."""
+    """The position up to which a slice has been sent."""
 
     __slots__ = ("position", "remaining", "slice", "warm_until")
 
@@ -73,22 +73,22 @@ class Cursor:
         self.slice = file_slice
         self.position = position
         self.remaining = remaining
-        # Up to here a probe or a job has found it in the page cache, a moment ago.
+        # Up to here, a recent probe or job says that the file is in the page cache.
         self.warm_until = 0
 
     def sent(self, count: int) -> None:
-        """So many bytes more have left."""
+        """Advance by `count` bytes that were sent."""
         self.position += count
         self.remaining -= count
 
     def warmed(self, until: int) -> None:
-        """What comes before `until` is in the page cache; 0: nobody knows any more."""
+        """Note that the bytes before `until` are in the page cache; 0 makes it unknown again."""
         self.warm_until = until
 
     def is_warm(self) -> bool:
-        """Whether what comes next is in the page cache, going by its first and last pages.
+        """Return whether the next bytes are in the page cache, judged by their first and last page.
 
-        Raises SliceEnded, and what `fileno` or the disk gives.
+        Raises SliceEnded if the file is too short, ValueError if it is closed, and OSError.
         """
         if self.warm_until > self.position:
             return True
@@ -99,7 +99,8 @@ class Cursor:
         return True
 
     def read_whole(self) -> memoryview | None:
-        """All that remains, if it is in the page cache; None if not. Raises as `is_warm`."""
+        """Return the whole rest of the slice if it is in the page cache, else None. Raises what
+        `is_warm` raises."""
         size = self.remaining
         flags = 0
         if self.warm_until < self.position + size:
@@ -121,7 +122,9 @@ class Cursor:
 
 
 def is_cached(fd: int, position: int, size: int) -> bool:
-    """Whether `size` bytes from `position` seem to be in the page cache: the first and the last."""
+    """Return whether the first and the last of `size` bytes from `position` are in the page cache.
+
+    Raises SliceEnded if the file ends before them, and OSError."""
     read, no_wait = platform_calls.read_into, platform_calls.NO_WAIT
     if not no_wait:
         return False
@@ -138,11 +141,11 @@ def is_cached(fd: int, position: int, size: int) -> bool:
 
 
 def touch(fd: int, start: int, end: int) -> None:
-    """A blocking job: read `start` to `end` for the sake of the page cache alone."""
+    """Read `start` to `end` into the page cache. A blocking job."""
     view = memoryview(_SINK)
     while start < end:
         count = platform_calls.read_into(fd, [view[: end - start]], start, 0)
         if count == 0:
-            # The file ends here; whoever sends the slice notices and says so.
+            # The file ends here; sending the slice then raises SliceEnded.
             return
         start += count

@@ -1,7 +1,7 @@
-"""Which of several sources has something to read, for code that has no event loop.
+"""Waiting for the first of several sources that can be read, in code without an event loop.
 
-By `poll`, not by `select`: that one refuses each descriptor from 1024 on, which a console with a
-thousand tabs hands out. Unlike `epoll`, `poll` also takes files and `/dev/null`.
+It uses `poll`, because `select` refuses descriptors from 1024 on, and a console with a thousand
+tabs has so many. Unlike `epoll`, `poll` also takes files and `/dev/null`.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from typing import Protocol, TypeVar
 
 
 class HasDescriptor(Protocol):
-    """A socket, a pipe, or what owns one."""
+    """A socket, a pipe, or an object that owns one."""
 
     def fileno(self) -> int:
-        """Its file descriptor."""
+        """Return the file descriptor."""
 
 
 S = TypeVar("S", bound=HasDescriptor | int)
 
 
 def readable(sources: Sequence[S], timeout_s: float) -> list[S]:
-    """Those from which a read would not wait, once there is one; none after `timeout_s`.
+    """Wait for up to `timeout_s`; return the sources that can be read without waiting.
 
-    The end of a source is something to read, too.
+    A source that has ended can be read, too. The list is empty after the timeout.
     """
     with selectors.PollSelector() as selector:
         for position, source in enumerate(sources):

@@ -1,18 +1,17 @@
-"""Calls about sockets and threads that not every system has, or has in another form: each is looked
-up here, once, with what takes its place elsewhere.
+"""System calls on sockets and threads that some systems lack, with their replacements there.
 
-| call | where it is | elsewhere |
+| call | systems that have it | elsewhere |
 | --- | --- | --- |
 | `os.sendfile` | Linux, macOS | the bytes are read and sent |
 | `MSG_MORE` | Linux | a header leaves in a packet of its own |
 | `TCP_CONGESTION` | Linux | the system's own choice stays |
 | `/proc/self/fd` | Linux | a Unix socket has no address where its path is too long |
-| `pthread_getcpuclockid` | Linux | a thread is told of its own CPU time alone |
+| `pthread_getcpuclockid` | Linux | a thread can read only its own CPU time |
 
-The C library's `sendfile` has its arguments in another order on macOS, where zero bytes mean the
-whole rest of a file, and where a full socket is told (EAGAIN) along with what was sent before.
-Python's `os.sendfile` has the same four first arguments everywhere, and gives what was sent, if it
-was anything, rather than raise. So it is called by position, never for zero bytes.
+The C library's `sendfile` differs on macOS: its arguments are in another order, zero bytes mean the
+whole rest of a file, and a full socket reports EAGAIN together with the bytes sent before. Python's
+`os.sendfile` has the same four first arguments everywhere, and returns the bytes sent, if any,
+rather than raise. So it is called with positional arguments, never for zero bytes.
 
 Owns nothing. Never: waits.
 """
@@ -29,21 +28,22 @@ from collections.abc import Callable, Iterator
 _COPIED_BYTES = 64 * 1024
 
 MORE: int = getattr(socket, "MSG_MORE", 0)
-"""A flag of `send`: more follows at once, so a packet that is not full may wait for it."""
+"""The flag of `send` that says more follows at once, so a packet that is not full may wait."""
 TCP_CONGESTION: int | None = getattr(socket, "TCP_CONGESTION", None)
-"""The socket option that names a congestion control; None where there is none."""
+"""The socket option that names a congestion control; None if the system has no such option."""
 
 
 ADDRESS_MAX_BYTES = 103
-"""Of a Unix socket's path: as long as it may be on macOS; Linux has 107."""
+"""The longest path of a Unix socket on macOS; Linux allows 107 bytes."""
 DESCRIPTORS = "/proc/self/fd"
 
 
 @contextlib.contextmanager
 def address_in(folder: str, name: str) -> Iterator[str]:
-    """The address of a Unix socket of that name in a folder, as long as this lasts. Where the path
-    is too long it goes through a descriptor of the folder. Raises OSError, also if there is no such
-    way here."""
+    """Yield an address for the Unix socket `name` in `folder`, valid inside the `with` block.
+
+    A path that is too long is replaced by one through a descriptor of the folder. Raises OSError if
+    the folder cannot be opened, or if this system has no such paths."""
     path = os.path.join(folder, name)
     if len(os.fsencode(path)) <= ADDRESS_MAX_BYTES:
         yield path
@@ -58,28 +58,31 @@ def address_in(folder: str, name: str) -> Iterator[str]:
 
 
 def _send_copied(out: int, file: int, position: int, count: int) -> int:
-    """`sendfile` for a system that has none."""
+    """Do what `os.sendfile` does, for systems without it."""
     return os.write(out, os.pread(file, min(count, _COPIED_BYTES), position))
 
 
 send_file: Callable[[int, int, int, int], int] = getattr(os, "sendfile", _send_copied)
-"""`(socket, file, position, count)`, with `count` above 0: how many bytes of the file the socket
-took, 0 where the file has ended. Raises BlockingIOError where the socket is full."""
+"""`os.sendfile` or its replacement: `(socket, file, position, count)`, with `count` above 0. It
+returns how many bytes of the file the socket took, 0 at the file's end. Raises BlockingIOError if
+the socket is full."""
 
 
 def thread_cpu_clock() -> Callable[[], float]:
-    """What tells the CPU seconds of the thread that calls this. Where a thread is told of its own
-    alone, the others are told what that was when it asked last."""
-    thread, told_s = threading.get_ident(), 0.0
+    """Return a function that gives the CPU seconds of the thread that calls this.
+
+    On systems where a thread can read only its own time, other threads get the value that the
+    thread itself read last."""
+    thread, used_s = threading.get_ident(), 0.0
     clock_of = getattr(time, "pthread_getcpuclockid", None)
     if clock_of is not None:
         clock = clock_of(thread)
         return lambda: time.clock_gettime(clock)
 
     def own_s() -> float:
-        nonlocal told_s
+        nonlocal used_s
         if threading.get_ident() == thread:
-            told_s = time.thread_time()
-        return told_s
+            used_s = time.thread_time()
+        return used_s
 
     return own_s

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol
 
-from broker.network.server.login import Refusal, Said
+from broker.network.server.login import Refusal, ReplyOrRefusal
 from broker.network.server.request_channel import ConnectionContext
 from broker.requests.context import Connection, RequestContext
 from broker.requests.interference import Meeting, Reply
@@ -41,7 +41,9 @@ class LoginUnderWay(Protocol):
     @property
     def is_bare(self) -> bool: ...
 
-    def carry_out(self, frame: memoryview, later: Callable[[Said], None]) -> Said | None: ...
+    def carry_out(
+        self, frame: memoryview, later: Callable[[ReplyOrRefusal], None]
+    ) -> ReplyOrRefusal | None: ...
 
 
 class Ranges(Protocol):
@@ -59,8 +61,8 @@ class LoginFaults:
         self._ranges = ranges
 
     def meet(
-        self, login: LoginUnderWay, frame: memoryview, later: Callable[[Said], None]
-    ) -> Said | None:
+        self, login: LoginUnderWay, frame: memoryview, later: Callable[[ReplyOrRefusal], None]
+    ) -> ReplyOrRefusal | None:
         """Apply the faults to a frame of a login, or have it carried out; see
         `broker.network.server.login.Login.check`."""
         reply = _LoginReply(later)
@@ -78,7 +80,7 @@ class LoginFaults:
         if context is None:
             return None
 
-        def carry_out(_request: object, respond: Callable[[Said], None]) -> None:
+        def carry_out(_request: object, respond: Callable[[ReplyOrRefusal], None]) -> None:
             said = self._faults.log_in(partial(login.carry_out, frame, respond))
             if said is not None:
                 respond(said)
@@ -97,9 +99,9 @@ class LoginFaults:
 class _LoginReply:
     """The reply to a client that logs in."""
 
-    def __init__(self, later: Callable[[Said], None]) -> None:
+    def __init__(self, later: Callable[[ReplyOrRefusal], None]) -> None:
         self._later = later
-        self._said: Said | None = None
+        self._said: ReplyOrRefusal | None = None
         self._is_late = False
 
     def __call__(self, parts: bytes | None) -> None:
@@ -121,14 +123,14 @@ class _LoginReply:
         """Send these bytes, and close the connection; see `broker.requests.interference.Reply`."""
         self.say(Refusal(_REASON, data, delayed=False))
 
-    def say(self, said: Said) -> None:
+    def say(self, said: ReplyOrRefusal) -> None:
         """Keep this response for `said_at_once`, or send it if that was called before."""
         if self._is_late:
             self._later(said)
         else:
             self._said = said
 
-    def said_at_once(self) -> Said | None:
+    def said_at_once(self) -> ReplyOrRefusal | None:
         """Return the response, None if there is none yet: it then goes to `later`."""
         self._is_late = self._said is None
         return self._said

@@ -1,20 +1,20 @@
-"""How many connections there may be, and how fast: for the broker, a listener, an address.
+"""Limits on connections and on their rate: of the broker, of a listener, of an address.
 
 Owns: the counts. Never: sockets, or a clock; the Acceptor asks before and after it accepts.
 Follows Kafka's `ConnectionQuotas` (KIP-402, KIP-612, and `max.connections.per.ip`):
 
 * `max.connections` reached, of the broker or the listener: the Acceptor takes no new connection
   until one closes; they wait in the socket's backlog.
-* The inter-broker listener is protected, where there are others too: `max.connections` of the
-  broker does not hold it up; for each connection over the limit the least recently used one of
-  another listener is closed. Nor does the broker's `max.connection.creation.rate`.
-* No descriptor left that partitions and files do not need (`room`): no listener takes a new
-  connection; a protected one has the last few.
+* The inter-broker listener is protected if there are others too. The broker's `max.connections`
+  and `max.connection.creation.rate` do not apply to it; for each connection over the limit, the
+  least recently used connection of another listener is closed.
+* All file descriptors that partitions and files do not need are in use (`room`): no listener takes
+  a new connection. The last `KEPT_FOR_BROKERS` are kept for a protected listener.
 * `max.connections.per.ip` reached: the connection is accepted and closed at once.
 * `max.connection.creation.rate` exceeded, of the broker or the listener: the Acceptor waits.
 * The rate of an address exceeded: the connection is accepted, and closed after that wait.
 
-A link-local address is one whatever its zone, as in Java, where zones do not make addresses differ.
+Link-local addresses that differ only in the zone count as the same address, as in Java.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from protocol.ip_address import without_zone
 UNLIMITED = 2**31 - 1
 _WINDOW = Window(11, 1000)
 KEPT_FOR_BROKERS = 16
-"""Of the descriptors for connections, where the inter-broker listener is protected."""
+"""The file descriptors that are kept for the inter-broker listener if it is protected."""
 
 
 @dataclass(slots=True)
 class _Listener:
-    """One listener: its limits, what is open, and what was not served at once, by the reason."""
+    """A listener's limits, its open connections, and counts of those delayed or closed."""
 
     limit: int
     rate: CreationRate
@@ -54,7 +54,7 @@ class _Listener:
 
 
 class ConnectionQuotas:
-    """Counts of open connections and their limits. Limits may be set while it runs."""
+    """Counts of open connections, and their limits, which may be changed at any time."""
 
     def __init__(
         self,
@@ -67,8 +67,9 @@ class ConnectionQuotas:
         opened_from: OpenedFrom = from_anywhere,
         window: Window = _WINDOW,
     ) -> None:
-        """`room()`: how many more connections there are descriptors for. `creation_rate` in
-        connections a second; `opened_from` knows the `connection_creation_rate` of addresses."""
+        """Set the broker's limits. `room()` returns how many more connections there are file
+        descriptors for. `creation_rate` is in connections a second. `opened_from` applies the
+        quota `connection_creation_rate` of addresses."""
         self.max_connections = max_connections
         self.max_connections_per_ip = max_connections_per_ip
         self.per_ip_overrides = dict(per_ip_overrides or {})
@@ -87,57 +88,58 @@ class ConnectionQuotas:
     def add_listener(
         self, name: str, max_connections: int = UNLIMITED, creation_rate: int = UNLIMITED_RATE
     ) -> None:
-        """A listener, with what `listener.name.<name>.` sets for it."""
+        """Add a listener with the limits of its `listener.name.<name>.` keys."""
         self._listeners[name] = _Listener(
             max_connections, CreationRate(self._window, creation_rate)
         )
 
     def limit_broker(self, max_connections: int, creation_rate: int) -> None:
-        """The broker's limits are these from now on. Whoever calls closes what is too many."""
+        """Set the broker's limits. The caller closes the connections that are now too many."""
         self.max_connections = max_connections
         self._rate.set_limit(creation_rate)
         self._resume()
 
     def limit_listener(self, name: str, max_connections: int, creation_rate: int) -> None:
-        """A listener's are these from now on; what is open stays."""
+        """Set a listener's limits; open connections stay open."""
         listener = self._listeners[name]
         listener.limit = max_connections
         listener.rate.set_limit(creation_rate)
         self._resume()
 
     def limit_addresses(self, max_connections: int, overrides: Mapping[str, int]) -> None:
-        """`max.connections.per.ip`, and what it is for some; what is open stays."""
+        """Set `max.connections.per.ip` and its overrides by address; open connections stay open."""
         self.max_connections_per_ip = max_connections
         self.per_ip_overrides = dict(overrides)
 
     # --- before a connection is taken ----------------------------------------------------------
 
     def slot_available(self, listener: str) -> bool:
-        """Whether the listener may take one more connection now."""
-        one = self._listeners[listener]
-        if one.count >= one.limit:
+        """Return whether the listener may take another connection now."""
+        state = self._listeners[listener]
+        if state.count >= state.limit:
             return False
         if self.lacks_descriptors(listener):
             return False
         return self._is_protected(listener) or self.total < self.max_connections
 
     def lacks_descriptors(self, listener: str) -> bool:
-        """Whether one more connection of the listener would take what others need."""
+        """Return whether all file descriptors that this listener may use are in use."""
         return self._room() <= self._kept_from(listener)
 
     def limits_rate(self, listener: str) -> bool:
-        """Whether it matters how fast connections come."""
+        """Return whether the broker or the listener has a connection creation rate limit."""
         rates = (self._rate.limit, self._listeners[listener].rate.limit)
         return min(rates) < UNLIMITED_RATE
 
     def creation_delay_ms(self, listener: str, now_ms: float) -> float:
-        """Count one that comes to a listener; for how long it must wait before it is taken."""
+        """Count a new connection of a listener; return the milliseconds to wait before accepting
+        it."""
         delay_ms = 0.0 if self._is_protected(listener) else self._rate.count(now_ms)
-        one = self._listeners[listener]
-        delay_ms = max(delay_ms, one.rate.count(now_ms))
+        state = self._listeners[listener]
+        delay_ms = max(delay_ms, state.rate.count(now_ms))
         if delay_ms > 0:
-            one.delayed += 1
-            one.delays.record(delay_ms, now_ms)
+            state.delayed += 1
+            state.delays.record(delay_ms, now_ms)
         return delay_ms
 
     def wait_for_slot(self, listener: str, resume: Callable[[], None]) -> None:
@@ -146,41 +148,42 @@ class ConnectionQuotas:
             self._listeners[listener].over_limit += 1
         self._waiting[listener] = resume
 
-    # --- of one that has come ------------------------------------------------------------------
+    # --- an accepted connection ----------------------------------------------------------------
 
     def ip_delay_ms(self, listener: str, ip: str, now_ms: float) -> float:
-        """Count one that an address makes. 0, or for how long it is to be left alone, and then to
-        be closed, since the address makes too many."""
+        """Count a connection from an address. Return 0 if the address is within its rate, else the
+        milliseconds after which the connection, unserved till then, is to be closed."""
         delay_ms = self._opened_from(without_zone(ip), now_ms)
         if delay_ms > 0:
-            one = self._listeners[listener]
-            one.over_ip_rate += 1
-            one.ip_delays.record(delay_ms, now_ms)
-            if self.limits_rate(listener):  # else it was not counted
-                one.rate.take_back(now_ms)
+            state = self._listeners[listener]
+            state.over_ip_rate += 1
+            state.ip_delays.record(delay_ms, now_ms)
+            if self.limits_rate(listener):  # else the listener's rate did not count it
+                state.rate.take_back(now_ms)
                 if not self._is_protected(listener):
                     self._rate.take_back(now_ms)
         return delay_ms
 
     def ip_allowed(self, ip: str) -> bool:
-        """Whether one more connection from `ip` is within its limit. 0 forbids an address."""
+        """Return whether another connection from `ip` is within its limit. A limit of 0 forbids
+        the address."""
         ip = without_zone(ip)
         limit = self.per_ip_overrides.get(ip, self.max_connections_per_ip)
         return self._ip_counts.get(ip, 0) < limit
 
     def refused(self, listener: str) -> None:
-        """One was closed because its address has `max.connections.per.ip` open."""
+        """Count a connection closed because its address has `max.connections.per.ip` open."""
         self._listeners[listener].over_ip_limit += 1
 
     def opened(self, listener: str, ip: str) -> None:
-        """Count a connection in."""
+        """Add a connection to the counts."""
         self.total += 1
         self._listeners[listener].count += 1
         ip = without_zone(ip)
         self._ip_counts[ip] = self._ip_counts.get(ip, 0) + 1
 
     def closed(self, listener: str, ip: str) -> None:
-        """Count a connection out, and let those listeners go on that waited for it."""
+        """Remove a connection from the counts, and resume listeners that waited for a slot."""
         ip = without_zone(ip)
         left = self._ip_counts[ip] - 1
         if left:
@@ -188,13 +191,14 @@ class ConnectionQuotas:
         else:
             del self._ip_counts[ip]
         self.total -= 1
-        one = self._listeners[listener]
-        one.count -= 1
-        assert self.total >= 0 and one.count >= 0
+        state = self._listeners[listener]
+        state.count -= 1
+        assert self.total >= 0 and state.count >= 0
         self._resume()
 
     def exceeded_by(self, listener: str) -> int:
-        """How many connections the broker has too many, if this listener is to give them up."""
+        """Return how many connections are above the broker's limit; 0 if the listener is protected
+        and closes none of its own."""
         if self._is_protected(listener):
             return 0
         return max(0, self.total - self.max_connections)
@@ -202,22 +206,22 @@ class ConnectionQuotas:
     # --- what happened -------------------------------------------------------------------------
 
     def not_served(self, listener: str) -> Mapping[str, int]:
-        """How often a listener made clients wait or closed their connections, by the reason."""
-        one = self._listeners[listener]
+        """Return, by reason, how often a listener delayed or closed connections."""
+        state = self._listeners[listener]
         return {
-            "max.connections": one.over_limit,
-            "max.connections.per.ip": one.over_ip_limit,
-            "max.connection.creation.rate": one.delayed,
-            "connection_creation_rate": one.over_ip_rate,
+            "max.connections": state.over_limit,
+            "max.connections.per.ip": state.over_ip_limit,
+            "max.connection.creation.rate": state.delayed,
+            "connection_creation_rate": state.over_ip_rate,
         }
 
     def accept_throttle_ms(self, listener: str, now_ms: float) -> float:
-        """How long a listener's connections had to wait lately since they came too fast, on
-        average."""
+        """Return the recent average wait of a listener's connections under its creation rate."""
         return self._listeners[listener].delays.average_ms(now_ms)
 
     def ip_throttle_ms(self, listener: str, now_ms: float) -> float:
-        """The same of those that were closed, since their address makes too many."""
+        """Return the recent average wait of connections that were closed because their address
+        exceeded its rate."""
         return self._listeners[listener].ip_delays.average_ms(now_ms)
 
     def _resume(self) -> None:

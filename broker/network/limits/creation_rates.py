@@ -1,9 +1,10 @@
-"""How many connections a second may be made, on a node or on a listener.
+"""The limit on new connections per second, of a node or of a listener.
 
-A connection is counted when it comes; one that is too many waits until the rate is what it may be,
-for one slice of the window at most. So a burst of what a whole window allows passes at once.
+A connection is counted when it arrives. If it exceeds the limit, it waits until the rate is within
+the limit again, for one slice of the window at most. So a burst of as many connections as a whole
+window allows passes at once.
 
-Owns the rate that was measured. Never: sockets, or a clock. Follows `max.connection.creation.rate`
+Owns: the measured rate. Never: sockets, or a clock. Follows `max.connection.creation.rate`
 in Kafka's `ConnectionQuotas` (KIP-402, KIP-612).
 """
 
@@ -16,41 +17,41 @@ from broker.quotas.measured import MeasuredRate
 from broker.quotas.sampled_rate import Window
 
 OpenedFrom = Callable[[str, float], float]
-"""Somebody connects from an address, at a time in monotonic milliseconds: 0, or for how many ms it
-is to be left alone before its connection is closed, since the address makes too many. See
-`broker.quotas.ip_connection_rates.IpConnectionRates.opened`."""
+"""A function of an address and the time in monotonic milliseconds that counts a new connection. It
+returns 0 if the address is within its quota, else the milliseconds after which the connection is
+to be closed. See `broker.quotas.ip_connection_rates.IpConnectionRates.opened`."""
 
 UNLIMITED_RATE: Final = 2**31 - 1
-"""Connections a second: Kafka's default, and no limit."""
+"""The connections per second that mean no limit: Kafka's default."""
 
 
 def from_anywhere(_address: str, _now_ms: float) -> float:
-    """The OpenedFrom of a node where no address has a quota."""
+    """Return 0: no address has a quota on this node."""
     return 0.0
 
 
 class CreationRate:
-    """One limit, and what is measured under it. Times are monotonic milliseconds."""
+    """A limit on the connection rate, and the measured rate. Times are monotonic milliseconds."""
 
     __slots__ = ("_measured", "_slice_ms", "limit")
 
     def __init__(self, window: Window, limit: float = UNLIMITED_RATE) -> None:
-        """`limit` in connections a second."""
+        """Create the limit of `limit` connections a second, measured over `window`."""
         self.limit = limit
         self._slice_ms = window.size_ms
         self._measured = MeasuredRate(window, window.size_ms)
 
     def set_limit(self, limit: float) -> None:
-        """Connections a second from now on."""
+        """Set the limit, in connections a second."""
         self.limit = limit
 
     def count(self, now_ms: float) -> float:
-        """One more connection; for how many ms it must wait, 0 where it is within the rate."""
+        """Count a connection. Return the milliseconds it must wait, 0 if it is within the rate."""
         self._measured.record(1, now_ms, self.limit)
         if self.limit <= 0:
             return self._slice_ms
         return self._measured.throttle_ms(now_ms, self.limit)
 
     def take_back(self, now_ms: float) -> None:
-        """That connection is refused: it counts for nobody."""
+        """Undo a `count`, because that connection is rejected for another reason."""
         self._measured.record(-1, now_ms, self.limit)

@@ -1,4 +1,4 @@
-"""How much memory this process may use: the machine's, or less where a control group says so.
+"""The memory that this process may use: the machine's, or less if a control group limits it.
 
 Owns nothing and watches nothing: it is read once, at the start. Never: how much is in use.
 """
@@ -15,8 +15,10 @@ _ROOT = Path("/")
 
 
 def memory_limit_bytes(root: Path = _ROOT) -> int:
-    """The least of the machine's memory and the limits of the control groups, version 1 and 2, in
-    which this process is, and of those around them. 1 GiB where the system tells nothing."""
+    """Return the smallest of the machine's memory and the limits of this process's control groups.
+
+    Reads control groups of version 1 and 2, with their parents. Returns 1 GiB if the system
+    reports neither."""
     limits = [*_machine(root), *_groups(root)]
     return min(limits, default=_UNKNOWN_BYTES)
 
@@ -41,7 +43,7 @@ def _groups(root: Path) -> Iterator[int]:
             top, name = root / "sys/fs/cgroup/memory", "memory.limit_in_bytes"
         else:
             continue
-        # In a container the path may be the host's, where only the top is to be seen.
+        # In a container the path may be the host's, of which only the top folder is visible.
         group = top / path.lstrip("/")
         for folder in (group, *group.parents):
             limit = _read(folder / name).strip()

@@ -1,18 +1,20 @@
-"""How many bytes requests may hold: those that are being received, that wait, or that are handled.
+"""The limit on the memory of requests: being received, queued or handled.
 
-Owns: the count, and who waits for room in it. Never: a buffer (`protocol.frames.framing` has them),
-or the question whether a peer is too slow (`processor`).
+Owns: the count of bytes, and the queue of connections that wait for room. Never: a buffer
+(`protocol.frames.framing` has them), or the question whether a peer is too slow (`processor`).
 
-A frame that does not come whole claims its whole size before a buffer is made for it, so what has
-begun can always be finished, and no two halves wait for each other. Who gets no room is not read
-from until there is; in the order in which they asked. What a small frame may claim of is kept free
-of large ones: a request for metadata does not wait until somebody has sent 90 MB.
+A frame that does not arrive in one piece claims its whole size before a buffer is made for it. So a
+frame that has begun can always be finished, and two half frames never wait for each other. A
+connection that gets no room is not read from until there is room, in the order of the claims. Large
+frames leave a reserve to small ones: a Metadata request does not wait until another client has
+sent 90 MB.
 
-Nobody waits for ever: room comes back when a request is handled, when its connection ends, and
-`ottla.partial.frame.timeout.ms` ends one whose peer does not go on; small frames leave the rest to
-a large one that waits where no other large one is under way. What has come of frames that wait is
-counted, at most one receive each, and takes no room from any: the limit may be of one frame, and
-all may have begun. While frames wait, no connection keeps a buffer for its next one.
+No connection waits for ever: room comes back when a request is handled or its connection ends, and
+`ottla.partial.frame.timeout.ms` closes a connection whose peer stops in the midst of a frame. If a
+large frame waits and no other large frame is under way, small frames leave the common room to it.
+The bytes that have arrived of waiting frames are counted, at most one receive each, and take no
+room from any frame: the limit may be the size of one frame, and all may have begun. While frames
+wait, no connection keeps a buffer for its next one.
 
 Follows Kafka's `MemoryPool` (`queued.max.request.bytes`, KIP-72), which mutes all connections while
 its memory is used up, and lets one frame go beyond it.
@@ -23,12 +25,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 SMALL_FRAME_BYTES = 1024 * 1024
-"""Up to here a frame is small."""
+"""The largest size of a small frame, which may use the reserve."""
 _SMALL_SHARE = 8
 
 
 class RequestMemory:
-    """See the module, and `protocol.frames.framing.Memory`. All calls on the loop's thread."""
+    """The count of request bytes; implements `protocol.frames.framing.Memory`. All calls on the
+    loop's thread."""
 
     def __init__(
         self,
@@ -36,9 +39,9 @@ class RequestMemory:
         frame_max_bytes: int,
         call_soon: Callable[[Callable[[], None]], object],
     ) -> None:
-        """At most `limit_bytes`, and so much that one frame of `frame_max_bytes` has room."""
+        """Set the limit to `limit_bytes`, or to `frame_max_bytes` if that is more."""
         self.limit_bytes = max(limit_bytes, frame_max_bytes)
-        # Of small frames alone; as little of it as leaves room for the largest frame.
+        # For small frames alone; small enough that the largest frame still has room.
         self._reserve = min(self.limit_bytes // _SMALL_SHARE, self.limit_bytes - frame_max_bytes)
         self._common = self.limit_bytes - self._reserve
         self._call_soon = call_soon
@@ -49,20 +52,20 @@ class RequestMemory:
         self._large_waiting: dict[Callable[[], object], int] = {}
         self._granting = False
         self.reclaimers: list[Callable[[], None]] = []
-        """Each gives back what idle connections keep."""
+        """Functions that free the memory which idle connections keep."""
 
     @property
     def held_bytes(self) -> int:
-        """Bytes of requests: Kafka's MemoryPoolUsed."""
+        """The bytes that requests hold: Kafka's MemoryPoolUsed."""
         return self._small + self._large + self._of_waiting
 
     @property
     def waiting_count(self) -> int:
-        """Connections that are not read from because there is no room."""
+        """The number of connections that are not read from because there is no room."""
         return len(self._small_waiting) + len(self._large_waiting)
 
     def claim(self, size: int) -> bool:
-        """Whether a frame of `size` bytes may have its buffer now; then it is counted."""
+        """Count a frame of `size` bytes if there is room for it; return whether there was."""
         if not self._has_room(size):
             for reclaim in self.reclaimers:
                 reclaim()
@@ -72,14 +75,14 @@ class RequestMemory:
         return True
 
     def hold(self, size: int) -> None:
-        """Count `size` bytes that are there whether there is room or not."""
+        """Count `size` bytes, even beyond the limit: they are in memory already."""
         if size <= SMALL_FRAME_BYTES:
             self._small += size
         else:
             self._large += size
 
     def free(self, size: int) -> None:
-        """What was counted by `claim` or `hold`, in the same portion, is let go of."""
+        """Return `size` bytes, the same portion as in the `claim` or `hold` that counted them."""
         if size <= SMALL_FRAME_BYTES:
             self._small -= size
         else:
@@ -90,11 +93,12 @@ class RequestMemory:
             self._call_soon(self._grant)
 
     def hold_waiting(self, size: int) -> None:
-        """Count `size` bytes that have come of a frame for which `wait` is about to be called."""
+        """Count `size` bytes that have arrived of a frame for which `wait` is about to be called."""
         self._of_waiting += size
 
     def free_waiting(self, size: int) -> None:
-        """The frame waits no longer. Where it is given up, `forget` follows."""
+        """Count these bytes no longer, because the frame got its room or was dropped; `forget`
+        follows a drop."""
         self._of_waiting -= size
         assert self._of_waiting >= 0
 
@@ -104,14 +108,14 @@ class RequestMemory:
         return bool(self._large_waiting or self._small_waiting)
 
     def wait(self, size: int, granted: Callable[[], object]) -> None:
-        """Claim `size` bytes as soon as there is room; then `granted`, once, later."""
+        """Claim `size` bytes when there is room, then call `granted` once, in a later turn."""
         waiting = self._small_waiting if size <= SMALL_FRAME_BYTES else self._large_waiting
         waiting[granted] = size
 
     def forget(self, granted: Callable[[], object]) -> None:
-        """Whoever waits by this does so no longer."""
+        """Cancel the `wait` that was begun with this callback."""
         if self._small_waiting.pop(granted, None) or self._large_waiting.pop(granted, None):
-            self.free(0)  # who is behind it may have its turn
+            self.free(0)  # the next in the queue may have room now
 
     def _has_room(self, size: int) -> bool:
         held = self._small + self._large + size
@@ -124,14 +128,14 @@ class RequestMemory:
     def _room_for_small(self, size: int, held: int) -> bool:
         if self._small + size <= self._reserve:
             return True
-        # A large one that is alone gets what small ones give back.
+        # If a large frame waits and none is under way, it gets the room that small ones free.
         return held <= self.limit_bytes and not (self._large_waiting and not self._large)
 
     def _room_for_large(self, size: int, held: int) -> bool:
         return held <= self.limit_bytes and self._large + size <= self._common
 
     def _grant(self) -> None:
-        """Give room to those who wait, in their order; large ones first, where they have any."""
+        """Give room to waiting connections in their order, to large frames first."""
         self._granting = False
         for waiting, has_room in (
             (self._large_waiting, self._room_for_large),
@@ -147,31 +151,31 @@ class RequestMemory:
 
 
 class ForBrokers:
-    """The same memory for connections between brokers: counted, and never waited for."""
+    """The memory of requests between brokers: counted, and never limited."""
 
     def __init__(self, memory: RequestMemory) -> None:
         self._memory = memory
 
     def claim(self, size: int) -> bool:
-        """Yes."""
+        """Count a frame of `size` bytes; return True, whatever is in use."""
         self._memory.hold(size)
         return True
 
     def hold(self, size: int) -> None:
-        """See `RequestMemory.hold`."""
+        """Count `size` bytes."""
         self._memory.hold(size)
 
     def free(self, size: int) -> None:
-        """See `RequestMemory.free`."""
+        """Return `size` bytes that were counted."""
         self._memory.free(size)
 
     def hold_waiting(self, size: int) -> None:
-        """Never asked: see `claim`."""
+        """Do nothing: `claim` never makes these frames wait."""
 
     def free_waiting(self, size: int) -> None:
-        """See `hold_waiting`."""
+        """Do nothing, as `hold_waiting`."""
 
     @property
     def is_waited_for(self) -> bool:
-        """See `RequestMemory.is_waited_for`."""
+        """Whether frames of clients wait for memory."""
         return self._memory.is_waited_for

@@ -1,13 +1,12 @@
-"""One connection to a broker that sends requests and waits for their answers: for commands.
+"""A blocking connection to a broker, for commands: it sends requests and waits for the answers.
 
-What a person calls (`ottla status`) has nothing else to do meanwhile, and an event loop would cost
-more start-up than the question. Owns a socket. Never used by a node: nodes talk through
+A command such as `ottla status` has nothing else to do meanwhile, and starting an event loop would
+take longer than the request. Owns a socket. Never used by a node: nodes use
 `broker.network.outgoing.network_client`.
 
-Versions are agreed on by ApiVersions, as clients do (KIP-35, KIP-511). Where the listener wants it,
-the connection is over TLS and begins with a login; `broker.security.client_guard` knows how to get
-in, and has the words for what went wrong. Several requests may be on their way (`send`): a broker
-answers them in order.
+Versions are agreed on by ApiVersions, as clients do (KIP-35, KIP-511). If the listener needs it,
+the connection uses TLS and begins with a login; `broker.security.client_guard` does both, and
+explains failures. Several requests may be in flight (`send`): a broker answers them in order.
 """
 
 from __future__ import annotations
@@ -31,18 +30,18 @@ RESPONSE_BYTES_MAX = 100 * 1024 * 1024
 ACCEPTS_WITHIN_S = 1.0
 _API_VERSIONS_VERSION = 3
 _TLS_ALERT = b"\x15\x03"
-"""How an answer begins by which TLS refuses who came without."""
+"""The first bytes of the alert by which a TLS listener rejects an unencrypted connection."""
 
 
 M = TypeVar("M", bound=Message)
 
 
 class ApiNotServed(Exception):
-    """The broker does not name the API, or no version that is known here."""
+    """An API that the broker does not serve, or not in a version that this client knows."""
 
 
 def accepts(host: str, port: int) -> bool:
-    """Whether something takes a connection there, at once."""
+    """Return whether a process accepts a connection to `host:port` within `ACCEPTS_WITHIN_S`."""
     try:
         socket.create_connection((host, port), timeout=ACCEPTS_WITHIN_S).close()
     except OSError:
@@ -51,16 +50,17 @@ def accepts(host: str, port: int) -> bool:
 
 
 def wait_for_answers(clients: Sequence[BlockingClient], timeout_s: float) -> list[BlockingClient]:
-    """Those of `clients` where an answer begins, once there is one; none after `timeout_s`."""
-    begun = [one for one in clients if one.has_unread_bytes]
-    return begun or readable(clients, timeout_s)
+    """Wait for the first answers; return the clients that can read one, none after `timeout_s`."""
+    with_bytes = [client for client in clients if client.has_unread_bytes]
+    return with_bytes or readable(clients, timeout_s)
 
 
 CLIENT_ID = "ottla"
 
 
 class BlockingClient:
-    """A connection; every call raises OSError or ProtocolError where the broker does not answer."""
+    """A connection to one broker. Every call raises OSError or ProtocolError if no valid answer
+    comes."""
 
     def __init__(
         self,
@@ -70,14 +70,14 @@ class BlockingClient:
         client_id: str = CLIENT_ID,
         guard: ClientGuard = PLAINTEXT_GUARD,
     ) -> None:
-        """Connect, get in and ask which APIs are served; each wait takes at most `timeout_s`."""
+        """Connect, log in and ask which APIs are served; each wait takes at most `timeout_s`."""
         self._client_id = client_id
         self._correlation_id = 0
         self._sent: deque[tuple[Any, int, int]] = deque()
-        """Of each request on its way: the class of its answer, version, correlation id."""
+        """The requests in flight: the class of the answer, the version and the correlation id."""
         self._ranges: dict[int, tuple[int, int]] = {}
         self._answered = False
-        """Whether it answered a request that wants one to be let in."""
+        """Whether the broker has answered a request that needs a completed login."""
         self._socket = socket.create_connection((host, port), timeout=timeout_s)
         try:
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -91,17 +91,17 @@ class BlockingClient:
             raise
 
     def call(self, request: Request, version_max: int | None = None) -> Any:
-        """The answer to `request`, in the highest version that both sides know.
+        """Send `request` in the highest version that both sides know, and return its answer.
 
-        Raises ApiNotServed where there is none.
+        Raises ApiNotServed if there is no such version.
         """
         self.send(request, version_max)
         return self._received()
 
     def send(self, request: Request, version_max: int | None = None) -> None:
-        """Send a request whose answer is waited for later, of a version up to `version_max`.
+        """Send a request in a version up to `version_max`, without waiting for its answer.
 
-        Raises ApiNotServed where there is none.
+        Raises ApiNotServed if there is no such version.
         """
         low, high = self._ranges.get(request.API_KEY, (0, -1))
         version = min(high, request.MAX_VERSION)
@@ -112,37 +112,37 @@ class BlockingClient:
         self._send(request, version)
 
     def receive(self, kind: type[M]) -> M:
-        """The answer to the oldest request that was sent and has none yet."""
+        """Wait for the answer to the oldest request in flight, and return it."""
         answer = self._received()
         assert isinstance(answer, kind)
         return answer
 
     def skip_answers(self) -> None:
-        """Read the answers that are still owed, and forget them."""
+        """Read and drop the answers to all requests in flight."""
         while self._sent:
             self._received()
 
     def serves(self, api_key: int) -> bool:
-        """Whether the broker names the API."""
+        """Return whether the broker serves the API."""
         return api_key in self._ranges
 
     @property
     def waiting(self) -> int:
-        """How many requests were sent and are not answered."""
+        """The number of requests that were sent and not answered yet."""
         return len(self._sent)
 
     @property
     def has_unread_bytes(self) -> bool:
-        """Whether TLS has unpacked bytes that nobody has read: a socket does not show them."""
+        """Whether TLS holds decrypted bytes that were not read; `poll` does not report these."""
         pending = getattr(self._socket, "pending", None)
         return pending is not None and pending() > 0
 
     def fileno(self) -> int:
-        """The descriptor of its socket, to wait for."""
+        """Return the socket's descriptor, for `poll`."""
         return self._socket.fileno()
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self._socket.close()
 
     def __enter__(self) -> BlockingClient:
@@ -168,7 +168,7 @@ class BlockingClient:
         answer = self._exchange(ApiVersionsRequest("ottla", "1"), _API_VERSIONS_VERSION)
         if answer.error_code != ErrorCode.NONE:
             raise ProtocolError(f"ApiVersions: {ErrorCode(answer.error_code).name}")
-        self._ranges = {one.api_key: (one.min_version, one.max_version) for one in answer.api_keys}
+        self._ranges = {api.api_key: (api.min_version, api.max_version) for api in answer.api_keys}
 
     def _exchange(self, request: Request, version: int) -> Any:
         self._send(request, version)
@@ -186,7 +186,7 @@ class BlockingClient:
         return answer
 
     def _answer(self) -> Any:
-        """Of the oldest request on its way."""
+        """Return the answer to the oldest request in flight, after checking its correlation id."""
         response, version, sent_id = self._sent.popleft()
         frame = memoryview(self._frame())
         try:
@@ -198,11 +198,11 @@ class BlockingClient:
         return answer
 
     def _frame(self) -> bytearray:
-        """The next frame, without its size."""
-        head = self._read(4)
-        (size,) = struct.unpack(">i", head)
+        """Read the next frame; return it without its size prefix."""
+        prefix = self._read(4)
+        (size,) = struct.unpack(">i", prefix)
         if not 0 <= size <= RESPONSE_BYTES_MAX:
-            if head.startswith(_TLS_ALERT) and not self._answered:
+            if prefix.startswith(_TLS_ALERT) and not self._answered:
                 raise SpeaksTls
             raise ProtocolError(f"an answer of {size} bytes: is this a Kafka broker?")
         return self._read(size)

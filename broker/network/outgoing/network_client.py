@@ -1,19 +1,19 @@
 """Connections to other nodes: `ground.ports.Network` over the event loop's sockets.
 
-A `SocketChannel` is one connection to one address. The first request makes it; requests may be sent
-before earlier ones are answered, and the peer answers in order. Whatever goes wrong with the
-connection ends all that wait on it, and the next request makes a new one.
+A `SocketChannel` is a connection to one address. The first request opens it; requests may be sent
+before earlier ones are answered, and the peer answers in order. Any failure of the connection fails
+all its unanswered requests, and the next request opens a new connection.
 
-Where the listener wants it, the connection is over TLS, and a login comes before the first request.
-A login that ends some time is made again before that, between two requests on the same connection
-(KIP-368): what was sent before it is answered before it, what comes meanwhile is sent after it.
-Where logins are good for about 1 s or less, requests wait until the next one may be made; Kafka's
-own clients do not wait, and lose the connection. Why a handshake or a login failed is one line of
-the log for each peer and reason, now and then.
+If the listener needs it, the connection uses TLS, and logs in before the first request. A login
+that expires is renewed in time, between two requests on the same connection (KIP-368): earlier
+requests are answered before it, and requests that arrive meanwhile are sent after it. If logins are
+valid for about 1 s or less, requests wait until the next login is allowed; Kafka's own clients do
+not wait, and lose the connection. A failed handshake or login is logged with its reason, one line
+now and then for each peer and reason.
 
-Owns: the connection, the correlation ids, the deadlines. Never: tries again by itself, waits before
-it connects, or looks into a response. Follows Kafka's `NetworkClient`, without its ApiVersions
-request: between nodes the versions are those of Kafka 4.3.
+Owns: the connection, the correlation ids, the deadlines. Never: retries by itself, delays a
+connect, or interprets a response. Follows Kafka's `NetworkClient`, without its ApiVersions request:
+between nodes the versions are those of Kafka 4.3.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ _T = TypeVar("_T")
 _SCRATCH_BYTES = 64 * 1024
 _LAST_CORRELATION_ID = 2**31 - 1
 _RENEWED_AT = (0.85, 0.95)
-"""When a login is made again: between these parts of the time for which it is good, as Kafka's
-clients do. Somewhere between, so that not all connections do it at once."""
+"""The range of fractions of a login's lifetime at which it is renewed, as in Kafka's clients. A
+random fraction in the range keeps connections from renewing all at once."""
 _RENEWED_AGAIN_S = 1.05
-"""A listener refuses whoever makes a login again less than 1 s after the last time, as in Kafka."""
+"""The least time between two renewals: a listener rejects one after less than 1 s, as in Kafka."""
 
 
 class NetworkClient:
-    """Makes channels, and closes them all at the end."""
+    """The maker and owner of this node's channels to other nodes."""
 
     def __init__(
         self,
@@ -60,8 +60,8 @@ class NetworkClient:
         guard: ClientGuard = PLAINTEXT_GUARD,
         clock_s: Callable[[], float] = time.monotonic,
     ) -> None:
-        """A response above `response_max_bytes` closes its connection. `guard` knows how the
-        listeners of the others are secured."""
+        """Prepare to connect. A response above `response_max_bytes` closes its connection. `guard`
+        does the TLS handshakes and logins that the listeners of other nodes need."""
         self._loop = loop
         self._response_max_bytes = response_max_bytes
         self._guard = guard
@@ -69,7 +69,7 @@ class NetworkClient:
         self._warnings = PeerWarnings(guard, clock_s)
         self._deadlines: Deadlines[_Waiting] = Deadlines(LoopScheduler(loop), _Waiting.time_out)
         self._channels: dict[SocketChannel, None] = {}
-        self._looks: set[asyncio.Task[None]] = set()
+        self._probes: set[asyncio.Task[None]] = set()
 
     def channel(self, host: str, port: int, client_id: str) -> SocketChannel:
         """Return a channel of this client to the node at `host:port`."""
@@ -88,16 +88,16 @@ class NetworkClient:
         return channel
 
     def why_no_connection(self, host: str, port: int) -> str:
-        """See `ControllerSettings.why_no_connection`."""
+        """Return why the latest try to connect to `host:port` failed, or "" if it did not fail."""
         return self._warnings.latest(host, port)
 
     def look(self, host: str, port: int, done: Looked, timeout_ms: float) -> None:
         """Call `done` with None if a process listens at `host:port`, else with the failure."""
-        task = self._loop.create_task(self._look((host, port), done, timeout_ms))
-        self._looks.add(task)
-        task.add_done_callback(self._looks.discard)
+        probe = self._loop.create_task(self._probe((host, port), done, timeout_ms))
+        self._probes.add(probe)
+        probe.add_done_callback(self._probes.discard)
 
-    async def _look(self, address: tuple[str, int], done: Looked, timeout_ms: float) -> None:
+    async def _probe(self, address: tuple[str, int], done: Looked, timeout_ms: float) -> None:
         failure = None
         try:
             async with asyncio.timeout(timeout_ms / 1000.0):
@@ -105,23 +105,23 @@ class NetworkClient:
         except TimeoutError:
             failure = ChannelFailure.TIMED_OUT
         except (OSError, ValueError) as error:
-            refused = isinstance(error, OSError) and error.errno == errno.ECONNREFUSED
-            failure = ChannelFailure.REFUSED if refused else ChannelFailure.LOST
+            is_refused = isinstance(error, OSError) and error.errno == errno.ECONNREFUSED
+            failure = ChannelFailure.REFUSED if is_refused else ChannelFailure.LOST
         done(failure)
 
     def close(self) -> None:
-        """Close every channel; what waits is told LOST. Nobody is told of a look any more."""
+        """Close every channel, failing its requests as LOST. Looks end without their callback."""
         for channel in list(self._channels):
             channel.close()
-        for look in self._looks:
-            look.cancel()
+        for probe in self._probes:
+            probe.cancel()
 
     def _forget(self, channel: SocketChannel) -> None:
         self._channels.pop(channel, None)
 
 
 class _Waiting:
-    """A request that is not answered yet."""
+    """A request without an answer yet."""
 
     __slots__ = ("answer", "channel", "correlation_id", "done", "due", "frame", "version")
 
@@ -143,12 +143,12 @@ class _Waiting:
         self.due: DeadlineQueue[_Waiting] | None = None
 
     def time_out(self) -> None:
-        """Its time is up."""
+        """Fail the request, because its deadline has passed."""
         self.channel.timed_out(self)
 
 
 class SocketChannel:
-    """The connection to one node, opened again by the next request after it was lost."""
+    """A connection to one node, opened again by the next request after it was lost."""
 
     def __init__(
         self,
@@ -175,7 +175,8 @@ class SocketChannel:
         self._waiting: deque[_Waiting] = deque()
         self._correlation_id = 0
         self._preparing: asyncio.Task[None] | None = None
-        """Connects or logs in. What waits then is sent after it, but for what a login follows."""
+        """The task that connects or logs in. Waiting requests are sent after it, except those that
+        were sent before a renewed login."""
         self._login: _Login | None = None
         self._renew_at_s: float | None = None
         self._renewed_s: float | None = None
@@ -185,7 +186,7 @@ class SocketChannel:
     def send(
         self, request: Any, done: Answered, timeout_ms: float, version: int | None = None
     ) -> None:
-        """Send a request; `done` gets its answer, or LOST on a closed channel."""
+        """Send a request; `done` gets its answer or the failure, LOST on a closed channel."""
         if self._closed:
             self._loop.call_soon(done, None, ChannelFailure.LOST)
             return
@@ -200,14 +201,14 @@ class SocketChannel:
         if self._connection is None:
             self._preparing = self._loop.create_task(self._connect())
         elif self._renew_at_s is not None and self._clock_s() >= self._renew_at_s:
-            # What was sent before is answered first.
+            # The requests sent before it are answered first.
             self._login = _Login(self._loop, len(self._waiting) - 1)
             self._preparing = self._loop.create_task(self._renew(self._connection, self._login))
         else:
             self._connection.write(frame)
 
     def close(self) -> None:
-        """Hang up; requests without an answer fail as LOST."""
+        """Close the connection; requests without an answer fail as LOST."""
         self._closed = True
         self._on_close(self)
         self._fail(ChannelFailure.LOST)
@@ -221,8 +222,8 @@ class SocketChannel:
             if self._guard.logs_in:
                 self._login = _Login(self._loop, 0)
                 await self._log_in(connection, self._login)
-        except (OSError, ValueError) as error:  # a host that no name can be (what a peer wrote)
-            self._could_not(error)
+        except (OSError, ValueError) as error:  # ValueError: a peer's host is no valid name
+            self._connect_failed(error)
         else:
             self._prepared(connection)
 
@@ -232,30 +233,30 @@ class SocketChannel:
                 passed_s = self._clock_s() - self._renewed_s
                 await asyncio.sleep(max(0.0, _RENEWED_AGAIN_S - passed_s))
             await self._log_in(connection, login)
-        except ClosedInLogin:  # it was let in before: the other node stops, or is gone
+        except ClosedInLogin:  # an earlier login succeeded, so the other node is stopping or dead
             self._preparing = None
             self._fail(ChannelFailure.LOST)
         except OSError as error:
-            self._could_not(error)
+            self._connect_failed(error)
         else:
             self._renewed_s = self._clock_s()
             self._prepared(connection)
 
     def _prepared(self, connection: _Connection) -> None:
-        """Send what waits: all that was sent before has been answered."""
+        """Send all waiting requests; those sent earlier have been answered."""
         self._warnings.connected(*self.address)
         self._preparing = self._login = None
         connection.write(b"".join(waiting.frame for waiting in self._waiting))
 
-    def _could_not(self, error: OSError | ValueError) -> None:
-        """There is no connection, or nobody was let in."""
-        refused = isinstance(error, OSError) and error.errno == errno.ECONNREFUSED
-        self._warnings.tell(*self.address, error)
+    def _connect_failed(self, error: OSError | ValueError) -> None:
+        """Fail all waiting requests, because the connection or the login failed."""
+        is_refused = isinstance(error, OSError) and error.errno == errno.ECONNREFUSED
+        self._warnings.warn(*self.address, error)
         self._preparing = None
-        self._fail(ChannelFailure.REFUSED if refused else ChannelFailure.LOST)
+        self._fail(ChannelFailure.REFUSED if is_refused else ChannelFailure.LOST)
 
     async def _log_in(self, connection: _Connection, login: _Login) -> None:
-        """Have the conversation. Raises OSError where the login is refused or cannot be."""
+        """Log in. Raises OSError if the login is rejected or the connection is lost."""
         steps = self._guard.login(self._client_id)
         # In a thread: proving a password takes milliseconds, and a token may have to be fetched.
         frame: bytes | None = await self._loop.run_in_executor(None, steps.begin)
@@ -266,42 +267,43 @@ class SocketChannel:
         self._renew_at_s = self._renewal(steps)
 
     def _renewal(self, login: ClientLogin) -> float | None:
-        """When to log in again; None: never."""
+        """Return the time in seconds at which to log in again, None if the login never expires."""
         if not login.lifetime_ms:
             return None
-        # Imported here: a node without security starts without it, and the hashes that it loads.
+        # Imported here: it loads hashes, which a node without security need not load to start.
         from random import uniform
 
         part = uniform(*_RENEWED_AT)  # noqa: S311 - not a secret
         return self._clock_s() + login.lifetime_ms / 1000.0 * part
 
     async def _open(self) -> _Connection:
-        """A connection to the first of the host's addresses that takes one.
+        """Connect to the first of the host's addresses that accepts.
 
-        Raises OSError, ECONNREFUSED only where all of them refuse, and UnicodeError.
+        Raises OSError, with ECONNREFUSED only if all of them refuse, and UnicodeError.
         """
         return await _first(self._loop, self.address, self._over)
 
     async def _over(self, sock: socket.socket) -> _Connection:
-        """A connection over a socket that is connected, with TLS where there is to be any."""
+        """Return a connection over a connected socket, with TLS if the guard has a context."""
         tls = self._guard.tls_context
-        _, made = await self._loop.create_connection(
+        _, connection = await self._loop.create_connection(
             lambda: _Connection(self, FrameReader(self._response_max_bytes, self._scratch)),
             sock=sock,
             ssl=tls,
             server_hostname=None if tls is None else self.address[0],
         )
-        return made
+        return connection
 
     def timed_out(self, waiting: _Waiting) -> None:
-        """There was no answer in time."""
+        """Fail a request as TIMED_OUT, and with it the connection and all others as LOST."""
         self._waiting.remove(waiting)
         self._fail(ChannelFailure.LOST, first=(waiting, ChannelFailure.TIMED_OUT))
 
     def _fail(
         self, failure: ChannelFailure, first: tuple[_Waiting, ChannelFailure] | None = None
     ) -> None:
-        """End the connection, and all that wait on it."""
+        """Close the connection, and fail its unanswered requests: `first` with its own failure, the
+        others with `failure`."""
         if self._preparing is not None:
             self._preparing.cancel()
             self._preparing = None
@@ -311,12 +313,12 @@ class SocketChannel:
             self._connection = None
         ended, self._waiting = self._waiting, deque()
         if first is not None:
-            self._settle(first[0], None, first[1])
+            self._complete(first[0], None, first[1])
         for waiting in ended:
-            self._settle(waiting, None, failure)
+            self._complete(waiting, None, failure)
 
-    def _settle(self, waiting: _Waiting, response: Any, failure: ChannelFailure | None) -> None:
-        """Tell the outcome."""
+    def _complete(self, waiting: _Waiting, response: Any, failure: ChannelFailure | None) -> None:
+        """End the request's deadline, and call its callback."""
         if waiting.due is not None:
             self._deadlines.remove(waiting, waiting.due)
         waiting.done(response, failure)
@@ -324,7 +326,7 @@ class SocketChannel:
     # --- called by the connection --------------------------------------------------------------
 
     def received(self, frame: memoryview) -> None:
-        """A whole response has come. Raises ProtocolError where it is none."""
+        """Handle a response frame. Raises ProtocolError if it is not the answer that is due."""
         login = self._login
         if login is not None and login.takes(frame):
             return
@@ -335,19 +337,19 @@ class SocketChannel:
         if correlation_id != waiting.correlation_id:
             raise ProtocolError(f"an answer to {correlation_id}, not {waiting.correlation_id}")
         self._waiting.popleft()
-        self._settle(waiting, response, None)
+        self._complete(waiting, response, None)
 
     def lost(self, connection: _Connection, error: Exception | None) -> None:
-        """The connection is gone."""
+        """Fail all requests of a connection that was lost."""
         if connection is not self._connection:
             return
         if self._login is not None:
             self._login.lost(error)
             return
         if not connection.heard:
-            self._warnings.tell(*self.address, error or ClosedBeforeAnswer())
+            self._warnings.warn(*self.address, error or ClosedBeforeAnswer())
         elif error is not None and "ALERT" in str(getattr(error, "reason", "")):
-            self._warnings.tell(*self.address, error)  # its side of the handshake failed
+            self._warnings.warn(*self.address, error)  # the peer's side of the handshake failed
         self._connection = None
         self._fail(ChannelFailure.LOST)
 
@@ -357,16 +359,16 @@ async def _first(
     address: tuple[str, int],
     use: Callable[[socket.socket], Awaitable[_T]],
 ) -> _T:
-    """What `use` makes of a connected socket, of the first of the host's addresses where it can;
-    the socket is its own then. See `SocketChannel._open`."""
+    """Return the result of `use` on a socket connected to the first of the host's addresses where
+    both succeed; `use` then owns the socket. Raises as `SocketChannel._open`."""
     host, port = address
-    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    candidates = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     failure: OSError | None = None
-    for family, kind, protocol, _, place in found:
+    for family, kind, protocol, _, socket_address in candidates:
         sock = socket.socket(family, kind, protocol)
         sock.setblocking(False)
         try:
-            await loop.sock_connect(sock, place)
+            await loop.sock_connect(sock, socket_address)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             return await use(sock)
         except asyncio.CancelledError:
@@ -384,29 +386,31 @@ async def _let_go(sock: socket.socket) -> None:
 
 
 class _Login:
-    """A login that is under way on a connection."""
+    """A login in progress on a connection."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, ahead: int) -> None:
-        """`ahead`: how many requests were sent before it."""
+        """Begin a login after `ahead` requests that were sent before it."""
         self._loop = loop
         self._ahead = ahead
         self._answer: asyncio.Future[bytes] | None = None
         self._lost: OSError | None = None
 
     async def exchange(self, connection: _Connection, frame: bytes) -> bytes:
-        """The answer to `frame`, which has its size. Raises OSError where none will come."""
+        """Send `frame`, which begins with its size, and return the answer. Raises OSError if the
+        connection is lost."""
         self.check()
         self._answer = self._loop.create_future()
         connection.write(frame)
         return await self._answer
 
     def check(self) -> None:
-        """Raises OSError where the connection was lost."""
+        """Raise OSError if the connection was lost."""
         if self._lost is not None:
             raise self._lost
 
     def takes(self, frame: memoryview) -> bool:
-        """A response has come: whether it was one of the login's."""
+        """Take a response if it belongs to the login; return whether it does. Raises ProtocolError
+        if no answer is due."""
         if self._ahead:
             self._ahead -= 1
             return False
@@ -416,7 +420,7 @@ class _Login:
         return True
 
     def lost(self, error: Exception | None) -> None:
-        """The connection is gone, why ever."""
+        """Fail the login, because the connection was lost."""
         if isinstance(error, ProtocolError):
             error = ConnectionError(str(error))
         self._lost = error if isinstance(error, OSError) else ClosedInLogin()
@@ -425,7 +429,7 @@ class _Login:
 
 
 class _Connection(asyncio.BufferedProtocol):
-    """The protocol of one connection's transport."""
+    """The asyncio protocol of one connection."""
 
     def __init__(self, channel: SocketChannel, reader: FrameReader) -> None:
         self._channel: SocketChannel | None = channel
@@ -433,42 +437,42 @@ class _Connection(asyncio.BufferedProtocol):
         self._transport: asyncio.Transport | None = None
         self._ended: OSError | None = None
         self.heard = False
-        """Whether anything ever came."""
+        """Whether the peer has ever sent a byte."""
 
     def write(self, frame: bytes) -> None:
-        """Send; the transport keeps what the kernel does not take yet."""
+        """Send a frame; the transport buffers what the kernel does not take yet."""
         assert self._transport is not None
         self._transport.write(frame)
 
     def check(self) -> None:
-        """Raises OSError where it is gone already."""
+        """Raise OSError if the connection was lost already."""
         if self._ended is not None:
             raise self._ended
 
     def drop(self) -> None:
-        """Close at once, and tell nobody."""
+        """Close at once, without telling the channel."""
         self._channel = None
         self._reader.close()
         if self._transport is not None:
             self._transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The connection is up."""
+        """Keep the transport of the new connection."""
         # A cast: uvloop's transports are no subclasses of asyncio's.
         self._transport = cast(asyncio.Transport, transport)
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        """Where the transport is to put the next bytes."""
+        """Return the buffer for the transport's next bytes."""
         return self._reader.get_buffer()
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Bytes have come."""
+        """Handle the frames that `nbytes` new bytes complete."""
         reader = self._reader
         self.heard = True
         try:
             frame = reader.only_frame(nbytes)
             if frame is not None and self._channel is not None:
-                # A response lives as long as whoever asked for it likes.
+                # A response lives as long as its requester keeps it.
                 self._channel.received(reader.keep(frame))
                 return
             reader.buffer_updated(nbytes)
@@ -482,11 +486,11 @@ class _Connection(asyncio.BufferedProtocol):
                 self.drop()
 
     def eof_received(self) -> bool:
-        """The peer will send no more: that ends the connection."""
+        """Close the connection, because the peer will send no more."""
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection is gone, whoever closed it."""
+        """Tell the channel that the connection was lost, whichever side closed it."""
         channel, self._channel = self._channel, None
         self._ended = exc if isinstance(exc, OSError) else ClosedBeforeAnswer()
         self._reader.close()

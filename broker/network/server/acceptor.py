@@ -1,8 +1,8 @@
-"""Accepting the connections of one listener, as the limits of connections allow it.
+"""The acceptor of a listener's connections, within the limits on connections.
 
 Owns: the listening socket, and when it is watched. A limit that is reached, or a lack of
-descriptors, never makes a busy loop of it (KAFKA-13457) and harms nobody who is connected: who is
-new waits in the backlog. Never: reads from a connection, which is its processor's.
+descriptors, never causes a busy loop (KAFKA-13457) and never harms open connections: new ones wait
+in the backlog. Never: reads from a connection, which belongs to its processor.
 Follows the Acceptor of Kafka's `SocketServer`.
 """
 
@@ -26,14 +26,14 @@ _log = logging.getLogger(f"ottla.{__name__}")
 
 _ACCEPTS_PER_TURN = 16
 _ACCEPT_PAUSE_S = 0.5
-"""Without descriptors or memory: the time until the next try. Meanwhile connections wait in the
-backlog; watching the socket would be a busy loop (KAFKA-13457)."""
-_TELL_LACK_S = 60.0
-_OF_ONE_CONNECTION = (errno.ECONNABORTED, errno.EPROTO, errno.ECONNRESET, errno.EPERM)
+"""The time until the next try after a lack of descriptors or memory. Meanwhile connections wait in
+the backlog; watching the socket would be a busy loop (KAFKA-13457)."""
+_LOG_LACK_AGAIN_S = 60.0
+_ERRORS_OF_THE_CONNECTION = (errno.ECONNABORTED, errno.EPROTO, errno.ECONNRESET, errno.EPERM)
 
 
 class Acceptor:
-    """Accepts the connections of one listener and deals them out to its processors."""
+    """The acceptor of one listener, which gives connections to its processors in turn."""
 
     def __init__(
         self,
@@ -45,13 +45,13 @@ class Acceptor:
         admitted: Callable[[], None],
         throttled: DelayedCloses,
     ) -> None:
-        """`admitted()`: there is one connection more. `throttled` closes those of addresses that
-        make too many."""
+        """Accept from `sock` after `start`. `admitted()` is called after each new connection.
+        `throttled` closes connections of addresses that exceed their rate."""
         self.listener = listener
         self.processors = list(processors)
-        """Those that new connections are dealt out to."""
+        """The processors that get new connections."""
         self.leaving: list[Processor] = []
-        """Those that keep the connections that they have, and get no more."""
+        """The processors that keep their connections and get no new ones."""
         self._loop = loop
         self._socket = sock
         self._turn = 0
@@ -59,29 +59,29 @@ class Acceptor:
         self._quotas = quotas
         self._blocked_s = 0.0
         self._blocked_at_s: float | None = None
-        # The next connection is counted for its rate, and has waited as long as it must.
+        # Whether the next connection was counted for the rate, and has waited if it had to.
         self._next_has_waited = False
         self._admitted = admitted
         self._watching = False
         self._closed = False
         self._retry: asyncio.TimerHandle | None = None
-        self._tell_lack_at_s = -math.inf
+        self._log_lack_at_s = -math.inf
         self._failing = False
         self._for_other_machines = local_congestion.begin_unpaced(sock)
 
     @property
     def port(self) -> int:
-        """The port it is bound to."""
+        """The port that the socket is bound to."""
         return int(self._socket.getsockname()[1])
 
     @property
     def blocked_s(self) -> float:
-        """For how many seconds it has taken nobody, since a limit forbade it."""
+        """The seconds, in total, for which a limit or a lack kept it from accepting."""
         now_s = 0.0 if self._blocked_at_s is None else self._loop.time() - self._blocked_at_s
         return self._blocked_s + now_s
 
     def start(self) -> None:
-        """Accept from now on."""
+        """Start accepting, or go on after a pause."""
         if self._retry is not None:
             self._retry.cancel()
             self._retry = None
@@ -92,19 +92,19 @@ class Acceptor:
             self._loop.add_reader(self._socket.fileno(), self._accept_ready)
 
     def deal_out_to(self, processors: Sequence[Processor]) -> None:
-        """New connections go to these from now on; others keep what they have."""
-        self.leaving = [one for one in (*self.leaving, *self.processors) if one not in processors]
+        """Give new connections to these processors; others keep the connections that they have."""
+        self.leaving = [old for old in (*self.leaving, *self.processors) if old not in processors]
         self.processors = list(processors)
 
     def drop_empty(self) -> None:
-        """Forget those that got no more, and have nothing left."""
-        for one in self.leaving:
-            if not one.connection_count:
-                one.close()
-        self.leaving = [one for one in self.leaving if one.connection_count]
+        """Close and remove the leaving processors that have no connection left."""
+        for processor in self.leaving:
+            if not processor.connection_count:
+                processor.close()
+        self.leaving = [processor for processor in self.leaving if processor.connection_count]
 
     def close(self) -> None:
-        """Stop listening. Connections in the backlog are refused."""
+        """Close the listening socket, which also refuses the connections in the backlog."""
         self._pause()
         self._closed = True
         if self._retry is not None:
@@ -120,31 +120,32 @@ class Acceptor:
     def _accept_ready(self) -> None:
         for taken in range(_ACCEPTS_PER_TURN):
             if not self._quotas.slot_available(self.listener.name):
-                if not taken:  # else nobody knows yet whether there is another one
+                if not taken:  # else there may be no further connection to wait with
                     self._wait_for_slot()
                 return
             rated = self._quotas.limits_rate(self.listener.name)
-            if rated and not self._in_time():
+            if rated and not self._rate_allows():
                 return
             try:
                 sock, address = self._socket.accept()
             except (BlockingIOError, InterruptedError):
                 return
             except OSError as error:
-                if error.errno in _OF_ONE_CONNECTION:
+                if error.errno in _ERRORS_OF_THE_CONNECTION:
                     continue
                 self._wait_after(error)
                 return
             self._failing = self._next_has_waited = False
-            if address is None:  # macOS gives one that its peer has reset already no address
+            if address is None:  # on macOS, the peer has reset the connection already
                 sock.close()
                 continue
             self._admit(sock, address)
             if rated:
-                return  # whether there is another one, to be counted, says the next turn
+                return  # the next turn tells whether there is another connection to count
 
-    def _in_time(self) -> bool:
-        """Whether the next connection may be taken now; else it is, after a pause."""
+    def _rate_allows(self) -> bool:
+        """Return whether the rate allows the next connection now; else pause for as long as it
+        must wait."""
         if self._next_has_waited:
             return True
         self._next_has_waited = True
@@ -162,10 +163,10 @@ class Acceptor:
         if not self._quotas.lacks_descriptors(name):
             _log.debug("listener %s: max.connections reached", name)
             return
-        # Also what is no connection of this server may have given one back.
+        # Retry after a time, too: files, not only connections, may give descriptors back.
         self._retry = self._loop.call_later(_ACCEPT_PAUSE_S, self.start)
-        if self._loop.time() >= self._tell_lack_at_s:
-            self._tell_lack_at_s = self._loop.time() + _TELL_LACK_S
+        if self._loop.time() >= self._log_lack_at_s:
+            self._log_lack_at_s = self._loop.time() + _LOG_LACK_AGAIN_S
             _log.warning(
                 "listener %s: %d connections are open, and no descriptor is left for another one: "
                 "new ones wait (raise ulimit -n, or lower connections.max.idle.ms)",

@@ -1,8 +1,8 @@
 """One client connection: frames in, one request at a time, answers out in order.
 
-Owns: the transport's calls, and the way of a request that is answered at once. Never: what the
-connection does next (`connection_state`: its states stand there), who is there (`login_flow`),
-what requests mean, how bytes and files are sent (`file_send`), or deadlines (`processor`).
+Owns: the calls of the transport, and requests that are answered at once. Never: the next step
+(`connection_state` has the states), authentication (`login_flow`), what requests mean, how bytes
+and files are sent (`file_send`), or deadlines (`processor`).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _NO_TLS = "the listener has no TLS: its protocol is %s"
 
 
 class ConnectionOwner(Protocol):
-    """The processor, as its connections know it."""
+    """The processor, as its connections see it."""
 
     loop: asyncio.AbstractEventLoop
     memory: RequestMemory
@@ -58,16 +58,16 @@ class ConnectionOwner(Protocol):
     hang_ups: HangUps
 
     def connection_opened(self, connection: Connection) -> None:
-        """Its transport is up."""
+        """Add a connection whose transport is open."""
 
     def connection_closed(self, connection: Connection) -> None:
-        """Its transport is gone."""
+        """Remove a connection whose transport is closed."""
 
     def connection_authenticated(self, connection: Connection) -> None:
-        """It is known who is there, where that was asked."""
+        """End the login's deadline: the client has authenticated."""
 
     def frame_incomplete(self, connection: Connection) -> None:
-        """The peer has begun a frame, or has gone on with it."""
+        """Watch a connection whose peer has begun a frame, or has gone on with it."""
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -82,20 +82,20 @@ class Connection(asyncio.BufferedProtocol):
         sock: socket.socket | None,
         login: LoginFlow | None = None,
     ) -> None:
-        """`sock` is the transport's own socket; None for TLS, whose bytes go through it. `login`
-        where it is asked who is there."""
+        """Create the protocol of a new transport. `sock` is the transport's socket, None for TLS,
+        whose bytes go through the transport. `login` is None if clients need not authenticate."""
         self.context = context
         self.reader = reader
         self.login = login
         asks_first = login is not None and login.by_sasl
         self.core = ConnectionCore(reader, channel, AUTHENTICATING if asks_first else READY)
-        # The transport asks for a buffer before each read: without a call between.
+        # The transport asks for a buffer before each read, so spare it a call through this class.
         self.get_buffer = reader.get_buffer  # type: ignore[method-assign, assignment]
         self.socket = sock
         self.last_active_s = monotonic()
         self.received_bytes = 0
         self.asked_bytes = 0
-        """Of the last request that was answered at once."""
+        """The size of the last request that was answered at once."""
         self._owner = owner
         self._channel = channel
         self._times = context.times
@@ -105,12 +105,12 @@ class Connection(asyncio.BufferedProtocol):
         self._running = False
         self._flush_announced = False
         self._later: Responder | None = None
-        self._may_expire = False  # its session ends some time
+        self._may_expire = False  # the login's session has an end
 
     # --- called by the transport ---------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The connection is up."""
+        """Prepare the sender, and begin the login if there is one."""
         # A cast: uvloop's transports are no subclasses of asyncio's.
         tcp = cast(asyncio.Transport, transport)
         self._transport = tcp
@@ -123,14 +123,14 @@ class Connection(asyncio.BufferedProtocol):
             self.login.begin(self)
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        """Where the transport is to put the next bytes."""
+        """Return the buffer for the transport's next bytes."""
         return self.reader.get_buffer(sizehint)
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Bytes have come."""
-        # Nearly all that comes is one request like the one before: its answer is known when the
-        # call returns, and there is nothing to keep in between. A client that waits for it has its
-        # core at rest a few microseconds later, so all else comes behind the answer.
+        """Handle `nbytes` that arrived."""
+        # Most reads bring one request like the one before, which is answered at once, so that no
+        # state is kept in between. The client's CPU core goes idle within microseconds of waiting,
+        # so the answer is sent before all bookkeeping.
         tried = False
         if self.core.state is READY and not self._may_expire:
             frame = self.reader.only_frame(nbytes)
@@ -147,8 +147,9 @@ class Connection(asyncio.BufferedProtocol):
         self._go_on(tried)
 
     def eof_received(self) -> bool:
-        """The peer will send no more. True: the transport is closed by us, in its turn."""
-        if self.socket is None:  # asyncio's TLS closes it now, whatever is said
+        """Handle the peer's end of input. Return True if the connection is closed in a later turn
+        instead of by the transport now."""
+        if self.socket is None:  # asyncio's TLS closes it now, whatever this returns
             self._hung_up()
             return False
         self._owner.hang_ups.add(self._hung_up)
@@ -160,29 +161,29 @@ class Connection(asyncio.BufferedProtocol):
         self._transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection is gone, whoever closed it."""
+        """Free what belongs to the connection, which was lost or closed."""
         self.core.lost()
-        self._let_go()
+        self._release()
         self._sender.close()
         self._channel.forget(self)
         self._owner.connection_closed(self)
-        # No cycle is left of it.
+        # Break the reference cycle through the transport.
         self._transport = GONE
         if self.login is not None:
             self.login.close()
 
     def pause_writing(self) -> None:
-        """Copying path: the transport's buffer is full."""
+        """Stop sending (copying path): the transport's buffer is full."""
         self._sender.transport_paused()
 
     def resume_writing(self) -> None:
-        """Copying path: the transport's buffer has emptied."""
+        """Go on sending (copying path): the transport's buffer has emptied."""
         self._sender.transport_resumed()
 
     # --- called by the channel and its responders ----------------------------------------------
 
     def answer(self, parts: ResponseParts | None) -> None:
-        """The answer to the request under way has come, during the handler's call or later."""
+        """Send the answer to the request in progress, given during the handler's call or later."""
         mute_ms = self.context.take_mute_ms() if self.context.mute_ms else 0
         if not self.core.answered(parts, mute_ms > 0):
             return
@@ -194,7 +195,7 @@ class Connection(asyncio.BufferedProtocol):
             self._go_on_behind_handler()
 
     def later(self) -> Responder:
-        """The request that is being tried at once is under way: its answer comes later."""
+        """Return the responder for the request being tried at once, which is answered later."""
         self.core.under_way()
         if self._times is not None:
             self._times.received(monotonic())
@@ -202,41 +203,41 @@ class Connection(asyncio.BufferedProtocol):
         return self._later
 
     def close_after_answers(self, last: ResponseParts | None = None) -> None:
-        """Close once what has been answered is sent, and `last`, an answer or a part of one."""
+        """Send earlier answers and then `last`, an answer or a part of one, and close."""
         self.core.leave()
         self.core.answered(last)
         self._go_on_behind_handler()
 
     def fail(self, error: BaseException) -> None:
-        """Close at once; nothing that the peer sent after this can be understood.
+        """Close at once, because the rest of the peer's bytes cannot be parsed.
 
-        Answers to the requests before it leave first, as far as the kernel takes them.
+        Answers to earlier requests are sent first, as far as the kernel takes them.
         """
         if self.core.abort():
             _log.info("closing %s: %s", self.context.connection_id, error)
             self._go_on()
 
     def keep(self, frame: memoryview) -> memoryview:
-        """Return the frame of the request under way, or a copy, which is good until its answer."""
+        """Return the current request's frame, or a copy, which stays valid until its answer."""
         return self.reader.hold(frame)
 
     def resume(self) -> None:
-        """The channel has room again."""
+        """Go on reading and passing requests: the channel has room again."""
         self.core.room()
         self._go_on()
 
     def leaves_queue(self) -> None:
-        """The request that waited in the channel's queue has its handler now."""
+        """Note that the handler of a queued request begins now."""
         if self._times is not None:
             self._times.begun(monotonic())
 
     def handled(self) -> None:
-        """That handler has returned."""
+        """Note that the handler of a request has returned."""
         if self._times is not None:
             self._times.handled(monotonic())
 
     def flush(self) -> None:
-        """No handler is on the stack any more: send the answers given meanwhile."""
+        """Send the answers that were given while another connection's request was handled."""
         self._flush_announced = False
         self._go_on()
 
@@ -244,18 +245,20 @@ class Connection(asyncio.BufferedProtocol):
 
     @property
     def can_receive(self) -> bool:
-        """Whether the peer's next bytes may be taken past the transport."""
+        """Whether the peer's next bytes may be received without the transport."""
         core = self.core
         if core.state is not READY or core.paused or self._may_expire:
             return False
         return self.socket is not None
 
     def expect(self, message: memoryview) -> Expected | None:
-        """Prepare for a request like the last one, if it may be the next; see `RequestChannel`."""
+        """Prepare for a next request like the last one, by `RequestChannel.expect`; return None if
+        that is not possible."""
         return None if self.reader.in_progress else self._channel.expect(self, message)
 
     def answer_expected(self, expected: Expected) -> bool:
-        """Answer a request that has come as it was expected. False: it goes the usual way."""
+        """Answer a request that arrived as expected. Return False if it must be handled the usual
+        way."""
         received_s = 0.0 if self._times is None else monotonic()
         answer = self._channel.handle_expected(self, expected)
         if answer is None:
@@ -269,12 +272,12 @@ class Connection(asyncio.BufferedProtocol):
     # --- called by the login -------------------------------------------------------------------
 
     def certificate(self) -> bytes | None:
-        """Return what the peer has shown to the TLS layer, in DER."""
+        """Return the peer's TLS certificate in DER, None without TLS or a certificate."""
         tls = self._transport.get_extra_info("ssl_object")
         if tls is None:
             return None
-        shown: bytes | None = tls.getpeercert(True)
-        return shown
+        certificate: bytes | None = tls.getpeercert(True)
+        return certificate
 
     def logged_in(self, may_expire: bool) -> None:
         """Mark the connection as authenticated. `may_expire`: the session has an end (KIP-368)."""
@@ -282,72 +285,72 @@ class Connection(asyncio.BufferedProtocol):
         self._owner.connection_authenticated(self)
 
     def login_renewed(self, may_expire: bool, answer: ResponseParts) -> None:
-        """The client has logged in again, or goes on with it; `answer` is for its frame."""
+        """Send `answer` to a frame of a renewed login, which is complete or goes on."""
         self._may_expire = may_expire
         self.answer(answer)
 
     def login_went_on(self) -> None:
-        """The core has heard from the login, outside of any frame's turn."""
+        """Do the core's next steps after the login changed it outside of a frame's handling."""
         self._go_on()
 
     # --- called by the processor ---------------------------------------------------------------
 
     def shut_down(self) -> None:
-        """Take no further request; close when the one under way is answered."""
+        """Take no further request; close when the one in progress is answered."""
         self.core.leave()
         self._go_on()
 
     def abort(self, reason: str) -> None:
-        """Close now, whatever is under way."""
+        """Close now, even with a request in progress. `reason` is logged."""
         if self.core.abort():
             _log.info("closing %s: %s", self.context.connection_id, reason)
             self._go_on()
 
     @property
     def pending_bytes(self) -> int:
-        """Answer bytes that the peer has not taken yet."""
+        """The answer bytes that the peer has not taken yet."""
         return self._sender.pending_bytes
 
     @property
     def unsent_bytes(self) -> int:
-        """Of these, what is in memory; over TLS what is encrypted, too."""
+        """The pending answer bytes that are in memory; over TLS encrypted bytes, too."""
         held = self._sender.held_bytes
         return held if self.socket is not None else held + self._transport.get_write_buffer_size()
 
     @property
     def sent_bytes(self) -> int:
-        """Answer bytes that it has taken, since it began."""
+        """The answer bytes that the peer has taken since the connection opened."""
         return self._sender.sent_bytes
 
-    # --- what the core says --------------------------------------------------------------------
+    # --- steps of the core ---------------------------------------------------------------------
 
     def _go_on(self, tried: bool = False) -> None:
-        """Do what is to be done, until there is nothing more. `tried`: the first request cannot be
-        answered at once."""
+        """Do the core's steps until none is left. `tried`: the first request cannot be answered at
+        once."""
         core, channel = self.core, self._channel
-        outer = self._running
-        if outer and core.state is not CLOSING:
-            return  # from a handler's call, whose caller goes on
+        was_running = self._running
+        if was_running and core.state is not CLOSING:
+            return  # called from within a handler; the outer call goes on
         self._running = True
         try:
-            while (todo := core.next()) is not None:
-                if isinstance(todo, memoryview):
-                    self._handle(todo, tried)
+            while (step := core.next()) is not None:
+                if isinstance(step, memoryview):
+                    self._handle(step, tried)
                     tried = False
-                elif todo is SEND:
+                elif step is SEND:
                     self._send()
                 else:
-                    _DO[todo](self)
+                    _DO[step](self)
         except ProtocolError as error:
-            self._running = outer
-            self._not_understood(error)
+            self._running = was_running
+            self._reject_bytes(error)
         finally:
-            self._running = outer
+            self._running = was_running
             if channel.answered and not channel.handling:
                 channel.flush_answered()
 
-    def _not_understood(self, error: ProtocolError) -> None:
-        """What the peer has sent is no request."""
+    def _reject_bytes(self, error: ProtocolError) -> None:
+        """Close the connection, or reject its login, because its bytes are no valid frame."""
         context, how, reason = self.context, "", str(error)
         if isinstance(error, FrameSizeError) and error.begins_tls and self.socket is not None:
             how, reason = _TLS, _NO_TLS % context.security_protocol
@@ -359,7 +362,7 @@ class Connection(asyncio.BufferedProtocol):
         self.fail(error)
 
     def _go_on_behind_handler(self) -> None:
-        """Go on, but not on the stack of somebody else's request."""
+        """Go on, now or after the handler of another connection's request that is on the stack."""
         if self._running:
             return
         if not self._channel.handling:
@@ -394,7 +397,8 @@ class Connection(asyncio.BufferedProtocol):
             self._wait_for(answer)
 
     def _answered_at_once(self, answer: Answer, request_bytes: int, received_s: float) -> None:
-        """Send the answer to a request that was never under way; empty: there is none, or later."""
+        """Send the answer to a request that was answered at once. An empty answer means that there
+        is none, or that it comes later."""
         times = self._times
         answered_s = 0.0 if times is None else monotonic()
         if self._later is not None:
@@ -426,13 +430,14 @@ class Connection(asyncio.BufferedProtocol):
             self._channel.flush_answered()
 
     def _leaves_late(self, received_s: float, answered_s: float) -> None:
-        """The kernel does not take all of the answer to a request that was answered at once."""
+        """Wait for the kernel to take the rest of an answer that was given at once."""
         if self._times is not None:
             self._times.leaves_late(received_s, answered_s)
         self._blocked()
 
     def _wait_for(self, failure: Answer) -> None:
-        """The answer comes later; or it failed after it had begun to wait, and this says so."""
+        """Leave the request in progress; or answer it with `failure`, if it failed after it had
+        begun to wait."""
         later, self._later = self._later, None
         if failure and later is not None:
             later(failure)
@@ -499,15 +504,15 @@ class Connection(asyncio.BufferedProtocol):
         self._owner.frame_incomplete(self)
 
     def _close(self) -> None:
-        self._let_go()
+        self._release()
         self._transport.close()
 
     def _abort(self) -> None:
-        self._let_go()
+        self._release()
         self._sender.close()
         self._transport.abort()
 
-    def _let_go(self) -> None:
+    def _release(self) -> None:
         self.context.ended()
         self._owner.memory.forget(self._memory_granted)
 

@@ -1,30 +1,30 @@
-"""The core of a connection: its states, and what is to be done when something happens to it.
+"""The core of a connection: its states, and the steps that follow from each event.
 
 Owns: the table of states, which frame is handled next, which answers wait to be sent, and whether
 the connection reads. Never: a socket, a clock, or what a request means; `connection` is the shell
 that moves the bytes.
 
-The shell tells what has happened (`received`, `answered`, `drained`, …), then asks `next` what to
-do and does it, until `next` has nothing more:
+The shell reports events (`received`, `answered`, `drained`, …), then calls `next` for the next step
+and does it, until `next` returns None:
 
     >> received     bytes of two requests
     << frame        handle the first one
     >> answered     while it is handled
     << frame        handle the second one: its answer comes later
     << SEND         the first answer
-    >> received     the peer asks for more than one thing at a time
+    >> received     another request, while the second one is in progress
     << PAUSE        so nothing more is read
-    >> answered     the second one, whenever it comes
-    << SEND, YIELD  what has been read meanwhile has its turn soon
+    >> answered     the answer to the second one, after some time
+    << SEND, YIELD  the frames read meanwhile are handled in a later turn
 
-A connection has one request under way. It takes the next one when the answer has gone to the
-kernel: a slow reader is not read from, and what a connection holds is bounded by one request and
-one answer. Reading is paused only when bytes arrive that cannot be taken, so a request answered at
-once, or a long poll with nothing behind it, costs no call to the poller. (Kafka's SocketServer
-mutes the channel for each request.)
+A connection has one request in progress. It takes the next one when the kernel has taken the
+answer: the broker does not read from a client that does not read, and a connection holds at most
+one request and one answer. Reading is paused only when bytes arrive that cannot be taken, so a
+request answered at once, or a long poll without a further request, needs no call to the poller.
+(Kafka's SocketServer mutes the channel for each request.)
 
-Whatever the state, reading is also paused while there is no memory for a frame that has begun
-(`request_memory`). A connection that ends lets go of all its bytes at once.
+In each state, reading is also paused while there is no memory for a frame that has begun
+(`request_memory`). A connection that ends frees all its bytes at once.
 
 Each rule is shown by a transcript in `tests/unit/broker/network/server/testdata/`.
 """
@@ -38,44 +38,44 @@ from broker.network.server.request_channel import RequestChannel, ResponseParts
 from protocol.frames.framing import FrameReader
 
 FRAMES_PER_TURN = 16
-"""Requests of one connection handled before others have their turn."""
+"""The requests of one connection that are handled before other connections have their turn."""
 TURN_REQUEST_BYTES = 64 * 1024
-"""Request bytes after which others have their turn."""
+"""The request bytes of one connection after which other connections have their turn."""
 CORK_BYTES = 16 * 1024
-"""Answer bytes that may wait for the answers to further requests that are at hand."""
+"""The answer bytes that may be held back, to be sent with the answers to requests already read."""
 INCOMPLETE_PROGRESS_BYTES = 1024 * 1024
-"""What a peer has to send of a large frame to get another `partial frame timeout`."""
+"""The bytes of a large frame that a peer must send to restart `ottla.partial.frame.timeout.ms`."""
 
 
 class State(IntEnum):
-    """The states. Each: what bytes that arrive lead to (action), which event leads where.
+    """The states of a connection. Each: the action on arriving bytes, and the transitions.
 
-    AUTHENTICATING  A listener with SASL does not know yet who is there.
-      action: frames are taken, and are the authenticator's
-      transition: it has to ask somebody → ASKING; it is satisfied → READY; it refuses → REFUSED;
-              requests have had their turn of the loop → HELD_UP
+    AUTHENTICATING  The client of a listener with SASL has not authenticated yet.
+      action: frames are taken and passed to the authenticator
+      transition: the authenticator waits for a check → ASKING; the login succeeds → READY; the
+              login fails → REFUSED; the turn of requests is over → HELD_UP
 
-    HELD_UP  More of a login is there, and all else has its turn.
+    HELD_UP  A frame of a login is there, and all other work has its turn.
       action: reading has paused
       transition: the channel has room → AUTHENTICATING
 
-    ASKING  The authenticator has asked somebody else about who logs in.
+    ASKING  The authenticator waits for the result of a check.
       action: reading pauses
-      transition: it has its answer → AUTHENTICATING
+      transition: the result is there → AUTHENTICATING
 
-    REFUSED  The authenticator has refused, and says so after a delay.
+    REFUSED  The login was rejected. The client is answered after a delay.
       action: reading pauses
-      transition: none but to CLOSING, when that was said
+      transition: only to CLOSING, after that answer
 
-    READY  No request is under way, and the peer has taken all answers.
+    READY  No request is in progress, and the peer has taken all answers.
       action: frames are taken and handled
-      transition: a frame is taken → PENDING; an answer does not leave → SENDING; the turn is over
-              → YIELDED; the request channel is full → STALLED
+      transition: a frame is taken → PENDING; an answer is not sent whole → SENDING; the turn is
+              over → YIELDED; the request channel is full → STALLED
 
-    PENDING  A request is under way. Answers to earlier ones may still be leaving.
+    PENDING  A request is in progress. Answers to earlier ones may still be unsent.
       action: reading pauses
-      transition: the request is answered → READY; the same, and its sender has to wait → MUTED; it
-              was a login that is refused → REFUSED
+      transition: the request is answered → READY; it is answered and its client is throttled →
+              MUTED; it was a login that is rejected → REFUSED
 
     SENDING  The peer does not take an answer.
       action: reading pauses
@@ -83,15 +83,15 @@ class State(IntEnum):
 
     YIELDED  More frames are there, and other connections have their turn.
       action: reading has paused
-      transition: the turn comes → READY; an answer does not leave → SENDING
+      transition: the turn comes → READY; an answer is not sent whole → SENDING
 
-    MUTED  The client has taken more than its quota (KIP-219). Its answer may still be leaving.
-      action: reading pauses at once, so that what it sends stays at the socket
-      transition: its time is over → READY
+    MUTED  The client has exceeded a quota (KIP-219). Its answer may still be unsent.
+      action: reading pauses at once, so that further requests stay in the socket
+      transition: the throttle time is over → READY
 
     STALLED  More frames are there, and the request channel is full.
       action: reading has paused
-      transition: the channel has room → READY; an answer does not leave → SENDING
+      transition: the channel has room → READY; an answer is not sent whole → SENDING
 
     CLOSING  The connection ends; no further request is taken.
       action: bytes are dropped
@@ -111,11 +111,11 @@ class State(IntEnum):
     CLOSING = auto()
 
 
-class Event(IntEnum):
-    """What leads from state to state."""
+class ConnectionEvent(IntEnum):
+    """The events that change a connection's state."""
 
-    ASKED = auto()
-    TOLD = auto()
+    LOGIN_WAITS = auto()
+    LOGIN_CHECKED = auto()
     AUTHENTICATED = auto()
     REFUSED = auto()
     TAKEN = auto()
@@ -145,46 +145,55 @@ class Event(IntEnum):
     MUTED,
     CLOSING,
 ) = State
-_TAKEN, _ANSWERED = Event.TAKEN, Event.ANSWERED
+_TAKEN, _ANSWERED = ConnectionEvent.TAKEN, ConnectionEvent.ANSWERED
 
-TRANSITIONS: dict[State, dict[Event, State]] = {
+TRANSITIONS: dict[State, dict[ConnectionEvent, State]] = {
     AUTHENTICATING: {
-        Event.ASKED: ASKING,
-        Event.AUTHENTICATED: READY,
-        Event.REFUSED: REFUSED,
-        Event.FULL: HELD_UP,
-        Event.ENDED: CLOSING,
+        ConnectionEvent.LOGIN_WAITS: ASKING,
+        ConnectionEvent.AUTHENTICATED: READY,
+        ConnectionEvent.REFUSED: REFUSED,
+        ConnectionEvent.FULL: HELD_UP,
+        ConnectionEvent.ENDED: CLOSING,
     },
-    HELD_UP: {Event.ROOM: AUTHENTICATING, Event.ENDED: CLOSING},
-    ASKING: {Event.TOLD: AUTHENTICATING, Event.ENDED: CLOSING},
-    REFUSED: {Event.ENDED: CLOSING},
+    HELD_UP: {ConnectionEvent.ROOM: AUTHENTICATING, ConnectionEvent.ENDED: CLOSING},
+    ASKING: {ConnectionEvent.LOGIN_CHECKED: AUTHENTICATING, ConnectionEvent.ENDED: CLOSING},
+    REFUSED: {ConnectionEvent.ENDED: CLOSING},
     READY: {
-        Event.TAKEN: PENDING,
-        Event.BLOCKED: SENDING,
-        Event.SPENT: YIELDED,
-        Event.FULL: STALLED,
-        Event.ENDED: CLOSING,
+        ConnectionEvent.TAKEN: PENDING,
+        ConnectionEvent.BLOCKED: SENDING,
+        ConnectionEvent.SPENT: YIELDED,
+        ConnectionEvent.FULL: STALLED,
+        ConnectionEvent.ENDED: CLOSING,
     },
     PENDING: {
-        Event.ANSWERED: READY,
-        Event.THROTTLED: MUTED,
-        Event.REFUSED: REFUSED,
-        Event.ENDED: CLOSING,
+        ConnectionEvent.ANSWERED: READY,
+        ConnectionEvent.THROTTLED: MUTED,
+        ConnectionEvent.REFUSED: REFUSED,
+        ConnectionEvent.ENDED: CLOSING,
     },
-    SENDING: {Event.DRAINED: READY, Event.ENDED: CLOSING},
-    YIELDED: {Event.TURN: READY, Event.BLOCKED: SENDING, Event.ENDED: CLOSING},
-    STALLED: {Event.ROOM: READY, Event.BLOCKED: SENDING, Event.ENDED: CLOSING},
-    MUTED: {Event.UNMUTED: READY, Event.ENDED: CLOSING},
+    SENDING: {ConnectionEvent.DRAINED: READY, ConnectionEvent.ENDED: CLOSING},
+    YIELDED: {
+        ConnectionEvent.TURN: READY,
+        ConnectionEvent.BLOCKED: SENDING,
+        ConnectionEvent.ENDED: CLOSING,
+    },
+    STALLED: {
+        ConnectionEvent.ROOM: READY,
+        ConnectionEvent.BLOCKED: SENDING,
+        ConnectionEvent.ENDED: CLOSING,
+    },
+    MUTED: {ConnectionEvent.UNMUTED: READY, ConnectionEvent.ENDED: CLOSING},
     CLOSING: {},
 }
-"""Every transition. An event without one changes nothing: it comes too late, or again."""
+"""Every transition. An event that the state does not have changes nothing: it comes too late, or
+twice."""
 _FROM_READY = TRANSITIONS[READY]
 _TAKES_FRAMES = (READY, AUTHENTICATING)
 _NOTHING_UNDER_WAY = (AUTHENTICATING, HELD_UP, ASKING, REFUSED, READY, YIELDED, STALLED, MUTED)
 
 
 class Step(Enum):
-    """What the shell is to do, beside handling a frame."""
+    """The steps of the shell, beside handling a frame."""
 
     SEND = "send what `take_answers` gives; say `blocked` if not all of it leaves"
     PAUSE = "do not read"
@@ -200,12 +209,12 @@ class Step(Enum):
 SEND = Step.SEND
 
 Todo: TypeAlias = Step | memoryview
-"""What is to be done: a step, or a frame that is to be handled."""
+"""The next step of the shell: a `Step`, or a frame to handle."""
 
 
 class ConnectionCore:
-    """One connection: see the module. To be read only: `state`, and `paused`, whether it does not
-    read."""
+    """The state machine of one connection. Callers may read `state`, and `paused`: reading is
+    paused."""
 
     __slots__ = (
         "_bytes_left",
@@ -226,29 +235,29 @@ class ConnectionCore:
     )
 
     def __init__(self, reader: FrameReader, room: RequestChannel, state: State = READY) -> None:
-        """`state`: READY, or AUTHENTICATING."""
+        """Create the core in `state`: READY or AUTHENTICATING."""
         self.state = state
         self.paused = False
         self._reader = reader
         self._room = room
         self._out: list[ResponseParts] = []
         self._out_bytes = 0
-        self._leaving = False  # it closes as soon as nothing is under way
-        self._last_step: Step | None = None  # what the state asks for, when all else is done
-        self._surplus = False  # bytes came that cannot be taken
+        self._leaving = False  # it closes as soon as no request is in progress
+        self._last_step: Step | None = None  # the step that the state needs after all others
+        self._surplus = False  # bytes arrived that cannot be taken
         self._waits_for_memory = False
-        self._unsent = False  # an earlier answer had not left when the state could not say so
-        # What is left of this turn; nothing outside of one.
+        self._unsent = False  # an earlier answer is unsent, in a state that cannot become SENDING
+        # The frames and bytes left of this turn; 0 outside of a turn.
         self._frames_left = 0
         self._bytes_left = 0
-        # The incomplete frame: since when it is one, or has made enough progress; what came since.
+        # The time at which the incomplete frame began or last made enough progress; bytes since.
         self._incomplete_since_s: float | None = None
         self._progress_bytes = 0
 
-    # --- what has happened ---------------------------------------------------------------------
+    # --- events --------------------------------------------------------------------------------
 
     def received(self, nbytes: int) -> None:
-        """So many bytes have come, into the reader's buffer."""
+        """Take `nbytes` that arrived in the reader's buffer."""
         if self.state is CLOSING:
             return
         self._reader.buffer_updated(nbytes)
@@ -258,38 +267,38 @@ class ConnectionCore:
         else:
             self._surplus = True
 
-    def said(self, answer: ResponseParts) -> None:
-        """The authenticator's answer to the frame that was taken."""
+    def add_login_answer(self, answer: ResponseParts) -> None:
+        """Add the authenticator's answer to the frame that was taken."""
         self._out.append(answer)
 
-    def asks(self) -> None:
-        """The authenticator has an answer to the frame that was taken when it is `told`."""
-        self._move(Event.ASKED)
+    def login_waits(self) -> None:
+        """Take no further frame until `login_checked`: the authenticator waits for a check."""
+        self._move(ConnectionEvent.LOGIN_WAITS)
 
-    def told(self) -> bool:
-        """The authenticator has its answer now. False: the connection has ended."""
-        if not self._move(Event.TOLD):
+    def login_checked(self) -> bool:
+        """Go on after the authenticator's check. Return False if the connection has ended."""
+        if not self._move(ConnectionEvent.LOGIN_CHECKED):
             return False
         self._begin_turn()
         return True
 
     def authenticated(self) -> None:
-        """It is known who is there: from now on requests are handled."""
-        self._move(Event.AUTHENTICATED)
+        """Handle requests from now on: the client has authenticated."""
+        self._move(ConnectionEvent.AUTHENTICATED)
 
     def refused(self) -> None:
-        """The authenticator has refused. Its answer, if there is one, leaves after a delay: then
-        `said`, and `leave`."""
-        self._move(Event.REFUSED)
+        """Take no further frame: the login was rejected. After a delay the caller adds the answer,
+        if there is one, by `add_login_answer`, and calls `leave`."""
+        self._move(ConnectionEvent.REFUSED)
 
     def under_way(self) -> None:
-        """A request that was not taken here, or that is being handled, is answered later."""
+        """Wait for the answer to a request that `next` did not return, or that is being handled."""
         self._move(_TAKEN)
 
     def answered(self, parts: ResponseParts | None, throttled: bool = False) -> bool:
-        """The answer to the request under way; None: it has none. `throttled`: nothing is read
-        until it is `unmuted`. False: there is no request."""
-        event = Event.THROTTLED if throttled else _ANSWERED
+        """Take the answer to the request in progress, None if it has no answer. If `throttled`,
+        nothing is read until `unmuted`. Return False if no request is in progress."""
+        event = ConnectionEvent.THROTTLED if throttled else _ANSWERED
         state = TRANSITIONS[self.state].get(event)
         if state is None:
             return False
@@ -307,68 +316,69 @@ class ConnectionCore:
         return True
 
     def unmuted(self) -> None:
-        """The client has waited as long as it had to."""
-        if self._move(Event.UNMUTED):
+        """Go on reading: the client's throttle time is over."""
+        if self._move(ConnectionEvent.UNMUTED):
             self._begin_turn()
             self._stop_behind_unsent()
 
     def blocked(self) -> None:
-        """What was sent has not left. A request under way keeps its state: its answer waits."""
-        if self._move(Event.BLOCKED):
+        """Wait for the peer to take what was sent. A state with a request in progress stays, and
+        its answer waits."""
+        if self._move(ConnectionEvent.BLOCKED):
             self._last_step = None
         else:
             self._unsent = self.state in (PENDING, MUTED)
 
     def drained(self) -> None:
-        """The peer has taken all that was sent."""
+        """Go on: the peer has taken all that was sent."""
         self._unsent = False
-        if self._move(Event.DRAINED):
+        if self._move(ConnectionEvent.DRAINED):
             self._begin_turn()
 
     def turn(self) -> None:
-        """Others had their turn."""
-        if self._move(Event.TURN):
+        """Begin another turn: other connections had theirs."""
+        if self._move(ConnectionEvent.TURN):
             self._begin_turn()
 
     def room(self) -> None:
-        """The request channel has room."""
-        if self._move(Event.ROOM):
+        """Go on: the request channel has room."""
+        if self._move(ConnectionEvent.ROOM):
             self._begin_turn()
 
     def memory_granted(self) -> None:
-        """There is memory for the frame that has begun."""
+        """Go on with the frame that has begun: there is memory for it."""
         self._waits_for_memory = False
         self._reader.feed()
 
     def rest_awaited(self, now_s: float) -> None:
-        """From now on the peer has its time to send the rest of a frame."""
+        """Start the peer's time to send the rest of a frame."""
         self._incomplete_since_s = now_s
         self._progress_bytes = 0
 
     def leave(self) -> None:
-        """Take no further request; close when the one under way is answered."""
+        """Take no further request; close when the one in progress is answered."""
         self._leaving = True
 
     def end_of_input(self) -> None:
-        """The peer will send no more: as in Kafka, that ends the connection."""
+        """End the connection, as Kafka does, because the peer will send no more."""
         self._end(Step.CLOSE)
 
     def abort(self) -> bool:
-        """Close now. Answers given so far leave first, as far as the kernel takes them. False: it
-        had ended."""
+        """Close now, after the answers given so far, as far as the kernel takes them. Return False
+        if the connection had ended."""
         return self._end(Step.ABORT)
 
     def lost(self) -> None:
-        """The connection is gone, whoever closed it."""
+        """End the connection without a further step: it was lost or closed."""
         self._out.clear()
         self._end(None)
         self._last_step = None
 
-    # --- what to do ----------------------------------------------------------------------------
+    # --- steps ---------------------------------------------------------------------------------
 
     def next(self) -> Todo | None:
-        """What to do now; None: wait for something to happen. Raises ProtocolError for a frame
-        whose size cannot be."""
+        """Return the next step or frame, None to wait for an event. Raises ProtocolError if the
+        size of a frame is invalid."""
         reader = self._reader
         if (
             (self.state is READY or self.state is AUTHENTICATING)
@@ -381,10 +391,10 @@ class ConnectionCore:
                 if (frame := self._frame_of_login()) is not None:
                     return frame
             elif not self._frames_left or self._bytes_left <= 0:
-                self._move(Event.SPENT)
+                self._move(ConnectionEvent.SPENT)
                 self._last_step = Step.YIELD
             elif self._room.full:
-                self._move(Event.FULL)
+                self._move(ConnectionEvent.FULL)
                 self._last_step = Step.STALL
             elif (frame := reader.next_frame()) is not None:
                 self._frames_left -= 1
@@ -395,22 +405,22 @@ class ConnectionCore:
             return SEND
         if self._leaving and self.state in _NOTHING_UNDER_WAY:
             self._end(Step.CLOSE)
-        if (step := self._mind_reader()) is not None:
+        if (step := self._adapt_reader()) is not None:
             return step
         self._frames_left = 0
         step, self._last_step = self._last_step, None
         return step
 
     def take_answers(self) -> list[ResponseParts]:
-        """What is to be sent."""
+        """Return the answers to send, and remove them."""
         self._unsent = False
         out, self._out, self._out_bytes = self._out, [], 0
         return out
 
     def incomplete_until(self, now_s: float, timeout_s: float) -> float | None:
-        """When the peer must have sent the rest of its frame; None if it owes us nothing.
+        """Return the time by which the peer must complete its frame, None if it has begun none.
 
-        Each time that it has sent INCOMPLETE_PROGRESS_BYTES, it gets `timeout_s` again.
+        Every INCOMPLETE_PROGRESS_BYTES that it sends restart `timeout_s`.
         """
         since = self._incomplete_since_s
         if since is None or self.paused or self.state is CLOSING or not self._reader.in_progress:
@@ -422,7 +432,7 @@ class ConnectionCore:
 
     # --- inside --------------------------------------------------------------------------------
 
-    def _move(self, event: Event) -> bool:
+    def _move(self, event: ConnectionEvent) -> bool:
         state = TRANSITIONS[self.state].get(event)
         if state is None:
             return False
@@ -430,22 +440,23 @@ class ConnectionCore:
         return True
 
     def _end(self, step: Step | None) -> bool:
-        if not self._move(Event.ENDED):
+        if not self._move(ConnectionEvent.ENDED):
             return False
         self._last_step = step
         self._reader.close()
         return True
 
     def _stop_behind_unsent(self) -> None:
-        """What had not left while a request was under way stops the next one. Where there is more
-        to send, that tells."""
+        """Move to SENDING if an earlier answer is still unsent. If more answers are to be sent,
+        sending them reports it."""
         if self._unsent and not self._out:
-            self._move(Event.BLOCKED)
+            self._move(ConnectionEvent.BLOCKED)
 
     def _frame_of_login(self) -> memoryview | None:
-        """Return the next frame before it is known who is there, if it is the turn of requests."""
+        """Return the next frame of a client that has not authenticated, None if there is no whole
+        frame or the turn of requests is over."""
         if self._room.turn_is_over:
-            self._move(Event.FULL)
+            self._move(ConnectionEvent.FULL)
             self._last_step = Step.STALL
             return None
         return self._reader.next_frame()
@@ -461,8 +472,8 @@ class ConnectionCore:
         self._frames_left = FRAMES_PER_TURN
         self._bytes_left = TURN_REQUEST_BYTES
 
-    def _mind_reader(self) -> Step | None:
-        """What leaves the reader fit for the state, when no frame is taken any more."""
+    def _adapt_reader(self) -> Step | None:
+        """Adapt the reader to the state when no frame is taken; return the step this needs."""
         reader, ready = self._reader, self.state in _TAKES_FRAMES
         if self.paused:
             if ready and not reader.starved and not reader.has_unread:

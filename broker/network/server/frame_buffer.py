@@ -1,9 +1,9 @@
-"""Memory for one frame: pages are taken as bytes arrive, and given back when the last view goes.
+"""Memory for one frame: its pages are allocated as bytes arrive, and freed with the last view.
 
 Owns nothing. Never: counts (`request_memory`), or grows a buffer.
 
-A bytearray is written over with zeros before it is there, on the loop, and what the allocator of
-the process gets back it may keep. Anonymous memory of its own has neither.
+Creating a bytearray fills it with zeros, on the loop, and the process's allocator may keep its
+memory after it is freed. An anonymous memory map has neither cost.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _OWN_PAGES_FROM = 256 * 1024
 
 
 def frame_buffer(size: int) -> Buffer:
-    """A writable buffer of `size` bytes."""
+    """Return a writable buffer of `size` bytes."""
     if size < _OWN_PAGES_FROM:
         return bytearray(size)
     return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)

@@ -1,11 +1,12 @@
-"""Admits TLS handshakes, so that thousands at once do not hold the loop.
+"""A limit on TLS handshakes, so that thousands at once do not hold the loop.
 
 A handshake takes a third of a millisecond of the loop's time, nearly all of it when the client's
-first message is there. So a few begin in each turn of the loop, and the others wait their turn. So
-many are under way at most (`ottla.tls.handshakes.max`). Who begins one and does not go on makes way
-after two seconds, if somebody waits for its place; so silent peers hold nobody else up for long.
+first message has arrived. So a few begin in each turn of the loop, and the others wait. At most
+`ottla.tls.handshakes.max` are in progress. A handshake that is not done after two seconds is
+cancelled if another waits for its slot; so silent peers hold up others only briefly.
 
-Owns who waits, and whose handshake is under way since when. Never: a socket, or the deadline.
+Owns: the waiting handshakes, and the start times of those in progress. Never: a socket, or the
+deadline.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ import asyncio
 from collections import deque
 
 PER_TURN = 4
-"""Handshakes that begin in one turn of the loop: one to two milliseconds."""
+"""The handshakes that begin in one turn of the loop: one to two milliseconds."""
 PATIENCE_S = 2.0
-"""How long a handshake keeps its place while others wait for one: many round trips."""
+"""The time for which a handshake keeps its slot while others wait for one: many round trips."""
 
 
 class Handshakes:
-    """Of one listener."""
+    """The TLS handshakes of one listener."""
 
     def __init__(
         self,
@@ -39,31 +40,32 @@ class Handshakes:
 
     @property
     def under_way(self) -> int:
-        """How many have a place."""
+        """The number of handshakes that have a slot."""
         return len(self._since_s)
 
     async def begin(self) -> None:
-        """Wait until the task's handshake may begin; `ended` is owed for it. One that is cancelled
-        has not begun."""
-        place: asyncio.Future[None] = self._loop.create_future()
-        self._waiting.append((place, _task()))
+        """Wait until the current task's handshake may begin. The task must call `ended` afterwards,
+        unless it is cancelled during the wait."""
+        slot: asyncio.Future[None] = self._loop.create_future()
+        self._waiting.append((slot, _task()))
         self._schedule()
         try:
-            await place
+            await slot
         except asyncio.CancelledError:
-            if not place.cancelled():  # it had its place
+            if not slot.cancelled():  # it had been given its slot
                 self.ended()
             raise
 
     def ended(self) -> None:
-        """The task's handshake has ended, whichever way."""
+        """Free the slot of the current task, whose handshake succeeded or failed."""
         task = _task()
         self._since_s.pop(task, None)
         self._makes_way.discard(task)
         self._schedule()
 
     def makes_way(self) -> bool:
-        """Whether the task was cancelled because others waited, and by nobody else."""
+        """Return whether the current task was cancelled for the sake of waiting handshakes, and
+        for no other reason."""
         task = _task()
         return task in self._makes_way and not task.uncancel()
 
@@ -71,7 +73,7 @@ class Handshakes:
         if not self._waiting:
             return
         if self.under_way >= self._under_way_max:
-            self._have_oldest_make_way()
+            self._cancel_oldest()
         elif not self._scheduled:
             self._scheduled = True
             self._loop.call_soon(self._turn)
@@ -80,14 +82,14 @@ class Handshakes:
         self._scheduled = False
         begun = 0
         while self._waiting and begun < PER_TURN and self.under_way < self._under_way_max:
-            place, task = self._waiting.popleft()
-            if not place.done():
+            slot, task = self._waiting.popleft()
+            if not slot.done():
                 self._since_s[task] = self._loop.time()
                 begun += 1
-                place.set_result(None)
+                slot.set_result(None)
         self._schedule()
 
-    def _have_oldest_make_way(self) -> None:
+    def _cancel_oldest(self) -> None:
         oldest, since_s = next(iter(self._since_s.items()))
         left_s = since_s + self._patience_s - self._loop.time()
         if left_s <= 0:

@@ -1,4 +1,4 @@
-"""A listening socket: which addresses it has, and the options that its connections inherit.
+"""A listener's socket: its addresses, and the options that its connections inherit.
 
 Owns nothing. Never: accepts.
 """
@@ -22,29 +22,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """One of `listeners`, with what `listener.name.<name>.` may override."""
+    """An entry of `listeners`, with the keys that `listener.name.<name>.` may override."""
 
     name: str
     host: str
-    """Empty, or the wildcard of one family: all interfaces, IPv4 and IPv6 (as Java binds them)."""
+    """The host to bind. Empty, or the wildcard of either family, means all interfaces, IPv4 and
+    IPv6, as in Java."""
     port: int
-    """0: one that is free, told by `SocketServer.ports`."""
+    """The port to bind; 0 for a free one, which `SocketServer.ports` returns."""
     security_protocol: str = "PLAINTEXT"
     max_connections: int = UNLIMITED
     num_network_threads: int | None = None
     max_connection_creation_rate: int = UNLIMITED_RATE
-    """Connections a second."""
+    """The limit on new connections a second."""
     guard: ListenerGuard | None = None
-    """Asks who connects; None on a PLAINTEXT listener."""
+    """The guard that authenticates clients; None on a PLAINTEXT listener."""
 
 
 def limited(listener: Listener, config: BrokerConfig) -> Listener:
-    """The listener with the limits of this configuration."""
+    """Return the listener with the limits of this configuration."""
     return replace(listener, **limits_of(config, listener.name)._asdict())
 
 
 def _is_wildcard(host: str) -> bool:
-    """Whether all interfaces are meant."""
+    """Return whether `host` means all interfaces."""
     if host in ("", "0.0.0.0"):
         return True
     try:
@@ -59,9 +60,10 @@ async def bind(
     config: BrokerConfig,
     shares_its_port: bool,
 ) -> socket.socket:
-    """A listening socket; options are inherited by the connections it accepts (Linux does so).
+    """Return a listening socket, whose options the accepted connections inherit on Linux.
 
-    A wildcard serves both families, unless a listener of the other one `shares_its_port`.
+    A wildcard serves both families, unless a listener of the other family `shares_its_port`. Raises
+    OSError, naming the listener.
     """
     if _is_wildcard(listener.host) and not shares_its_port:
         try:
@@ -72,13 +74,13 @@ async def bind(
                 raise
             return _listen(socket.AF_INET, ("0.0.0.0", listener.port), listener, config)
     try:
-        found = await loop.getaddrinfo(
+        candidates = await loop.getaddrinfo(
             listener.host, listener.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )
     except OSError as error:
         raise _cannot_listen(listener, error) from error
     # IPv4 first, as Java resolves names.
-    family, _, _, _, address = min(found, key=lambda info: info[0] != socket.AF_INET)
+    family, _, _, _, address = min(candidates, key=lambda info: info[0] != socket.AF_INET)
     return _listen(family, address, listener, config)
 
 

@@ -1,16 +1,15 @@
-"""Congestion control of connections from this machine: none that paces.
+"""Congestion control without pacing for connections from this machine.
 
 BBR models a bottleneck link, and sends by a timer at the rate it has measured. The loopback device
-has no such link: the timers buy nothing, and take half of a sender's CPU. Reno is the one algorithm
-that every Linux has and every user may ask for. Where the system's default does not pace, nothing
-is changed.
+has no such link: the timers gain nothing, and take half of a sender's CPU. Reno is the only
+algorithm that every Linux has and every user may choose. If the system's default does not pace,
+nothing is changed.
 
-A connection that has begun with BBR is paced for good, whatever it is told to use later: Linux sets
-`sk_pacing_status` and has nothing that takes it back. So the listening socket itself is told, whose
-connections begin as it is, and those of other machines are given what the system has chosen for its
-network, before anything is sent.
+A connection that begins with BBR stays paced even if its algorithm is changed later: Linux sets
+`sk_pacing_status` and never resets it. So the listening socket gets Reno, which its connections
+inherit, and connections from other machines get the system's default before anything is sent.
 
-Owns: which algorithm a connection gets.
+Owns: the choice of a connection's algorithm. Never: a network setting of the system.
 """
 
 from __future__ import annotations
@@ -24,17 +23,17 @@ _LOOPBACK_OF_IPV6 = "0:0:0:0:0:0:0:1"
 _PACING = (b"bbr",)
 _UNPACED = b"reno"
 _NAME_BYTES = 16
-"""TCP_CA_NAME_MAX of Linux."""
+"""The longest name of an algorithm: TCP_CA_NAME_MAX of Linux."""
 
 
 def begin_unpaced(listening: socket.socket) -> bytes:
-    """Have its connections begin without pacing. The algorithm that those of other machines are to
-    be given, or nothing where all keep what they begin with."""
+    """Set a listening socket to an algorithm without pacing, if the system's default paces. Return
+    the algorithm to `give` to connections from other machines, b"" if nothing was changed."""
     if TCP_CONGESTION is None:
         return b""
     try:
-        told = listening.getsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, _NAME_BYTES)
-        name = told.rstrip(b"\0")
+        default = listening.getsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, _NAME_BYTES)
+        name = default.rstrip(b"\0")
         if not name.startswith(_PACING):
             return b""
         listening.setsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, _UNPACED)
@@ -44,7 +43,7 @@ def begin_unpaced(listening: socket.socket) -> bytes:
 
 
 def give(sock: socket.socket, name: bytes) -> None:
-    """Have this connection use the algorithm `name`. Where the system refuses, it keeps its own."""
+    """Set a connection's algorithm to `name`; if the system refuses that, it keeps its own."""
     if TCP_CONGESTION is None:
         return
     try:
@@ -54,7 +53,7 @@ def give(sock: socket.socket, name: bytes) -> None:
 
 
 def is_local(sock: socket.socket, peer_host: str) -> bool:
-    """Whether the peer is on this machine: by the loopback device, or by an address of its own."""
+    """Return whether the peer is on this machine, by the loopback device or an own address."""
     return peer_host.startswith("127.") or peer_host in (_LOOPBACK_OF_IPV6, _own_host(sock))
 
 

@@ -1,10 +1,10 @@
-"""How a connection of a secured listener comes to its principal.
+"""The authentication of a connection to a secured listener, which gives it its principal.
 
-By SASL: its first frames are the authenticator's (`broker.security.sasl.authenticator`), which has
-an answer to each, until it knows who is there; some answers come later. By TLS alone: the
-certificate's name, or nobody's. A principal builder, where there is one, has the last word.
+With SASL, the first frames go to the authenticator (`broker.security.sasl.authenticator`), which
+answers each, at once or later, until the client has authenticated. With TLS alone, the principal is
+the certificate's name, or anonymous. A principal builder, if there is one, makes the final choice.
 
-Owns the authenticator, and what is told about the login. Never: the states of a connection
+Owns: the authenticator, and the reports about the login. Never: the states of a connection
 (`connection_state`), or bytes on sockets.
 """
 
@@ -26,25 +26,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why nobody is let in, and what is said about it: a whole answer, its size first, or
-    nothing."""
+    """The reason of a rejected login, with the answer to the client: a whole response, its size
+    first, or empty."""
 
     reason: str
     answer: bytes = b""
     delayed: bool = True
-    """Whether it waits for `connection.failed.authentication.delay.ms`."""
+    """Whether the answer waits for `connection.failed.authentication.delay.ms`."""
     again: bool = False
-    """Whether it was somebody who had logged in before."""
+    """Whether the client had logged in before."""
     how: str = ""
-    """What the peer tried; empty: what the login knows of it."""
+    """The protocol or mechanism that the client tried; empty if the login knows it."""
 
 
-Said: TypeAlias = bytes | Refusal
-"""What is to be said to a frame of a login: its size first, or why nobody is let in."""
+ReplyOrRefusal: TypeAlias = bytes | Refusal
+"""The result of a frame of a login: the answer, its size first, or the reason of a rejection."""
 
 
 class Login:
-    """Of one connection."""
+    """The authentication of one connection."""
 
     def __init__(
         self,
@@ -69,58 +69,62 @@ class Login:
         self.complete = False
 
     def close(self) -> None:
-        """Let go of the authenticator, which knows this login: the connection is gone."""
+        """Drop the authenticator, which refers to this login: the connection is closed."""
         self._authenticator = None
 
     def refusal(self, reason: str, how: str) -> Refusal:
-        """For what is no frame of a login; `how`: see `Refusal`."""
+        """Return the refusal of bytes that are no frame of a login; `how` as in `Refusal`."""
         return Refusal(reason, how=how)
 
     @property
     def by_sasl(self) -> bool:
-        """Whether its first frames are the authenticator's."""
+        """Whether the client logs in by SASL, so that the first frames go to the authenticator."""
         return self._authenticator is not None
 
     @property
     def context(self) -> ConnectionContext:
-        """The connection, as the APIs see it."""
+        """The connection's properties, as the APIs see them."""
         return self._context
 
     @property
     def is_bare(self) -> bool:
-        """Whether its next frame is a token without a header (KIP-43)."""
+        """Whether the next frame is a token without a request header (KIP-43)."""
         return self._authenticator is not None and self._authenticator.is_bare
 
     @property
     def refusal_delay_s(self) -> float:
-        """How long a refusal waits."""
+        """The delay of the answer to a rejected login."""
         return self._guard.refusal_delay_s
 
     @property
     def may_expire(self) -> bool:
-        """Whether it has to authenticate again some time (KIP-368)."""
+        """Whether the session expires unless the client authenticates again (KIP-368)."""
         assert self._authenticator is not None
         return self._authenticator.session_end_ms is not None
 
-    def check(self, frame: memoryview, later: Callable[[Said], None]) -> Said | None:
-        """What to say to a frame before the login is `complete`, or to one that it `takes` later.
-        None: that needs somebody else's answer; `later` has it, unless the connection has ended,
-        and no frame may come before."""
+    def check(
+        self, frame: memoryview, later: Callable[[ReplyOrRefusal], None]
+    ) -> ReplyOrRefusal | None:
+        """Return the answer to a frame before the login is `complete`, or to a later frame that it
+        `takes`. None: the check goes on; `later` gets its result, unless the connection has ended.
+        No other frame may be passed before that."""
         meet = self._guard.meet_login
         if meet is None:
             return self.carry_out(frame, later)
-        said: Said | None = meet(self, frame, later)
-        return said
+        answer: ReplyOrRefusal | None = meet(self, frame, later)
+        return answer
 
-    def carry_out(self, frame: memoryview, later: Callable[[Said], None]) -> Said | None:
-        """As `check`, whoever comes between."""
+    def carry_out(
+        self, frame: memoryview, later: Callable[[ReplyOrRefusal], None]
+    ) -> ReplyOrRefusal | None:
+        """Do what `check` does, without the guard's `meet_login` in between."""
         authenticator = self._authenticator
         assert authenticator is not None
         return self._step(partial(authenticator.received, frame, self._wall_ms()), later)
 
     def _step(
-        self, step: Callable[[], bytes | Question], later: Callable[[Said], None]
-    ) -> Said | None:
+        self, step: Callable[[], bytes | Question], later: Callable[[ReplyOrRefusal], None]
+    ) -> ReplyOrRefusal | None:
         from broker.security.sasl.authenticator import SaslFailed
 
         authenticator = self._authenticator
@@ -143,36 +147,37 @@ class Login:
         return _framed(answer)
 
     def _answered(
-        self, later: Callable[[Said], None], result: object, error: Exception | None
+        self, later: Callable[[ReplyOrRefusal], None], result: object, error: Exception | None
     ) -> None:
-        """Somebody who was asked for this login has answered."""
+        """Go on with the result of a job that the authenticator needed."""
         if self._context.closed:
             return
         authenticator = self._authenticator
         assert authenticator is not None
         outcome = result if error is None else error
-        said = self._step(partial(authenticator.told, outcome, self._wall_ms()), later)
-        if said is not None:
-            later(said)
+        login_answer = self._step(partial(authenticator.told, outcome, self._wall_ms()), later)
+        if login_answer is not None:
+            later(login_answer)
 
     def takes(self, frame: memoryview) -> bool:
-        """Whether who is logged in logs in again by this frame, which `check` answers."""
+        """Return whether this frame renews a complete login; `check` then answers it."""
         assert self._authenticator is not None
         return self._authenticator.takes(frame, self._wall_ms())
 
     def identify(self, certificate: bytes | None) -> Refusal | None:
-        """Who is there, by what the TLS layer was shown, in DER."""
+        """Set the principal by the TLS certificate, in DER, or its absence. Return the refusal if
+        there is no principal, else None."""
         try:
             principal = self._guard.principal_by_certificate(certificate, self._context.client_host)
-        except NoPrincipal as nobody:
-            return Refusal(str(nobody), delayed=False)
+        except NoPrincipal as error:
+            return Refusal(str(error), delayed=False)
         self.complete = True
         self._context.authenticated(principal)
         self._guard.logins.success()
         return None
 
     def shown(self, certificate: bytes | None) -> None:
-        """What the TLS layer was shown, in DER, of one who logs in by SASL."""
+        """Keep the TLS certificate, in DER, of a client that logs in by SASL."""
         self._certificate = certificate
 
     def _principal_of(self, mechanism: str, user: str) -> str:
@@ -180,13 +185,13 @@ class Login:
             return self._guard.principal_by_sasl(
                 mechanism, user, self._certificate, self._context.client_host
             )
-        except NoPrincipal as nobody:
+        except NoPrincipal as error:
             from broker.security.sasl.server_mechanism import SaslRefused
 
-            raise SaslRefused("", str(nobody)) from nobody
+            raise SaslRefused("", str(error)) from error
 
     def failed(self, refusal: Refusal) -> None:
-        """It was refused."""
+        """Report a rejected login to the listener's log and counts."""
         context, how = self._context, refusal.how
         if not how:
             how = "TLS" if self._guard.tls_context is not None else context.security_protocol
@@ -198,7 +203,7 @@ class Login:
 
     @property
     def is_over(self) -> bool:
-        """Whether the login has ended, and no other one followed."""
+        """Whether the login has expired without being renewed."""
         assert self._authenticator is not None
         return self._authenticator.expired(self._wall_ms())
 

@@ -1,8 +1,9 @@
-"""The login of one connection: what its frames and its certificate do to the connection's core.
+"""The login of one connection: the effects of its frames and certificate on the connection's core.
 
-Owns the way from the first byte until it is known who is there, the refusal and its delay, and the
-renewals of a login that ends some time (KIP-368). Never: decides who is let in (`login`), or sends
-a byte; a request of a client that is known does not come here, unless its login ends some time.
+Owns: the steps from the first byte until the client has authenticated, the rejection and its delay,
+and the renewals of a login that expires (KIP-368). Never: decides whether a login succeeds
+(`login`), or sends a byte. Requests of an authenticated client pass through here only if its login
+expires.
 """
 
 from __future__ import annotations
@@ -11,34 +12,34 @@ from collections.abc import Callable
 from typing import Protocol
 
 from broker.network.server.connection_state import CLOSING, ConnectionCore
-from broker.network.server.login import Login, Refusal, Said
+from broker.network.server.login import Login, Refusal, ReplyOrRefusal
 from broker.network.server.request_channel import RequestChannel, ResponseParts
 from protocol.errors import ProtocolError
 
 CallLater = Callable[[float, Callable[[Refusal], None], Refusal], object]
-"""Calls a function with a refusal after some seconds."""
+"""A function that calls another one with a refusal, after some seconds."""
 
 
 class LoginConnection(Protocol):
-    """The connection, as its login knows it."""
+    """The connection, as its login sees it."""
 
     core: ConnectionCore
 
     def certificate(self) -> bytes | None:
-        """Return what the peer has shown to the TLS layer, in DER."""
+        """Return the peer's TLS certificate in DER, None without TLS or a certificate."""
 
     def logged_in(self, may_expire: bool) -> None:
         """Mark the connection as authenticated. `may_expire`: the session has an end (KIP-368)."""
 
     def login_renewed(self, may_expire: bool, answer: ResponseParts) -> None:
-        """The client has logged in again, or goes on with it; `answer` is for its frame."""
+        """Send `answer` to a frame of a renewed login, which is complete or goes on."""
 
     def login_went_on(self) -> None:
-        """The core has heard from the login, outside of any frame's turn."""
+        """Do the core's next steps after the login changed it outside of a frame's handling."""
 
 
 class LoginFlow:
-    """The login of one connection, which it refers to from `begin` until `close`."""
+    """The login of one connection, to which it refers from `begin` until `close`."""
 
     def __init__(self, login: Login, channel: RequestChannel, call_later: CallLater) -> None:
         self._login = login
@@ -47,10 +48,11 @@ class LoginFlow:
         self._connection: LoginConnection
         self._core: ConnectionCore
         self.by_sasl = login.by_sasl
-        """Whether the first frames are the login's."""
+        """Whether the client logs in by SASL, so that the first frames belong to the login."""
 
     def begin(self, connection: LoginConnection) -> None:
-        """The connection is up: one without SASL is known by its certificate, or by nothing."""
+        """Begin the login of an open connection. Without SASL the TLS certificate, or the lack of
+        one, decides it at once."""
         self._connection, self._core = connection, connection.core
         certificate = connection.certificate()
         if self.by_sasl:
@@ -63,76 +65,76 @@ class LoginFlow:
             self._refuse(refusal)
 
     def close(self) -> None:
-        """The connection is gone: no cycle is left of it. Nothing comes later but to a core that
-        is CLOSING."""
+        """Break the reference cycle with a closed connection. Later results of checks find its core
+        CLOSING."""
         self._login.close()
         del self._connection
 
     def take(self, frame: memoryview) -> None:
         """Take a frame of a client that logs in by SASL."""
         self._channel.begin_turn()
-        said = self._login.check(frame, self._checked)
-        if said is None:
-            self._core.asks()
+        answer = self._login.check(frame, self._checked)
+        if answer is None:
+            self._core.login_waits()
         else:
-            self._take_said(said)
+            self._take_answer(answer)
 
     def takes_renewal(self, frame: memoryview) -> bool:
-        """Take the frame if the client logs in again by it; whether it does. Raises ProtocolError
-        where it did not do so in time."""
+        """Take the frame if it belongs to a renewed login; return whether it does. Raises
+        ProtocolError if the login has expired and the frame does not renew it."""
         login = self._login
         if not login.takes(frame):
             if login.is_over:
                 raise ProtocolError("its login has ended, and it has not logged in again")
             return False
-        said = login.check(frame, self._take_renewal)
-        if said is not None:
-            self._take_renewal(said)
+        answer = login.check(frame, self._take_renewal)
+        if answer is not None:
+            self._take_renewal(answer)
         return True
 
     def refuse(self, reason: str, how: str) -> None:
-        """Refuse a client whose bytes are no frame of a login; `how`: see `Refusal`."""
+        """Reject a login because the client's bytes are no frame of one; `how` as in `Refusal`."""
         self._refuse(self._login.refusal(reason, how))
 
-    def _checked(self, said: Said) -> None:
-        """Go on with the result of a check that ran outside of the frame's turn."""
-        if self._core.told():
-            self._take_said(said)
+    def _checked(self, answer: ReplyOrRefusal) -> None:
+        """Go on with the result of a check that ended after the frame's handling."""
+        if self._core.login_checked():
+            self._take_answer(answer)
             self._connection.login_went_on()
 
-    def _take_said(self, said: Said) -> None:
-        if not isinstance(said, bytes):
-            self._refuse(said)
+    def _take_answer(self, answer: ReplyOrRefusal) -> None:
+        if not isinstance(answer, bytes):
+            self._refuse(answer)
             return
-        if said:
-            self._core.said(said)
+        if answer:
+            self._core.add_login_answer(answer)
         if self._login.complete:
             self._core.authenticated()
             self._connection.logged_in(self._login.may_expire)
 
-    def _take_renewal(self, said: Said) -> None:
-        """The answer to a client that logs in again is known, at once or later."""
+    def _take_renewal(self, answer: ReplyOrRefusal) -> None:
+        """Send the answer to a frame of a renewed login, or reject it."""
         if self._core.state is CLOSING:
             return
-        if isinstance(said, bytes):
-            self._connection.login_renewed(self._login.may_expire, said)
+        if isinstance(answer, bytes):
+            self._connection.login_renewed(self._login.may_expire, answer)
         else:
-            self._refuse(said)
+            self._refuse(answer)
 
     def _refuse(self, refusal: Refusal) -> None:
         login = self._login
         login.failed(refusal)
         self._core.refused()
         if refusal.delayed and login.refusal_delay_s:
-            self._call_later(login.refusal_delay_s, self._say_refused, refusal)
+            self._call_later(login.refusal_delay_s, self._answer_refused, refusal)
             self._connection.login_went_on()
         else:
-            self._say_refused(refusal)
+            self._answer_refused(refusal)
 
-    def _say_refused(self, refusal: Refusal) -> None:
+    def _answer_refused(self, refusal: Refusal) -> None:
         core = self._core
         if core.state is not CLOSING:
             if refusal.answer:
-                core.said(refusal.answer)
+                core.add_login_answer(refusal.answer)
             core.leave()
             self._connection.login_went_on()

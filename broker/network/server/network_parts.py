@@ -1,4 +1,4 @@
-"""The parts of a SocketServer that all of its processors share."""
+"""The parts of a SocketServer that its processors share."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ground.ports import Blocking
 
 @dataclass(frozen=True, slots=True)
 class NetworkParts:
-    """The collaborators of each processor, of whatever listener it is."""
+    """The collaborators of the processors of all listeners."""
 
     loop: asyncio.AbstractEventLoop
     config: BrokerConfig
@@ -28,6 +28,6 @@ class NetworkParts:
     memory: RequestMemory
     unsent: UnsentAnswers
     scratch: bytearray
-    """Bytes are received into it; nothing in it outlives a call of the loop."""
+    """The shared receive buffer; its contents are valid during one call of the loop only."""
     on_closed: Callable[[str], None] | None
-    """Called with a connection's id when it is gone, whichever side closed it."""
+    """The callback that gets the id of each connection that was closed, by either side."""

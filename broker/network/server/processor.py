@@ -1,18 +1,21 @@
 """A processor: the connections that an Acceptor gave it, and their deadlines.
 
 Owns: its connections, and one timer for all of their deadlines. Never: a connection's bytes
-(`connection`), requests (`request_channel`), or the count of what is allowed (`connection_quotas`).
+(`connection`), requests (`request_channel`), or the limits on connections (`connection_quotas`).
 Follows Kafka's `Processor` with its Selector. All processors share the one event loop; they bound
-what is looked at together and are the unit of the metrics (NetworkProcessorAvgIdlePercent).
+the work on deadlines, and are the unit of the metrics (NetworkProcessorAvgIdlePercent).
 
 Four deadlines, none of which costs anything per request:
 
-* idle: no byte either way for `connections.max.idle.ms`, a request under way or not, as in Kafka;
-* a login: it is known who is there, where that is asked, within `ottla.authentication.timeout.ms`
-  of the connection, TLS handshake included (Kafka waits for idleness);
-* an incomplete frame: the peer has begun one and does not go on (Kafka waits for idleness);
-* a receive buffer that a large frame left behind is given back after ten idle seconds, or as soon
-  as somebody else has no memory for a frame.
+* idle: no byte either way for `connections.max.idle.ms`, with a request in progress or not, as in
+  Kafka;
+* a login: on listeners that need one, the client must authenticate within
+  `ottla.authentication.timeout.ms` of connecting, TLS handshake included (in Kafka, only the idle
+  deadline applies);
+* an incomplete frame: the peer has begun one and does not go on (in Kafka, only the idle deadline
+  applies);
+* the receive buffer of a large frame is freed after ten idle seconds, or as soon as another
+  connection lacks memory for a frame.
 """
 
 from __future__ import annotations
@@ -44,12 +47,13 @@ _log = logging.getLogger(f"ottla.{__name__}")
 
 _RELEASE_AFTER_S = 10.0
 _TLS_GOODBYE_S = 1.0
-"""A peer that does not read does not answer the end of TLS either: a stop does not wait for it."""
+"""The wait for a peer's answer to the end of TLS: a peer that does not read must not hold up a
+stop."""
 _TICKS = 32
 
 
 class Processor:
-    """See the module. All calls on the loop's thread."""
+    """The connections of one processor of a listener. All calls on the loop's thread."""
 
     def __init__(
         self,
@@ -61,9 +65,9 @@ class Processor:
         *,
         is_between_brokers: bool,
     ) -> None:
-        """Take connections of `listener`. `connections.max.idle.ms` below 0: idle connections stay.
+        """Serve connections of `listener`. Idle ones stay if `connections.max.idle.ms` is below 0.
 
-        With `is_between_brokers` none of them waits for memory.
+        With `is_between_brokers` no connection waits for memory.
         """
         config = parts.config
         self.loop = loop = parts.loop
@@ -73,15 +77,15 @@ class Processor:
         self.unsent = parts.unsent
         self.hang_ups = HangUps(loop.call_soon)
         self.processor_id = processor_id
-        # Of connections that are gone.
+        # The bytes of closed connections.
         self._received_bytes = self._sent_bytes = 0
         self.accepted = 0
-        """Connections that it was given since the start."""
+        """The number of connections adopted since the start."""
         self.expired = 0
-        """Connections that it has closed since they were idle."""
+        """The number of connections closed because they were idle."""
         self._listener = listener
         self._handshakes = handshakes
-        self._logins_told = logins
+        self._login_reports = logins
         self._channel = parts.channel
         self._quotas = parts.quotas
         self._scratch = parts.scratch
@@ -94,7 +98,7 @@ class Processor:
         self._numbers = itertools.count()
         self._connections: dict[Connection, None] = {}
         self._opening: dict[asyncio.Task[None], tuple[socket.socket, str]] = {}
-        self._held_sockets, self._stopping = 0, False
+        self._open_count, self._stopping = 0, False
         self._idle_s = config.connections_max_idle_ms / 1000.0
         self._is_timed = config.ottla_metrics_port >= 0 or config.ottla_trace_requests
         self._partial_s = config.ottla_partial_frame_timeout_ms / 1000.0
@@ -110,31 +114,31 @@ class Processor:
 
     @property
     def connection_count(self) -> int:
-        """Connections that it has been given and that are not closed."""
-        return self._held_sockets
+        """The number of adopted connections that are not closed."""
+        return self._open_count
 
     @property
     def received_bytes(self) -> int:
-        """Bytes that have come since the start."""
-        return self._received_bytes + sum(one.received_bytes for one in self._connections)
+        """The bytes received since the start."""
+        return self._received_bytes + sum(c.received_bytes for c in self._connections)
 
     @property
     def sent_bytes(self) -> int:
-        """Bytes of answers that have left since the start."""
-        return self._sent_bytes + sum(one.sent_bytes for one in self._connections)
+        """The bytes of answers sent since the start."""
+        return self._sent_bytes + sum(c.sent_bytes for c in self._connections)
 
     @property
     def unsent_answers(self) -> int:
-        """Connections with answers that their clients have not taken yet."""
-        return sum(one.pending_bytes > 0 for one in self._connections)
+        """The number of connections with answers that their clients have not taken yet."""
+        return sum(c.pending_bytes > 0 for c in self._connections)
 
     # --- for the Acceptor ----------------------------------------------------------------------
 
     def adopt(self, sock: socket.socket, client_host: str, client_port: int) -> None:
-        """Serve an accepted, non-blocking socket. It is this processor's from now on."""
+        """Serve an accepted, non-blocking socket, which the processor then owns."""
         self._quotas.opened(self._listener.name, client_host)
         self.accepted += 1
-        self._held_sockets += 1
+        self._open_count += 1
         self._emptied.clear()
         task = self.loop.create_task(self._open(sock, client_host, client_port))
         self._opening[task] = sock, client_host
@@ -142,38 +146,38 @@ class Processor:
 
     @property
     def last_active_s(self) -> float:
-        """When (monotonic seconds) bytes last came or left; 0 without connections."""
+        """The time in monotonic seconds of the last byte either way; 0 without connections."""
         return max((c.last_active_s for c in self._connections), default=0.0)
 
     def connections(self) -> list[Connection]:
-        """Those that are open, or are being closed."""
+        """Return the connections that are open or being closed."""
         return list(self._connections)
 
     def shut_down(self) -> None:
-        """Close each connection as soon as its request under way is answered; those whose TLS
-        handshake is under way, or waits for its turn, at once."""
+        """Close each connection as soon as its request in progress is answered; at once if its TLS
+        handshake is in progress or waits for its turn."""
         self._stopping = True
         if self._shakes_hands:
-            # A plain connection is up within a turn or two. And uvloop tells a protocol nothing of
-            # its end, if whoever opened it is cancelled just after it was up.
+            # Plain connections are left out: they open within a turn or two. And if the opening
+            # task is cancelled just after that, uvloop never calls the protocol's connection_lost.
             for task in list(self._opening):
                 task.cancel()
         for connection in list(self._connections):
             connection.shut_down()
 
     def abort(self, reason: str, spared: Callable[[str], bool] = lambda _: False) -> int:
-        """Close all connections now, but the `spared`, by their ids; how many that were."""
-        ended = [one for one in self._connections if not spared(one.context.connection_id)]
+        """Close all connections now, except those whose id is `spared`; return how many."""
+        ended = [c for c in self._connections if not spared(c.context.connection_id)]
         for connection in ended:
             connection.abort(reason)
         return len(ended)
 
     async def wait_empty(self) -> None:
-        """Until no connection is left."""
+        """Wait until no connection is left."""
         await self._emptied.wait()
 
     def close(self) -> None:
-        """Forget the timer. No connection may be left."""
+        """Cancel the timer. No connection may be left."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -202,16 +206,16 @@ class Processor:
         try:
             await self._begin(make, sock, partial(heard.append, None))
         except (OSError, asyncio.CancelledError) as error:
-            # Not opened: nobody else will close this socket or give back its place.
+            # Not opened: nothing else closes this socket or gives back its slot.
             if heard or not isinstance(error, ConnectionError):
                 self._not_opened(name, client_host, error)
-            else:  # it only looked whether somebody is here, and has failed at nothing
+            else:  # the client only tested the port, so no login has failed
                 _log.debug("%s has closed its connection without a word", client_host)
             if connection is None or connection not in self._connections:
                 self._drop(sock, client_host)
 
     async def _begin(
-        self, make: Callable[[], Connection], sock: socket.socket, heard: Callable[[], object]
+        self, make: Callable[[], Connection], sock: socket.socket, on_byte: Callable[[], object]
     ) -> None:
         guard = self._listener.guard
         if guard is None or guard.tls_context is None:
@@ -220,7 +224,7 @@ class Processor:
         async with asyncio.timeout(self._login_s):
             await self._handshakes.begin()
             try:
-                guard.tell_alerts_by(sock.send, heard)
+                guard.tell_alerts_by(sock.send, on_byte)
                 await self.loop.connect_accepted_socket(
                     make,
                     sock,
@@ -240,7 +244,7 @@ class Processor:
             _log.info("connection of %s failed to open: %s", client_host, error)
         else:
             reason = f"SSL handshake failed: {_why(error)}"
-            self._logins_told.failure(name, client_host, "TLS", reason)
+            self._login_reports.failure(name, client_host, "TLS", reason)
 
     def _opened(self, task: asyncio.Task[None]) -> None:
         sock, client_host = self._opening.pop(task)
@@ -253,7 +257,7 @@ class Processor:
 
     def _drop(self, sock: socket.socket, client_host: str) -> None:
         sock.close()
-        self._count_out(client_host)
+        self._release_slot(client_host)
 
     def _new_connection(
         self, sock: socket.socket, name: str, client_host: str, client_port: int
@@ -264,7 +268,7 @@ class Processor:
             security_protocol=self._listener.security_protocol,
             client_host=client_host,
             client_port=client_port,
-            logins=self._logins_told,
+            logins=self._login_reports,
             times=RequestTimes() if self._is_timed else None,
         )
         reader = FrameReader(
@@ -273,7 +277,7 @@ class Processor:
         guard = self._listener.guard
         if guard is None:
             return Connection(self, self._channel, context, reader, sock)
-        # Not loaded where nobody is asked who it is.
+        # Imported here: listeners without security do not load it.
         from broker.network.server.login import Login
         from broker.network.server.login_flow import LoginFlow
 
@@ -288,7 +292,7 @@ class Processor:
     # --- called by connections -----------------------------------------------------------------
 
     def connection_opened(self, connection: Connection) -> None:
-        """Its transport is up."""
+        """Add a connection whose transport is open, and start its deadlines."""
         self._connections[connection] = None
         if self._stopping:
             connection.shut_down()
@@ -300,11 +304,11 @@ class Processor:
             self._arm()
 
     def connection_authenticated(self, connection: Connection) -> None:
-        """It is known who is there."""
+        """End the login's deadline: the client has authenticated."""
         self._logins.remove(connection)
 
     def connection_closed(self, connection: Connection) -> None:
-        """Its transport is gone."""
+        """Remove a connection whose transport is closed, and its deadlines."""
         self.busy_poll.forget(connection)
         self.unsent.forget(connection)
         self._idle.remove(connection)
@@ -315,12 +319,12 @@ class Processor:
             del self._connections[connection]
             self._received_bytes += connection.received_bytes
             self._sent_bytes += connection.sent_bytes
-            self._count_out(connection.context.client_host)
+            self._release_slot(connection.context.client_host)
             if self._on_closed is not None:
                 self._on_closed(connection.context.connection_id)
 
     def frame_incomplete(self, connection: Connection) -> None:
-        """The peer has begun a frame, or has gone on with it."""
+        """Start the deadlines of a connection whose peer has begun a frame or gone on with it."""
         now = time.monotonic()
         if connection not in self._incomplete:
             self._incomplete.add(connection, now + self._partial_s)
@@ -329,16 +333,16 @@ class Processor:
             self._holding.add(connection, now + _RELEASE_AFTER_S)
             self._arm()
 
-    def _count_out(self, client_host: str) -> None:
+    def _release_slot(self, client_host: str) -> None:
         self._quotas.closed(self._listener.name, client_host)
-        self._held_sockets -= 1
-        if not self._held_sockets:
+        self._open_count -= 1
+        if not self._open_count:
             self._emptied.set()
 
     # --- deadlines -----------------------------------------------------------------------------
 
     def _arm(self) -> None:
-        """Let the timer come for the earliest deadline."""
+        """Set the timer to the earliest deadline."""
         dues = [
             due
             for wheel in (self._idle, self._logins, self._incomplete, self._holding)
@@ -394,7 +398,7 @@ class Processor:
         return None
 
     def _reclaim(self) -> None:
-        """Give back what connections keep for frames that they may never send."""
+        """Free the buffers that connections keep for frames that they may never send."""
         for connection in self._holding:
             connection.reader.release()
 
@@ -411,7 +415,7 @@ def _wall_ms() -> int:
 
 
 def _why(error: BaseException) -> str:
-    """Why there was no TLS handshake, on one line. A loop's errors have no text of their own."""
+    """Return in one line why a TLS handshake failed. The loop's errors may have no text."""
     if isinstance(error, TimeoutError):
         return str(error) or "not done in time"
     return getattr(error, "reason", None) or str(error) or "the peer has closed the connection"

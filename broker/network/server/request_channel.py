@@ -1,17 +1,17 @@
-"""Between processors and handlers: a bounded queue of requests, and the slots that handle them.
+"""The bounded queue of requests between processors and handlers, and the handler slots.
 
 Owns: the queue (`queued.max.requests`), which requests have a handler slot, how long requests are
-handled in a row, and the rule that a connection's answer goes back to it once. Never: bytes on
-sockets, or what a request means.
+handled in a row, and the rule that each request is answered once. Never: bytes on sockets, or what
+a request means.
 
-A handler slot is one of `num.io.threads`; a blocking job under way holds one (one event loop owns
-all state, so only what blocks takes a thread's time). While a slot is free and nobody waits, a
-request is handled at once, on the loop. Otherwise it waits here, and when the queue is full,
+There are `num.io.threads` handler slots, and each blocking job in progress holds one (one event
+loop owns all state, so only blocking jobs need a thread). If a slot is free and the queue is empty,
+a request is handled at once, on the loop. Otherwise it waits in the queue; when the queue is full,
 connections stop reading until there is room.
 
-Hundreds of connections may ask in one turn of the loop. `ottla.requests.turn.ms` after the first of
-them was handled, their answers sent in between, further ones wait here until all else has had its
-turn. What is prepared takes microseconds and does not wait.
+Hundreds of connections may send requests in one turn of the loop. Requests that are not handled
+`ottla.requests.turn.ms` after the first one wait in the queue until all other work of the loop has
+had its turn. Prepared requests take microseconds and do not wait.
 
 Follows Kafka's `RequestChannel` and `KafkaRequestHandlerPool`; differs in that handling itself
 never runs in parallel.
@@ -41,109 +41,109 @@ from protocol.errors import ProtocolError
 from protocol.frames.frame_memory import UNCOUNTED, Memory
 
 ResponseParts = Bytes | Sequence[Bytes | FileSlice]
-"""A whole response as it goes on the wire, its int32 size first: one piece, or parts in order.
-It is the network's from then on, and must not be a view of the request's frame."""
+"""A whole response as it is sent, its int32 size first: one piece, or parts in order. The network
+owns it once given, and it must not be a view of the request's frame."""
 
 
 @dataclass(slots=True, eq=False)
 class ConnectionContext:
-    """What handlers may know of a connection."""
+    """The properties of a connection that request handlers see."""
 
     connection_id: str
-    """Kafka's form: local address, remote address, processor, number."""
+    """The id in Kafka's form: local address, remote address, processor, number."""
     listener_name: str
     security_protocol: str
     client_host: str
     client_port: int
     principal: str = ANONYMOUS
-    """Who it is; nobody in particular until it has authenticated."""
+    """The client's principal, ANONYMOUS until it has authenticated."""
     token_authenticated: bool = False
-    """Whether it was a delegation token that logged in."""
+    """Whether the client logged in by a delegation token."""
     client_software_name: str = UNKNOWN_SOFTWARE
-    """From ApiVersions v3 and above (KIP-511); noted by that API."""
+    """The name in ApiVersions v3 and above (KIP-511), set by that API."""
     client_software_version: str = UNKNOWN_SOFTWARE
     closed: bool = False
     last: LastClient = field(default_factory=LastClient)
     times: RequestTimes | None = None
-    """Of its requests; None: nobody asks how long they take."""
+    """The times of its requests; None if they are not measured."""
     logins: Logins | None = None
-    """Of the listener; None: nobody is told of those who do not come in."""
+    """The listener's log and counts of logins; None if failures are not reported."""
     mute_ms: int = 0
-    """For how long it is not read once the request under way is answered."""
+    """The time for which the connection is not read after the answer to the current request."""
 
     def throttled(self, wait_ms: int) -> None:
-        """It has taken more than its quota: what it sends next waits at the socket."""
+        """Mute the connection for `wait_ms` after the current answer: a quota was exceeded."""
         self.mute_ms = wait_ms
 
     def take_mute_ms(self) -> int:
-        """For how long it is not read from now on."""
+        """Return the time for which the connection must not be read, and reset it to 0."""
         mute_ms, self.mute_ms = self.mute_ms, 0
         return mute_ms
 
     def refused(self, how: str, reason: str) -> None:
-        """The client tries to come in as nobody can on this listener."""
+        """Report that the client used a protocol that the listener does not accept."""
         if self.logins is not None:
             self.logins.failure(self.connection_id, self.client_host, how, reason)
 
     def authenticated(self, principal: str, *, by_token: bool = False) -> None:
-        """It is known who it is. `by_token`: by one of its delegation tokens (KIP-48)."""
+        """Set the client's principal. `by_token`: it logged in by a delegation token (KIP-48)."""
         self.principal = principal
         self.token_authenticated = by_token
 
     def ended(self) -> None:
-        """The connection is gone."""
+        """Mark the connection as closed."""
         self.closed = True
 
     def runs_on(self, software_name: str, software_version: str) -> None:
-        """The client has told what it runs on."""
+        """Set the name and version of the client's software."""
         self.client_software_name = software_name
         self.client_software_version = software_version
 
 
-class Answered(Protocol):
-    """Whoever has a request under way."""
+class ResponseTarget(Protocol):
+    """The receiver of the response to a request in progress."""
 
     def keep(self, frame: memoryview) -> memoryview:
-        """Return the frame of the request under way, or a copy, which is good until its answer."""
+        """Return the current request's frame, or a copy, which stays valid until its answer."""
 
     def fail(self, error: BaseException) -> None:
-        """Close at once: the peer's bytes are wrong, or handling them went wrong."""
+        """Close at once: the peer's bytes are invalid, or handling them failed."""
 
     def answer(self, parts: ResponseParts | None) -> None:
-        """Send the response of the request under way; None: there is none."""
+        """Send the response to the current request; None if it has none."""
 
     def close_after_answers(self, last: ResponseParts | None = None) -> None:
-        """Close once what has been answered is sent, and `last`, an answer or a part of one."""
+        """Send earlier answers and then `last`, an answer or a part of one, and close."""
 
 
-class Requester(Answered, Protocol):
-    """A connection, as the channel sees it."""
+class Requester(ResponseTarget, Protocol):
+    """A connection that passes requests to the channel."""
 
     context: ConnectionContext
 
     def later(self) -> Responder:
-        """The way back of the request that is tried at once: its answer comes later."""
+        """Return the responder for the request being tried at once, which is answered later."""
 
     def leaves_queue(self) -> None:
-        """The request that waited in the queue has its handler now."""
+        """Note that the handler of a queued request begins now."""
 
     def handled(self) -> None:
-        """That handler has returned."""
+        """Note that the handler of a queued request has returned."""
 
     def resume(self) -> None:
-        """The channel has room again: go on reading and offering."""
+        """Go on reading and passing requests: the channel has room again."""
 
     def flush(self) -> None:
-        """Send what was answered while another connection's request was handled."""
+        """Send the answers that were given while another connection's request was handled."""
 
 
 class Responder:
-    """The way back for one request: call it once, now or later. Further calls are ignored."""
+    """The callback that answers one request, now or later. Only the first call counts."""
 
     __slots__ = ("_requester",)
 
-    def __init__(self, requester: Answered) -> None:
-        self._requester: Answered | None = requester
+    def __init__(self, requester: ResponseTarget) -> None:
+        self._requester: ResponseTarget | None = requester
 
     def __call__(self, parts: ResponseParts | None) -> None:
         """Send the response; None if the request has none (acks=0)."""
@@ -160,11 +160,11 @@ class Responder:
             requester.close_after_answers(data)
 
     def keep(self, frame: memoryview) -> memoryview:
-        """Return the request's frame, or a copy of it, to be read until the request is answered."""
+        """Return the request's frame, or a copy, which stays valid until the answer."""
         return frame if self._requester is None else self._requester.keep(frame)
 
     def fail(self, error: BaseException) -> None:
-        """Close the connection at once: its bytes are wrong, or handling them went wrong."""
+        """Close the connection at once: its bytes are invalid, or handling them failed."""
         requester = self._requester
         if requester is not None:
             self._requester = None
@@ -178,8 +178,8 @@ class Responder:
             requester.close_after_answers()
 
 
-class _Kept:
-    """The answer to a request that is answered during the call, in one piece."""
+class _AnswerReceiver:
+    """The receiver of an answer that is given during the call, in one piece."""
 
     whole = b""
 
@@ -198,33 +198,34 @@ class _Kept:
 
 
 Handle = Callable[[ConnectionContext, memoryview, Responder], None]
-"""Handles one frame, answering through the responder. The frame is good during the call only; for
-longer where its buffer has more than `protocol.frames.framing.KEPT_BYTES`. May raise ProtocolError:
-the connection is closed."""
+"""A function that handles a frame, and answers through the responder. The frame is valid during the
+call only; for longer if its buffer has more than `protocol.frames.framing.KEPT_BYTES`. A
+ProtocolError from it closes the connection."""
 
 
 HandleAtOnce = Callable[[ConnectionContext, memoryview, Later], Answer | None]
-"""The answer to one frame, empty where there is to be none, or where it comes later; None where
-nothing was done, and `Handle` is to be called."""
+"""A function that returns the answer to a frame; an empty one if there is no answer, or if it comes
+later; None if it did nothing and `Handle` must be called."""
 
 
 Expect = Callable[[ConnectionContext, memoryview], Expected | None]
-"""Prepares for a frame like the last one, whose bytes, its size first, lie where the next one's
-will; None where nothing can be prepared."""
+"""A function that prepares for a frame like the last one. Its argument is the buffer with the last
+frame, its size first, where the next one will be received. It returns None if the request cannot be
+prepared."""
 
 
 def never_at_once(_context: ConnectionContext, _frame: memoryview, _later: Later) -> Answer | None:
-    """Where each request goes the usual way."""
+    """Return None: no request is answered at once."""
     return None
 
 
 def never_expected(_context: ConnectionContext, _message: memoryview) -> Expected | None:
-    """The same."""
+    """Return None: no request is prepared."""
     return None
 
 
 def no_time() -> float:
-    """The clock where requests may take as long as they like."""
+    """Return 0: a clock that stands still, so that the turn of requests never ends."""
     return 0.0
 
 
@@ -240,7 +241,7 @@ _RESUMED_PER_TURN = 64
 
 
 class RequestChannel:
-    """The queue and its slots: see the module. All calls on the loop's thread."""
+    """The queue of requests and the handler slots. All calls on the loop's thread."""
 
     def __init__(
         self,
@@ -254,8 +255,8 @@ class RequestChannel:
         turn_s: float = math.inf,
         clock_s: Callable[[], float] = no_time,
     ) -> None:
-        """`memory` counts what waits in the queue. After `turn_s` of requests by the clock, the
-        loop does all else before the next one."""
+        """Create an empty queue. `memory` counts the queued frames. After `turn_s` of requests by
+        the clock, the loop does all other work before the next request."""
         if queued_max_requests < 1:
             raise ValueError("queued.max.requests is at least 1")
         self._handle = handle
@@ -268,28 +269,28 @@ class RequestChannel:
         self._turn_s = turn_s
         self._clock_s = clock_s
         self._turn_ends_s: float | None = None
-        """When it has been the turn of requests for long enough; None: none was handled yet."""
-        # A connection has one request under way at most.
+        """The time at which the turn of requests ends; None if none was handled in this turn."""
+        # A connection has one request in progress at most.
         self._queue: dict[Requester, memoryview] = {}
         self._stalled: dict[Requester, None] = {}
         self._drain_scheduled = False
         self._flush_scheduled = False
         self.answered: deque[Requester] = deque()
-        """Connections that a handler answered while it served another one."""
+        """The connections that were answered while another connection's request was handled."""
         self.handling = False
-        """Whether a handler is on the stack: answers of other connections are sent after it."""
+        """Whether a handler is on the stack; other connections' answers are sent after it."""
         slots.on_job_done = self._slot_may_be_free
 
     # --- for metrics ---------------------------------------------------------------------------
 
     @property
     def queue_size(self) -> int:
-        """Requests that wait for a handler slot: Kafka's RequestQueueSize."""
+        """The number of requests that wait for a handler slot: Kafka's RequestQueueSize."""
         return len(self._queue)
 
     @property
     def busy_slots(self) -> int:
-        """Handler slots in use."""
+        """The number of handler slots in use."""
         return min(self._slots.outstanding, self._slots.size) + self.handling
 
     # --- for connections -----------------------------------------------------------------------
@@ -308,13 +309,15 @@ class RequestChannel:
 
     @property
     def turn_is_over(self) -> bool:
-        """Whether all else is to have its turn of the loop before the next request."""
+        """Whether the loop must do all other work before the next request."""
         return self._turn_ends_s is not None and self._clock_s() >= self._turn_ends_s
 
     def handle_at_once(self, requester: Requester, frame: memoryview) -> Answer | None:
-        """The answer to a request that needs no more than a slot; None where it goes the usual
-        way, empty where it comes by what `requester.later` gave. `flush_answered` follows when it
-        is sent: others may have been answered by it."""
+        """Answer a request at once if a slot is free and the request allows it.
+
+        Returns None if it must be handled the usual way, and an empty answer if the answer comes
+        through `requester.later` or not at all. The caller sends the answer and then calls
+        `flush_answered`, because other requests may have been answered by this one."""
         slots = self._slots
         if slots.outstanding >= slots.size or (self._queue and not self.turn_is_over):
             return None
@@ -331,14 +334,14 @@ class RequestChannel:
             self.handling = False
 
     def expect(self, requester: Requester, message: memoryview) -> Expected | None:
-        """Prepare for the requester's next request, which will lie in `message` as the last one
-        does now, the frame's size first. None where that is not possible. Nothing else may be
-        handled before it is."""
+        """Prepare for the requester's next request, which will be received into `message`, where
+        the last one still is, the frame's size first. Return None if that is not possible. No other
+        request may be handled before this one."""
         return self._expect(requester.context, message) if self.slot_free else None
 
     def handle_expected(self, requester: Requester, expected: Expected) -> Answer | None:
-        """The answer to a request that has come as it was expected; None where it goes the usual
-        way. `settle` follows when it is sent."""
+        """Answer a request that arrived as expected; return None if it must be handled the usual
+        way. The caller sends the answer and then calls `settle`."""
         try:
             return expected.answer()
         except ProtocolError as error:
@@ -349,7 +352,7 @@ class RequestChannel:
             raise
 
     def settle(self, expected: Expected) -> None:
-        """What follows from a request whose answer was sent; others may be answered by it."""
+        """Complete a request whose answer was sent, and flush other requests that it answered."""
         self.handling = True
         try:
             expected.settle()
@@ -367,7 +370,7 @@ class RequestChannel:
         except ProtocolError as error:
             requester.fail(error)
         except BaseException as error:
-            # Nobody else knows that this connection waits in vain. The loop's handler decides
+            # Nothing else would answer this connection. The loop's exception handler decides
             # whether the process goes on.
             requester.fail(error)
             raise
@@ -375,7 +378,7 @@ class RequestChannel:
             self.handling = not outermost
 
     def begin_turn(self) -> None:
-        """Have requests' turn of the loop begin with what is handled now, if none was before."""
+        """Begin the turn of requests on the loop, if it has not begun."""
         if self._turn_ends_s is None:
             self._turn_ends_s = self._clock_s() + self._turn_s
             self._drain_soon()
@@ -383,8 +386,8 @@ class RequestChannel:
     def enqueue(
         self, requester: Requester, frame: memoryview, keep: Callable[[memoryview], memoryview]
     ) -> None:
-        """Let a request wait for a slot, or for the next turn. What `keep` gives of `frame` is the
-        queue's."""
+        """Queue a request until a slot is free, or until the next turn. The queue owns the frame
+        that `keep(frame)` returns."""
         assert not self.full and requester not in self._queue
         self._memory.hold(len(frame))
         self._queue[requester] = keep(frame)
@@ -392,36 +395,37 @@ class RequestChannel:
             self._drain_soon()
 
     def answer_now(self, context: ConnectionContext, frame: memoryview) -> bytes:
-        """The answer to a request that needs no more than a look, of one who has not logged in.
-        Raises ProtocolError."""
-        kept = _Kept()
-        self._handle(context, frame, Responder(kept))
-        return kept.whole
+        """Return the answer to a request from a client that has not logged in (ApiVersions).
+
+        Raises ProtocolError if it is too long, or is not answered in one piece during the call."""
+        receiver = _AnswerReceiver()
+        self._handle(context, frame, Responder(receiver))
+        return receiver.whole
 
     def stall(self, requester: Requester) -> None:
-        """The queue is full: call `requester.resume` once there is room."""
+        """Call `requester.resume` when the queue, which is full, has room."""
         self._stalled[requester] = None
 
     def forget(self, requester: Requester) -> None:
-        """A connection is gone: so are its stall and its place in the queue."""
+        """Forget a closed connection: its stall and its place in the queue."""
         self._stalled.pop(requester, None)
         frame = self._queue.pop(requester, None)
         if frame is not None:
             self._memory.free(len(frame))
-            if self._stalled:  # there is room for one of them
+            if self._stalled:  # there is room for a stalled connection
                 self._drain_soon()
 
     def flush_answered(self) -> None:
-        """Send those answers. Called when no handler is on the stack any more.
+        """Flush the connections in `answered`. Called when no handler is on the stack.
 
-        A group of hundreds is answered at once: what does not leave within a turn's share leaves in
-        the next ones.
+        A consumer group may have hundreds of members answered at once: those that do not fit into
+        this turn are flushed in the next turns.
         """
         if not self.answered or self._flush_scheduled:
             return
         until_s = self._clock_s() + self._turn_s
         while self.answered and not self._flush_scheduled:
-            # Whoever goes on behind its answer calls this, too: what is taken here is not there.
+            # A flushed connection may call this function again, so take the deque first.
             answered, self.answered = self.answered, deque()
             while answered:
                 answered.popleft().flush()
@@ -453,19 +457,18 @@ class RequestChannel:
             self._call_soon(self._next_turn)
 
     def _next_turn(self) -> None:
-        """All else has had its turn."""
+        """Begin a new turn of requests: all other work of the loop has had its turn."""
         self._drain_scheduled = False
         self._turn_ends_s = None
         self._drain()
 
     def _drain(self) -> None:
-        """Handle waiting requests while slots are free, and in between let stalled connections go
-        on."""
+        """Handle queued requests while slots are free, and resume stalled connections between."""
         slots, resumed, stalled_first = self._slots, 0, False
         while resumed < _RESUMED_PER_TURN and not self.turn_is_over:
             has_slot = self._queue and slots.outstanding < slots.size
             if self._stalled and not self.full and (stalled_first or not has_slot):
-                # In the order in which they stopped. One that has no whole frame takes no room.
+                # In the order in which they stalled. One without a whole frame takes no room.
                 requester = next(iter(self._stalled))
                 del self._stalled[requester]
                 resumed += 1

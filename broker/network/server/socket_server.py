@@ -1,11 +1,11 @@
-"""The server's sockets: an Acceptor per listener, its processors, and the request channel of all.
+"""The server's sockets: an Acceptor per listener, its processors, and the shared request channel.
 
 Owns: listening sockets, the order of starting and stopping. Never: requests or their bytes.
 Follows Kafka's `SocketServer`: `num.network.threads` processors a listener, connections given to
 them in turn; limits of connections as in `connection_quotas` (KIP-402).
 
     server = SocketServer(listeners, config, handle, io_pool)
-    await server.start()        # bound, not accepting yet: `ports` are known, and can be advertised
+    await server.start(accept=False)    # bound: `ports` are known, and can be advertised
     server.accept()
     await server.stop(timeout_s)
 """
@@ -53,7 +53,8 @@ _log = logging.getLogger(f"ottla.{__name__}")
 _ABORT_TIMEOUT_S = 5.0
 _CLOSES_PER_TURN = 64
 _OPENING_S = 0.3
-"""Connections that are not up yet cannot be given up: the time until the next look."""
+"""The time until the next look for connections to close, because those that are still opening
+cannot be closed yet."""
 _CHANGEABLE = (
     "max_connection_creation_rate",
     "max_connections",
@@ -64,7 +65,7 @@ _CHANGEABLE = (
 
 
 class SocketServer:
-    """All listeners of one node: see the module."""
+    """The listeners of one node, with their connections and the request channel."""
 
     def __init__(
         self,
@@ -79,10 +80,13 @@ class SocketServer:
         room: Callable[[], int] = lambda: UNLIMITED,
         opened_from: OpenedFrom = from_anywhere,
     ) -> None:
-        """`config` has the real limits of `queued.max.request.bytes` and of
+        """Create a server that is not bound yet.
+
+        `config` has the real limits of `queued.max.request.bytes` and of
         `ottla.queued.max.response.bytes`, not -1. Jobs of `io_pool` hold the handler slots.
-        `on_closed(connection id)`: one is gone. `room()`: how many more connections there are
-        descriptors for. `opened_from` knows how many connections an address may make."""
+        `on_closed` is called with the id of each closed connection. `room()` returns how many more
+        connections there are descriptors for. `opened_from` applies the rate limits of addresses.
+        """
         self.loop = loop or asyncio.get_running_loop()
         self.config = config
         self.memory = _memory(config, self.loop)
@@ -126,39 +130,40 @@ class SocketServer:
 
     @property
     def ports(self) -> dict[str, int]:
-        """Listener name → the port it is bound to; after `start`."""
+        """The bound port of each listener, by its name; after `start`."""
         return {acceptor.listener.name: acceptor.port for acceptor in self.acceptors}
 
     @property
     def processors(self) -> list[Processor]:
-        """Of all listeners; those that only keep what they have, too."""
-        return [p for one in self.acceptors for p in (*one.processors, *one.leaving)]
+        """The processors of all listeners, with those that get no new connections."""
+        return [p for a in self.acceptors for p in (*a.processors, *a.leaving)]
 
     @property
     def connection_count(self) -> int:
-        """Open connections of all listeners, those included that are not served."""
+        """The number of open connections, with rejected ones that are closed after a delay."""
         return self.quotas.total + len(self.throttled)
 
     @property
     def busy_s(self) -> float:
-        """CPU seconds that the loop has used: all its processors together."""
+        """The CPU seconds of the loop's thread, which runs all processors."""
         return self._cpu_clock()
 
     @property
     def unsent_answers(self) -> int:
-        """Connections with answers that their clients have not taken yet."""
-        return sum(one.unsent_answers for one in self.processors)
+        """The number of connections with answers that their clients have not taken yet."""
+        return sum(processor.unsent_answers for processor in self.processors)
 
     @property
     def quiet_s(self) -> float:
-        """For how long nothing has come or left on any connection."""
+        """The seconds since the last byte, either way, on any connection."""
         last = max((p.last_active_s for p in self.processors), default=0.0)
         return time.monotonic() - last
 
     async def start(self, *, accept: bool = True) -> None:
-        """Bind all listeners, then accept; OSError, and nothing bound, if one cannot be bound.
+        """Bind all listeners, then accept. Without `accept`, connections wait in the backlog until
+        `accept()`.
 
-        With `accept` False, connections wait in the backlog until `accept()`.
+        Raises OSError, with nothing bound, if a listener cannot be bound.
         """
         try:
             overrides = await self._per_ip_overrides(self.config)
@@ -175,12 +180,12 @@ class SocketServer:
             self.accept()
 
     def accept(self) -> None:
-        """Take connections from now on."""
+        """Start accepting connections."""
         for acceptor in self.acceptors:
             acceptor.start()
 
     def stop_accepting(self) -> None:
-        """Close the listening sockets; connections go on."""
+        """Close the listening sockets; open connections stay."""
         for acceptor in self.acceptors:
             acceptor.close()
         self.throttled.close_all()
@@ -189,10 +194,10 @@ class SocketServer:
                 pending.cancel()
 
     async def stop(self, timeout_s: float = 5.0) -> None:
-        """Stop accepting, answer the requests under way, close all connections.
+        """Stop accepting, answer the requests in progress, and close all connections.
 
-        What is not answered, or not taken by its peer, within `timeout_s` is cut off. The pool is
-        its owner's to close, after this.
+        Connections with a request not answered, or an answer not taken, within `timeout_s` are
+        aborted. The owner of `io_pool` closes it after this.
         """
         self.stop_accepting()
         for processor in self.processors:
@@ -207,7 +212,7 @@ class SocketServer:
                 async with asyncio.timeout(_ABORT_TIMEOUT_S):
                     for processor in self.processors:
                         await processor.wait_empty()
-            except TimeoutError:  # what else is to be stopped, the logs first of all, still is
+            except TimeoutError:  # logged only, so that the logs and other parts still stop
                 _log.error("%d connection(s) did not close: this is a bug", self.connection_count)
         for processor in self.processors:
             processor.close()
@@ -215,16 +220,16 @@ class SocketServer:
     def close_connections(
         self, reason: str, spared: Callable[[str], bool] = lambda _: False
     ) -> int:
-        """Close those that are open now, at once, but the `spared`, by their ids; new ones are
-        taken. How many there were."""
+        """Close all open connections now, except those whose id is `spared`; return how many. New
+        connections are still accepted."""
         return sum(processor.abort(reason, spared) for processor in self.processors)
 
     # --- limits that change --------------------------------------------------------------------
 
     def reconfigure(self, config: BrokerConfig) -> None:
-        """Limits of connections and numbers of processors are those of `config` from now on, and
-        nothing else of it. What is open on a listener or from an address stays; what the broker
-        has too many is closed, the least recently used ones first."""
+        """Apply the limits on connections and the numbers of processors in `config`, and no other
+        key. Connections above the limit of a listener or an address stay. Those above the broker's
+        limit are closed, the least recently used ones first."""
         before = self.config
         self.config = before._replace(**{key: getattr(config, key) for key in _CHANGEABLE})
         self.quotas.limit_broker(config.max_connections, config.max_connection_creation_rate)
@@ -241,7 +246,7 @@ class SocketServer:
         self.close_excess_connections()
 
     async def _limit_addresses(self, config: BrokerConfig) -> None:
-        """A name may take a while to become addresses."""
+        """Apply the limits of addresses after resolving their hosts, which may take a while."""
         try:
             overrides = await self._per_ip_overrides(config)
         except OSError as error:
@@ -257,15 +262,15 @@ class SocketServer:
         }
 
     def _resize(self, acceptor: Acceptor, count: int) -> None:
-        """Deal connections out to so many processors."""
+        """Change the number of the acceptor's processors to `count`."""
         kept = acceptor.processors[:count]
         made = [self._makers[acceptor]() for _ in range(count - len(kept))]
         acceptor.deal_out_to([*kept, *made])
         acceptor.drop_empty()
 
     def close_excess_connections(self) -> None:
-        """Of those over the broker's limit, unprotected listeners give up the least recently used
-        ones; a few a turn, for there may be many."""
+        """Close as many connections as are above the broker's limit, the least recently used ones
+        of unprotected listeners, a few in each turn of the loop."""
         if self.quotas.total <= self.quotas.max_connections:
             return
         held = [
@@ -278,7 +283,7 @@ class SocketServer:
         excess = self.quotas.total - self.quotas.max_connections - closing
         given_up = heapq.nsmallest(
             min(excess, _CLOSES_PER_TURN),
-            (one for one, may in held if may and not one.context.closed),
+            (c for c, is_closable in held if is_closable and not c.context.closed),
             key=lambda connection: connection.last_active_s,
         )
         for connection in given_up:
@@ -293,9 +298,9 @@ class SocketServer:
         self.close_excess_connections()
 
     def _shares_its_port(self, listener: Listener) -> bool:
-        """Whether another listener has the port too, on an address of the other family."""
+        """Return whether another listener has the same port, on an address of the other family."""
         return listener.port != 0 and any(
-            one.port == listener.port for one in self._listeners if one is not listener
+            other.port == listener.port for other in self._listeners if other is not listener
         )
 
     async def _add_listener(self, listener: Listener) -> None:
@@ -335,7 +340,8 @@ class SocketServer:
         )
 
     def _is_between_brokers(self, listener: Listener) -> bool:
-        """Whether no client uses it, as far as the configuration tells."""
+        """Return whether the listener is the inter-broker listener and there are others, so that
+        clients are expected to use those."""
         return len(self._listeners) > 1 and listener.name == self.config.inter_broker_listener_name
 
 
@@ -364,10 +370,11 @@ def _of_addresses(config: BrokerConfig) -> tuple[int, Mapping[str, int]]:
 
 
 async def _addresses_of_override(loop: asyncio.AbstractEventLoop, host: str) -> list[str]:
-    """What a host of `max.connections.per.ip.overrides` resolves to; OSError names the key."""
+    """Return the addresses of a host in `max.connections.per.ip.overrides`. Raises OSError, naming
+    the key, if it cannot be resolved."""
     try:
-        found = await loop.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+        infos = await loop.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except OSError as error:
         text = f"max.connections.per.ip.overrides: {host}: {error.strerror}"
         raise OSError(error.errno, text) from error
-    return [without_zone(address_of_socket(info[4])) for info in found]
+    return [without_zone(address_of_socket(info[4])) for info in infos]

@@ -1,17 +1,18 @@
-"""How many bytes of answers wait in memory for clients that do not take them, and whose.
+"""The limit on answers that wait in memory for clients that do not read them.
 
-Owns: which connections have such answers, and whom to give up when all together hold too much.
-Never: an answer (`file_send` has them), or the connection's end (`connection`).
+Owns: the connections with such answers, and the choice of those to close when all together hold too
+much. Never: an answer (`file_send` has them), or the closing of a connection (`connection`).
 
-A connection has one answer that waits, for it is not read from before that has left. Slices of
-files wait as such, and take no memory. So only many clients at once can hold much: those that ask
-for what is large, and stop reading. Kafka keeps all of it until `connections.max.idle.ms`. Here,
-from half of `ottla.queued.max.response.bytes` on, connections that took nothing for STALLED_S are
-closed, the longest silent first; and at all of it, the longest silent ones without that wait. Who
-takes what it has asked for, however slowly, stays; so does one whose answer alone is larger.
+A connection has one unsent answer at most, because it is not read from before that is sent. Slices
+of files are not in memory. So memory fills only if many clients request large answers and stop
+reading. Kafka keeps the answers until `connections.max.idle.ms`. Ottla closes connections: above
+half of `ottla.queued.max.response.bytes` those that took nothing for STALLED_S, above all of it
+others too, the longest silent first in both cases. A client that reads, however slowly, is among
+the last to be closed, and the only connection with an unsent answer is never closed.
 
-Nothing is counted for an answer that leaves at once. What a connection holds is added when it has
-to wait, and counted anew only when these sums are too large: they forget what has left.
+An answer that is sent at once is not counted. An unsent answer is added when it has to wait, and
+the sum does not shrink as it is sent. So the connections are counted again when the sum is too
+large.
 """
 
 from __future__ import annotations
@@ -20,27 +21,27 @@ from collections.abc import Callable
 from typing import Protocol
 
 STALLED_S = 1.0
-"""Who takes nothing for so long may be given up."""
+"""The time without a byte taken after which a connection may be closed."""
 LOOK_AGAIN_S = STALLED_S / 4
 
 
-class Unsent(Protocol):
-    """A connection with an answer that waits."""
+class UnsentConnection(Protocol):
+    """A connection with an answer that waits to be sent."""
 
     @property
     def unsent_bytes(self) -> int:
-        """Bytes of answers in memory."""
+        """The unsent bytes of answers in memory."""
 
     @property
     def sent_bytes(self) -> int:
-        """Bytes that it has taken since it began."""
+        """The bytes that the client has taken since it connected."""
 
     def abort(self, reason: str) -> None:
-        """Close it now."""
+        """Close the connection now."""
 
 
 class UnsentAnswers:
-    """Of all connections of a node's listeners: see the module. All calls on the loop's thread."""
+    """The unsent answers of all connections of a node. All calls on the loop's thread."""
 
     def __init__(
         self,
@@ -50,82 +51,85 @@ class UnsentAnswers:
     ) -> None:
         self.limit_bytes = limit_bytes
         self._enough = limit_bytes // 2
-        # What is left where nobody is waited for, so that not each further answer has all counted.
-        self._left = limit_bytes - limit_bytes // 8
+        # The bytes to get down to above the limit: a margin, so that not each further answer makes
+        # all connections be counted.
+        self._target = limit_bytes - limit_bytes // 8
         self._clock_s = clock_s
         self._call_later = call_later
-        # What each had taken when it was last seen to take something, and when that was.
-        self._waiting: dict[Unsent, tuple[int, float]] = {}
-        self._at_most = 0  # what they hold, or held
+        # By connection: the bytes it had taken when it last took some, and the time of that.
+        self._waiting: dict[UnsentConnection, tuple[int, float]] = {}
+        self._at_most = 0  # an upper bound of the unsent bytes
         self._looks_now = self._looks_later = False
         self.given_up = 0
-        """Connections that were closed, since the start."""
+        """The number of connections closed since the start."""
 
     @property
     def held_bytes(self) -> int:
-        """Bytes of answers that wait in memory."""
-        return sum(one.unsent_bytes for one in self._waiting)
+        """The bytes of unsent answers in memory."""
+        return sum(connection.unsent_bytes for connection in self._waiting)
 
-    def add(self, who: Unsent) -> None:
-        """An answer does not leave at once."""
-        held = who.unsent_bytes
+    def add(self, connection: UnsentConnection) -> None:
+        """Add a connection whose answer could not be sent whole at once."""
+        held = connection.unsent_bytes
         if not held:
             return
-        self._waiting[who] = who.sent_bytes, self._clock_s()
+        self._waiting[connection] = connection.sent_bytes, self._clock_s()
         self._at_most += held
         if self._at_most > self.limit_bytes and not self._looks_now:
             self._looks_now = True
             self._call_later(0, self._look_now)
         elif self._at_most > self._enough:
-            self._look_again()
+            self._schedule_look()
 
-    def forget(self, who: Unsent) -> None:
-        """It is gone."""
-        self._waiting.pop(who, None)
+    def forget(self, connection: UnsentConnection) -> None:
+        """Forget a closed connection."""
+        self._waiting.pop(connection, None)
 
-    def _look_again(self) -> None:
+    def _schedule_look(self) -> None:
         if not self._looks_later:
             self._looks_later = True
             self._call_later(LOOK_AGAIN_S, self._look_later)
 
     def _look_later(self) -> None:
         self._looks_later = False
-        self._look()
+        self._count_again()
 
     def _look_now(self) -> None:
         self._looks_now = False
-        self._look()
+        self._count_again()
 
-    def _look(self) -> None:
-        """Count anew; give up those that hold what is too much."""
+    def _count_again(self) -> None:
+        """Count the unsent bytes again, and close connections if these are too many."""
         now_s, held = self._clock_s(), 0
-        for one, (taken, _) in list(self._waiting.items()):
-            unsent = one.unsent_bytes
+        for connection, (taken, _) in list(self._waiting.items()):
+            unsent = connection.unsent_bytes
             if not unsent:
-                del self._waiting[one]
+                del self._waiting[connection]
                 continue
             held += unsent
-            if one.sent_bytes != taken:
-                self._waiting[one] = one.sent_bytes, now_s
+            if connection.sent_bytes != taken:
+                self._waiting[connection] = connection.sent_bytes, now_s
         if held > self.limit_bytes:
-            held = self._give_up(now_s, held, self._left)
+            held = self._close_silent(now_s, held, self._target)
         if held > self._enough:
-            held = self._give_up(now_s - STALLED_S, held, self._enough)
+            held = self._close_silent(now_s - STALLED_S, held, self._enough)
         self._at_most = held
         if held > self._enough and len(self._waiting) > 1:
-            self._look_again()
+            self._schedule_look()
 
-    def _give_up(self, silent_since_s: float, held: int, enough: int) -> int:
-        """What is held when those have gone that took nothing since then, or when it is enough."""
+    def _close_silent(self, silent_since_s: float, held: int, enough: int) -> int:
+        """Close connections that took nothing since `silent_since_s`, until at most `enough` bytes
+        are held or one connection is left. Return the bytes that are then held."""
         silent = sorted(
-            ((since_s, one) for one, (_, since_s) in self._waiting.items()), key=lambda it: it[0]
+            ((since_s, connection) for connection, (_, since_s) in self._waiting.items()),
+            key=lambda entry: entry[0],
         )
-        for since_s, one in silent:
+        for since_s, connection in silent:
             if since_s > silent_since_s or held <= enough or len(self._waiting) == 1:
                 break
             reason = f"it takes no answers, and {held} bytes of them wait for slow readers"
-            held -= one.unsent_bytes
-            del self._waiting[one]
+            held -= connection.unsent_bytes
+            del self._waiting[connection]
             self.given_up += 1
-            one.abort(reason)
+            connection.abort(reason)
         return held

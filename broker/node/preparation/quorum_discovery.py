@@ -63,7 +63,7 @@ async def find_voters(
 
     def could_not(host: str, port: int, error: Exception) -> None:
         if not isinstance(error, DoesNotLead):
-            warnings.tell(host, port, error)
+            warnings.warn(host, port, error)
         silence.failed(f"{host}:{port}", guard.explain(error, host))
 
     while found is None and not asked_to_stop.done():

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from broker.network.server.login import Refusal, Said
+from broker.network.server.login import Refusal, ReplyOrRefusal
 from ground.sim_scheduler import SimScheduler
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -35,10 +35,12 @@ class Login:
 
     def __init__(self) -> None:
         self.carried_out: list[bytes] = []
-        self.asks: list[Callable[[Said], None]] = []
-        self.says: Said | None = ANSWER
+        self.asks: list[Callable[[ReplyOrRefusal], None]] = []
+        self.says: ReplyOrRefusal | None = ANSWER
 
-    def carry_out(self, frame: memoryview, later: Callable[[Said], None]) -> Said | None:
+    def carry_out(
+        self, frame: memoryview, later: Callable[[ReplyOrRefusal], None]
+    ) -> ReplyOrRefusal | None:
         self.carried_out.append(bytes(frame))
         if self.says is None:
             self.asks.append(later)
@@ -52,13 +54,13 @@ class Bench:
         self.faults = Faults(self.scheduler, lambda _id: None, nothing, [])
         self.ranges: list[ApiKey] = []
         self.login = Login()
-        self.later: list[Said] = []
+        self.later: list[ReplyOrRefusal] = []
         self.met = LoginFaults(self.faults, self)
 
     def say_range(self, _connection: Any, _frame: memoryview, reply: Any) -> None:
         reply(b"range")
 
-    def send(self, frame: bytes) -> Said | None:
+    def send(self, frame: bytes) -> ReplyOrRefusal | None:
         return self.met.meet(self.login, memoryview(frame), self.later.append)
 
     def do(self, api: ApiKey | None, deed: Deed, **settings: Any) -> Rule:
@@ -72,7 +74,7 @@ def bench() -> Bench:
     return Bench()
 
 
-def error_of(api: ApiKey, said: Said | None, version: int) -> int:
+def error_of(api: ApiKey, said: ReplyOrRefusal | None, version: int) -> int:
     answer = said.answer if isinstance(said, Refusal) else said
     assert answer
     _, response = decode_response(api, memoryview(answer)[4:], version)
@@ -165,7 +167,7 @@ def test_what_is_no_request_of_a_login_goes_its_way(bench: Bench) -> None:
 def test_what_a_login_asks_the_apis_is_not_met_again(bench: Bench) -> None:
     rule = bench.do(None, Deed.DELAY, delay_ms=1.0)
 
-    def carry_out(_frame: memoryview, _later: Any) -> Said:
+    def carry_out(_frame: memoryview, _later: Any) -> ReplyOrRefusal:
         answers: list[object] = []
         context = SimpleNamespace(client_id="me")
         bench.faults.meet(

@@ -31,25 +31,25 @@ def test_a_reason_is_said_once_in_a_while(caplog: pytest.LogCaptureFixture) -> N
     clock = Clock()
     warnings = PeerWarnings(GUARD, clock)
     for _ in range(100):
-        warnings.tell("b", 9093, WRONG)
+        warnings.warn("b", 9093, WRONG)
         clock.now_s += 0.2
     assert caplog.messages == ["no connection to b:9093 (SASL_PLAINTEXT): wrong password"]
     clock.now_s += 10.0
-    warnings.tell("b", 9093, WRONG)
+    warnings.warn("b", 9093, WRONG)
     assert len(caplog.messages) == 2
 
 
 def test_each_peer_is_said_and_another_reason_at_once(caplog: pytest.LogCaptureFixture) -> None:
     clock = Clock()
     warnings = PeerWarnings(GUARD, clock)
-    warnings.tell("b", 1, WRONG)
-    warnings.tell("b", 2, WRONG)
+    warnings.warn("b", 1, WRONG)
+    warnings.warn("b", 2, WRONG)
     clock.now_s += 1.0
-    warnings.tell("b", 1, ConnectionError("user is gone"))
+    warnings.warn("b", 1, ConnectionError("user is gone"))
     assert len(caplog.messages) == 3
     for _ in range(20):  # two reasons that take turns
-        warnings.tell("b", 1, WRONG)
-        warnings.tell("b", 1, ConnectionError("user is gone"))
+        warnings.warn("b", 1, WRONG)
+        warnings.warn("b", 1, ConnectionError("user is gone"))
         clock.now_s += 0.1
     assert len(caplog.messages) == 4
 
@@ -65,21 +65,21 @@ def test_each_peer_is_said_and_another_reason_at_once(caplog: pytest.LogCaptureF
 def test_that_nobody_is_there_is_no_news(
     error: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
-    PeerWarnings(GUARD, Clock()).tell("b", 1, error)
+    PeerWarnings(GUARD, Clock()).warn("b", 1, error)
     assert caplog.messages == []
 
 
 def test_without_security_nothing_is_said(caplog: pytest.LogCaptureFixture) -> None:
-    PeerWarnings(PLAINTEXT_GUARD, Clock()).tell("b", 1, WRONG)
+    PeerWarnings(PLAINTEXT_GUARD, Clock()).warn("b", 1, WRONG)
     assert caplog.messages == []
 
 
 def test_it_knows_so_many_peers_at_most(caplog: pytest.LogCaptureFixture) -> None:
     warnings = PeerWarnings(GUARD, Clock())
     for port in range(PEERS_MAX + 1):
-        warnings.tell("b", port, WRONG)
+        warnings.warn("b", port, WRONG)
     for port in (PEERS_MAX, 0):
-        warnings.tell("b", port, WRONG)
+        warnings.warn("b", port, WRONG)
     assert len(caplog.messages) == PEERS_MAX + 2, "the oldest was forgotten, and said again"
 
 
@@ -87,11 +87,11 @@ def test_the_latest_reason_can_be_asked_for() -> None:
     """Of plain connections, too, and where nobody is there."""
     warnings = PeerWarnings(PLAINTEXT_GUARD, Clock())
     assert warnings.latest("b", 1) == ""
-    warnings.tell("b", 1, WRONG)
-    warnings.tell("b", 1, socket.gaierror(-2, "Name or service not known"))
+    warnings.warn("b", 1, WRONG)
+    warnings.warn("b", 1, socket.gaierror(-2, "Name or service not known"))
     assert warnings.latest("b", 1) == "Name or service not known"
     warnings.connected("b", 1)
     assert warnings.latest("b", 1) == ""
     for port in range(PEERS_MAX + 1):
-        warnings.tell("c", port, WRONG)
+        warnings.warn("c", port, WRONG)
     assert (warnings.latest("c", 0), warnings.latest("c", 1)) == ("", "wrong password")

@@ -118,9 +118,9 @@ class Conversation:
             parts = None if words == ["nothing"] else words[0].encode()
             self._note_vain(self._core.answered(parts, verb == "throttled"))
         elif verb == "said":
-            self._core.said(words[0].encode())
+            self._core.add_login_answer(words[0].encode())
         elif verb == "told":
-            if self._note_vain(self._core.told()):
+            if self._note_vain(self._core.login_checked()):
                 self._check(words[0])
         elif verb in ("slow", "quick"):
             self._slow = verb == "slow"
@@ -228,9 +228,9 @@ class Conversation:
         if name.startswith("bad"):
             self._core.refused()
         elif name.startswith("ask"):
-            self._core.asks()
+            self._core.login_waits()
         else:
-            self._core.said(name.encode())
+            self._core.add_login_answer(name.encode())
             if name.startswith("good"):
                 self._core.authenticated()
 

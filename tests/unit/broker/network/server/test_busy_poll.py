@@ -86,11 +86,11 @@ def test_the_only_one_that_asks_is_looked_for() -> None:
     turns = Turns()
     client = Client(turns, after_s=LOOK_S / 2)
     serve(turns, client, ALONE_AFTER + 1)  # the first of a row tells nothing about the time
-    assert turns.poll.looks == 0
+    assert turns.poll.polls == 0
     client.ask()
     for _ in range(100):
         turns.turn()
-    assert (turns.poll.looks, turns.poll.found) == (100, 100)
+    assert (turns.poll.polls, turns.poll.hits) == (100, 100)
 
 
 def test_where_two_ask_in_turn_nobody_is_looked_for() -> None:
@@ -99,13 +99,13 @@ def test_where_two_ask_in_turn_nobody_is_looked_for() -> None:
     for number in range(20 * ALONE_AFTER):
         clients[number % 2].ask()
         turns.turn()
-    assert turns.poll.looks == 0
+    assert turns.poll.polls == 0
 
 
 def test_one_that_takes_its_time_is_not_looked_for() -> None:
     turns = Turns()
     serve(turns, Client(turns, after_s=SOON_S + 10 * STEP_S), 1_000)
-    assert turns.poll.looks == 0
+    assert turns.poll.polls == 0
 
 
 def test_looks_in_vain_end_in_time_and_become_rare() -> None:
@@ -113,10 +113,10 @@ def test_looks_in_vain_end_in_time_and_become_rare() -> None:
     client = Client(turns, after_s=(LOOK_S + SOON_S) / 2)
     requests = 20_000
     serve(turns, client, requests)
-    assert turns.poll.found == 0
+    assert turns.poll.hits == 0
     # 4, 8, … up to the most are left out, then one look for each so many.
     doublings = (LEFT_OUT_MOST // LEFT_OUT_FIRST).bit_length()
-    assert 0 < turns.poll.looks <= doublings + requests // LEFT_OUT_MOST
+    assert 0 < turns.poll.polls <= doublings + requests // LEFT_OUT_MOST
     turns.poll._to_leave_out = 0
     client.ask()
     asked_s = turns.now_s
@@ -131,9 +131,9 @@ def test_who_asks_sooner_again_is_soon_looked_for_as_before() -> None:
     client.after_s = LOOK_S / 2
     serve(turns, client, 2 * LEFT_OUT_MOST)
     assert turns.poll._left_out == 0
-    found = turns.poll.found
+    found = turns.poll.hits
     serve(turns, client, 10)
-    assert turns.poll.found == found + 10
+    assert turns.poll.hits == found + 10
 
 
 def test_nobody_is_looked_for_who_may_not_be_read_or_is_gone() -> None:
@@ -143,12 +143,12 @@ def test_nobody_is_looked_for_who_may_not_be_read_or_is_gone() -> None:
     client.can_receive = False
     client.ask()
     turns.turn()
-    assert turns.poll.looks == 0
+    assert turns.poll.polls == 0
     client.can_receive = True
     client.ask()
     turns.poll.forget(client)
     turns.turn()
-    assert turns.poll.looks == 0
+    assert turns.poll.polls == 0
 
 
 async def test_after_a_large_request_nobody_looks(rig: Rig, monkeypatch: pytest.MonkeyPatch):
@@ -188,7 +188,7 @@ async def test_a_connection_is_served_in_order_by_looks_and_seen_to_end(
     await asyncio.get_running_loop().run_in_executor(None, client.join, LIMIT_S)
     expected = [b"other%d" % n if n % 10 == 9 else b"at once k%d" % n for n in range(200)]
     assert answers == expected
-    assert server.busy_poll.found > 0
+    assert server.busy_poll.hits > 0
     # The end of the connection ends the last look.
     await until(lambda: not server.processors[0].connection_count)
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from broker.network.server import connection_state
-from broker.network.server.connection_state import TRANSITIONS, Event, State
+from broker.network.server.connection_state import TRANSITIONS, ConnectionEvent, State
 from tests.unit.broker.network.server.conversation import Conversation
 
 TRANSCRIPTS = sorted((Path(__file__).parent / "testdata").glob("*.txt"))
@@ -53,32 +53,32 @@ def test_transcript(path: Path) -> None:
     assert replayed(text) == text
 
 
-class NotedRow(dict[Event, State]):
+class NotedRow(dict[ConnectionEvent, State]):
     """A state's row of the table, that notes which of its transitions are taken."""
 
-    def __init__(self, state: State, taken: set[tuple[State, Event]]) -> None:
+    def __init__(self, state: State, taken: set[tuple[State, ConnectionEvent]]) -> None:
         super().__init__(TRANSITIONS[state])
         self._state, self._taken = state, taken
 
-    def __getitem__(self, event: Event) -> State:
+    def __getitem__(self, event: ConnectionEvent) -> State:
         self._taken.add((self._state, event))
         return super().__getitem__(event)
 
-    def get(self, event: Event, _default: Any = None) -> Any:
+    def get(self, event: ConnectionEvent, _default: Any = None) -> Any:
         if event not in self:
             return None
         return self[event]
 
 
 def test_every_transition_is_taken_in_a_transcript(monkeypatch: pytest.MonkeyPatch) -> None:
-    taken: set[tuple[State, Event]] = set()
+    taken: set[tuple[State, ConnectionEvent]] = set()
     noted = {state: NotedRow(state, taken) for state in State}
     monkeypatch.setattr(connection_state, "TRANSITIONS", noted)
     monkeypatch.setattr(connection_state, "_FROM_READY", noted[State.READY])
     for path in TRANSCRIPTS:
         replayed(path.read_text())
     assert taken == {(state, event) for state, row in TRANSITIONS.items() for event in row}
-    assert {event for _, event in taken} == {*Event}
+    assert {event for _, event in taken} == {*ConnectionEvent}
 
 
 if __name__ == "__main__":
