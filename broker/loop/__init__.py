@@ -1,1 +1,1 @@
-"""The event loop: its scheduler, and how long its turns are."""
+"""The event loop: its scheduler, and the measurement of its turns."""

@@ -1,9 +1,9 @@
-"""Deadlines of many things, nearly all of which never come: a wheel of buckets.
+"""A wheel of buckets for many deadlines, most of which are never reached.
 
-Owns: which thing is due in which tick. Never: a clock or a timer; a Processor asks it.
-Work per thing is constant for adding, removing and coming due, however many wait, and nothing in
-between: a thing that was active meanwhile is looked at when it comes due, and added again.
-(Kafka's Selector reorders a LinkedHashMap at every read and write of a connection instead.)
+Owns: the tick in which each key is due. Never: a clock or a timer; a Processor asks it.
+Adding, removing and expiring a key take constant time, however many there are. Activity in between
+costs nothing: a key that was active is checked when it comes due, and added again. (Kafka's
+Selector reorders a LinkedHashMap at every read and write of a connection instead.)
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ K = TypeVar("K")
 
 
 class DeadlineWheel(Generic[K]):
-    """Deadlines rounded up to `tick_s`: nothing is due early, nor late by more than a tick."""
+    """Deadlines rounded up to `tick_s`: no key is due early, or late by more than a tick."""
 
     def __init__(self, tick_s: float) -> None:
         if tick_s <= 0:
@@ -31,7 +31,7 @@ class DeadlineWheel(Generic[K]):
         return iter(self._bucket_of)
 
     def add(self, key: K, due_s: float) -> None:
-        """`key` is due at `due_s`; replaces its earlier deadline."""
+        """Set the deadline of `key` to `due_s`, replacing an earlier one."""
         self.remove(key)
         bucket = int(due_s // self._tick_s) + 1
         self._bucket_of[key] = bucket
@@ -48,13 +48,14 @@ class DeadlineWheel(Generic[K]):
             del self._buckets[bucket]
 
     def next_due(self) -> float | None:
-        """When to call `pop_due` next, in seconds of the caller's clock."""
+        """Return the time to call `pop_due` next, in seconds of the caller's clock; None if there
+        are no deadlines."""
         if not self._buckets:
             return None
         return min(self._buckets) * self._tick_s
 
     def pop_due(self, now_s: float) -> list[K]:
-        """Take out everything due, in the order of its ticks."""
+        """Remove and return all keys that are due, in the order of their ticks."""
         due: list[K] = []
         for bucket in sorted(b for b in self._buckets if b * self._tick_s <= now_s):
             for key in self._buckets.pop(bucket):

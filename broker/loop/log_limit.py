@@ -1,8 +1,8 @@
-"""Lines of the log that strangers cause: not too many of them, and nothing in them that harms.
+"""Limits on log lines that remote peers cause: on their rate, their length and their characters.
 
-Whoever may knock at a port can make a node write as often as they like. At most so many lines a
-second are written; the others are counted, and told with the next one. Owns the count; who writes a
-line asks first.
+Any peer that can connect to a port can make a node write log lines as often as it likes. So only
+some lines a second are written; the others are counted, and the next line reports the count. Owns:
+the count. Never: writes a line; the caller asks before it does.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ CHARACTERS_MAX = 300
 
 
 class LogLimit:
-    """Of one kind of lines."""
+    """The rate limit of one kind of lines."""
 
     def __init__(self, lines_per_second: int, clock_s: Callable[[], float]) -> None:
         self._lines_per_second = lines_per_second
@@ -23,7 +23,7 @@ class LogLimit:
         self._left_out = 0
 
     def next_line(self) -> int | None:
-        """How many lines before this one were left out; None: so is this one."""
+        """Return how many lines were left out before this one, None if it must be left out, too."""
         second = int(self._clock_s())
         if second != self._second:
             self._second, self._written = second, 0
@@ -36,6 +36,6 @@ class LogLimit:
 
 
 def printable(text: str) -> str:
-    """A text that has a peer's words in it, as one short line."""
-    line = "".join(one if one.isprintable() else "?" for one in text[:CHARACTERS_MAX])
+    """Return a text from a peer as one short line of printable characters."""
+    line = "".join(char if char.isprintable() else "?" for char in text[:CHARACTERS_MAX])
     return f"{line}…" if len(text) > CHARACTERS_MAX else line

@@ -1,4 +1,4 @@
-"""What `/metrics` shows of the event loop."""
+"""The metrics of the event loop in `/metrics`."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 def register_loop_metrics(metrics: Metrics, turns: LoopTurns) -> None:
-    """Show how long the turns of the event loop are.
+    """Register the metrics of the turns of the event loop.
 
-    Kafka has threads instead, and no name for it.
+    Kafka has threads instead, and no such metrics.
     """
 
     def read() -> Iterator[Sample]:

@@ -1,14 +1,15 @@
-"""How much CPU time the event loop's turns take, and what has taken long in one of them.
+"""The CPU time of the event loop's turns, and the parts of a turn that took long.
 
-A turn is all that the loop does between two looks at its sockets: while one lasts, nobody else is
-served. Owns: the histogram of turns, the longest one lately, and what was long in the one under
-way. Never: the loop itself (`broker.loop.turn_hook` has it call `turned`), or a line of the log.
+A turn is the loop's work between two polls of its sockets; other connections wait while it lasts.
+Owns: the histogram of turns, the longest recent turn, and the long parts of the current turn.
+Never: the loop itself (`broker.loop.turn_hook` makes it call `turned`), or a log line.
 
-The clock of a thread's CPU time is a system call that takes longer than all else here, so it is
-read once a millisecond at most. A turn that ends less than LOOK_S after the last reading is shorter
-than that. Of any other it is known what the thread has used since the last reading, and how long
-ago the turn before it ended: the lesser of both is told. So each turn is counted, none is told too
-short, and one that begins within LOOK_S after a reading may be told too long, by LOOK_S at most.
+Reading a thread's CPU time is a system call that takes longer than the rest of the measurement, so
+it is read once a millisecond at most. A turn that ends less than LOOK_S after the last reading is
+shorter than that. For other turns, two times are known: the CPU time used since the last reading,
+and the time since the end of the turn before. The smaller one is reported. So each turn is counted,
+none is reported too short, and one that begins within LOOK_S after a reading may be reported too
+long, by LOOK_S at most.
 """
 
 from __future__ import annotations
@@ -26,80 +27,81 @@ BOUNDS_S = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 """Upper bounds of the histogram's buckets; a last one has all that is longer."""
 LATELY_S = 60.0
 PIECES_MAX = 8
-"""Of one turn; the longest ones are kept."""
+"""The number of long parts that are kept of one turn: the longest."""
 
 Piece: TypeAlias = tuple[float, str]
-"""What was long in a turn: seconds of the wall clock, and what it was."""
-Told: TypeAlias = Callable[[float, list[Piece]], None]
+"""A long part of a turn: its seconds of the wall clock, and its name."""
+# Called at a long turn's end with its CPU seconds and its long parts.
+OnLongTurn: TypeAlias = Callable[[float, list[Piece]], None]
 
 
-class Asker(Protocol):
-    """A connection."""
+class HasConnectionId(Protocol):
+    """A connection that has sent a request."""
 
     @property
     def connection_id(self) -> str:
-        """Which one."""
+        """The id of the connection, for the name of a part."""
 
 
-_Asks = TypeVar("_Asks", bound=Asker)
+_Connection = TypeVar("_Connection", bound=HasConnectionId)
 _Reply = TypeVar("_Reply")
 
 
 @dataclass(frozen=True, slots=True)
 class Turns:
-    """What was counted since the start."""
+    """The counts and times of turns since the start."""
 
     count: int
     up_to: tuple[tuple[float, int], ...]
-    """For each of BOUNDS_S: how many turns took no longer."""
+    """Each of BOUNDS_S, with the number of turns that took no longer."""
     cpu_s: float
-    """Of all turns together."""
+    """The CPU time of all turns together."""
     longest_s: float
-    """Of the last minute, or of up to two."""
+    """The CPU time of the longest turn of the last minute, or of up to two."""
 
 
 class LoopTurns:
-    """Of one loop; all calls on its thread."""
+    """The turns of one loop. All calls on its thread."""
 
     def __init__(
         self,
         clock_s: Callable[[], float],
         cpu_s: Callable[[], float],
-        told_from_s: float = float("inf"),
-        told: Told = lambda _spent_s, _pieces: None,
+        long_from_s: float = float("inf"),
+        on_long_turn: OnLongTurn = lambda _spent_s, _pieces: None,
     ) -> None:
-        """`cpu_s`: what the loop's thread has used. `told(CPU seconds, what was long)` is called at
-        the end of a turn that took more than `told_from_s`."""
+        """Begin to count. `cpu_s` returns the CPU seconds of the loop's thread. `on_long_turn` is
+        called at the end of a turn that took more than `long_from_s`."""
         self._clock_s = clock_s
         self._cpu_s = cpu_s
-        self._told_from_s = told_from_s
-        self._told = told
+        self._long_from_s = long_from_s
+        self._on_long_turn = on_long_turn
         self._used_s = self._began_s = cpu_s()
-        self._longer = [0] * (len(BOUNDS_S) + 1)  # turns by bucket, but for the first one
+        self._longer = [0] * (len(BOUNDS_S) + 1)  # turns by bucket, except the first bucket
         self._longest = _Longest(clock_s())
         self._pieces: list[Piece] = []
-        self.turned, self._count = _counter(clock_s, self._look)
-        """Call it at the end of each turn. It raises nothing."""
+        self.turned, self._count = _counter(clock_s, self._measure)
+        """The function to call at the end of each turn. It raises nothing."""
 
     def read(self) -> Turns:
-        """What was counted so far."""
+        """Return the counts and times so far."""
         count, longer = self._count(), sum(self._longer)
         up_to, sum_of = [], count - longer
-        for bound_s, of_bucket in zip(BOUNDS_S, self._longer, strict=False):
-            sum_of += of_bucket
+        for bound_s, in_bucket in zip(BOUNDS_S, self._longer, strict=False):
+            sum_of += in_bucket
             up_to.append((bound_s, sum_of))
         longest_s = self._longest.read(self._clock_s())
         return Turns(count, tuple(up_to), self._cpu_s() - self._began_s, longest_s)
 
-    # --- what is long in a turn -----------------------------------------------------------------
+    # --- the long parts of a turn ---------------------------------------------------------------
 
     def requests(
-        self, handle: Callable[[_Asks, memoryview, _Reply], None]
-    ) -> Callable[[_Asks, memoryview, _Reply], None]:
-        """`handle` of a frame, which is remembered where it takes long."""
+        self, handle: Callable[[_Connection, memoryview, _Reply], None]
+    ) -> Callable[[_Connection, memoryview, _Reply], None]:
+        """Return a `handle` that also notes each request that takes long."""
         clock_s = self._clock_s
 
-        def handled(connection: _Asks, frame: memoryview, responder: _Reply) -> None:
+        def handled(connection: _Connection, frame: memoryview, responder: _Reply) -> None:
             began_s = clock_s()
             try:
                 handle(connection, frame, responder)
@@ -109,7 +111,7 @@ class LoopTurns:
         return handled
 
     def call(self, callback: Callable[..., None], *values: object) -> None:
-        """Call it, and remember it where it takes long."""
+        """Call `callback`, and note it if it takes long."""
         began_s = self._clock_s()
         try:
             callback(*values)
@@ -117,7 +119,7 @@ class LoopTurns:
             self.took(self._clock_s() - began_s, lambda: _name(callback))
 
     def took(self, took_s: float, what: Callable[[], str]) -> None:
-        """So long, by the wall clock, took a part of this turn."""
+        """Note a part of this turn that took `took_s` of the wall clock, if that is long."""
         if took_s < LOOK_S:
             return
         pieces = self._pieces
@@ -127,23 +129,24 @@ class LoopTurns:
 
     # --- the end of a turn ----------------------------------------------------------------------
 
-    def _look(self, now_s: float, turn_s: float) -> None:
-        """A turn has ended `turn_s` after the one before it."""
+    def _measure(self, now_s: float, turn_s: float) -> None:
+        """Measure a turn that ended `turn_s` after the turn before it."""
         used_s = self._cpu_s()
         spent_s, self._used_s = min(used_s - self._used_s, turn_s), used_s
         if spent_s > BOUNDS_S[0]:
             self._longer[bisect_left(BOUNDS_S, spent_s)] += 1
-            if spent_s > self._told_from_s:
-                self._told(spent_s, self._pieces.copy())
+            if spent_s > self._long_from_s:
+                self._on_long_turn(spent_s, self._pieces.copy())
         self._longest.add(now_s, spent_s)
         self._pieces.clear()
 
 
 def _counter(
-    clock_s: Callable[[], float], look: Callable[[float, float], None]
+    clock_s: Callable[[], float], measure: Callable[[float, float], None]
 ) -> tuple[Callable[..., None], Callable[[], int]]:
-    """What each turn calls, and what tells how often it was. Variables of a function cost half of
-    what attributes of an object do."""
+    """Return a function to call at the end of each turn, and one that returns the number of calls.
+
+    They share variables of a closure, which cost half as much as attributes of an object."""
     count, before_s, due_s = 0, clock_s(), 0.0
 
     def turned(_handle: object = None) -> None:
@@ -151,7 +154,7 @@ def _counter(
         now_s = clock_s()
         count += 1
         if now_s >= due_s:
-            look(now_s, now_s - before_s)
+            measure(now_s, now_s - before_s)
             due_s = now_s + LOOK_S
         before_s = now_s
 
@@ -159,7 +162,7 @@ def _counter(
 
 
 class _Longest:
-    """The longest of the last LATELY_S at least, and of twice that at most."""
+    """The longest value of the last LATELY_S, or of up to twice that time."""
 
     def __init__(self, now_s: float) -> None:
         self._since_s = now_s
@@ -182,7 +185,7 @@ class _Longest:
         self._since_s = now_s
 
 
-def _request(connection: Asker, frame: memoryview) -> str:
+def _request(connection: HasConnectionId, frame: memoryview) -> str:
     key, version = int.from_bytes(frame[:2]), int.from_bytes(frame[2:4])
     try:
         name = ApiKey(key).name
@@ -192,7 +195,7 @@ def _request(connection: Asker, frame: memoryview) -> str:
 
 
 def _name(callback: Callable[..., None]) -> str:
-    """Of what was called: `partial`s and bound methods by what they are made of."""
+    """Return the name of a callback; of a `partial` or bound method, that of its function."""
     while isinstance(callback, partial):
         callback = callback.func
     return str(getattr(callback, "__qualname__", None) or type(callback).__qualname__)

@@ -1,11 +1,11 @@
-"""Time and threads for the cores: the ports of `ground.ports`, filled by asyncio and threads.
+"""Time and threads for the cores: the ports of `ground.ports`, by asyncio and threads.
 
 Owns: the two clocks, timers on the event loop, and pools of threads for work that may block.
-Never: broker state. A job runs in a thread with immutable things; its `done` runs on the loop.
+Never: broker state. A job runs in a thread on immutable values; its `done` runs on the loop.
 
-`BlockingPool` is made twice: with `num.io.threads` for requests (cold reads; the jobs under way
-are the handler slots of `broker.network.server.request_channel`), and with `background.threads`
-for flushing, deletion and recovery, as in Kafka's `KafkaRequestHandlerPool` and `KafkaScheduler`.
+A node has two `BlockingPool`s: one of `num.io.threads` for requests (cold reads; its jobs hold the
+handler slots of `broker.network.server.request_channel`), and one of `background.threads` for
+flushing, deletion and recovery, as in Kafka's `KafkaRequestHandlerPool` and `KafkaScheduler`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ T = TypeVar("T")
 _log = logging.getLogger(f"ottla.{__name__}")
 
 Call: TypeAlias = Callable[..., None]
-"""Calls its first argument with the others."""
+"""A function that calls its first argument with the other arguments."""
 _Job = tuple[Callable[[], Any], Callable[[Any, Exception | None], None]]
 
 
@@ -35,7 +35,8 @@ class LoopTimer:
     """A timer that never fires before its time on the clock of `monotonic_ms`.
 
     The loop's own timers count from the start of the loop's turn, in whole milliseconds, so they
-    may come early by that clock; then a core that compares with its deadline would find it ahead.
+    may fire early by that clock. A core that compares the clock with its deadline would then find
+    the deadline still ahead.
     """
 
     __slots__ = ("_callback", "_due", "_handle", "_loop")
@@ -49,7 +50,7 @@ class LoopTimer:
         self._handle: asyncio.Handle = loop.call_later(delay_s, self._fire)
 
     def cancel(self) -> None:
-        """Forget the call. Legal, and without effect, once it has run."""
+        """Cancel the call. After the call this has no effect."""
         self._callback = None
         self._handle.cancel()
 
@@ -66,22 +67,22 @@ class LoopTimer:
 
 
 def plainly(callback: Callable[..., None], *values: object) -> None:
-    """A `Call` that does no more."""
+    """Call `callback`, and do no more: the plain `Call`."""
     callback(*values)
 
 
 class LoopScheduler:
-    """`ground.ports.Scheduler` on an event loop; to be used on that loop's thread only."""
+    """The `ground.ports.Scheduler` of an event loop, for use on that loop's thread only."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
 
     def wall_ms(self) -> int:
-        """Milliseconds since the epoch; may jump."""
+        """Return the milliseconds since the epoch; the clock may jump."""
         return time.time_ns() // 1_000_000
 
     def monotonic_ms(self) -> float:
-        """Milliseconds on a clock that never goes back."""
+        """Return milliseconds of a clock that never goes back."""
         return time.monotonic() * 1000.0
 
     def call_later(self, delay_ms: float, callback: Callable[[], None]) -> Timer:
@@ -89,13 +90,12 @@ class LoopScheduler:
         return LoopTimer(self._loop, max(delay_ms, 0.0) / 1000.0, callback)
 
     def call_soon(self, callback: Callable[[], None]) -> None:
-        """Run `callback` once, after what runs now."""
+        """Run `callback` once, in the loop's next turn."""
         self._loop.call_soon(callback)
 
 
 class WatchedScheduler:
-    """Another scheduler, each of whose callbacks is called by `call`, which may look how long it
-    takes."""
+    """A scheduler whose callbacks are called by `call`, which may measure them."""
 
     def __init__(self, scheduler: Scheduler, call: Call) -> None:
         self._call = call
@@ -104,25 +104,25 @@ class WatchedScheduler:
         self.monotonic_ms = scheduler.monotonic_ms
 
     def call_later(self, delay_ms: float, callback: Callable[[], None]) -> Timer:
-        """See `Scheduler`."""
+        """Run `callback` once through `call`, not before `delay_ms` from now."""
         return self._scheduler.call_later(delay_ms, partial(self._call, callback))
 
     def call_soon(self, callback: Callable[[], None]) -> None:
-        """See `Scheduler`."""
+        """Run `callback` once through `call`, in the loop's next turn."""
         self._scheduler.call_soon(partial(self._call, callback))
 
 
 class BlockingPool:
-    """`ground.ports.Blocking`: at most `threads` jobs at once, further ones wait in order.
+    """A `ground.ports.Blocking` with at most `threads` jobs at once; further ones wait in order.
 
-    Threads are started as jobs need them and stay. `submit` is called on the loop's thread, and
+    Threads are started as jobs need them, and stay. `submit` is called on the loop's thread, and
     `done` runs there. `outstanding` counts jobs from `submit` until just before their `done`.
     """
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, threads: int, name: str, call: Call = plainly
     ) -> None:
-        """`call` calls each `done`, and may look how long it takes."""
+        """Create a pool without threads yet. `call` calls each `done`, and may measure it."""
         if threads < 1:
             raise ValueError(f"pool {name} needs at least one thread")
         self._call = call
@@ -139,10 +139,10 @@ class BlockingPool:
         self._busy_s = 0.0
         self._counted_s = time.monotonic()
         self.on_job_done: Callable[[], None] | None = None
-        """Called on the loop after each job's `done`: a slot may be free."""
+        """The callback on the loop after each job's `done`, when a slot may be free."""
 
     def resize(self, threads: int) -> None:
-        """So many jobs at once from now on. Those under way, and those that wait, are done."""
+        """Set the number of jobs that may run at once. Running and waiting jobs are still done."""
         if threads < 1:
             raise ValueError(f"pool {self._name} needs at least one thread")
         self._count_busy()
@@ -159,7 +159,7 @@ class BlockingPool:
 
     @property
     def _staying(self) -> int:
-        """Threads that are not asked to end."""
+        """The number of threads that are not asked to end."""
         return len(self._threads) - self._leaving
 
     def submit(
@@ -167,8 +167,8 @@ class BlockingPool:
     ) -> None:
         """Run `job` in a thread, then `done(result, error)` on the loop.
 
-        After `close` a job is left out, as when the process dies: a timer or the end of another
-        job may still ask for one, and whoever takes the node down writes what must be durable.
+        After `close` a job is dropped, as when the process dies: a timer or the end of another job
+        may still submit one, but the stop of the node itself writes what must be durable.
         """
         if self._closed:
             _log.debug("%s: a job after the stop is left out", self._name)
@@ -181,7 +181,7 @@ class BlockingPool:
 
     @property
     def busy_s(self) -> float:
-        """Seconds that its threads had a job, of all together, since it was made."""
+        """The seconds that threads have spent on jobs, summed over all threads, since the start."""
         self._count_busy()
         return self._busy_s
 
@@ -193,7 +193,8 @@ class BlockingPool:
     async def close(self, timeout_s: float) -> bool:
         """Finish the jobs submitted, for at most `timeout_s`, and join the threads.
 
-        False if some job did not end in time; its thread is a daemon and dies with the process.
+        Returns False if a job did not end in time; its thread is a daemon and dies with the
+        process.
         """
         self._closed = True
         for _ in self._threads:
@@ -228,7 +229,7 @@ class BlockingPool:
             try:
                 self._loop.call_soon_threadsafe(self._finish, done, result, error)
             except RuntimeError:
-                # The loop is closed: the process is going down and nobody waits any more.
+                # The loop is closed: the process is ending, and nothing waits for the result.
                 return
             del item, job, done, result, error
         with contextlib.suppress(RuntimeError):  # the loop is closed

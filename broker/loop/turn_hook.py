@@ -1,11 +1,11 @@
-"""Has the event loop call a function at the end of each of its turns.
+"""A hook that makes the event loop call a function at the end of each turn.
 
-Owns: the handle in the loop. Never: what a turn is worth (`broker.loop.loop_turns`).
+Owns: the handle in the loop. Never: measures a turn (`broker.loop.loop_turns`).
 
-asyncio has no call for it. Under uvloop there is libuv, whose prepare handles are called just
-before the loop looks at its sockets; uvloop gives its loop's address to extensions, and its module
-has libuv's functions. A callback of ctypes costs a third of a microsecond a turn. Without uvloop,
-or with one that hides libuv, nothing is called.
+asyncio has no such hook. uvloop is built on libuv, whose prepare handles are called just before the
+loop polls its sockets; uvloop gives its loop's address to extensions, and its module has libuv's
+functions. A ctypes callback costs a third of a microsecond a turn. Without uvloop, or if it hides
+libuv, there is no hook.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from collections.abc import Callable
 from importlib import import_module
 
 _PREPARE = 9
-"""UV_PREPARE of libuv's `uv_handle_type`."""
+"""The number of UV_PREPARE in libuv's `uv_handle_type`."""
 _Callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _Size = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_int)
-_OfOne = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-_OfTwo = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+_TakesOne = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_TakesTwo = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 
 
 class TurnHook:
-    """The hook in one loop, from when it is made until `remove`."""
+    """The hook in one loop, from its creation until `remove`."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, turned: Callable[..., None]) -> None:
-        """`turned` gets one argument that is of no use, and raises nothing. Raises RuntimeError
-        where the loop has no such hook."""
+        """Call `turned` at the end of each turn from now on. It gets one argument, to be ignored,
+        and must not raise. Raises RuntimeError if the loop cannot have the hook."""
         self._libuv = libuv = _Libuv(loop)
         self._closed: asyncio.Future[None] = loop.create_future()
-        # libuv has their addresses until the handle is closed.
+        # Kept here, because libuv has their addresses until the handle is closed.
         self._turned, self._is_closed = _Callback(turned), _Callback(self._end)
         self._handle = ctypes.create_string_buffer(libuv.size(_PREPARE))
         libuv.init(libuv.address, self._handle)
         libuv.start(self._handle, self._turned)
-        libuv.unref(self._handle)  # what is only looked at keeps no loop running
+        libuv.unref(self._handle)  # so that the hook does not keep the loop running
 
     async def remove(self) -> None:
-        """Call nothing any more."""
+        """Remove the hook, and wait until libuv has closed its handle."""
         if not self._closed.done():
             self._libuv.stop(self._handle)
             self._libuv.close(self._handle, self._is_closed)
@@ -50,11 +50,11 @@ class TurnHook:
 
 
 class _Libuv:
-    """What of libuv is used here, and the address of a loop's `uv_loop_t`."""
+    """The functions of libuv that are used here, and the address of a loop's `uv_loop_t`."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         try:
-            uvloop = import_module("uvloop.loop")  # its types know nothing of what is used here
+            uvloop = import_module("uvloop.loop")  # uvloop's type stubs lack the attributes below
         except ImportError as error:
             raise RuntimeError("there is no uvloop") from error
         if not isinstance(loop, uvloop.Loop):
@@ -62,18 +62,18 @@ class _Libuv:
         try:
             library = ctypes.CDLL(uvloop.__file__)
             self.size = _Size(("uv_handle_size", library))
-            self.init = _OfTwo(("uv_prepare_init", library))
-            self.start = _OfTwo(("uv_prepare_start", library))
-            self.stop = _OfOne(("uv_prepare_stop", library))
-            self.unref = _OfOne(("uv_unref", library))
-            self.close = _OfTwo(("uv_close", library))
+            self.init = _TakesTwo(("uv_prepare_init", library))
+            self.start = _TakesTwo(("uv_prepare_start", library))
+            self.stop = _TakesOne(("uv_prepare_stop", library))
+            self.unref = _TakesOne(("uv_unref", library))
+            self.close = _TakesTwo(("uv_close", library))
             self.address = _address(uvloop.libuv_get_loop_t_ptr(loop))
         except (OSError, AttributeError) as error:
             raise RuntimeError(f"uvloop has no libuv for others: {error}") from error
 
 
 def _address(capsule: object) -> int:
-    """The pointer in a capsule, whose name uvloop chooses."""
+    """Return the pointer in a capsule, whatever name uvloop gave the capsule."""
     name_of = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)
     address_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
     name = name_of(("PyCapsule_GetName", ctypes.pythonapi))(capsule)

@@ -78,9 +78,9 @@ def test_it_is_said_how_often_it_was_not_said(
     seconds = 5.0
     monkeypatch.setattr(watch._limit, "_clock_s", lambda: seconds)
     for _ in range(3):
-        watch._long(0.012, [(0.011, "METADATA v12 of x"), (0.001, "timer")])
+        watch._log_long_turn(0.012, [(0.011, "METADATA v12 of x"), (0.001, "timer")])
     seconds = 6.0
-    watch._long(0.5, [])
+    watch._log_long_turn(0.5, [])
     assert [one.getMessage() for one in caplog.records] == [
         "a turn of the event loop took 12.0 ms of CPU time: METADATA v12 of x 11.0 ms, "
         "timer 1.0 ms",
