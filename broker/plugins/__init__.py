@@ -1,1 +1,1 @@
-"""Plug-ins in Python: how they are loaded, asked, and kept from holding up the node."""
+"""Plug-ins in Python: loading them, calling them, and limits that protect the node."""

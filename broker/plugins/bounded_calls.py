@@ -1,8 +1,9 @@
-"""Questions that a plug-in answers in a thread, each with a deadline.
+"""Calls of plug-ins in threads, each with a deadline.
 
-Owns: how many run at once (`ottla.plugins.calls.max`), how many may wait for that, and until when
-somebody is answered (`ottla.plugins.timeout.ms`). A thread cannot be stopped: a call that goes on
-after its deadline keeps its place until it ends, and its answer is not heard.
+Owns: the limit on running calls (`ottla.plugins.calls.max`), the limit on waiting ones, and the
+deadline (`ottla.plugins.timeout.ms`). A thread cannot be stopped: a call that goes on after its
+deadline counts as running until it ends, and its result is ignored. Never: decides what a missing
+result means.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class _Call(Generic[T]):
         self.timer: Timer | None = None
 
     def answer(self, result: T | None, error: Exception | None) -> None:
-        """Once; whoever waited knows."""
+        """Call `done` with the outcome, unless it was called before."""
         done, self.done = self.done, None
         if done is not None:
             if self.timer is not None:
@@ -37,7 +38,7 @@ class _Call(Generic[T]):
 
 
 class BoundedCalls:
-    """Of all plug-ins of a node. All calls on the loop's thread."""
+    """A pool of plug-in calls with limits and deadlines. All calls on the loop's thread."""
 
     def __init__(
         self,
@@ -56,8 +57,8 @@ class BoundedCalls:
         self._queue: deque[_Call[object]] = deque()
 
     def submit(self, job: Callable[[], T], done: Done[T]) -> None:
-        """Run `job` in a thread; then `done(result, error)`, later, once. NoAnswer after the
-        deadline, or at once where too many wait."""
+        """Run `job` in a thread, then call `done(result, error)` once, in a later turn. The error
+        is NoAnswer after the deadline, or at once if too many calls wait."""
         while self._queue and self._queue[0].done is None:
             self._queue.popleft()
         if len(self._queue) >= self._queued_max:
@@ -65,11 +66,11 @@ class BoundedCalls:
             self._scheduler.call_soon(lambda: done(None, NoAnswer(text)))
             return
         call: _Call[T] = _Call(partial(_run, job), done)
-        call.timer = self._scheduler.call_later(self._timeout_ms, lambda: self._is_late(call))
+        call.timer = self._scheduler.call_later(self._timeout_ms, lambda: self._time_out(call))
         self._queue.append(cast("_Call[object]", call))
-        self._next()
+        self._start_waiting()
 
-    def _next(self) -> None:
+    def _start_waiting(self) -> None:
         while self._queue and self._running < self._calls_max:
             call = self._queue.popleft()
             if call.done is None:
@@ -82,14 +83,15 @@ class BoundedCalls:
         try:
             call.answer(result, error)
         finally:
-            self._next()
+            self._start_waiting()
 
-    def _is_late(self, call: _Call[T]) -> None:
+    def _time_out(self, call: _Call[T]) -> None:
         call.answer(None, NoAnswer(f"no answer within {self._timeout_ms} ms"))
 
 
 def _run(job: Callable[[], T]) -> T:
-    """What would end a thread of the pool ends the call alone."""
+    """Run `job`; raise RuntimeError for SystemExit and KeyboardInterrupt, which would end the
+    thread."""
     try:
         return job()
     except (SystemExit, KeyboardInterrupt) as error:

@@ -1,9 +1,9 @@
-"""An interceptor of one's own, as Produce asks it about the records of one batch after the other.
+"""A user's produce interceptor, which checks the records of each batch of a Produce request.
 
-Owns: how records come to it, in slices with all else of the loop between them; and that one that
-fails refuses. Never: answers, appends, or changes a record.
+Owns: passing the records to it, in slices between which the loop does other work; and the rule that
+a record is rejected if the interceptor fails. Never: answers, appends, or changes a record.
 
-A batch that is no batch is left alone: the log says what is wrong with it.
+An invalid batch is not checked: appending it to the log fails with the reason.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from storage.log.log_validator import split_batches
 from storage.log.refusal import Refusal
 
 RECORDS_PER_SLICE = 100
-"""Between two turns of the loop: half a millisecond where the interceptor is quick."""
-REFUSALS_TOLD_MAX = 100
-"""Of one batch: what is behind them is not looked at."""
+"""The records checked in one turn of the loop: half a millisecond if the interceptor is quick."""
+REFUSALS_MAX = 100
+"""The rejected records of a batch after which the rest of it is not checked."""
 TEXT_CHARACTERS_MAX = 1_000
 
 RecordErrors: TypeAlias = list[tuple[int, str]]
-"""Index in the batch, and why, of each record that is refused."""
+"""The rejected records of a batch: the index of each, and the reason."""
 
 
 class Interceptor:
-    """See the module."""
+    """The caller of a user's `ProduceInterceptor`."""
 
     def __init__(
         self, interceptor: ProduceInterceptor, calls: LoopCalls, allocate: Allocate = bytearray
@@ -43,8 +43,9 @@ class Interceptor:
         self._allocate = allocate
 
     def look(self, topic: str, partition: int, records: memoryview) -> Steps[RecordErrors]:
-        """What is refused of what was sent for one partition. `records` must stay as they are
-        until the end."""
+        """Check the records that a client sent for one partition; return the rejected ones.
+
+        Returns no errors for an invalid batch. `records` must not change until the end."""
         batches = split_batches(records, AppendOrigin.CLIENT)
         if isinstance(batches, Refusal):
             return []
@@ -54,13 +55,13 @@ class Interceptor:
             try:
                 yield from body.open()
                 index = 0
-                for found in scan_records(header, body.view):
-                    if found is None:
+                for scanned in scan_records(header, body.view):
+                    if scanned is None:
                         continue
-                    text = self._refusal(topic, partition, found, body.view)
+                    text = self._check(topic, partition, scanned, body.view)
                     if text is not None:
                         errors.append((index, text[:TEXT_CHARACTERS_MAX]))
-                        if len(errors) == REFUSALS_TOLD_MAX:
+                        if len(errors) == REFUSALS_MAX:
                             break
                     index += 1
                     if not index % RECORDS_PER_SLICE:
@@ -70,8 +71,8 @@ class Interceptor:
             yield from body.close()
         return errors
 
-    def _refusal(self, topic: str, partition: int, found: Scanned, body: Bytes) -> str | None:
-        _, timestamp, key_length, key_end, value_length, value_end = found
+    def _check(self, topic: str, partition: int, scanned: Scanned, body: Bytes) -> str | None:
+        _, timestamp, key_length, key_end, value_length, value_end = scanned
         key = None if key_length < 0 else bytes(body[key_end - key_length : key_end])
         value = None if value_length < 0 else bytes(body[value_end - value_length : value_end])
         headers = headers_at(body, value_end) if body[value_end] else ()
@@ -79,12 +80,12 @@ class Interceptor:
         calls = self._calls
         began_ms = calls.clock_ms()
         try:
-            text = cast(object, self._interceptor.refusal(record))
-        except Exception as error:  # noqa: BLE001  a plug-in's: whatever it is, it refuses
+            refusal = cast(object, self._interceptor.refusal(record))
+        except Exception as error:  # noqa: BLE001  any error of a plug-in rejects the record
             calls.failed(error)
-            text = "The interceptor failed."
+            refusal = "The interceptor failed."
         calls.ended(began_ms)
-        if text is None or isinstance(text, str):
-            return text
-        calls.misled(f"gave {type(text).__name__} for an answer, neither str nor None")
+        if refusal is None or isinstance(refusal, str):
+            return refusal
+        calls.misled(f"gave {type(refusal).__name__} for an answer, neither str nor None")
         return "The interceptor gave no answer."

@@ -1,7 +1,8 @@
-"""An authorizer of one's own, as the node asks it (`controller.authorization.rights.Judge`).
+"""A user's authorizer as a `controller.authorization.rights.Judge` of the node.
 
-Owns: that one that fails denies, and that what it takes of the loop's time is told. Never judges.
-`Standard` is the other way round: the judge by ACLs, as an authorizer of one's own may ask it.
+Owns: the rule that an action is denied if the authorizer fails, and the log lines about slow calls.
+Never decides itself. `Standard` is the reverse adapter: a user's authorizer may call the standard
+one, by ACLs, through it.
 """
 
 from __future__ import annotations
@@ -15,31 +16,31 @@ from protocol.ip_address import one_spelling
 
 
 class PluginJudge:
-    """See the module."""
+    """A judge that asks a user's `Authorizer`."""
 
     def __init__(self, authorizer: Authorizer, calls: LoopCalls) -> None:
         self._authorizer = authorizer
         self.remembered = authorizer.remembered
-        """Whether its word about a request holds for the next one like it."""
+        """Whether a verdict on a request is valid for later requests like it."""
         self._calls = calls
         self._allowed = Verdict(True, calls.name)
         self._denied = Verdict(False, calls.name)
         self._failed = Verdict(False, f"{calls.name}, which failed")
 
     def judge(self, asker: Asker, action: Action) -> Verdict:
-        """Whether `asker` may do that."""
-        return self._asked(lambda: self._authorizer.allows(asker, action))
+        """Return the authorizer's verdict on `action`, a denial if it fails."""
+        return self._verdict_of(lambda: self._authorizer.allows(asker, action))
 
     def judge_any(self, asker: Asker, operation: Operation, resource: Resource) -> Verdict:
-        """Whether `asker` may do `operation` to at least one resource of that type."""
-        return self._asked(lambda: self._authorizer.allows_any(asker, operation, resource))
+        """Return its verdict on `operation` on at least one resource of that type."""
+        return self._verdict_of(lambda: self._authorizer.allows_any(asker, operation, resource))
 
-    def _asked(self, question: Callable[[], object]) -> Verdict:
+    def _verdict_of(self, question: Callable[[], object]) -> Verdict:
         calls = self._calls
         began_ms = calls.clock_ms()
         try:
             answer = question()
-        except Exception as error:  # noqa: BLE001  a plug-in's: whatever it is, it denies
+        except Exception as error:  # noqa: BLE001  any error of a plug-in is a denial
             calls.failed(error)
             return self._failed
         finally:
@@ -52,7 +53,7 @@ class PluginJudge:
 
 
 class Standard(Authorizer):
-    """Judges by the ACLs in the metadata and by `super.users`."""
+    """The authorizer by the ACLs in the metadata and `super.users`, for plug-ins to call."""
 
     remembered = True
 
@@ -60,15 +61,15 @@ class Standard(Authorizer):
         self._judge = judge
 
     def allows(self, asker: Asker, action: Action) -> bool:
-        """See `Authorizer`."""
+        """Return whether the ACLs allow `asker` to do `action`."""
         return self._judge.judge(_in_one_spelling(asker), action).allowed
 
     def allows_any(self, asker: Asker, operation: Operation, resource: Resource) -> bool:
-        """See `Authorizer`."""
+        """Return whether the ACLs allow `operation` on at least one resource of that type."""
         return self._judge.judge_any(_in_one_spelling(asker), operation, resource).allowed
 
 
 def _in_one_spelling(asker: Asker) -> Asker:
-    # The authorizer may have found another address, such as that of a client behind a proxy.
+    # The authorizer may pass another address, such as that of a client behind a proxy.
     host = one_spelling(asker.host)
     return asker if host == asker.host else asker._replace(host=host)

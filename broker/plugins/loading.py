@@ -1,9 +1,9 @@
-"""From `package.module:Class` to an object that is ready to be asked.
+"""Loading of plug-ins: from `package.module:Class` to a configured object.
 
-Owns where modules are looked for, and what is said of a class that cannot be used: one line, with
-the key that names it. A module is looked for in Ottla's own installation, in the folders of
-PYTHONPATH, among the packages that are installed beside Ottla, and at last in the folders of
-`ottla.plugins.path`. Never asks a plug-in anything but to configure itself.
+Owns: the search path of modules, and the error for a class that cannot be used: one line, with the
+key that names it. A module is searched for in Ottla's own installation, in the folders of
+PYTHONPATH, among the packages installed beside Ottla, and last in the folders of
+`ottla.plugins.path`. Never calls a plug-in except to configure it.
 """
 
 from __future__ import annotations
@@ -20,38 +20,39 @@ from ground.config_def import ConfigError
 T = TypeVar("T")
 
 _OURS = ("broker", "controller", "ottla", "pipeline", "protocol", "storage")
-"""Packages that a process of ours has already."""
+"""Ottla's own packages, whose names a plug-in's package cannot have."""
 
 
 def look_in(folders: Sequence[str]) -> None:
-    """Also look for modules in these folders, behind all others."""
+    """Append folders to the search path of modules."""
     for folder in folders:
         if folder not in sys.path:
             sys.path.append(folder)
 
 
 def load(named: PythonClass, base: type[T], configure: Callable[[T], object]) -> T:
-    """An object of that class, which extends `base`, after `configure(object)`. Raises ConfigError
-    with one line."""
-    made = _class_of(named, base)
+    """Create an object of a class that extends `base`, and call `configure` with it.
+
+    Raises ConfigError, with one line, if that is not possible."""
+    plugin_class = _class_of(named, base)
     try:
-        plugin: T = made()
+        plugin: T = plugin_class()
         configure(plugin)
     except (Exception, SystemExit) as error:
-        raise _refusal(named, f"cannot be made: {_told(error)}") from error
+        raise _refusal(named, f"cannot be made: {_described(error)}") from error
     return plugin
 
 
 def _class_of(named: PythonClass, base: type[T]) -> type[T]:
-    found: object = _module_of(named)
+    value: object = _module_of(named)
     for part in named.name.split("."):
-        if not hasattr(found, part):
+        if not hasattr(value, part):
             file = sys.modules[named.module].__file__
             raise _refusal(named, f"module {named.module} ({file}) has no {part}")
-        found = getattr(found, part)
-    if not isinstance(found, type) or not issubclass(found, base):
+        value = getattr(value, part)
+    if not isinstance(value, type) or not issubclass(value, base):
         raise _refusal(named, f"is no subclass of {base.__module__}.{base.__name__}")
-    return found
+    return value
 
 
 def _module_of(named: PythonClass) -> ModuleType:
@@ -68,31 +69,32 @@ def _module_of(named: PythonClass) -> ModuleType:
                 f"there is no module {missing}; it is looked for in PYTHONPATH, in the packages "
                 "installed beside Ottla, and in ottla.plugins.path",
             ) from error
-        raise _refusal(named, f"cannot be imported: {_told(error)}") from error
+        raise _refusal(named, f"cannot be imported: {_described(error)}") from error
     except (Exception, SystemExit) as error:
-        raise _refusal(named, f"cannot be imported: {_told(error)}") from error
+        raise _refusal(named, f"cannot be imported: {_described(error)}") from error
 
 
 def _refusal(named: PythonClass, why: str) -> ConfigError:
     return ConfigError(named.key, f"{named.key}={named}: {why}")
 
 
-def _told(error: BaseException) -> str:
-    """What went wrong, and where in the plug-in's own file."""
-    where = ""
-    trace = error.__traceback__
-    while trace is not None:
-        file = trace.tb_frame.f_code.co_filename
+def _described(error: BaseException) -> str:
+    """Return the error's text, with the last line of a file that raised it."""
+    place = ""
+    traceback = error.__traceback__
+    while traceback is not None:
+        file = traceback.tb_frame.f_code.co_filename
         if not file.startswith("<") and file != __file__:
-            where = f" ({file}:{trace.tb_lineno})"
-        trace = trace.tb_next
+            place = f" ({file}:{traceback.tb_lineno})"
+        traceback = traceback.tb_next
     text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text}{where}" if text else f"{type(error).__name__}{where}"
+    return f"{type(error).__name__}: {text}{place}" if text else f"{type(error).__name__}{place}"
 
 
 def own_settings(originals: Mapping[str, str], prefixes: Sequence[str] = ()) -> dict[str, str]:
-    """The settings of the node, with those behind `prefixes` under their plain names, too; the last
-    prefix is the nearest."""
+    """Return the settings of the node, with the prefixed ones under their plain names as well.
+
+    A setting of a later prefix overrides that of an earlier one."""
     settings = dict(originals)
     for prefix in prefixes:
         for name, text in originals.items():

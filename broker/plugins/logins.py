@@ -1,9 +1,9 @@
-"""Judges of passwords and tokens of one's own: one login that asks them, in a thread.
+"""Logins that call a user's plug-in, in a thread, to check passwords or tokens.
 
-A login by PLAIN, SCRAM or OAUTHBEARER has one moment at which somebody has to be asked: after the
-client's first message. So `AskedLogin` reads of that message what is asked for, has it asked, and
-then begins what is built in, with the answer in the place of its own users or keys: all else about
-the mechanism stays as it is there.
+A login by PLAIN, SCRAM or OAUTHBEARER needs the plug-in once: after the client's first message. So
+`PluginLogin` reads the user or token from that message, and has the plug-in called. Then it starts
+the built-in mechanism, with the plug-in's answer in place of the built-in users or keys. All else
+about the mechanism stays the same.
 
 Never: a frame, or a deadline (`broker.plugins.bounded_calls`).
 """
@@ -22,7 +22,7 @@ from broker.security.sasl.plain import PlainServer, read_plain
 from broker.security.sasl.scram import ScramServer
 from broker.security.sasl.scram_messages import MalformedScram, read_client_first
 from broker.security.sasl.server_mechanism import Question, SaslRefused, ServerMechanism
-from controller.metadata.scram_credential import ScramCredential as Kept
+from controller.metadata.scram_credential import ScramCredential as StoredCredential
 from controller.metadata.scram_credential import ScramMechanism
 from ground.ports import Blocking, NoAnswer
 from ottla.plugins.logins import (
@@ -37,12 +37,12 @@ from ottla.plugins.logins import (
 T = TypeVar("T")
 
 
-class NoSuchAnswer(Exception):
-    """What a plug-in gave is none of the answers that there are; `str()` says what it gave."""
+class InvalidAnswer(Exception):
+    """An invalid answer of a plug-in; the text says what it returned."""
 
 
-class AskedLogin(Generic[T]):
-    """One login (`ServerMechanism`)."""
+class PluginLogin(Generic[T]):
+    """A login that calls a plug-in: a `ServerMechanism`."""
 
     def __init__(
         self,
@@ -51,9 +51,12 @@ class AskedLogin(Generic[T]):
         begin: Callable[[T], ServerMechanism],
         otherwise: Callable[[], ServerMechanism],
     ) -> None:
-        """`question`: what is to be asked after this message, in a thread; None: nothing.
-        `begin`: what goes on with the answer; NoSuchAnswer where it is none. `otherwise`: where
-        there is nothing to ask."""
+        """Create the login of one client.
+
+        `question` returns the plug-in's call for the client's first message, to be run in a thread,
+        or None if the plug-in is not needed. `begin` returns the mechanism that continues with the
+        answer; it raises InvalidAnswer. `otherwise` returns the mechanism if the plug-in is not
+        needed."""
         self._calls = calls
         self._question = question
         self._begin = begin
@@ -62,31 +65,32 @@ class AskedLogin(Generic[T]):
 
     @property
     def complete(self) -> bool:
-        """See `ServerMechanism`."""
+        """Whether the client has authenticated."""
         return self._login is not None and self._login.complete
 
     @property
     def principal_name(self) -> str:
-        """See `ServerMechanism`."""
+        """The client's name, as in `User:<name>`; "" before the plug-in's answer."""
         return "" if self._login is None else self._login.principal_name
 
     @property
     def by_token(self) -> bool:
-        """See `ServerMechanism`."""
+        """Whether the client logged in by a delegation token."""
         return self._login is not None and self._login.by_token
 
     @property
     def expires_at_ms(self) -> int | None:
-        """See `ServerMechanism`."""
+        """The time at which the credential expires, None if it does not."""
         return None if self._login is None else self._login.expires_at_ms
 
     @property
     def refusal(self) -> str:
-        """See `ServerMechanism`."""
+        """The reason of a rejection that a challenge has told the client; "" without one."""
         return "" if self._login is None else self._login.refusal
 
     def evaluate(self, token: bytes, now_ms: int) -> bytes | Question:
-        """See `ServerMechanism`."""
+        """Return the answer to a client's message, or the call of the plug-in. Raises SaslRefused
+        if the login is rejected."""
         if self._login is not None:
             return self._login.evaluate(token, now_ms)
         job = self._question(token)
@@ -104,7 +108,7 @@ class AskedLogin(Generic[T]):
             raise SaslRefused("", f"{name} raised {type(outcome).__name__}")
         try:
             self._login = self._begin(cast(T, outcome))
-        except NoSuchAnswer as error:
+        except InvalidAnswer as error:
             self._calls.misled(str(error))
             raise SaslRefused("", f"{name} {error}") from error
         return self._login.evaluate(token, now_ms)
@@ -113,8 +117,8 @@ class AskedLogin(Generic[T]):
 # --- PLAIN ---------------------------------------------------------------------------------------
 
 
-class _Judged:
-    """Users, one of whom has been judged."""
+class _CheckedUser:
+    """The users as PLAIN sees them: the plug-in has checked the password already."""
 
     def __init__(self, right: bool) -> None:
         self._right = right
@@ -124,7 +128,7 @@ class _Judged:
 
 
 def plain_logins(check: PasswordCheck, calls: LoopCalls) -> Callable[[], ServerMechanism]:
-    """Begins logins by PLAIN."""
+    """Return a function that creates the login of a client by PLAIN."""
 
     def question(token: bytes) -> Callable[[], bool] | None:
         _, user, password = read_plain(token)
@@ -137,10 +141,10 @@ def plain_logins(check: PasswordCheck, calls: LoopCalls) -> Callable[[], ServerM
 
     def begin(right: object) -> ServerMechanism:
         if not isinstance(right, bool):
-            raise NoSuchAnswer(f"gave {type(right).__name__} for an answer, not a bool")
-        return PlainServer(_Judged(right))
+            raise InvalidAnswer(f"gave {type(right).__name__} for an answer, not a bool")
+        return PlainServer(_CheckedUser(right))
 
-    return partial(AskedLogin, calls, question, begin, lambda: PlainServer(_Judged(False)))
+    return partial(PluginLogin, calls, question, begin, lambda: PlainServer(_CheckedUser(False)))
 
 
 # --- SCRAM ---------------------------------------------------------------------------------------
@@ -153,7 +157,8 @@ def scram_logins(
     nonce: Callable[[], str],
     built_in: Callable[[], ServerMechanism],
 ) -> Callable[[], ServerMechanism]:
-    """Begins logins by SCRAM. `built_in`: those by delegation token."""
+    """Return a function that creates the login of a client by SCRAM. `built_in` creates the
+    mechanism of a login by delegation token."""
 
     def question(token: bytes) -> Callable[[], ScramCredential | None] | None:
         try:
@@ -162,42 +167,43 @@ def scram_logins(
             return None
         return None if first.by_token else partial(credentials.credential, first.name)
 
-    def begin(found: object) -> ServerMechanism:
-        kept = None if found is None else _kept(found, mechanism)
-        return ScramServer(mechanism, lambda _mechanism, _name: kept, nonce)
+    def begin(answer: object) -> ServerMechanism:
+        credential = None if answer is None else _stored_credential(answer, mechanism)
+        return ScramServer(mechanism, lambda _mechanism, _name: credential, nonce)
 
-    return partial(AskedLogin, calls, question, begin, built_in)
+    return partial(PluginLogin, calls, question, begin, built_in)
 
 
 _KEY_BYTES = {ScramMechanism.SCRAM_SHA_256: 32, ScramMechanism.SCRAM_SHA_512: 64}
 
 
-def _kept(found: object, mechanism: ScramMechanism) -> Kept:
-    """A plug-in's credential, if that is what it is."""
-    if not isinstance(found, ScramCredential):
-        raise NoSuchAnswer(f"gave {type(found).__name__} for an answer, no ScramCredential")
-    salt, stored_key, server_key, iterations = cast(tuple[object, ...], found)
+def _stored_credential(answer: object, mechanism: ScramMechanism) -> StoredCredential:
+    """Return a plug-in's credential as the built-in SCRAM has it. Raises InvalidAnswer if it is not
+    a credential of the mechanism."""
+    if not isinstance(answer, ScramCredential):
+        raise InvalidAnswer(f"gave {type(answer).__name__} for an answer, no ScramCredential")
+    salt, stored_key, server_key, iterations = cast(tuple[object, ...], answer)
     if not isinstance(iterations, int) or not isinstance(salt, bytes) or not salt:
-        raise NoSuchAnswer("gave a ScramCredential without a salt or a number of iterations")
+        raise InvalidAnswer("gave a ScramCredential without a salt or a number of iterations")
     for key in (stored_key, server_key):
         if not isinstance(key, bytes) or len(key) != _KEY_BYTES[mechanism]:
-            raise NoSuchAnswer(
+            raise InvalidAnswer(
                 f"gave a ScramCredential of another mechanism than {mechanism.mechanism_name}"
             )
-    return Kept(salt, found.stored_key, found.server_key, iterations)
+    return StoredCredential(salt, answer.stored_key, answer.server_key, iterations)
 
 
 # --- OAUTHBEARER ---------------------------------------------------------------------------------
 
 
 class _Refusal(NamedTuple):
-    """Of a token; an answer like others."""
+    """The plug-in's reason to reject a token."""
 
     reason: str
 
 
-class _JudgedToken:
-    """A `TokenJudge` of one token that has been judged."""
+class _CheckedToken:
+    """A `TokenJudge` of one token, which the plug-in has checked already."""
 
     def __init__(self, outcome: AcceptedToken | str) -> None:
         self._outcome = outcome
@@ -210,14 +216,14 @@ class _JudgedToken:
         return self._outcome
 
     def start(self, blocking: Blocking) -> None:
-        """There is nothing to keep fresh."""
+        """Do nothing: there are no keys to refresh."""
 
     def close(self) -> None:
-        """See `start`."""
+        """Do nothing, as `start` has begun nothing."""
 
 
 def token_logins(check: TokenCheck, calls: LoopCalls) -> Callable[[], ServerMechanism]:
-    """Begins logins by OAUTHBEARER."""
+    """Return a function that creates the login of a client by OAUTHBEARER."""
 
     def validated(token: str) -> ValidToken | _Refusal:
         try:
@@ -228,17 +234,17 @@ def token_logins(check: TokenCheck, calls: LoopCalls) -> Callable[[], ServerMech
     def question(message: bytes) -> Callable[[], ValidToken | _Refusal]:
         return partial(validated, first_message(message)[1])
 
-    def begin(found: object) -> ServerMechanism:
-        if isinstance(found, _Refusal):
-            return OAuthBearerServer(_JudgedToken(f"{calls.name}: {found.reason}"))
-        if not isinstance(found, ValidToken):
-            raise NoSuchAnswer(f"gave {type(found).__name__} for an answer, no ValidToken")
-        user, ends_ms = cast(tuple[object, object], found)
+    def begin(answer: object) -> ServerMechanism:
+        if isinstance(answer, _Refusal):
+            return OAuthBearerServer(_CheckedToken(f"{calls.name}: {answer.reason}"))
+        if not isinstance(answer, ValidToken):
+            raise InvalidAnswer(f"gave {type(answer).__name__} for an answer, no ValidToken")
+        user, ends_ms = cast(tuple[object, object], answer)
         if not isinstance(user, str) or not user or not isinstance(ends_ms, int):
-            raise NoSuchAnswer("gave a ValidToken of nobody, or one whose end is no whole number")
-        return OAuthBearerServer(_JudgedToken(AcceptedToken(user, ends_ms)))
+            raise InvalidAnswer("gave a ValidToken of nobody, or one whose end is no whole number")
+        return OAuthBearerServer(_CheckedToken(AcceptedToken(user, ends_ms)))
 
     def never() -> ServerMechanism:
         raise SaslRefused
 
-    return partial(AskedLogin, calls, question, begin, never)
+    return partial(PluginLogin, calls, question, begin, never)

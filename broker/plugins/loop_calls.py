@@ -1,6 +1,7 @@
-"""Calls of a plug-in on the event loop: timed, and told of where they are slow or fail.
+"""Log lines about a plug-in's calls on the event loop that are slow or fail.
 
-Owns: what is logged about one class, at most once in a while, with what was left out since.
+Owns: the log lines about one class, at most one every `LINE_EVERY_MS` for slow calls and one for
+failed ones, with the number left out since. Never: calls the plug-in.
 """
 
 from __future__ import annotations
@@ -12,27 +13,27 @@ from collections.abc import Callable
 _log = logging.getLogger(f"ottla.{__name__}")
 
 SLOW_MS = 1.0
-"""Of one call: meanwhile all clients wait."""
-TOLD_EVERY_MS = 10_000.0
+"""The duration above which a call is logged as slow: meanwhile all clients wait."""
+LINE_EVERY_MS = 10_000.0
 
 
 class LoopCalls:
-    """Of one plug-in."""
+    """The log lines about one plug-in's calls."""
 
     __slots__ = ("_failed", "_slow", "clock_ms", "name")
 
     def __init__(self, name: str, clock_ms: Callable[[], float]) -> None:
-        """`name`: its class, as the configuration names it."""
+        """Log under `name`: the plug-in's class, as the configuration names it."""
         self.name = name
         self.clock_ms = clock_ms
-        """To be read before a call, for `ended`."""
-        self._slow = _Told(clock_ms)
-        self._failed = _Told(clock_ms)
+        """The clock to read before a call, for `ended`."""
+        self._slow = _LineLimit(clock_ms)
+        self._failed = _LineLimit(clock_ms)
 
     def ended(self, began_ms: float) -> None:
-        """A call is over."""
+        """Log a call that has ended, if it was slow."""
         took_ms = self.clock_ms() - began_ms
-        if took_ms > SLOW_MS and (left_out := self._slow.is_due()) is not None:
+        if took_ms > SLOW_MS and (left_out := self._slow.next_line()) is not None:
             _log.warning(
                 "%s took %.1f ms of the event loop, on which all clients wait%s",
                 self.name,
@@ -41,18 +42,18 @@ class LoopCalls:
             )
 
     def failed(self, error: Exception) -> None:
-        """A call raised that."""
-        if (left_out := self._failed.is_due()) is not None:
+        """Log the exception that a call raised."""
+        if (left_out := self._failed.next_line()) is not None:
             _log.error("%s failed%s", self.name, _more(left_out), exc_info=error)
 
     def misled(self, text: str) -> None:
-        """A call gave what is no answer."""
-        if (left_out := self._failed.is_due()) is not None:
+        """Log that a call returned an invalid value; `text` says which."""
+        if (left_out := self._failed.next_line()) is not None:
             _log.error("%s %s%s", self.name, text, _more(left_out))
 
 
-class _Told:
-    """When something was told last, and how often it was not."""
+class _LineLimit:
+    """The time of the last line of one kind, and the count of lines left out since."""
 
     __slots__ = ("_at_ms", "_clock_ms", "_left_out")
 
@@ -61,10 +62,10 @@ class _Told:
         self._at_ms = -math.inf
         self._left_out = 0
 
-    def is_due(self) -> int | None:
-        """How often it was left out since, where it is to be told now."""
+    def next_line(self) -> int | None:
+        """Return how many lines were left out, None if this one must be left out, too."""
         now_ms = self._clock_ms()
-        if now_ms - self._at_ms < TOLD_EVERY_MS:
+        if now_ms - self._at_ms < LINE_EVERY_MS:
             self._left_out += 1
             return None
         self._at_ms = now_ms

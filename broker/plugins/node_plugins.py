@@ -1,7 +1,7 @@
-"""The plug-ins of one node, each loaded when its place is made.
+"""The plug-ins of one node, each loaded when the part that uses it is created.
 
-Owns: by which key each is named, what it is configured with, and the deadline of those that are
-asked in threads. A node that names none has no such object, and loads nothing of this.
+Owns: the key that names each plug-in, the settings it gets, and the limits on calls in threads. A
+node whose configuration names no plug-in does not load this module. Never: calls a plug-in.
 """
 
 from __future__ import annotations
@@ -42,14 +42,16 @@ if TYPE_CHECKING:
 
 
 POOLS = 3
-"""For policies, for logins and for assignments: none keeps another waiting."""
+"""The pools of calls: for policies, logins and assignments, so that none holds up another."""
 
 
 class NodePlugins:
-    """See the module. Everything here that loads raises ConfigError where that cannot be done."""
+    """The loader of a node's plug-ins. Its methods raise ConfigError if a plug-in cannot be
+    loaded."""
 
     def __init__(self, config: BrokerConfig, scheduler: Scheduler, blocking: Blocking) -> None:
-        """`blocking`: of their own, for `POOLS` times `ottla.plugins.calls.max` jobs at once."""
+        """Prepare to load. `blocking` is the plug-ins' own pool, for `POOLS` times
+        `ottla.plugins.calls.max` jobs at once."""
         look_in(config.ottla_plugins_path)
         self._config = config
         self._scheduler = scheduler
@@ -59,30 +61,30 @@ class NodePlugins:
             config.queued_max_requests,
             config.ottla_plugins_timeout_ms,
         )
-        # Apart: whoever tries passwords by the thousand keeps no policy waiting.
+        # Separate pools: a client that tries thousands of passwords does not hold up policies.
         self._policy_calls = BoundedCalls(blocking, scheduler, *limits)
         self.ask = BoundedCalls(blocking, scheduler, *limits).submit
-        """For what logins want to know."""
+        """The function that runs calls for logins."""
         self.compute = BoundedCalls(blocking, scheduler, *limits).submit
-        """For assignments of groups, which take their time."""
+        """The function that runs assignments of consumer groups, which may take long."""
 
     def judge(self, changed: Callable[[], None], standard: Judge) -> PluginJudge | None:
-        """The authorizer; None: what is built in. `standard` is that."""
+        """Load the authorizer; return None to use `standard`, the built-in one."""
         named = python_class(AUTHORIZER, self._config.authorizer_class_name)
         if named is None:
             return None
         from broker.plugins.judge import PluginJudge, Standard
         from ottla.plugins.authorizer import Authorizer
 
-        made = load(
+        authorizer = load(
             named,
             Authorizer,  # type: ignore[type-abstract]
-            lambda one: one.configure(self._settings, changed, Standard(standard)),
+            lambda plugin: plugin.configure(self._settings, changed, Standard(standard)),
         )
-        return PluginJudge(made, self._calls(named))
+        return PluginJudge(authorizer, self._calls(named))
 
     def policies(self) -> Policies | None:
-        """Those of the controller."""
+        """Load the controller's policies; return None if none is configured."""
         config = self._config
         create = python_class(CREATE_TOPIC_POLICY, config.create_topic_policy_class_name)
         alter = python_class(ALTER_CONFIG_POLICY, config.alter_config_policy_class_name)
@@ -97,63 +99,65 @@ class NodePlugins:
             and load(
                 create,
                 CreateTopicPolicy,  # type: ignore[type-abstract]
-                lambda one: one.configure(settings),
+                lambda policy: policy.configure(settings),
             ),
             alter
             and load(
                 alter,
                 AlterConfigPolicy,  # type: ignore[type-abstract]
-                lambda one: one.configure(settings),
+                lambda policy: policy.configure(settings),
             ),
             self._policy_calls.submit,
         )
 
     def interceptor(self, allocate: Allocate) -> Interceptor | None:
-        """What looks at produced records; `allocate` makes room for those that are unpacked."""
+        """Load the produce interceptor; return None if none is configured. `allocate` creates the
+        buffers for decompressed records."""
         named = python_class(PRODUCE_INTERCEPTOR, self._config.ottla_produce_interceptor_class)
         if named is None:
             return None
         from broker.plugins.interception import Interceptor
         from ottla.plugins.interceptor import ProduceInterceptor
 
-        made = load(
+        interceptor = load(
             named,
             ProduceInterceptor,  # type: ignore[type-abstract]
-            lambda one: one.configure(self._settings),
+            lambda plugin: plugin.configure(self._settings),
         )
-        return Interceptor(made, self._calls(named), allocate)
+        return Interceptor(interceptor, self._calls(named), allocate)
 
     def quota_limits(self) -> Callable[[QuotaKind], PluginLimits] | None:
-        """Makes what says whose quota is how much; None: what is set in the metadata."""
+        """Load the quota callback; return a function that creates the limits of a kind of quota,
+        or None to use the limits in the metadata."""
         named = python_class(QUOTA_CALLBACK, self._config.client_quota_callback_class)
         if named is None:
             return None
         from broker.plugins.quota_limits import PluginLimits
         from ottla.plugins.quotas import ClientQuotaCallback
 
-        made = load(
+        callback = load(
             named,
             ClientQuotaCallback,  # type: ignore[type-abstract]
-            lambda one: one.configure(self._settings),
+            lambda plugin: plugin.configure(self._settings),
         )
-        return lambda kind: PluginLimits(made, kind, self._calls(named))
+        return lambda kind: PluginLimits(callback, kind, self._calls(named))
 
     def assignor(self, named: PythonClass) -> tuple[ConsumerGroupAssignor, LoopCalls]:
-        """An assignor of consumer groups, and what logs of it."""
+        """Load an assignor of consumer groups; return it with the log of its calls."""
         from ottla.plugins.assignor import ConsumerGroupAssignor
 
-        made = load(
+        assignor = load(
             named,
             ConsumerGroupAssignor,  # type: ignore[type-abstract]
-            lambda one: one.configure(self._settings),
+            lambda plugin: plugin.configure(self._settings),
         )
-        if not isinstance(made.name, str) or not made.name:
+        if not isinstance(assignor.name, str) or not assignor.name:
             text = f"{CONSUMER_ASSIGNORS}: {named} has no name"
             raise ConfigError(CONSUMER_ASSIGNORS, text)
-        return made, self._calls(named)
+        return assignor, self._calls(named)
 
     def principals(self, security: ListenerSecurity) -> PluginPrincipals | None:
-        """Who names the clients of a listener; None: what is built in."""
+        """Load a listener's principal builder; return None to use the built-in rules."""
         named = security.principal_builder
         if named is None:
             return None
@@ -162,12 +166,12 @@ class NodePlugins:
 
         prefix = f"listener.name.{security.listener_name.lower()}."
         settings = own_settings(self._settings, (prefix,))
-        made = load(
+        builder = load(
             named,
             PrincipalBuilder,  # type: ignore[type-abstract]
-            lambda one: one.configure(settings),
+            lambda plugin: plugin.configure(settings),
         )
-        return PluginPrincipals(made, self._calls(named))
+        return PluginPrincipals(builder, self._calls(named))
 
     def logins(
         self,
@@ -176,8 +180,8 @@ class NodePlugins:
         nonce: Callable[[], str],
         built_in: Callable[[], ServerMechanism],
     ) -> Callable[[], ServerMechanism] | None:
-        """What begins the logins by a mechanism of a listener; None: what is built in. That is
-        `built_in`, and begins what a plug-in has no say in."""
+        """Load the plug-in of a listener's SASL mechanism; return the function that creates its
+        logins, or None to use `built_in`. Logins that no plug-in decides use `built_in` anyway."""
         named = mechanism.server_callback_class
         if not isinstance(named, PythonClass):
             return None
@@ -191,8 +195,8 @@ class NodePlugins:
         entries = {} if mechanism.jaas is None else mechanism.jaas.options
         options = {name: secret.value for name, secret in entries.items()}
 
-        def configure(one: PasswordCheck | ScramCredentials | TokenCheck) -> None:
-            one.configure(settings, mechanism.name, options)
+        def configure(plugin: PasswordCheck | ScramCredentials | TokenCheck) -> None:
+            plugin.configure(settings, mechanism.name, options)
 
         calls = self._calls(named)
         if mechanism.name == "PLAIN":

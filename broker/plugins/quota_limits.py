@@ -1,7 +1,7 @@
-"""A custom quota callback, as the quotas of a node ask it (`broker.quotas.limits.QuotaLimits`).
+"""A user's quota callback as the `broker.quotas.limits.QuotaLimits` of a node.
 
-Owns: that one that fails limits nobody, that a limit that is none is told of, and that what it
-takes of the loop's time is. Never measures anything.
+Owns: the rule that no client is limited if the callback fails, and the log lines about invalid
+limits and slow calls. Never measures a client's rate.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NO_TAGS: CustomTags = ()
 
 
 class PluginLimits:
-    """Of one kind."""
+    """The limits of one kind of quota, from a user's callback."""
 
     def __init__(self, callback: ClientQuotaCallback, kind: QuotaKind, calls: LoopCalls) -> None:
         self._callback = callback
@@ -29,7 +29,7 @@ class PluginLimits:
 
     @property
     def any_set(self) -> bool:
-        """Only it knows."""
+        """True always: only the callback knows whether it limits any client."""
         return True
 
     def tags_of(self, principal: str, client_id: str) -> CustomTags:
@@ -37,12 +37,12 @@ class PluginLimits:
             tags = self._callback.metric_tags(self._type, principal, client_id)
             return tuple((str(name), str(value)) for name, value in tags.items())
 
-        return self._asked(ask, _NO_TAGS)
+        return self._ask(ask, _NO_TAGS)
 
     def limit(self, tags: Tags | CustomTags) -> float | None:
         if not tags or isinstance(tags, Tags):
             return None
-        limit = self._asked(lambda: self._callback.limit(self._type, dict(tags)), None)
+        limit = self._ask(lambda: self._callback.limit(self._type, dict(tags)), None)
         if limit is None:
             return None
         if isinstance(limit, (int, float)) and limit > 0:
@@ -53,20 +53,20 @@ class PluginLimits:
     def put(self, entity: ClientEntity, limit: float | None) -> bool:
         named = QuotaEntity(*entity)
         if limit is None:
-            self._asked(lambda: self._callback.remove(self._type, named), None)
+            self._ask(lambda: self._callback.remove(self._type, named), None)
         else:
-            self._asked(lambda: self._callback.update(self._type, named, limit), None)
+            self._ask(lambda: self._callback.update(self._type, named, limit), None)
         return True
 
     def changed_by_itself(self) -> bool:
-        return self._asked(lambda: self._callback.reset_required(self._type), False) is True
+        return self._ask(lambda: self._callback.reset_required(self._type), False) is True
 
-    def _asked(self, question: Callable[[], T], otherwise: T) -> T:
+    def _ask(self, question: Callable[[], T], otherwise: T) -> T:
         calls = self._calls
         began_ms = calls.clock_ms()
         try:
             return question()
-        except Exception as error:  # noqa: BLE001  a plug-in's: whatever it is, nobody is limited
+        except Exception as error:  # noqa: BLE001  any error of a plug-in means no limit
             calls.failed(error)
             return otherwise
         finally:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from broker.plugins.interception import REFUSALS_TOLD_MAX, Interceptor
+from broker.plugins.interception import REFUSALS_MAX, Interceptor
 from broker.plugins.loop_calls import LoopCalls
 from ground.sliced_work import in_one_go
 from ottla.plugins.interceptor import ProducedRecord, ProduceInterceptor
@@ -65,8 +65,8 @@ def test_one_that_fails_or_gives_nonsense_refuses(caplog: pytest.LogCaptureFixtu
 
 
 def test_it_is_not_asked_about_more_than_can_be_told() -> None:
-    refusing, errors = look(batch(*[b"no"] * (REFUSALS_TOLD_MAX + 5)))
-    assert len(errors) == len(refusing.seen) == REFUSALS_TOLD_MAX
+    refusing, errors = look(batch(*[b"no"] * (REFUSALS_MAX + 5)))
+    assert len(errors) == len(refusing.seen) == REFUSALS_MAX
 
 
 def test_a_long_batch_takes_several_slices() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker.plugins.loop_calls import TOLD_EVERY_MS, LoopCalls
+from broker.plugins.loop_calls import LINE_EVERY_MS, LoopCalls
 
 
 class Clock:
@@ -37,7 +37,7 @@ def test_slow_calls_are_told_once_in_a_while(caplog: pytest.LogCaptureFixture) -
     for _ in range(5):
         run(calls, clock, 2)
     assert len(caplog.messages) == 1
-    clock.now_ms += TOLD_EVERY_MS
+    clock.now_ms += LINE_EVERY_MS
     run(calls, clock, 2)
     assert caplog.messages[1].endswith(" (4 times more since it was last said)")
 
@@ -51,6 +51,6 @@ def test_failures_have_a_trace_and_a_limit_of_their_own(caplog: pytest.LogCaptur
     calls.misled("gave nonsense")
     assert caplog.messages[1:] == ["acme:Rights failed"]
     assert "ValueError: of mine" in caplog.text
-    clock.now_ms += TOLD_EVERY_MS
+    clock.now_ms += LINE_EVERY_MS
     calls.misled("gave nonsense")
     assert caplog.messages[-1].startswith("acme:Rights gave nonsense (2 times more")
