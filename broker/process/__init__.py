@@ -1,1 +1,1 @@
-"""The process around a node: event loop, signals, logging, metrics endpoint, cleaner process."""
+"""The process of a node: event loop, signals, logging, metrics endpoint, cleaner process."""

@@ -1,13 +1,13 @@
-"""Where compaction runs: a process for each round, started for it and gone after it.
+"""The processes of compaction: one for each round, which ends with it.
 
-`ProcessRunner` starts `storage.cleaning.cleaner_worker`, hands it the job over a pipe and brings
-its answer back to the loop. A thread waits for it; there are as many as `log.cleaner.threads`, and
-none before the first job, so that a broker that compacts nothing has neither thread nor process for
-it.
+`ProcessRunner` starts `storage.cleaning.cleaner_worker`, sends it the job over a pipe and returns
+its answer to the loop. A thread waits for the answer. There are up to `log.cleaner.threads` such
+threads and none before the first job, so that a broker that compacts nothing has neither thread nor
+process for it.
 
-Owns: the processes. Never: reads or writes a log. A process that ends without an answer, killed by
-whomever, is `CleanerDied`: the next round starts another one. It dies with the broker, because its
-input ends then.
+Owns: the processes. Never: reads or writes a log. A process that ends without an answer, for
+instance because it was killed, is reported as `CleanerDied`; the next round starts another process.
+It ends with the broker, because its input ends then.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _WORKER = "storage.cleaning.cleaner_worker"
 
 
 class ProcessRunner:
-    """`storage.cleaning.log_cleaner.CleanerRunner` with processes."""
+    """A `storage.cleaning.log_cleaner.CleanerRunner` that runs jobs in processes."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, threads: int) -> None:
         self._pool = BlockingPool(loop, max(threads, 1), "ottla-cleaner")
@@ -43,33 +43,33 @@ class ProcessRunner:
 
     @property
     def outstanding(self) -> int:
-        """How many jobs are not done."""
+        """The number of jobs that are not done."""
         return self._pool.outstanding
 
     def resize(self, threads: int) -> None:
-        """So many rounds at once from now on."""
+        """Set the number of rounds that may run at once."""
         self._pool.resize(max(threads, 1))
 
     def submit(self, job: CleanJob, done: Cleaned) -> None:
-        """See `CleanerRunner.submit`."""
+        """Run the job in a process, then call `done(result, error)` on the loop."""
         self._pool.submit(lambda: self._run(job), done)
 
     def cancel(self, directory: str) -> None:
-        """See `CleanerRunner.cancel`."""
+        """Kill the process of the folder's job, if it runs; its `done` then gets CleanerDied."""
         with self._lock:
             process = self._running.get(directory)
             if process is not None:
                 process.kill()
 
     def stop(self) -> None:
-        """See `CleanerRunner.stop`."""
+        """Kill all processes, and start no more."""
         with self._lock:
             self._stopped = True
             for process in self._running.values():
                 process.kill()
 
     async def close(self, timeout_s: float) -> bool:
-        """Kill what runs and wait for the threads; False where one does not end in time."""
+        """Kill all processes and wait for the threads; return False if one does not end in time."""
         self.stop()
         return await self._pool.close(timeout_s)
 
@@ -83,25 +83,26 @@ class ProcessRunner:
         finally:
             with self._lock:
                 del self._running[job.directory]
-            process.kill()  # without effect on one that has ended
+            process.kill()  # no effect if it has ended
             process.wait()
         return _result(answer, process.returncode)
 
 
 def _start() -> subprocess.Popen[bytes]:
-    """The worker finds the packages where this process found them."""
-    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(one for one in sys.path if one))
+    """Start a worker process, with the search path for modules of this process."""
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(path for path in sys.path if path))
     return subprocess.Popen(  # noqa: S603  our own interpreter, our own module
         [sys.executable, "-P", "-m", _WORKER],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env=environment,
-        start_new_session=True,  # the signals of a terminal are the broker's, which ends this one
+        start_new_session=True,  # a terminal's signals go to the broker alone, which ends this one
     )
 
 
 def _ask(process: subprocess.Popen[bytes], job: CleanJob) -> bytes:
-    """The line that it answers with; nothing where it died. Its input stays open meanwhile."""
+    """Send the job, and return the line of its answer, b"" if the process died. Its input stays
+    open meanwhile, because the process ends with it."""
     assert process.stdin is not None and process.stdout is not None
     try:
         with process.stdin, process.stdout:

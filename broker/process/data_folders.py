@@ -1,12 +1,12 @@
-"""Who may look into the data folders of a node.
+"""The file modes of a node's data folders: which are private to the owner of the process.
 
-Its metadata has what passwords are checked by, and the passwords of certificates that were set
-while it ran. So a folder that a node makes is for the owner of its process alone, and so are the
-files of the metadata, wherever they lie. A folder that is there already keeps its mode: somebody
-chose it, or a backup counts on it. Where others may read such a folder of a secured node, a start
-warns once.
+The metadata has the SCRAM credentials of users, and the passwords of certificates that were set as
+dynamic configs. So a folder that a node creates is private to the owner of its process, and so are
+the files of the metadata in any folder. A folder that exists keeps its mode, because a user or a
+backup may rely on it. If others may read such a folder of a secured node, the node warns once at
+its start.
 
-Looks at modes, and changes none.
+Reads modes. Never: changes one.
 """
 
 from __future__ import annotations
@@ -25,21 +25,25 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def private_folders(config: BrokerConfig) -> tuple[str, ...]:
-    """Where all that a node makes is for its owner alone: folders, and one file."""
+    """Return the paths under which a node creates private files only: folders, and one file."""
     metadata = config.metadata_log_dir
-    of_logs = [one for one in _folders(config) if not _is_open_to_others(one)]
-    return (*of_logs, f"{metadata}/{METADATA_FOLDER}", f"{metadata}/{BOOTSTRAP_CHECKPOINT}")
+    private_log_dirs = [folder for folder in _folders(config) if not _is_open_to_others(folder)]
+    return (
+        *private_log_dirs,
+        f"{metadata}/{METADATA_FOLDER}",
+        f"{metadata}/{BOOTSTRAP_CHECKPOINT}",
+    )
 
 
 def warn_of_readers(config: BrokerConfig) -> None:
-    """One line where a secured node's folder can be read by others."""
+    """Log a warning if others can read data folders of a secured node."""
     if not config.is_secured:
         return
-    found = [one for one in _folders(config) if _is_open_to_others(one)]
-    if found:
+    open_folders = [folder for folder in _folders(config) if _is_open_to_others(folder)]
+    if open_folders:
         _log.warning(
             "others can read data folders of this node, which hold credentials: chmod 700 %s",
-            " ".join(found),
+            " ".join(open_folders),
         )
 
 
@@ -48,7 +52,7 @@ def _folders(config: BrokerConfig) -> list[str]:
 
 
 def _is_open_to_others(folder: str) -> bool:
-    """Whether it is there, and is not its owner's alone."""
+    """Return whether the folder exists and its mode gives others any access."""
     try:
         return bool(os.stat(folder).st_mode & _OTHERS)
     except OSError:

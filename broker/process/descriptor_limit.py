@@ -1,4 +1,4 @@
-"""How many files and connections this process may open."""
+"""The limit on file descriptors of this process: its files and connections."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import resource
 from broker.network.limits.connection_quotas import UNLIMITED
 
 _TRIED = (65_536, 10_240)
-"""What is tried where the system gives less than its hard limit; the last is macOS' OPEN_MAX."""
+"""The limits to try if the system refuses its hard limit; the last one is macOS' OPEN_MAX."""
 
 
 def raise_descriptor_limit() -> None:
-    """Let the process open as many files as the system allows it.
+    """Raise the process's limit on descriptors as far as the system allows.
 
     Every segment and every connection takes a descriptor, and the usual soft limit of 1,024 is for
-    programs that call select(). On macOS it is 256, below a hard one that has no end and that no
-    process can have.
+    programs that call select(). On macOS the soft limit is 256, and the hard limit is infinite but
+    cannot be set.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     for limit in (hard, *_TRIED):
@@ -27,6 +27,6 @@ def raise_descriptor_limit() -> None:
 
 
 def open_files_max() -> int:
-    """What this process may open now."""
+    """Return how many descriptors this process may have open now."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return UNLIMITED if soft == resource.RLIM_INFINITY else soft

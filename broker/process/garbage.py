@@ -1,18 +1,18 @@
-"""What Python's collector of garbage looks at: never at all that there is, while the node serves.
+"""The settings of Python's garbage collector, which must not traverse all objects of a busy node.
 
-It looks at all objects as soon as a quarter more of them have grown old. Beside 5,000 connections
-or 10,000 topics that takes 100 ms, for which nobody is served. So what has outlived a full
-collection is set aside (`gc.freeze`), as modules are at the start: the next one looks at what has
-come since, and there is one for each few thousand objects that stay.
+By default, a full collection traverses all objects as soon as their number has grown by a quarter.
+With 5,000 connections or 10,000 topics that takes 100 ms, during which no client is served. So
+objects that survive a full collection are frozen (`gc.freeze`), as modules are at the start. The
+next full collection traverses only newer objects; there is one for each few thousand that stay.
 
-What is set aside is still freed with its last reference. Only what becomes garbage in a cycle
-stays, so whoever lives long and ends often cuts its cycles by hand (`ResponseSender.close`). For
-what does not, all is looked at again when there is FACTOR times as much as the last time, and has
-been throughout LOOK_EVERY collections: a request of 300,000 items is a million objects that come
-and go, and to look at those would take a quarter of a second.
+A frozen object is still freed with its last reference. Only garbage in reference cycles stays, so
+classes with many long-lived objects break their cycles themselves (`ResponseSender.close`). For
+other cycles, all objects are traversed again when memory has stayed above FACTOR times that of the
+last such traversal throughout REVIEW_EVERY collections. A shorter peak does not count: a request of
+300,000 items is a million temporary objects, whose traversal would take a quarter of a second.
 
-Owns: the collector's settings. Never: a collection out of its turn. Python 3.14 collects little by
-little by itself and is left as it is.
+Owns: the collector's settings. Never: starts a collection. Python 3.14 collects incrementally, and
+only has the objects of the start frozen.
 """
 
 from __future__ import annotations
@@ -23,61 +23,63 @@ from collections.abc import Callable
 from typing import Protocol
 
 THRESHOLDS = (700, 10, 2)
-"""New objects until a collection; collections until an older one, and until a full one."""
+"""The thresholds of `gc.set_threshold`: new objects until a young collection, young collections
+until an older one, and older ones until a full one."""
 FACTOR = 4
-LOOK_EVERY = 64
-"""Full collections."""
+REVIEW_EVERY = 64
+"""The number of full collections between two reviews whether to traverse all objects."""
 _FULL = 2
 IS_INCREMENTAL = sys.version_info >= (3, 14)
 
 
 class Collector(Protocol):
-    """What is used of the module `gc`."""
+    """The functions of the module `gc` that are used here."""
 
     def freeze(self) -> None:
-        """Set all aside."""
+        """Exclude all current objects from collections."""
 
     def unfreeze(self) -> None:
-        """Nothing is set aside any more; it is old."""
+        """Include the frozen objects again, in the oldest generation."""
 
 
 class Garbage:
-    """The policy; `collected` is one of `gc.callbacks`."""
+    """The policy of freezing objects, with the callback `collected` for `gc.callbacks`."""
 
     def __init__(
         self, collector: Collector = gc, blocks: Callable[[], int] = sys.getallocatedblocks
     ) -> None:
-        """All that there is now is set aside. `blocks()`: how much memory is in use. It stands for
-        the number of objects, as to count these takes a walk through them."""
+        """Freeze all current objects. `blocks` returns the memory in use, as an estimate of the
+        number of objects, which could only be counted by traversing them."""
         self._collector = collector
         self._blocks = blocks
-        self._until_look = LOOK_EVERY
-        self._is_all_looked_at = False
+        self._until_review = REVIEW_EVERY
+        self._traverses_all = False
         collector.freeze()
-        self._most = FACTOR * blocks()
-        self._least: int | None = None
+        self._blocks_max = FACTOR * blocks()
+        self._blocks_min: int | None = None
 
     def collected(self, phase: str, info: dict[str, int]) -> None:
-        """Before a collection, phase `start`, and behind it, `stop`."""
+        """Freeze the survivors of a full collection. Python calls this before a collection, with
+        the phase `start`, and after it, with `stop`."""
         if phase != "stop" or info["generation"] != _FULL:
             return
         self._collector.freeze()
         count = self._blocks()
-        if self._is_all_looked_at:
-            self._is_all_looked_at = False
-            self._most = FACTOR * count
-        self._least = count if self._least is None else min(count, self._least)
-        self._until_look -= 1
-        if not self._until_look:
-            self._until_look = LOOK_EVERY
-            if self._least > self._most:
-                self._is_all_looked_at = True  # by the next one, soon
+        if self._traverses_all:
+            self._traverses_all = False
+            self._blocks_max = FACTOR * count
+        self._blocks_min = count if self._blocks_min is None else min(count, self._blocks_min)
+        self._until_review -= 1
+        if not self._until_review:
+            self._until_review = REVIEW_EVERY
+            if self._blocks_min > self._blocks_max:
+                self._traverses_all = True  # by the next full collection
                 self._collector.unfreeze()
-            self._least = None
+            self._blocks_min = None
 
 
 def begin() -> None:
-    """From now on garbage is collected, in this process."""
+    """Enable garbage collection in this process, with the objects of the start frozen."""
     garbage = Garbage()
     if not IS_INCREMENTAL:
         gc.set_threshold(*THRESHOLDS)

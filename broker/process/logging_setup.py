@@ -1,4 +1,4 @@
-"""How the process logs: one line a record, to standard error, quiet unless asked.
+"""The logging of the process: one line a record, to standard error, at `ottla.log.level`.
 
 Text lines read
 `2026-11-21T12:30:05.123Z WARN ottla.broker.network.server.processor message key=value`;
@@ -6,8 +6,8 @@ with `ottla.log.format=json` each line is one JSON object. A module's logger is
 `logging.getLogger(f"ottla.{__name__}")`, so the file's path is the logger's name. Facts go into
 `extra={"fields": {…}}`; nothing else is set up anywhere.
 
-The audit log, `ottla.authorizer`, tells at INFO who was denied what. It is written at the level
-WARNING too, the default: most people learn there which right is missing.
+The audit log, `ottla.authorizer`, logs denied actions at INFO. It is written at the default level
+WARNING, too, because it is where most users see which right is missing.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ def configure_logging(level: str, style: str, stream: TextIO | None = None) -> N
 
 
 class TextFormatter(logging.Formatter):
-    """Time, level, logger, message, then `key=value` facts; a traceback below."""
+    """The format of a line of text: time, level, logger, message, `key=value` facts; a traceback
+    below."""
 
     def format(self, record: logging.LogRecord) -> str:
         level = _SHORT.get(record.levelname, record.levelname)
@@ -52,7 +53,7 @@ class TextFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object a line; a traceback is one of its strings."""
+    """The format of a JSON object a line; a traceback is one of its strings."""
 
     def format(self, record: logging.LogRecord) -> str:
         entry: dict[str, object] = {

@@ -1,8 +1,8 @@
-"""Which further names a metric has, so that dashboards made for other exporters find it.
+"""The further names of metrics, for dashboards that were made for other exporters.
 
-Ottla's own names are always there; alerts and dashboards of its own rest on them. Two families of
-public dashboards spell Kafka's MBeans otherwise: Strimzi's rules for the JMX exporter, and those of
-Confluent's. Owns their differences, and nothing else: no value is made here.
+Ottla's own names are always there, for its own alerts and dashboards. Two families of public
+dashboards have other names for Kafka's MBeans: those for Strimzi's rules of the JMX exporter, and
+those for Confluent's. Owns: the differences in names. Never: a value.
 """
 
 from __future__ import annotations
@@ -45,22 +45,22 @@ _RULES = {STRIMZI: _STRIMZI, CONFLUENT: _CONFLUENT, BOTH: _STRIMZI + _CONFLUENT}
 
 
 def spelled(family: Family, names: str) -> Iterator[Family]:
-    """The metric, and then again under each further name. `names`: `ottla.metrics.names`."""
+    """Yield the metric, and copies under its further names. `names` is `ottla.metrics.names`."""
     yield family
     for pattern, other in _RULES[names]:
         match = re.fullmatch(pattern, family.name)
         if match is not None:
             name = match.expand(other)
-            # Confluent's rules type a count as what it is in JMX, without `_total`.
+            # Confluent's rules give a count the type it has in JMX, without `_total`.
             kind = Kind.GAUGE if name.endswith("persec") else family.kind
             yield Family(name, kind, family.help, _labelled(name, family.samples))
 
 
 def _labelled(name: str, samples: tuple[Sample, ...]) -> tuple[Sample, ...]:
-    """With the labels that go with the name."""
+    """Return the samples with the labels that dashboards expect under `name`."""
     if name != _CLIENTS:
         return samples
     return tuple(
-        ({_LABELS.get(label, label): of for label, of in labels.items()}, value)
+        ({_LABELS.get(label, label): text for label, text in labels.items()}, value)
         for labels, value in samples
     )

@@ -1,14 +1,14 @@
 """`/metrics`, `/live` and `/ready` over HTTP on a port of their own. Off by default.
 
-`/metrics` is Prometheus' text format, the process' own figures with it. `/live` is 200 as long as
-the event loop answers: a node that recovers for minutes lives. `/ready` is 200 while clients may
-use the node, and else 503 with the reason: it starts, it stops, the controller has fenced it.
+`/metrics` is in Prometheus' text format, with metrics of the process itself. `/live` is 200 as long
+as the event loop answers, also during a recovery of minutes. `/ready` is 200 while clients may use
+the node, else 503 with the reason: it is starting or stopping, or the controller has fenced it.
 
-The HTTP server is prometheus-client's and has threads of its own; the broker's state belongs to the
-event loop, so each scrape asks the loop for the values and waits. They are read one metric after
-the other, with all else in between.
+The HTTP server is prometheus-client's and has threads of its own. The broker's state belongs to the
+event loop, so each scrape asks the loop for the values and waits. The loop reads one metric after
+the other, with other work in between.
 
-Owns the port and its thread. It never changes what it reads.
+Owns: the port and its thread. Never: changes what it reads.
 """
 
 from __future__ import annotations
@@ -51,10 +51,11 @@ T = TypeVar("T")
 
 
 class MetricsServer:
-    """Serves `metrics`; made on the running event loop that owns them. Raises StartError.
+    """The HTTP server of `metrics`, created on the event loop that owns them. Raises StartError if
+    the port cannot be bound.
 
-    `why_not_ready()` is asked on the loop; None: clients may use the node.
-    `names`: whose dashboards find theirs.
+    `why_not_ready` is called on the loop, and returns None if clients may use the node. `names` is
+    `ottla.metrics.names`.
     """
 
     def __init__(
@@ -76,35 +77,37 @@ class MetricsServer:
         except OSError as error:
             raise StartError(
                 f"cannot serve metrics on {host}:{port} (ottla.metrics.port): "
-                f"{error.strerror or error}{_held_by(error, port)}"
+                f"{error.strerror or error}{_holder_clause(error, port)}"
             ) from error
         self._server.set_app(_Paths(make_wsgi_app(registry), loop, why_not_ready))
-        self._server.get_request = _unhurried(self._server.get_request)  # type: ignore[method-assign]
+        self._server.get_request = _with_pause(self._server.get_request)  # type: ignore[method-assign]
 
     @property
     def port(self) -> int:
-        """The port that was bound, which differs from the configured one where that is 0."""
+        """The bound port, which differs from the configured one if that is 0."""
         return int(self._server.server_port)
 
     def stop(self) -> None:
-        """Close the port and end the thread. Must not be called while a scrape waits for it."""
+        """Close the port and end the thread. Must not be called while a scrape waits for the
+        loop."""
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
 
 
-def _held_by(error: OSError, port: int) -> str:
-    """Behind what the system says of a port that is taken."""
+def _holder_clause(error: OSError, port: int) -> str:
+    """Return the end of the error for a port that is in use: the process that holds it."""
     if error.errno != errno.EADDRINUSE:
         return ""
-    from broker.process.port_holder import holder_of_port  # where it is needed alone
+    from broker.process.port_holder import holder_of_port  # loaded only for an error
 
     holder = holder_of_port(port)
     return "" if holder is None else f"; it is held by {holder}"
 
 
-def _unhurried(accept: Callable[[], Accepted]) -> Callable[[], Accepted]:
-    """Without descriptors, a connection that cannot be accepted would be tried in a busy loop."""
+def _with_pause(accept: Callable[[], Accepted]) -> Callable[[], Accepted]:
+    """Return `accept` with a pause after an error, because a lack of descriptors would otherwise
+    cause a busy loop."""
 
     def get_request() -> Accepted:
         try:
@@ -117,7 +120,7 @@ def _unhurried(accept: Callable[[], Accepted]) -> Callable[[], Accepted]:
 
 
 class _Paths:
-    """What each path answers."""
+    """The WSGI application that answers all paths."""
 
     def __init__(
         self,
@@ -130,7 +133,7 @@ class _Paths:
         self._why_not_ready = why_not_ready
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        """One request, on a thread of the HTTP server."""
+        """Answer a request, on a thread of the HTTP server."""
         path = environ["PATH_INFO"]
         if path not in ("/", "/metrics", "/live", "/ready"):
             return _say(start_response, _NOT_FOUND, "there are /metrics, /live and /ready")
@@ -154,7 +157,8 @@ def _say(start_response: StartResponse, status: str, text: str) -> list[bytes]:
 
 
 def _on_loop(loop: asyncio.AbstractEventLoop, read: Callable[[], T]) -> T:
-    """What `read` gives on the loop's thread. Raises NoAnswer."""
+    """Call `read` on the loop's thread and return its result. Raises NoAnswer after
+    SCRAPE_TIMEOUT_S."""
 
     async def asked() -> T:
         return read()
@@ -163,7 +167,7 @@ def _on_loop(loop: asyncio.AbstractEventLoop, read: Callable[[], T]) -> T:
 
 
 class _LoopCollector(Collector):
-    """Reads on the loop's thread what a scrape on another thread asked for."""
+    """A collector of prometheus-client that reads the metrics on the loop's thread."""
 
     def __init__(self, metrics: Metrics, loop: asyncio.AbstractEventLoop, names: str) -> None:
         self._metrics = metrics
@@ -171,39 +175,41 @@ class _LoopCollector(Collector):
         self._loop = loop
 
     def describe(self) -> Iterator[Metric]:
-        """Nothing: registering must not read values before the node is up."""
+        """Return no metrics: registering must not read values before the node has started."""
         return iter(())
 
     def collect(self) -> Iterator[Metric]:
-        """One scrape."""
+        """Yield the metrics of a scrape."""
         steps = self._metrics.steps()
-        while some := self._asked(steps):
-            while some:  # what is written is let go of on this thread, not on the loop's
-                for family in spelled(some.pop(0), self._names):
+        while families := self._read_next(steps):
+            while families:  # popped, so that this thread frees their values, not the loop's
+                for family in spelled(families.pop(0), self._names):
                     yield _metric(family)
 
-    def _asked(self, steps: Iterator[Family | None]) -> list[Family]:
+    def _read_next(self, steps: Iterator[Family | None]) -> list[Family]:
         read = asyncio.run_coroutine_threadsafe(_read(steps), self._loop)
         return read.result(SCRAPE_TIMEOUT_S)
 
 
 async def _read(steps: Iterator[Family | None]) -> list[Family]:
-    """The next metrics, with all else of the loop in between: one of ten thousand partitions takes
-    tens of milliseconds. Never many values at once, since Python's collector of garbage would look
-    through all of them on the loop's thread. Nothing where there are no more."""
-    found: list[Family] = []
+    """Return the next metrics, none if there are no more.
+
+    The loop does other work in between, because a metric of ten thousand partitions takes tens of
+    milliseconds. At most some HELD_VALUES values are returned, because Python's garbage collector
+    traverses all held values on the loop's thread."""
+    families: list[Family] = []
     values = 0
     began_s = time.perf_counter()
     for family in steps:
         if family is not None:
-            found.append(family)
+            families.append(family)
             values += len(family.samples)
             if values >= HELD_VALUES:
                 break
         if time.perf_counter() - began_s >= SLICE_S:
             await asyncio.sleep(0)
             began_s = time.perf_counter()
-    return found
+    return families
 
 
 def _metric(family: Family) -> Metric:
@@ -227,7 +233,7 @@ def _histogram(family: Family) -> Metric:
         if "le" in labels:
             metric.add_sample(f"{family.name}_bucket", labels, value)
             if labels["le"] == "+Inf":
-                others = {label: of for label, of in labels.items() if label != "le"}
+                others = {label: text for label, text in labels.items() if label != "le"}
                 metric.add_sample(f"{family.name}_count", others, value)
         else:
             metric.add_sample(f"{family.name}_sum", labels, value)

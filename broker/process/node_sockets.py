@@ -1,8 +1,8 @@
 """The sockets of a node: those of its broker and those of its controller.
 
-Owns both socket servers and the threads of the controller's requests, so that neither's requests
-wait for the other's; which limits each has; where clients are told that they are; and the sentence
-of a start that cannot bind. Never: what a request means, or when to accept and to stop
+Owns: both socket servers, and the threads of the controller's requests, so that the requests of
+neither wait for the other's; the limits of each; the advertised addresses; and the error of a start
+that cannot bind. Never: what a request means, or when to accept and to stop
 (`broker.process.server`).
 """
 
@@ -44,22 +44,23 @@ class NodeSockets:
         guards: Guards | None,
         entrance: Callable[[RequestHandler], Entrance],
     ) -> None:
-        """`entrance` stands between clients and the broker's APIs. Raises ConfigError, where a
-        listener's stores cannot be loaded."""
+        """Create the servers without binding them. `entrance` returns what clients' requests go
+        through before the broker's APIs. Raises ConfigError if the key or trust store of a listener
+        cannot be loaded."""
         self._config = node.config
         self._node = node
         self._watch = watch
         self._guards = guards
         self._descriptors = node.shared.descriptors
-        of_requests = _request_memory_bytes(node.config)
+        request_bytes = _request_memory_bytes(node.config)
         config = node.config._replace(
-            queued_max_request_bytes=of_requests,
-            ottla_queued_max_response_bytes=_response_memory_bytes(node.config, of_requests),
+            queued_max_request_bytes=request_bytes,
+            ottla_queued_max_response_bytes=_response_memory_bytes(node.config, request_bytes),
         )
         self.brokers: SocketServer | None = None
         self.controllers: SocketServer | None = None
         self.controller_pool: BlockingPool | None = None
-        """For what the controller's requests wait for."""
+        """The pool for blocking jobs of the controller's requests."""
         if node.broker is not None:
             self.brokers = self._of_broker(node.broker, config, io_pool, entrance)
         if node.controller_server is not None:
@@ -78,14 +79,14 @@ class NodeSockets:
         entrance: Callable[[RequestHandler], Entrance],
     ) -> SocketServer:
         listeners = self._listeners(config.broker_listeners, broker.requests)
-        door = entrance(broker.requests)
+        request_entrance = entrance(broker.requests)
         return SocketServer(
             listeners,
             config,
-            self._watch.handle(door.handle),
+            self._watch.handle(request_entrance.handle),
             io_pool,
-            at_once=door.handle_at_once,
-            expect=door.expect,
+            at_once=request_entrance.handle_at_once,
+            expect=request_entrance.expect,
             room=self._connections_left,
             opened_from=self._node.shared.quotas.addresses.opened,
         )
@@ -107,10 +108,10 @@ class NodeSockets:
         guards = self._guards
         if guards is None:
             return listeners
-        return [replace(one, guard=guards.guard(one.name, requests.refusal)) for one in listeners]
+        return [replace(raw, guard=guards.guard(raw.name, requests.refusal)) for raw in listeners]
 
     def all(self) -> list[SocketServer]:
-        """The controller's first, which is needed before a broker can serve."""
+        """Return the servers, the controller's first: a broker needs it before it can serve."""
         return [server for server in (self.controllers, self.brokers) if server is not None]
 
     def _connection_count(self) -> int:
@@ -120,10 +121,10 @@ class NodeSockets:
         return self._descriptors.connections_max - self._descriptors.connections()
 
     async def start(self) -> tuple[list[EndPoint], list[EndPoint]]:
-        """Bind all; the controller's accept from now on, the broker's after `accept`.
+        """Bind all listeners. The controller's accept at once, the broker's after `accept`.
 
-        Return the addresses that clients may use, and those of the controller. Raises StartError
-        where a listener cannot be used.
+        Returns the advertised addresses of the broker, and those of the controller. Raises
+        StartError if a listener cannot be bound.
         """
         config = self._config
         bound: dict[str, int] = {}
@@ -134,34 +135,35 @@ class NodeSockets:
         except OSError as error:
             raise _unusable_listener(config, error) from error
         names = {endpoint.listener_name for endpoint in config.broker_listeners}
-        of_broker = [one for one in config.advertised_listeners if one.listener_name in names]
+        of_broker = [end for end in config.advertised_listeners if end.listener_name in names]
         of_controller = [
-            one for one in config.advertised_controller_listeners if one.listener_name in bound
+            end for end in config.advertised_controller_listeners if end.listener_name in bound
         ]
         return (
-            [_advertised(one, bound) for one in of_broker],
-            [_advertised(one, bound) for one in of_controller],
+            [_advertised(endpoint, bound) for endpoint in of_broker],
+            [_advertised(endpoint, bound) for endpoint in of_controller],
         )
 
     def accept(self) -> None:
-        """Let clients in."""
+        """Accept connections of clients."""
         if self.brokers is not None:
             self.brokers.accept()
 
     def reconfigure(self, config: BrokerConfig) -> None:
-        """A dynamic config has changed, here or for all brokers."""
+        """Apply a configuration in which dynamic configs have changed."""
         if self.brokers is not None:
             self.brokers.reconfigure(config)
         if self.controllers is not None:
             self.controllers.reconfigure(_of_controllers(config))
 
     def stop_accepting(self) -> None:
-        """Take no connection any more."""
+        """Close all listening sockets; open connections stay."""
         for server in self.all():
             server.stop_accepting()
 
     async def stop(self, timeout_s: float) -> None:
-        """Close every connection as soon as its request under way is answered."""
+        """Close every connection as soon as its request in progress is answered, after `timeout_s`
+        at the latest."""
         await asyncio.gather(*(server.stop(timeout_s) for server in self.all()))
 
 
@@ -172,39 +174,41 @@ def _listener(config: BrokerConfig, endpoint: EndPoint) -> Listener:
 
 
 def _of_controllers(config: BrokerConfig) -> BrokerConfig:
-    """What the broker's limits of connections are for the listeners of controllers: none, so that
-    clients cannot keep the nodes from each other."""
+    """Return the configuration for the controller's listeners, without the broker's limits on
+    connections, so that clients cannot use up the connections of nodes."""
     return config._replace(max_connections=UNLIMITED, max_connection_creation_rate=UNLIMITED)
 
 
 def _advertised(endpoint: EndPoint, ports: dict[str, int]) -> EndPoint:
-    """Port 0 stands for the port that was bound, no host for this machine's name."""
+    """Return the address to advertise: the bound port for port 0, this machine's name without a
+    host."""
     port = endpoint.port or ports[endpoint.listener_name]
     return replace(endpoint, host=endpoint.host or socket.getfqdn(), port=port)
 
 
 def _request_memory_bytes(config: BrokerConfig) -> int:
-    """`queued.max.request.bytes`; Kafka's default is no limit, ours a share of what there is."""
+    """Return `queued.max.request.bytes`; if it is not set, a share of the memory (in Kafka, no
+    limit)."""
     if config.queued_max_request_bytes > 0:
         return config.queued_max_request_bytes
     return memory_limit_bytes() * config.ottla_queued_max_request_memory_percent // 100
 
 
-def _response_memory_bytes(config: BrokerConfig, of_requests: int) -> int:
-    """`ottla.queued.max.response.bytes`; half of what requests may have, if it is not set."""
-    return max(config.ottla_queued_max_response_bytes, 0) or of_requests // 2
+def _response_memory_bytes(config: BrokerConfig, request_bytes: int) -> int:
+    """Return `ottla.queued.max.response.bytes`; if it is not set, half of the requests' limit."""
+    return max(config.ottla_queued_max_response_bytes, 0) or request_bytes // 2
 
 
 def _unusable_listener(config: BrokerConfig, error: OSError) -> StartError:
     reason = error.strerror or str(error)
     if error.errno != errno.EADDRINUSE:
         return StartError(reason)
-    from broker.process.port_holder import holder_of_port  # where it is needed alone
+    from broker.process.port_holder import holder_of_port  # loaded only for an error
 
-    # In the order in which they are bound: of one that is ours by now no holder is told.
+    # In the order of binding. Ports that this node has bound already have no holder here.
     listeners = (*config.controller_listeners, *config.broker_listeners)
-    holders = [holder_of_port(one.port) for one in listeners if one.port]
-    holder = next((one for one in holders if one is not None), None)
-    who = "is another broker running?" if holder is None else f"it is held by {holder}."
+    holders = [holder_of_port(endpoint.port) for endpoint in listeners if endpoint.port]
+    holder = next((text for text in holders if text is not None), None)
+    holder_text = "is another broker running?" if holder is None else f"it is held by {holder}."
     other = "ottla serve --port PORT" if config.profile_name else "change the port in listeners"
-    return StartError(f"{reason}; {who} For another port: {other}")
+    return StartError(f"{reason}; {holder_text} For another port: {other}")

@@ -1,7 +1,7 @@
-"""Who has a port that this process wanted: for the line with which a start is refused.
+"""The process that holds a port which this process could not bind, for the error of the start.
 
-Linux tells by `/proc`; elsewhere, and where the holder's descriptors may not be read, nothing is
-said. Owns nothing.
+Linux has this in `/proc`; on other systems, and if the holder's descriptors may not be read, the
+holder is unknown. Owns nothing. Never: opens or closes a port.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from pathlib import Path
 _PROC = Path("/proc")
 _LISTENS = "0A"
 _LOCAL, _STATE, _INODE = 1, 3, 9
-"""Columns of `/proc/net/tcp`."""
+"""The columns of `/proc/net/tcp` that are read."""
 
 
 def holder_of_port(port: int, proc: Path = _PROC) -> str | None:
-    """`process 4711 (java)`, or what else holds a TCP port; None where that cannot be told, or
-    this process has it."""
+    """Return the holder of a TCP port, such as `process 4711 (java)`; None if it is unknown, or if
+    it is this process."""
     listening = ""
     outgoing = False
     for local_port, state, inode in _sockets(proc):
@@ -34,7 +34,7 @@ def holder_of_port(port: int, proc: Path = _PROC) -> str | None:
 
 
 def _sockets(proc: Path) -> Iterator[tuple[int, str, str]]:
-    """Local port, state and inode of each."""
+    """Yield the local port, state and inode of each TCP socket."""
     for table in ("tcp", "tcp6"):
         try:
             lines = (proc / "net" / table).read_text("ascii").splitlines()[1:]
@@ -50,8 +50,8 @@ def _owner(inode: str, proc: Path) -> int | None:
         if not process.name.isdecimal():
             continue
         try:
-            links = [os.readlink(one) for one in (process / "fd").iterdir()]
-        except OSError:  # it is somebody else's, or gone
+            links = [os.readlink(descriptor) for descriptor in (process / "fd").iterdir()]
+        except OSError:  # another user's process, or one that has ended
             continue
         if f"socket:[{inode}]" in links:
             return int(process.name)

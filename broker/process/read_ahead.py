@@ -1,9 +1,9 @@
-"""Asks for the files of a start ahead of the importer, where the page cache does not hold them.
+"""Read-ahead of the modules that a start imports, if the page cache does not hold them.
 
 After a boot, or on a machine short of memory, imports wait for the disk for one small file after
-the other, where a disk reads many at once. A thread asks for them while the first modules run. With
-all at hand it would only be in the way, so one look into the page cache comes first. All of this is
-advice: what cannot be opened or asked for is left to the importer.
+the other, though a disk can read many at once. So a thread asks the kernel for all files while the
+first modules run. If they are cached, the thread would only slow the start, so the page cache is
+probed first. Read-ahead is only a hint: the importer reads files that cannot be opened here.
 """
 
 from __future__ import annotations
@@ -63,15 +63,15 @@ FOLDERS = (
     "broker/security",
     "broker/verification",
 )
-"""Where most of what a start loads is."""
+"""The folders of most modules that a start imports."""
 LARGE_EXTENSION = "uvloop"
 
 
 def read_modules_ahead() -> threading.Thread | None:
-    """Begin to ask for modules, unless the page cache has them; who does. Nothing where
-    the page cache cannot be looked into."""
-    one_of_them = f"{ROOT}/broker/process/__pycache__/server{_ending()}"
-    if not platform_calls.NO_WAIT or in_page_cache(one_of_them):
+    """Start a thread that reads modules ahead, and return it. Return None if the page cache has
+    them, or cannot be probed."""
+    probed_module = f"{ROOT}/broker/process/__pycache__/server{_ending()}"
+    if not platform_calls.NO_WAIT or in_page_cache(probed_module):
         return None
     reader = threading.Thread(target=_ask_for_all, name="read-ahead", daemon=True)
     reader.start()
@@ -79,9 +79,9 @@ def read_modules_ahead() -> threading.Thread | None:
 
 
 def in_page_cache(path: str) -> bool:
-    """Whether the file seems to be at hand (`is_cached`); so it is for what is not there.
+    """Return whether the file seems to be in the page cache (`is_cached`), or does not exist.
 
-    To ask is to have it read: the kernel begins with a `no`.
+    Probing a file that is not cached makes the kernel begin to read it.
     """
     try:
         with _opened(path) as file:
@@ -106,9 +106,9 @@ def _ask_for(path: str) -> None:
 
 def _extensions() -> list[str]:
     for entry in sys.path:
-        found = _files(f"{entry}/{LARGE_EXTENSION}", ".so")
-        if found:
-            return found
+        files = _files(f"{entry}/{LARGE_EXTENSION}", ".so")
+        if files:
+            return files
     return []
 
 

@@ -1,9 +1,9 @@
-"""One node as a process: the real ports, the order of starting and stopping, signals.
+"""A node as a process: the real ports, the order of starting and stopping, signals.
 
 The composition root of the shell. Gives `broker.node.node` the disk, the event loop's time and
-threads for blocking work, puts sockets in front of it (`node_sockets`), and takes it down again. A
-clean stop finishes the requests under way, closes the logs and leaves the clean-shutdown marker. A
-broken invariant or the loss of the last log directory stops the process at once and leaves none.
+threads for blocking work, opens its sockets (`node_sockets`), and stops it again. A clean stop
+finishes the requests in progress, closes the logs and writes the clean-shutdown marker. A broken
+invariant or the loss of the last log directory stops the process at once, without the marker.
 """
 
 from __future__ import annotations
@@ -65,14 +65,15 @@ _log = logging.getLogger(f"ottla.{__name__}")
 
 STOP_TIMEOUT_S = 10.0
 PLUGINS_STOP_TIMEOUT_S = 1.0
-"""What a plug-in still does is nothing that must be finished."""
+"""The wait for plug-ins' calls at a stop: none of them has to be finished."""
 CLIENTS_QUIET_S = 0.2
 CLIENTS_LEAVE_S = 1.0
 _HALTED = 1
 
 OnReady = Callable[[Sequence[EndPoint]], None]
 OnFound = Callable[[int, int], None]
-"""How many topics the data folders have, internal ones left out, and the bytes of all logs."""
+"""The callback with the number of topics in the data folders, internal ones left out, and the bytes
+of all logs."""
 
 
 def run(
@@ -81,17 +82,19 @@ def run(
     on_stopping: Callable[[], None] = lambda: None,
     on_found: OnFound = lambda _topics, _size: None,
 ) -> None:
-    """Run a node until SIGTERM, SIGINT or SIGHUP. Before `on_ready`, `on_found` hears what a start
-    before has left, if there is anything. Raises StartError where it cannot start."""
+    """Run a node until SIGTERM, SIGINT or SIGHUP.
+
+    `on_found` is called before `on_ready`, if the data folders have logs of an earlier start.
+    Raises StartError if the node cannot start."""
     raise_descriptor_limit()
-    faulthandler.register(signal.SIGQUIT)  # says where each thread is, and goes on: as a JVM does
+    faulthandler.register(signal.SIGQUIT)  # prints the stack of each thread, as a JVM does
     garbage.begin()
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
         runner.run(_serve(config, on_ready, on_stopping, on_found))
 
 
 def loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
-    """What makes the event loop of a broker."""
+    """Return the function that creates a broker's event loop: uvloop's, or asyncio's without it."""
     try:
         import uvloop
     except ImportError:  # not built for this platform: slower, otherwise the same
@@ -114,17 +117,17 @@ async def _serve(
     asked_to_stop = asyncio.create_task(stopping.wait())
     if not config.controller_quorum_voters:
         from broker.node.preparation.quorum_discovery import (
-            find_voters,  # not loaded where they are set
+            find_voters,  # not loaded if the voters are configured
         )
 
-        found = await find_voters(config, LocalFilesystem(), asked_to_stop)
-        if found is None:
+        config_with_voters = await find_voters(config, LocalFilesystem(), asked_to_stop)
+        if config_with_voters is None:
             return
-        config = found
+        config = config_with_voters
     server = Server(config)
     starting = asyncio.create_task(server.start())
     try:
-        # A signal may come before the node is up; it stops then too, and as cleanly.
+        # A signal during the start stops the node, too, and as cleanly.
         await asyncio.wait((starting, asked_to_stop), return_when=asyncio.FIRST_COMPLETED)
         if starting.done():
             endpoints = starting.result()
@@ -143,23 +146,23 @@ async def _serve(
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a server takes from its machine; a broker under test takes some of it from elsewhere."""
+    """The ports to the machine that a server is built on. A broker under test replaces some."""
 
     filesystem: Callable[[int, tuple[str, ...]], Filesystem] = LocalFilesystem
     scheduler: Callable[[asyncio.AbstractEventLoop], Scheduler] = LoopScheduler
     peers: Callable[[asyncio.AbstractEventLoop], Scheduler | None] = lambda _loop: None
-    """The time in which nodes wait for each other; None: that of `scheduler`."""
+    """The clock of the waits of nodes for each other; None for that of `scheduler`."""
     entrance: Callable[[RequestHandler], Entrance] = lambda requests: requests
-    """Who stands between clients and the broker's APIs."""
+    """The layer that clients' requests go through before the broker's APIs."""
     network: Callable[[Network], Network] = lambda network: network
-    """The way to other nodes."""
+    """The layer that requests to other nodes go through."""
 
 
 _OF_THIS_MACHINE = Surroundings()
 
 
 class Server:
-    """A node with its sockets, threads and disk. To be used on a running event loop."""
+    """A node with its sockets, threads and disk, created on a running event loop."""
 
     def __init__(self, config: BrokerConfig, surroundings: Surroundings = _OF_THIS_MACHINE) -> None:
         loop = asyncio.get_running_loop()
@@ -204,14 +207,14 @@ class Server:
             self.node, self.io_pool, watch, self.guards, surroundings.entrance
         )
         self.sockets = self._all_sockets.brokers
-        """Those of the broker; None where this node is only a controller."""
+        """The broker's sockets; None if this node is only a controller."""
         register_node_metrics(self.node, self.sockets, self._all_sockets.controllers)
         if self.guards is not None:
             register_login_metrics(self.node.metrics, self.guards.logins())
             self.node.controller.add_listener(self.guards.metadata_changed)
             self.guards.start(self.background_pool)
-        if self._ways.is_secured:
-            self.node.controller.add_listener(self._ways.metadata_changed)
+        if self._client_guards.is_secured:
+            self.node.controller.add_listener(self._client_guards.metadata_changed)
         self.node.shared.reconfiguration.add(self._reconfigure)
         self._metrics_server: MetricsServer | None = None
         self._trace_socket: TraceSocket | None = None
@@ -220,18 +223,19 @@ class Server:
         self._stopping = False
 
     def _networks(self, loop: asyncio.AbstractEventLoop) -> tuple[NetworkClient, NetworkClient]:
-        """To brokers and to controllers; one, where both are reached in the same way."""
+        """Return the clients to brokers and to controllers: the same one if both are secured in the
+        same way."""
         config, max_bytes = self.config, self.config.socket_request_max_bytes
-        ways = self._ways = ClientGuards(
+        guards = self._client_guards = ClientGuards(
             config, os.urandom, LoopScheduler(loop), self.background_pool
         )
-        to_brokers = NetworkClient(loop, max_bytes, ways.to_brokers)
-        if ways.to_controllers is ways.to_brokers:
+        to_brokers = NetworkClient(loop, max_bytes, guards.to_brokers)
+        if guards.to_controllers is guards.to_brokers:
             return to_brokers, to_brokers
-        return to_brokers, NetworkClient(loop, max_bytes, ways.to_controllers)
+        return to_brokers, NetworkClient(loop, max_bytes, guards.to_controllers)
 
     def _reconfigure(self, config: BrokerConfig) -> None:
-        """A dynamic config has changed, here or for all brokers."""
+        """Apply a configuration in which dynamic configs have changed."""
         self.io_pool.resize(config.num_io_threads)
         self.background_pool.resize(config.background_threads)
         self.cleaner.resize(config.log_cleaner_threads)
@@ -240,26 +244,27 @@ class Server:
     def _load_plugins(
         self, loop: asyncio.AbstractEventLoop, scheduler: Scheduler
     ) -> NodePlugins | None:
-        """What the configuration names of somebody's own, each loaded where it is used."""
+        """Return the loader of the plug-ins that the configuration names, None if it names none.
+        Each is loaded by the part that uses it."""
         config = self.config
         if not names_python_class(config.originals):
             return None
-        # Nothing of it is loaded for nothing.
+        # Imported here: a node without plug-ins does not load it.
         from broker.plugins.node_plugins import POOLS, NodePlugins
 
-        # Of its own: a plug-in that hangs keeps nothing of the node's own work waiting.
+        # A separate pool: a plug-in that hangs does not hold up the node's own jobs.
         pool = BlockingPool(loop, POOLS * config.ottla_plugins_calls_max, "ottla-plugins")
         self._plugins_pool = pool
         return NodePlugins(config, scheduler, pool)
 
     def _make_guards(self, scheduler: Scheduler) -> Guards | None:
         if all(
-            one.security_protocol == "PLAINTEXT" and one.principal_builder is None
-            for one in self.config.listener_security.values()
+            security.security_protocol == "PLAINTEXT" and security.principal_builder is None
+            for security in self.config.listener_security.values()
         ):
             return None
         from broker.node.security.guards import (
-            Guards,  # nothing of it is loaded where nothing is secured
+            Guards,  # not loaded if no listener is secured
         )
 
         return Guards(
@@ -273,22 +278,23 @@ class Server:
         )
 
     def _validator(self) -> SecurityValidator:
-        guards, ways = self.guards, self._ways
+        guards, outgoing_guards = self.guards, self._client_guards
         if guards is None:
-            return ways.validate if ways.is_secured else nothing_to_load
+            return outgoing_guards.validate if outgoing_guards.is_secured else nothing_to_load
         return lambda new, listeners: (
-            guards.validate(new, listeners) or ways.validate(new, listeners)
+            guards.validate(new, listeners) or outgoing_guards.validate(new, listeners)
         )
 
     @property
     def outstanding(self) -> int:
-        """How many jobs in threads and processes are not done; plug-ins have their own time."""
+        """The number of unfinished jobs in threads and processes, without plug-ins' calls."""
         controller_pool = self._all_sockets.controller_pool
         workers = (self.io_pool, self.background_pool, controller_pool, self.cleaner)
-        return sum(one.outstanding for one in workers if one is not None)
+        return sum(worker.outstanding for worker in workers if worker is not None)
 
     async def start(self) -> Sequence[EndPoint]:
-        """Bind, start the node, accept. The addresses that clients may use now."""
+        """Bind, start the node, accept; return the addresses that clients may use, or those of the
+        controller if there is no broker."""
         self._watch.start(self.node.metrics)
         _log.info(
             "node %d of cluster %s starts as %s, data in %s",
@@ -301,7 +307,7 @@ class Server:
         self._trace_socket = await shown_traces(self.node)
         advertised, controllers = await self._all_sockets.start()
         tokens: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._ways.start(lambda: _settle(tokens, None))
+        self._client_guards.start(lambda: _settle(tokens, None))
         await tokens
         ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._started = True
@@ -312,52 +318,52 @@ class Server:
         return advertised or controllers
 
     async def stop(self) -> None:
-        """Answer what is under way, close the logs, give everything back."""
+        """Answer the requests in progress, close the logs, and free all resources."""
         self._stopping = True
         if self._serving:
-            await self._run(self.node.hand_over_partitions)
-            await self._let_clients_go()
-            await self._run(self.node.leave_quorum)
+            await self._run_step(self.node.hand_over_partitions)
+            await self._wait_for_clients_to_leave()
+            await self._run_step(self.node.leave_quorum)
         self._all_sockets.stop_accepting()
         if self._started:
             self.node.begin_stop()
         await self._all_sockets.stop(STOP_TIMEOUT_S)
         self.network.close()
         self.controller_network.close()
-        self._ways.close()
+        self._client_guards.close()
         if self.guards is not None:
             self.guards.close()
-        self._show_nothing()
+        self._stop_views()
         controller_pool = self._all_sockets.controller_pool
         for pool in (self.io_pool, controller_pool, self._plugins_pool):
             if pool is not None:
-                own = pool is self._plugins_pool
-                await pool.close(PLUGINS_STOP_TIMEOUT_S if own else STOP_TIMEOUT_S)
+                is_plugins_pool = pool is self._plugins_pool
+                await pool.close(PLUGINS_STOP_TIMEOUT_S if is_plugins_pool else STOP_TIMEOUT_S)
         await self.cleaner.close(STOP_TIMEOUT_S)
         if self._started:
-            await self._run(self.node.flush_logs)
+            await self._run_step(self.node.flush_logs)
         await self.background_pool.close(STOP_TIMEOUT_S)
         await self._watch.stop()
         if self._started:
             self.node.finish_stop()
 
-    def _show_nothing(self) -> None:
+    def _stop_views(self) -> None:
         for view in (self._metrics_server, self._trace_socket):
             if view is not None:
                 view.stop()
 
-    async def _run(self, step: Callable[[Callable[[], None]], None]) -> None:
-        """One step of the stop; the node bounds the time that it may take."""
+    async def _run_step(self, step: Callable[[Callable[[], None]], None]) -> None:
+        """Run a step of the stop, and wait until it calls back. The node limits its time."""
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         step(lambda: _settle(done, None))
         await done
 
-    async def _let_clients_go(self) -> None:
-        """Serve on until clients have found the new leaders.
+    async def _wait_for_clients_to_leave(self) -> None:
+        """Go on serving until clients have found the new leaders, for CLIENTS_LEAVE_S at most.
 
-        Whoever was busy here has been told that this broker leads no more, and asks for metadata
-        after its back-off, 100 ms with most. Closed before that, its connection is made anew by
-        some clients until this broker is back.
+        Active clients have got an error that says this broker leads no more, and ask for metadata
+        after their back-off, 100 ms by default. If their connection is closed before that, some
+        clients try to reconnect until this broker is back.
         """
         broker, sockets = self.node.broker, self.sockets
         if broker is None or sockets is None or not broker.others_may_lead():
@@ -370,23 +376,23 @@ class Server:
             await asyncio.sleep(left_s)
 
     def why_not_ready(self) -> str | None:
-        """Why clients cannot use this node now; None where they can."""
+        """Return why clients cannot use this node now, None if they can."""
         if self._stopping:
             return "stopping"
         if not self._serving:
             return STARTING
         if not self.config.is_broker:
-            known = self.node.controller.raft.leader_id is not None
-            return None if known else "the quorum has no leader that is known here"
+            has_leader = self.node.controller.raft.leader_id is not None
+            return None if has_leader else "the quorum has no leader that is known here"
         own = self.node.image.brokers.get(self.config.node_id)
-        served = own is not None and not own.fenced
-        return None if served else "the controller has fenced this broker, or cannot reach it"
+        is_active = own is not None and not own.fenced
+        return None if is_active else "the controller has fenced this broker, or cannot reach it"
 
     def _start_metrics(self) -> None:
         if self.config.ottla_metrics_port < 0:
             return
         from broker.process.metrics_server import (
-            MetricsServer,  # not loaded where nobody asks for it
+            MetricsServer,  # not loaded if it is not configured
         )
 
         if not self.config.ottla_metrics_internal_topics:
@@ -401,7 +407,7 @@ class Server:
 
 
 def _opened_node(config: BrokerConfig, ports: NodePorts) -> Node:
-    """Return the node of this machine's folders; StartError where they cannot be used."""
+    """Return the node of the data folders. Raises StartError if they cannot be used."""
     try:
         wall_ms = ports.scheduler.wall_ms()
         storage = open_storage(config, ports.filesystem, ports.random_bytes, wall_ms)
@@ -415,33 +421,33 @@ def _opened_node(config: BrokerConfig, ports: NodePorts) -> Node:
 
 
 def _unusable_folder(config: BrokerConfig, error: OSError) -> StartError:
-    """The line for a folder that cannot be made, read or written, with the key that names it."""
-    where = str(error.filename or ", ".join(config.log_dirs))
-    in_logs = where.startswith(tuple(config.log_dirs))
+    """Return the error for a folder that cannot be created, read or written, with its key."""
+    folder = str(error.filename or ", ".join(config.log_dirs))
+    in_logs = folder.startswith(tuple(config.log_dirs))
     key = (
         "log.dirs" if in_logs or "metadata.log.dir" not in config.originals else "metadata.log.dir"
     )
-    return StartError(f"cannot use the data folder {where}: {error.strerror or error} ({key})")
+    return StartError(f"cannot use the data folder {folder}: {error.strerror or error} ({key})")
 
 
-def _settle(ready: asyncio.Future[None], error: Exception | None) -> None:
-    if ready.done():
+def _settle(future: asyncio.Future[None], error: Exception | None) -> None:
+    if future.done():
         return
     if error is None:
-        ready.set_result(None)
+        future.set_result(None)
     else:
-        ready.set_exception(error)
+        future.set_exception(error)
 
 
 def _halt(reason: str) -> None:
-    """End at once: what is in memory is not to be trusted, so nothing of it is written."""
+    """End the process at once, without writing state from memory, which may be wrong."""
     _log.critical("the node stops: %s", reason)
     logging.shutdown()
     os._exit(_HALTED)
 
 
 def _on_loop_exception(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Nobody caught it: a bug is logged; a broken invariant ends the process (see the design)."""
+    """Log an uncaught exception, which is a bug; end the process if an invariant is broken."""
     error = context.get("exception")
     _log.error("%s", context.get("message", "unhandled exception"), exc_info=error)
     if isinstance(error, AssertionError):
@@ -453,8 +459,10 @@ def format_folders(
     cluster_id: str | None,
     users: Sequence[Callable[[RandomBytes], UserScramCredentialRecord]] = (),
 ) -> list[str]:
-    """What `ottla format` does; lines that say it. The metadata begins with `users`, each of which
-    is made of random bytes for its salt.
+    """Do what `ottla format` does; return the lines to print.
+
+    The new metadata begins with `users`, each created with random bytes for its salt. Raises
+    StartError if the folders cannot be used, or are formatted already and there are `users`.
     """
     first_users = [make(os.urandom) for make in users]
     filesystem = LocalFilesystem(private=private_folders(config))
@@ -472,7 +480,9 @@ def format_folders(
         return [f"ottla: {folders}: formatted before, left as it is"]
     now_ms = time.time_ns() // 1_000_000
     try:
-        made = format_storage(config, filesystem, os.urandom, now_ms, cluster_id, first_users)
+        storage = format_storage(config, filesystem, os.urandom, now_ms, cluster_id, first_users)
     except OSError as error:
         raise _unusable_folder(config, error) from error
-    return [f"ottla: formatted {folders} for node {made.node_id} of cluster {made.cluster_id}"]
+    return [
+        f"ottla: formatted {folders} for node {storage.node_id} of cluster {storage.cluster_id}"
+    ]

@@ -1,12 +1,12 @@
-"""The descriptors 0, 1 and 2 of a process, and its signals, as a daemon is given them.
+"""The standard streams and signals of a process, as a shell or daemon manager may leave them.
 
-Whoever starts a daemon may have closed them (`>&-`). The next file or socket that is opened would
-get such a number, and the event loop refuses to watch it; so what is free gets `/dev/null`, before
-anything else is opened. And whoever read the other end of a pipe may be gone, or the disk behind a
-file full: `say` then leaves its line out, because a server does not end for want of a listener.
-`nohup` ignores SIGHUP before the command begins: `is_heard` says so.
+The streams may be closed (`>&-`). The next file or socket would then get the descriptor 0, 1 or 2,
+which the event loop refuses to watch; so closed ones are opened on `/dev/null` before any other
+file. The reader of a pipe may end, or the disk of a file may be full: `say` then drops its line,
+because a server must not end for that. `nohup` ignores SIGHUP before the command begins, and
+`is_heard` respects this.
 
-Owns nothing. Never: decides what is said.
+Owns nothing. Never: decides what is printed.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ _IN, _OUT, _ERR = 0, 1, 2
 
 
 def open_standard_streams() -> None:
-    """Give `/dev/null` to each of the three descriptors that is closed, and Python its file.
+    """Open each closed standard descriptor on `/dev/null`, with its Python file.
 
-    What the encoding of a terminal or a pipe does not have is written there as an escape.
+    Characters that the encoding of standard output lacks are written as escapes from then on.
     """
     for number in (_IN, _OUT, _ERR):
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free: this one
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number, which is this one
             os.set_inheritable(number, True)
     if sys.stdin is None:
         sys.stdin = os.fdopen(_IN, closefd=False)
@@ -40,38 +40,39 @@ def open_standard_streams() -> None:
     if sys.stderr is None:
         sys.stderr = os.fdopen(_ERR, "w", closefd=False)
     if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # as standard error is by itself
+        sys.stdout.reconfigure(errors="backslashreplace")  # as Python does for standard error
 
 
 def say(text: str, *, error: bool = False) -> None:
-    """Print a text to standard output, or error, without control characters that others may have
-    put into it; where nobody can have it, it is left out."""
+    """Print a text to standard output or error, with its control characters made visible. Drop it
+    if the stream cannot be written to."""
     stream = sys.stderr if error else sys.stdout
     try:
         print(printable_lines(text), file=stream, flush=True)
     except (OSError, ValueError):
-        _give_up(stream)
+        _discard(stream)
 
 
 def is_heard(number: int) -> bool:
-    """Whether a signal is to be acted on: not a SIGHUP that whoever began the process ignores.
+    """Return whether the process handles a signal: all but a SIGHUP that its parent set to ignored.
 
-    A SIGINT that a shell's `&` ignores is heard all the same: whoever sends it there means it.
+    A SIGINT that a shell's `&` set to ignored is handled, because it is then sent on purpose.
     """
     return number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN
 
 
 def flush_standard_streams() -> None:
-    """Before the process ends: what cannot be written must not become its exit code."""
+    """Flush both streams before the process ends, so that a failure does not change the exit
+    code."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
         except (OSError, ValueError):
-            _give_up(stream)
+            _discard(stream)
 
 
-def _give_up(stream: TextIO) -> None:
-    """What is said there goes nowhere from now on."""
+def _discard(stream: TextIO) -> None:
+    """Discard all further output of a stream."""
     nowhere = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     if stream is sys.stderr:
         sys.stderr = nowhere

@@ -1,15 +1,15 @@
-"""A tracer's traces, for the console on this machine: a Unix domain socket in a data folder.
+"""The Unix domain socket in a data folder that gives a tracer's traces to the console.
 
-`ottla-trace.sock` lies in the node's first log directory, with mode 0600: whoever may connect runs
-as the node does, and could read its files as well. It is no way in: who connects says which
-revision it has seen, as one line of JSON (`{"since": 0}`), and is told what is new since then, one
-JSON object a line, first of which is the node; then the connection ends. Nothing can be changed.
+`ottla-trace.sock` is in the node's first log directory, with mode 0600: a process that may connect
+runs as the node's user, and could read its files as well. The socket is read-only. A client sends
+the revision that it has seen, as one line of JSON (`{"since": 0}`). It gets all newer traces, one
+JSON object a line after a first line about the node; then the connection is closed.
 
-The folder is this node's alone when the socket is made, so one that is there is of a process that
-has died, and makes room. A path too long for a socket's address goes through the folder's
-descriptor where the system can do so (Linux); elsewhere a line says that there are no traces.
+The node has locked the folder when it creates the socket, so an existing socket belongs to a dead
+process and is replaced. A path too long for a socket's address goes through the folder's descriptor
+on Linux; on other systems a warning says that there are no traces.
 
-Owns the socket and its file. Never: what is traced (`broker.requests.tracer`).
+Owns: the socket and its file. Never: what is traced (`broker.requests.tracer`).
 """
 
 from __future__ import annotations
@@ -41,26 +41,26 @@ LINES_A_TURN = 16
 
 
 def new_tracer(config: BrokerConfig, scheduler: Scheduler) -> Tracer | None:
-    """Who follows requests, if the configuration says so; by the clock of the connections."""
+    """Return a tracer of requests if `ottla.trace.requests` is set, else None."""
     if not config.ottla_trace_requests:
         return None
     return Tracer(monotonic, scheduler.wall_ms, way_of)
 
 
 async def shown_traces(node: Node) -> TraceSocket | None:
-    """The socket of a node, if it has a tracer."""
+    """Start the trace socket of a node, and return it; None if the node has no tracer."""
     if node.ports.tracer is None:
         return None
-    shown = TraceSocket(node.ports.tracer, node.shared.storage)
-    await shown.start(node.config.log_dirs[0])
-    return shown
+    trace_socket = TraceSocket(node.ports.tracer, node.shared.storage)
+    await trace_socket.start(node.config.log_dirs[0])
+    return trace_socket
 
 
 class TraceSocket:
-    """See the module."""
+    """The socket that serves a tracer's traces."""
 
     def __init__(self, tracer: Tracer, storage: LogDirectories) -> None:
-        """`storage`: whose they are."""
+        """Serve the traces of `tracer`; `storage` has the ids of the node and its cluster."""
         self._tracer = tracer
         self._node = {
             "kind": "node",
@@ -73,8 +73,8 @@ class TraceSocket:
         self._readers = 0
 
     async def start(self, folder: str) -> None:
-        """Listen in `folder`, which this process has locked. If that cannot be, a line says so and
-        the node goes on without."""
+        """Listen in `folder`, which this process has locked. If that fails, log a warning; the node
+        goes on without."""
         self._path = os.path.join(folder, SOCKET_NAME)
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
@@ -97,8 +97,8 @@ class TraceSocket:
             if not stat.S_ISSOCK(os.lstat(self._path).st_mode):
                 raise FileExistsError(0, "is there, and no socket")
             os.unlink(self._path)
-        # The mode of the file that `bind` makes, on Linux; elsewhere it is set behind it, and
-        # nobody can connect before `listen`.
+        # On Linux this sets the mode of the file that `bind` creates. On other systems the mode is
+        # set after `bind`, and before `listen` no process can connect.
         with contextlib.suppress(OSError):
             os.fchmod(sock.fileno(), 0o600)
         with address_in(folder, SOCKET_NAME) as address:
@@ -107,39 +107,39 @@ class TraceSocket:
         os.chmod(self._path, 0o600)
 
     def stop(self) -> None:
-        """Take nobody any more, and remove the file."""
+        """Accept no more connections, and remove the file."""
         if self._server is not None:
             self._server.close()
             self._server = None
         self._remove()
 
     def _remove(self) -> None:
-        """The file, if it is still the one that was made here."""
+        """Remove the file if it is still the one that was created here."""
         with contextlib.suppress(OSError):
             if self._file is not None and _identity(self._path) == self._file:
                 os.unlink(self._path)
         self._file = None
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Whoever has connected."""
+        """Answer a client's line with the traces, and close the connection."""
         self._readers += 1
         try:
             if self._readers <= READERS_MAX:
                 async with asyncio.timeout(TIMEOUT_S):
-                    await self._tell(_since(await reader.readline()), writer)
+                    await self._send_traces(_since(await reader.readline()), writer)
         except (OSError, ValueError, TimeoutError):
-            pass  # it is gone, or slow, or has said something else
+            pass  # the client is gone, is slow, or has sent an invalid line
         finally:
             self._readers -= 1
             writer.close()
 
-    async def _tell(self, since: int, writer: asyncio.StreamWriter) -> None:
+    async def _send_traces(self, since: int, writer: asyncio.StreamWriter) -> None:
         tracer = self._tracer
-        news = tracer.news(since)
+        traces = tracer.news(since)
         node = self._node | {"revision": tracer.revision, "now_s": tracer.clock_s()}
         writer.write(_line(node))
-        for number, one in enumerate(news):
-            writer.write(_line(one.report()))
+        for number, trace in enumerate(traces):
+            writer.write(_line(trace.report()))
             if number % LINES_A_TURN == LINES_A_TURN - 1:
                 await writer.drain()
                 await asyncio.sleep(0)
@@ -147,18 +147,18 @@ class TraceSocket:
 
 
 def _identity(path: str) -> tuple[int, int]:
-    found = os.lstat(path)
-    return found.st_dev, found.st_ino
+    status = os.lstat(path)
+    return status.st_dev, status.st_ino
 
 
 def _since(line: bytes) -> int:
-    """What a reader has seen. Raises ValueError for anything else."""
-    asked = json.loads(line)
-    since = asked.get("since") if isinstance(asked, dict) else None
+    """Return the revision in a client's line. Raises ValueError if the line has none."""
+    query = json.loads(line)
+    since = query.get("since") if isinstance(query, dict) else None
     if not isinstance(since, int) or since < 0:
         raise ValueError("no revision")
     return since
 
 
-def _line(told: object) -> bytes:
-    return json.dumps(told, separators=(",", ":")).encode() + b"\n"
+def _line(entry: object) -> bytes:
+    return json.dumps(entry, separators=(",", ":")).encode() + b"\n"

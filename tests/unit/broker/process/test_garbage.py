@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from broker.process.garbage import FACTOR, LOOK_EVERY, Garbage
+from broker.process.garbage import FACTOR, REVIEW_EVERY, Garbage
 
 FULL = {"generation": 2, "collected": 0, "uncollectable": 0}
 YOUNG = {**FULL, "generation": 1}
@@ -46,18 +46,18 @@ def test_when_much_more_is_set_aside_all_is_looked_at_once() -> None:
     collector = Counted(1000)
     garbage = Garbage(collector, collector.blocks)
     collector.aside = FACTOR * 1000
-    full_collections(garbage, LOOK_EVERY)
+    full_collections(garbage, REVIEW_EVERY)
     assert "unfreeze" not in collector.asked
     collector.aside += 1
-    full_collections(garbage, LOOK_EVERY)
+    full_collections(garbage, REVIEW_EVERY)
     assert collector.asked[-2:] == ["freeze", "unfreeze"]
-    full_collections(garbage, LOOK_EVERY)  # what was left of it counts now
-    assert collector.asked[-LOOK_EVERY:] == ["freeze"] * LOOK_EVERY
+    full_collections(garbage, REVIEW_EVERY)  # what was left of it counts now
+    assert collector.asked[-REVIEW_EVERY:] == ["freeze"] * REVIEW_EVERY
     collector.aside *= FACTOR
-    full_collections(garbage, LOOK_EVERY)
+    full_collections(garbage, REVIEW_EVERY)
     assert collector.asked.count("unfreeze") == 1
     collector.aside += 1
-    full_collections(garbage, LOOK_EVERY)
+    full_collections(garbage, REVIEW_EVERY)
     assert collector.asked.count("unfreeze") == 2
 
 
@@ -65,10 +65,10 @@ def test_what_comes_and_goes_is_not_looked_at() -> None:
     collector = Counted(1000)
     garbage = Garbage(collector, collector.blocks)
     collector.aside = 100_000
-    full_collections(garbage, LOOK_EVERY - 1)
+    full_collections(garbage, REVIEW_EVERY - 1)
     collector.aside = 1000
     full_collections(garbage)
     assert "unfreeze" not in collector.asked
     collector.aside = 100_000
-    full_collections(garbage, LOOK_EVERY)
+    full_collections(garbage, REVIEW_EVERY)
     assert "unfreeze" in collector.asked, "it stays"

@@ -140,9 +140,9 @@ def test_without_descriptors_a_connection_is_not_tried_in_a_busy_loop(
         raise OSError(errno.EMFILE, "Too many open files")
 
     with pytest.raises(OSError, match="Too many"):
-        metrics_server._unhurried(exhausted)()
+        metrics_server._with_pause(exhausted)()
     assert paused == [metrics_server.ACCEPT_PAUSE_S]
-    assert metrics_server._unhurried(lambda: (1, 2))() == (1, 2)
+    assert metrics_server._with_pause(lambda: (1, 2))() == (1, 2)
 
 
 def answered(port: int, path: str) -> tuple[int, str]:
