@@ -1,14 +1,15 @@
-"""What a node counts, under the names that Kafka's MBeans have in Prometheus.
+"""The metrics of a node, under the names that Kafka's MBeans have in Prometheus.
 
 Counters are plain integers on small objects, so that the hot path pays an addition. Gauges are read
-from their owners only when somebody asks: an owner registers a function. `families()` gives
-everything as values; `broker.process.metrics_server` puts them on the wire.
+from their owners only for a scrape: an owner registers a function. `families()` returns all values;
+`broker.process.metrics_server` serves them.
 
-Values of each partition may be ten thousand. They are read in slices (`steps()`), with all else of
-the loop in between, so who gives them out must bear that others change meanwhile.
+There may be ten thousand values of partitions. They are read in slices (`steps()`), between which
+the loop does other work, so their owners' functions must allow partitions to change meanwhile.
 
-It never runs by itself and knows nothing of Prometheus' format. Topics are forgotten when they are
-deleted, so its size follows the topics of the node.
+Owns: the counters of topics, and the registered functions. Never: runs by itself, or knows
+Prometheus' format. The counters of a topic are removed when it is deleted, so the size follows the
+topics of the node.
 
 Names: `kafka.server:type=BrokerTopicMetrics,name=MessagesInPerSec,topic=t` is
 `kafka_server_brokertopicmetrics_messagesin_total{topic="t"}`, as the exporter configurations in
@@ -30,25 +31,26 @@ Read = Callable[[], Iterable[Sample]]
 T = TypeVar("T")
 Things = Callable[[], Iterable[tuple[Labels, T]]]
 OfEach = tuple[str, str, Callable[[T], "float | None"]]
-"""Name, help text, and how a thing's value is read; None where it has none."""
+"""The name, the help text, and the function that returns a thing's value, None if it has none."""
 
 SAMPLES_A_SLICE = 200
-"""Values that are read before the loop may do all else: some 0.3 ms."""
+"""The values that are read before the loop may do other work: some 0.3 ms."""
 
 
 class Kind(Enum):
-    """What the samples of a metric are."""
+    """The kinds of metrics."""
 
     GAUGE = auto()
     COUNTER = auto()
     HISTOGRAM = auto()
-    """Of each bucket, by the label `le`, how many were up to that; `+Inf` last. Then, without that
-    label, the sum of all values. The same for each combination of further labels."""
+    """A histogram. For each bucket, by the label `le`, its samples have the count of values up to
+    that bound, `+Inf` last; then, without that label, the sum of all values. The same for each
+    combination of further labels."""
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """One metric: all its samples. `name` is without the suffix `_total` of a counter."""
+    """A metric with all its samples. `name` is without the suffix `_total` of a counter."""
 
     name: str
     kind: Kind
@@ -58,7 +60,7 @@ class Family:
 
 @dataclass(slots=True)
 class TopicMetrics:
-    """What went in and out of one topic here, or of all; counts since the start."""
+    """The counts of one topic on this node, since the start."""
 
     messages_in: int = 0
     bytes_in: int = 0
@@ -70,19 +72,20 @@ class TopicMetrics:
     failed_fetch_requests: int = 0
 
     def produced(self, records: int, size: int) -> None:
-        """A partition took `records` of a producer, `size` bytes of batches."""
+        """Count an append of `records`, `size` bytes of batches, by a producer to a partition."""
         self.total_produce_requests += 1
         self.messages_in += records
         self.bytes_in += size
 
     def fetched(self, size: int = 0, failed: bool = False) -> None:
-        """A partition was read: by a consumer, which got `size` bytes, or by a follower."""
+        """Count a read of a partition: by a consumer, which got `size` bytes, or by a follower,
+        with 0 bytes."""
         self.total_fetch_requests += 1
         self.failed_fetch_requests += failed
         self.bytes_out += size
 
     def produce_failed(self, size: int) -> None:
-        """A partition refused so many bytes of a producer."""
+        """Count an append of `size` bytes that a partition rejected."""
         self.total_produce_requests += 1
         self.failed_produce_requests += 1
         self.bytes_rejected += size
@@ -101,19 +104,19 @@ _TOPIC_COUNTERS = (
 
 
 class RecentShare:
-    """What share of about the last minute something took, of a sum of seconds that only grows.
+    """The share of about the last minute by which a growing sum of seconds has increased.
 
-    It compares with what was read before, so that nothing has to run while nobody asks.
+    It compares with earlier readings, so that nothing has to run between scrapes.
     """
 
     def __init__(self, now_s: float, sum_s: float, window_s: float = 60.0) -> None:
-        """`now_s`: seconds of a clock that never goes back; `sum_s`: the sum then."""
+        """Begin with the sum `sum_s` at `now_s`, in seconds of a clock that never goes back."""
         self._window_s = window_s
-        # When, and the sum then; at most one a second.
+        # The times and sums of readings, at most one a second.
         self._read: list[tuple[float, float]] = [(now_s, sum_s)]
 
     def read(self, now_s: float, sum_s: float) -> float:
-        """From 0 to 1, and more where several things count together."""
+        """Return the share: from 0 to 1, or more if the sum adds up concurrent activities."""
         readings = self._read
         while len(readings) > 1 and readings[1][0] <= now_s - self._window_s:
             del readings[0]
@@ -125,21 +128,22 @@ class RecentShare:
 
 
 class RecentCounts:
-    """How values of about the last minute were, of counts by bucket that only grow.
+    """The distribution of values of about the last minute, from growing counts by bucket.
 
-    It compares with what was read before, as `RecentShare` does.
+    It compares with earlier readings, as `RecentShare` does.
     """
 
     def __init__(self, bounds: Sequence[float], window_s: float = 60.0) -> None:
-        """`bounds`: the upper ones of the buckets; a last bucket has all above them."""
+        """Create a distribution with the buckets' upper `bounds`; a last bucket has all values
+        above them."""
         self._bounds = bounds
         self._window_s = window_s
-        # When, and the counts then; at most one in five seconds. At first there was nothing.
+        # The times and counts of readings, at most one in five seconds; zero counts at the start.
         self._read: list[tuple[float, list[int]]] = [(-math.inf, [0] * (len(bounds) + 1))]
 
     def read(self, now_s: float, counts: list[int]) -> list[int]:
-        """By bucket, of values since about a minute ago. `now_s`: seconds of a clock that never
-        goes back."""
+        """Return the counts by bucket of values since about a minute ago. `now_s` is in seconds of
+        a clock that never goes back."""
         readings = self._read
         while len(readings) > 1 and readings[1][0] <= now_s - self._window_s:
             del readings[0]
@@ -148,8 +152,10 @@ class RecentCounts:
         return [now - before for now, before in zip(counts, readings[0][1], strict=True)]
 
     def quantile(self, recent: list[int], share: float) -> float:
-        """The value that this share of them does not exceed, taken as evenly spread within its
-        bucket. Above the last bound it is that bound; 0 where there were none."""
+        """Return the value that this share of the `recent` values does not exceed.
+
+        Values count as evenly spread within their bucket. Returns the last bound for a value above
+        it, and 0 if there are no values."""
         wanted, below = share * sum(recent), 0.0
         for place, count in enumerate(recent[:-1]):
             if below + count >= wanted and count:
@@ -160,45 +166,45 @@ class RecentCounts:
 
 
 class Metrics:
-    """Everything that one node counts."""
+    """The metrics of one node."""
 
     def __init__(self) -> None:
         self.topics: dict[str, TopicMetrics] = {}
         self._read: dict[str, tuple[Kind, str, Read]] = {}
-        self._many: list[tuple[Sequence[OfEach[Any]], Things[Any]]] = []
+        self._gauges_of_many: list[tuple[Sequence[OfEach[Any]], Things[Any]]] = []
         self._shows: Callable[[str], bool] = _all
 
     def topic(self, name: str) -> TopicMetrics:
-        """The counters of one topic; made when first asked for."""
-        found = self.topics.get(name)
-        if found is None:
-            found = self.topics[name] = TopicMetrics()
-        return found
+        """Return the counters of a topic, which are created at the first call."""
+        counters = self.topics.get(name)
+        if counters is None:
+            counters = self.topics[name] = TopicMetrics()
+        return counters
 
     def forget_topic(self, name: str) -> None:
-        """The topic was deleted."""
+        """Remove the counters of a deleted topic."""
         self.topics.pop(name, None)
 
     def show_topics(self, shows: Callable[[str], bool]) -> None:
-        """Only those of which `shows(name)` is true have values of their own."""
+        """Show values by topic only for topics whose `shows(name)` is true."""
         self._shows = shows
 
     def shows(self, topic: str) -> bool:
-        """Whether the topic has values of its own."""
+        """Return whether the topic has values of its own."""
         return self._shows(topic)
 
     def gauge(self, name: str, help_text: str, read: Callable[[], float]) -> None:
-        """A value that `read` gives when somebody asks."""
+        """Register a gauge without labels, read by `read()` at each scrape."""
         self._read[name] = (Kind.GAUGE, help_text, lambda: ((_NO_LABELS, read()),))
 
     def gauges(self, name: str, help_text: str, read: Read) -> None:
-        """Values with labels, such as one a partition."""
+        """Register a gauge with labels, such as one value a partition, read by `read()`."""
         self._read[name] = (Kind.GAUGE, help_text, read)
 
     def many(self, families: Sequence[OfEach[T]], things: Things[T]) -> None:
-        """Values of things of which there may be thousands, such as partitions. `things` gives each
-        with its labels; they may go, and others may come, while they are read."""
-        self._many.append((families, things))
+        """Register gauges of things of which there may be thousands, such as partitions. `things`
+        returns each with its labels; it may change while it is read."""
+        self._gauges_of_many.append((families, things))
 
     def counter(self, name: str, help_text: str, read: Callable[[], float]) -> None:
         """Register a counter without labels, read by `read()`. `name` is without `_total`."""
@@ -209,17 +215,17 @@ class Metrics:
         self._read[name] = (Kind.COUNTER, help_text, read)
 
     def histogram(self, name: str, help_text: str, read: Read) -> None:
-        """How many values were how large, as somebody else counts them; see `Kind`."""
+        """Register a histogram, whose samples `read()` returns in the form of `Kind.HISTOGRAM`."""
         self._read[name] = (Kind.HISTOGRAM, help_text, read)
 
     def families(self) -> Iterator[Family]:
-        """All metrics in a fixed order, each as it is when it is its turn."""
+        """Yield all metrics in a fixed order, each read when it is its turn."""
         for step in self.steps():
             if step is not None:
                 yield step
 
     def steps(self) -> Iterator[Family | None]:
-        """The same, and None between the slices of one that is long."""
+        """Yield what `families` does, and None between the slices of a long metric."""
         for attribute, word, help_text in _TOPIC_COUNTERS:
             name = f"kafka_server_brokertopicmetrics_{word}"
             total, samples = 0.0, []
@@ -231,20 +237,21 @@ class Metrics:
             yield Family(name, Kind.COUNTER, help_text, (({}, total), *samples))
         for name, (kind, help_text, read) in list(self._read.items()):
             yield Family(name, kind, help_text, tuple(read()))
-        for families, things in list(self._many):
+        for families, things in list(self._gauges_of_many):
             yield from _of_each(families, things)
 
 
 def _of_each(families: Sequence[OfEach[T]], things: Things[T]) -> Iterator[Family | None]:
-    """One family after the other, so that few values are held; they share a thing's labels."""
+    """Yield one family after the other, so that few values are held at once, and None between
+    slices. The families share the labels of each thing."""
     listed: list[tuple[Labels, T]] = []
-    for some in _slices(things()):
-        listed += some
+    for batch in _slices(things()):
+        listed += batch
         yield None
     for name, help_text, read in families:
         samples: list[Sample] = []
-        for some in _slices(listed):
-            read_here = ((labels, read(thing)) for labels, thing in some)
+        for batch in _slices(listed):
+            read_here = ((labels, read(thing)) for labels, thing in batch)
             samples += [(labels, value) for labels, value in read_here if value is not None]
             yield None
         yield Family(name, Kind.GAUGE, help_text, tuple(samples))
@@ -252,8 +259,8 @@ def _of_each(families: Sequence[OfEach[T]], things: Things[T]) -> Iterator[Famil
 
 def _slices(items: Iterable[T]) -> Iterator[tuple[T, ...]]:
     rest = iter(items)
-    while some := tuple(islice(rest, SAMPLES_A_SLICE)):
-        yield some
+    while batch := tuple(islice(rest, SAMPLES_A_SLICE)):
+        yield batch
 
 
 def _all(_topic: str) -> bool:
@@ -262,4 +269,4 @@ def _all(_topic: str) -> bool:
 
 _NO_LABELS: Labels = {}
 STARTING = "starting"
-"""Why a node is not ready whose values cannot be read yet."""
+"""The reason why a node is not ready before its metrics can be read."""

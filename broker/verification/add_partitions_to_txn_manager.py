@@ -1,15 +1,16 @@
-"""Asks transaction coordinators whether partitions are in a transaction, or adds them to it.
+"""Questions to transaction coordinators: whether partitions are in a transaction, or to add them.
 
-Owns what waits for which coordinator: one request at a time to each broker, which carries all that
-have gathered meanwhile, one of each transactional id. A coordinator on this broker is called
-without the network, for each by itself: it may take its time over one (`held_requests`), and no
-other waits. What a coordinator says becomes what the client that waits can understand. If a broker
-cannot be reached, all that waits for it is refused with the request that failed; what waits for a
-broker that is the coordinator no longer is refused as soon as the metadata says so.
+Owns: the waiting questions of each coordinator. A broker gets one request at a time, with all
+questions that have gathered meanwhile, one for each transactional id. A coordinator on this broker
+is called without the network, for each question separately: it may delay one answer
+(`held_requests`) without delaying others. Coordinators' errors are replaced by those that the
+waiting client can understand. If a broker cannot be reached, all questions for it fail together
+with the failed request. If the metadata says that a broker is no longer the coordinator, the
+questions for it fail at once.
 
-Never retries: an answer that may change is the client's to ask for again. What waits is bounded by
-the connections of clients, each of which waits for its answer. Follows Kafka's
-`AddPartitionsToTxnManager`; KIP-890, KIP-664.
+Never: retries; the client does that. The number of questions is bounded by the connections of
+clients, each of which waits for its answer. Follows Kafka's `AddPartitionsToTxnManager`; KIP-890,
+KIP-664.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from protocol.messages.add_partitions_to_txn import (
 _log = logging.getLogger(f"ottla.{__name__}")
 
 Coordinator = tuple[int, str, int]
-"""Node id, host and port of the broker that leads a transactional id's partition."""
+"""The node id, host and port of the broker that leads a transactional id's partition."""
 
 CoordinatorOf = Callable[[str], Coordinator | None]
 LocalCoordinator = Callable[
@@ -47,13 +48,14 @@ LocalCoordinator = Callable[
     ],
     None,
 ]
-"""Transactional id, producer id and epoch, partitions, whether to verify only, and who is given the
-answer for each partition: as by an AddPartitionsToTxn, with no messages in between."""
+"""A function that does what AddPartitionsToTxn does, on this broker's coordinator. Its arguments:
+transactional id, producer id and epoch, partitions, whether to verify only, and the callback for
+the error of each partition."""
 
 
 @dataclass(slots=True)
-class _Asked:
-    """One transactional id's partitions, and who waits for the answer."""
+class _Question:
+    """The partitions of a transactional id, and the callback that waits for the answer."""
 
     producer_id: int
     producer_epoch: int
@@ -65,17 +67,21 @@ class _Asked:
         self.done(dict.fromkeys(self.partitions, error))
 
     def answer(self, errors: Mapping[TopicPartition, ErrorCode]) -> None:
-        """What the coordinator says of each partition."""
+        """Pass on the coordinator's errors, as the client may see them."""
         self.done(
-            {one: _for_client(error, self.operation) for one, error in errors.items() if error}
+            {
+                partition: _for_client(error, self.operation)
+                for partition, error in errors.items()
+                if error
+            }
         )
 
 
-_Batch = dict[str, _Asked]
+_Batch = dict[str, _Question]
 
 
 class _Node:
-    """One broker that coordinates transactions, as seen from here."""
+    """A broker that coordinates transactions: its channel and the questions for it."""
 
     def __init__(self, address: tuple[str, int]) -> None:
         self.address = address
@@ -84,8 +90,8 @@ class _Node:
         self.in_flight: _Batch | None = None
         self.is_closing = False
 
-    def take_moved(self, has_moved: Callable[[str], bool]) -> list[_Asked]:
-        """Return the requests whose coordinator this broker is no longer: they wait no more."""
+    def take_moved(self, has_moved: Callable[[str], bool]) -> list[_Question]:
+        """Remove and return the questions for which this broker is no longer the coordinator."""
         moved = []
         for batch in (self.in_flight or {}, self.waiting):
             names = [name for name in batch if has_moved(name)]
@@ -93,7 +99,7 @@ class _Node:
         return moved
 
     def close(self) -> None:
-        """Close the channel, if there is one: a request under way is lost, and no other."""
+        """Close the channel, if there is one. Only the request in flight fails."""
         channel, self.channel = self.channel, None
         if channel is not None:
             self.is_closing = True
@@ -102,7 +108,8 @@ class _Node:
 
 
 class AddPartitionsToTxnManager:
-    """See the module. `network` is None where there is only this node."""
+    """The questions of this broker to transaction coordinators. `network` is None if this is the
+    only node."""
 
     def __init__(
         self,
@@ -127,53 +134,53 @@ class AddPartitionsToTxnManager:
         operation: TransactionSupportedOperation,
         done: Verified,
     ) -> None:
-        """See `TransactionVerifier`.
+        """Add or verify partitions, as `TransactionVerifier` says.
 
-        Of two that wait for one transactional id, the one with the older epoch gets
-        INVALID_PRODUCER_EPOCH; with equal epochs the earlier one, which its client has given up,
+        If two questions wait for one transactional id, the one with the older epoch gets
+        INVALID_PRODUCER_EPOCH. With equal epochs the earlier one, which its client has abandoned,
         gets NETWORK_EXCEPTION.
         """
-        asked = _Asked(producer_id, producer_epoch, list(partitions), operation, done)
+        question = _Question(producer_id, producer_epoch, list(partitions), operation, done)
         coordinator = None if self._stopped else self._coordinator_of(transactional_id)
         if coordinator is None:
-            asked.refuse(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+            question.refuse(ErrorCode.COORDINATOR_NOT_AVAILABLE)
             return
         node_id, host, port = coordinator
         if node_id == self._config.node_id:
             self._local(
                 transactional_id,
                 (producer_id, producer_epoch),
-                asked.partitions,
+                question.partitions,
                 not operation.supports_epoch_bump,
-                asked.answer,
+                question.answer,
             )
             return
         node = self._node(node_id, (host, port))
-        before = node.waiting.get(transactional_id)
-        if before is not None and before.producer_epoch > producer_epoch:
-            asked.refuse(ErrorCode.INVALID_PRODUCER_EPOCH)
+        earlier = node.waiting.get(transactional_id)
+        if earlier is not None and earlier.producer_epoch > producer_epoch:
+            question.refuse(ErrorCode.INVALID_PRODUCER_EPOCH)
             return
-        # The new one goes to the end of the request, and is there before anybody is told.
+        # Put the new question at the end of the batch, before the callback of the old one runs.
         node.waiting.pop(transactional_id, None)
-        node.waiting[transactional_id] = asked
-        if before is not None:
-            fenced = before.producer_epoch < producer_epoch
-            before.refuse(
+        node.waiting[transactional_id] = question
+        if earlier is not None:
+            fenced = earlier.producer_epoch < producer_epoch
+            earlier.refuse(
                 ErrorCode.INVALID_PRODUCER_EPOCH if fenced else ErrorCode.NETWORK_EXCEPTION
             )
         self._send(node_id, node)
 
     def shutdown(self) -> None:
-        """Tell all that wait that the coordinator cannot be reached; ask nobody from now on."""
+        """Fail all waiting questions with COORDINATOR_NOT_AVAILABLE, and later ones at once."""
         self._stopped = True
         for node in list(self._nodes.values()):
             waiting, node.waiting = node.waiting, {}
-            for asked in waiting.values():
-                asked.refuse(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+            for question in waiting.values():
+                question.refuse(ErrorCode.COORDINATOR_NOT_AVAILABLE)
             node.close()
 
     def metadata_changed(self) -> None:
-        """Refuse what waits for a broker that leads its transactional id no longer."""
+        """Fail the questions for brokers that are no longer their coordinators."""
         for node_id, node in list(self._nodes.items()):
 
             def has_moved(
@@ -181,10 +188,10 @@ class AddPartitionsToTxnManager:
             ) -> bool:
                 return self._coordinator_of(transactional_id) != here
 
-            for asked in node.take_moved(has_moved):
-                asked.refuse(ErrorCode.NOT_COORDINATOR)
+            for question in node.take_moved(has_moved):
+                question.refuse(ErrorCode.NOT_COORDINATOR)
             if node.in_flight == {}:
-                node.close()  # else what comes next waits until the request times out
+                node.close()  # else the next questions wait until the request times out
                 self._send(node_id, node)
 
     def _node(self, node_id: int, address: tuple[str, int]) -> _Node:
@@ -192,7 +199,7 @@ class AddPartitionsToTxnManager:
         if node is None:
             node = self._nodes[node_id] = _Node(address)
         if node.address != address:
-            # The broker came back elsewhere. What is under way to the old address fails.
+            # The broker has a new address. The request in flight to the old one fails.
             node.address = address
             node.close()
         return node
@@ -227,11 +234,11 @@ class AddPartitionsToTxnManager:
         failure: ChannelFailure | None,
     ) -> None:
         node.in_flight = None
-        behind: _Batch = {}
-        if failure is not None and not node.is_closing:  # they would only wait as long again
-            behind, node.waiting = node.waiting, {}
+        queued: _Batch = {}
+        if failure is not None and not node.is_closing:  # else they would wait for as long again
+            queued, node.waiting = node.waiting, {}
         _settle(node_id, batch, response, failure)
-        _refuse_all(behind, ErrorCode.NETWORK_EXCEPTION)
+        _refuse_all(queued, ErrorCode.NETWORK_EXCEPTION)
         if not node.is_closing:
             self._send(node_id, node)
 
@@ -249,52 +256,54 @@ def _settle(
         error = ErrorCode(response.error_code)
         _log.error("AddPartitionsToTxn to broker %d was refused: %s", node_id, error.name)
         if error is ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
-            error = ErrorCode.INVALID_TXN_STATE  # between brokers; no business of a client's
+            error = ErrorCode.INVALID_TXN_STATE  # a client cannot act on a missing broker right
         _refuse_all(batch, error)
     else:
-        _hand_out(batch, {one.transactional_id: one for one in response.results_by_transaction})
+        _hand_out(batch, {row.transactional_id: row for row in response.results_by_transaction})
 
 
 def _request(batch: _Batch) -> AddPartitionsToTxnRequest:
-    return AddPartitionsToTxnRequest([_transaction(name, asked) for name, asked in batch.items()])
+    return AddPartitionsToTxnRequest(
+        [_transaction(name, question) for name, question in batch.items()]
+    )
 
 
-def _transaction(transactional_id: str, asked: _Asked) -> AddPartitionsToTxnTransaction:
+def _transaction(transactional_id: str, question: _Question) -> AddPartitionsToTxnTransaction:
     topics: dict[str, AddPartitionsToTxnTopic] = {}
-    for name, partition in asked.partitions:
+    for name, partition in question.partitions:
         topics.setdefault(name, AddPartitionsToTxnTopic(name)).partitions.append(partition)
     return AddPartitionsToTxnTransaction(
         transactional_id,
-        asked.producer_id,
-        asked.producer_epoch,
-        verify_only=not asked.operation.supports_epoch_bump,
+        question.producer_id,
+        question.producer_epoch,
+        verify_only=not question.operation.supports_epoch_bump,
         topics=list(topics.values()),
     )
 
 
 def _refuse_all(batch: _Batch, error: ErrorCode) -> None:
-    for asked in batch.values():
-        asked.refuse(error)
+    for question in batch.values():
+        question.refuse(error)
 
 
 def _hand_out(batch: _Batch, results: Mapping[str, AddPartitionsToTxnResult]) -> None:
-    for transactional_id, asked in batch.items():
+    for transactional_id, question in batch.items():
         result = results.get(transactional_id)
         if result is None:
-            asked.refuse(ErrorCode.NETWORK_EXCEPTION)  # what became of it is not known
+            question.refuse(ErrorCode.NETWORK_EXCEPTION)  # the outcome is unknown
             continue
-        asked.answer(
+        question.answer(
             {
-                TopicPartition(topic.name, one.partition_index): ErrorCode(one.partition_error_code)
+                TopicPartition(topic.name, row.partition_index): ErrorCode(row.partition_error_code)
                 for topic in result.topic_results
-                for one in topic.results_by_partition
+                for row in topic.results_by_partition
             }
         )
 
 
 def _for_client(error: ErrorCode, operation: TransactionSupportedOperation) -> ErrorCode:
     if error is ErrorCode.PRODUCER_FENCED:
-        return ErrorCode.INVALID_PRODUCER_EPOCH  # what producers expect of a leader
+        return ErrorCode.INVALID_PRODUCER_EPOCH  # the error that producers expect from a leader
     old = operation is TransactionSupportedOperation.DEFAULT_ERROR
     if error is ErrorCode.TRANSACTION_ABORTABLE and old:
         return ErrorCode.INVALID_TXN_STATE

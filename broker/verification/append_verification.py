@@ -1,10 +1,10 @@
-"""Before a transaction's first batch in a partition: does its coordinator know of the partition?
+"""The verification of a transaction's first batch in a partition with its coordinator.
 
-An append takes along the guard that its log gave out before the question; where a marker came in
-between, the log refuses it (KIP-890).
+The log gives out a guard before the question to the coordinator, and the append passes it back. If
+the log has got a transaction marker in between, it rejects the append (KIP-890).
 
-Owns: which partitions have to be asked for, how often an addition is tried again, and what errors
-Produce makes of it. Never: sends a request (`TransactionVerifier` does), or appends.
+Owns: the choice of partitions to verify, and the errors of Produce for a failed verification.
+Never: sends a request (`TransactionVerifier` does), or appends.
 
 Follows `maybeSendPartitionsToTransactionCoordinator` and `handleProduceAppend` of Kafka's
 `ReplicaManager` 4.3.
@@ -25,21 +25,21 @@ from storage.log.verification_state import VerificationGuard
 
 Errors = dict[TopicPartition, ErrorCode]
 Guards = dict[TopicPartition, VerificationGuard]
-Asked = Callable[[Errors, Guards], None]
-"""Given what is refused, and the guards that the appends to the others take along."""
+OnVerified = Callable[[Errors, Guards], None]
+"""A callback with the errors of rejected partitions, and the guards for appends to the others."""
 
 
 class AppendVerification:
-    """Asks for what has to be asked for, before an append."""
+    """The verification of the partitions of a transactional append."""
 
     def __init__(self, verifier: TransactionVerifier | None, enabled: bool) -> None:
-        """`enabled` is `transaction.partition.verification.enable`; it does not matter where a
-        partition has to be added. Without a verifier nothing is asked."""
+        """Verify with `verifier`, nothing if that is None. `enabled` is
+        `transaction.partition.verification.enable`; partitions are added even without it."""
         self._verifier = verifier
         self._enabled = enabled
 
     def enable(self, enabled: bool) -> None:
-        """`transaction.partition.verification.enable` from now on."""
+        """Set the value of `transaction.partition.verification.enable`."""
         self._enabled = enabled
 
     def verify(
@@ -49,12 +49,12 @@ class AppendVerification:
         producer_epoch: int,
         first_sequences: Mapping[Partition, int],
         operation: TransactionSupportedOperation,
-        done: Asked,
+        done: OnVerified,
     ) -> None:
-        """Ask for the partitions in which the transaction has not begun; then `done`, exactly once.
+        """Verify the partitions in which the transaction has not begun, then call `done` once.
 
-        `first_sequences` has the base sequence of each partition's batch (-1: it has none). At once
-        where nothing has to be asked for, as with every batch but the first.
+        `first_sequences` has the base sequence of each partition's batch, -1 if it has none. `done`
+        is called at once if nothing has to be verified, as with every batch but the first.
         """
         verifier = self._verifier
         if verifier is None or not (self._enabled or operation.supports_epoch_bump):
@@ -84,8 +84,8 @@ class AppendVerification:
         )
 
 
-# A client may not know what to do about these, and try again for nothing: it knows this one, for
-# which it asks for no metadata.
+# A producer may not handle these errors, or ask for metadata in vain. It retries after
+# NOT_ENOUGH_REPLICAS, and asks for no metadata then.
 _RETRIED_AS_NOT_ENOUGH_REPLICAS = (
     ErrorCode.NETWORK_EXCEPTION,
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
@@ -97,9 +97,10 @@ _RETRIED_AS_NOT_ENOUGH_REPLICAS = (
 def produce_error(
     error: ErrorCode, operation: TransactionSupportedOperation
 ) -> tuple[ErrorCode, str | None]:
-    """What Produce answers for an error of verification, and its words where they are our own.
+    """Return the error code of Produce for an error of verification, with its message, None for
+    the default one.
 
-    Clients that have partitions added meet CONCURRENT_TRANSACTIONS often, and know it.
+    CONCURRENT_TRANSACTIONS is passed on to clients whose requests add partitions: they handle it.
     """
     if error is ErrorCode.INVALID_TXN_STATE:
         return error, "Partition was not added to the transaction"

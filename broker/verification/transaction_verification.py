@@ -1,11 +1,11 @@
-"""What the leader of a partition asks of transaction coordinators, before a transaction's batch.
+"""The question of a partition's leader to a transaction coordinator, before a transaction's batch.
 
-The leader verifies that the transaction knows of the partition (transactions protocol version 1),
-or has the partition added (version 2), before it appends the first batch (KIP-890).
+Before the leader appends the first batch, it verifies that the partition is in the transaction
+(transactions protocol version 1), or has it added (version 2) (KIP-890).
 
-Owns: which versions of a client's request lead to which question. Never: asks: what does is a
-`TransactionVerifier` (`broker.verification.add_partitions_to_txn_manager`); who calls it for an
-append is `broker.verification.append_verification`.
+Owns: the choice of the question by the version of the client's request. Never: sends it. That does
+a `TransactionVerifier` (`broker.verification.add_partitions_to_txn_manager`), which
+`broker.verification.append_verification` calls for an append.
 
 Follows Kafka's `TransactionSupportedOperation` 4.3.
 """
@@ -21,23 +21,24 @@ from protocol.errors import ErrorCode
 
 
 class TransactionSupportedOperation(Enum):
-    """What the client's version of Produce or TxnOffsetCommit lets the leader do and say."""
+    """The operation that the client's version of Produce or TxnOffsetCommit supports."""
 
     DEFAULT_ERROR = "default error"
-    """Verify only; the client does not know TRANSACTION_ABORTABLE."""
+    """The verification for a client that does not know the error TRANSACTION_ABORTABLE."""
     GENERIC_ERROR_SUPPORTED = "generic error supported"
-    """Verify only; it knows it."""
+    """The verification for a client that knows TRANSACTION_ABORTABLE."""
     ADD_PARTITION = "add partition"
-    """Add the partition, as the request itself says so (transactions protocol version 2)."""
+    """The addition of the partition, which the request itself asks for (transactions protocol
+    version 2)."""
 
     @property
     def supports_epoch_bump(self) -> bool:
-        """Whether the client speaks transactions protocol version 2."""
+        """Whether the client uses transactions protocol version 2."""
         return self is TransactionSupportedOperation.ADD_PARTITION
 
 
 def produce_operation(version: int) -> TransactionSupportedOperation:
-    """By the version of a Produce."""
+    """Return the operation for a version of Produce."""
     if version > 11:
         return TransactionSupportedOperation.ADD_PARTITION
     if version > 10:
@@ -46,7 +47,7 @@ def produce_operation(version: int) -> TransactionSupportedOperation:
 
 
 def txn_offset_commit_operation(version: int) -> TransactionSupportedOperation:
-    """By the version of a TxnOffsetCommit."""
+    """Return the operation for a version of TxnOffsetCommit."""
     if version > 4:
         return TransactionSupportedOperation.ADD_PARTITION
     if version > 3:
@@ -55,12 +56,12 @@ def txn_offset_commit_operation(version: int) -> TransactionSupportedOperation:
 
 
 Verified = Callable[[Mapping[TopicPartition, ErrorCode]], None]
-"""Given those partitions that are not in the transaction, or could not be asked for, and why.
-Empty: all are."""
+"""A callback with the errors of partitions that are not in the transaction, or that could not be
+verified; empty if all are in it."""
 
 
 class TransactionVerifier(Protocol):
-    """Asks the coordinator of a transactional id."""
+    """A client of transaction coordinators."""
 
     def add_or_verify(
         self,
@@ -71,6 +72,8 @@ class TransactionVerifier(Protocol):
         operation: TransactionSupportedOperation,
         done: Verified,
     ) -> None:
-        """`done` is called exactly once, now or later, with the errors as a producer may see them:
+        """Add partitions to the transaction, or verify that they are in it.
+
+        `done` is called exactly once, now or later, with the errors as a producer may see them:
         INVALID_PRODUCER_EPOCH for PRODUCER_FENCED, INVALID_TXN_STATE for TRANSACTION_ABORTABLE with
         DEFAULT_ERROR, NETWORK_EXCEPTION for a lost connection, COORDINATOR_NOT_AVAILABLE."""
