@@ -156,11 +156,11 @@ class RecentCounts:
 
         Values count as evenly spread within their bucket. Returns the last bound for a value above
         it, and 0 if there are no values."""
-        wanted, below = share * sum(recent), 0.0
-        for place, count in enumerate(recent[:-1]):
-            if below + count >= wanted and count:
-                least = self._bounds[place - 1] if place else 0.0
-                return least + (self._bounds[place] - least) * (wanted - below) / count
+        target, below = share * sum(recent), 0.0
+        for bucket, count in enumerate(recent[:-1]):
+            if below + count >= target and count:
+                lower_bound = self._bounds[bucket - 1] if bucket else 0.0
+                return lower_bound + (self._bounds[bucket] - lower_bound) * (target - below) / count
             below += count
         return self._bounds[-1] if sum(recent) else 0.0
 
@@ -226,8 +226,8 @@ class Metrics:
 
     def steps(self) -> Iterator[Family | None]:
         """Yield what `families` does, and None between the slices of a long metric."""
-        for attribute, word, help_text in _TOPIC_COUNTERS:
-            name = f"kafka_server_brokertopicmetrics_{word}"
+        for attribute, suffix, help_text in _TOPIC_COUNTERS:
+            name = f"kafka_server_brokertopicmetrics_{suffix}"
             total, samples = 0.0, []
             for topic, counts in self.topics.items():
                 value = float(getattr(counts, attribute))

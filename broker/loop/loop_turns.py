@@ -118,12 +118,12 @@ class LoopTurns:
         finally:
             self.took(self._clock_s() - began_s, lambda: _name(callback))
 
-    def took(self, took_s: float, what: Callable[[], str]) -> None:
+    def took(self, took_s: float, name: Callable[[], str]) -> None:
         """Note a part of this turn that took `took_s` of the wall clock, if that is long."""
         if took_s < LOOK_S:
             return
         pieces = self._pieces
-        pieces.append((took_s, what()))
+        pieces.append((took_s, name()))
         pieces.sort(reverse=True)
         del pieces[PIECES_MAX:]
 

@@ -325,7 +325,8 @@ class ResponseSender:
     def _send_head_and_file(
         self, sock: socket.socket, head: Bytes, fd: int, position: int, size: int
     ) -> int:
-        """Send `head` and `size` cached bytes of a file; return how many bytes the socket took."""
+        """Send `head` and `size` cached bytes of a file; return how many bytes the socket took.
+        Raises OSError, SliceEnded if the file is too short."""
         sent = 0
         try:
             sent = sock.send(head, socket_calls.MORE)

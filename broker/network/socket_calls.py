@@ -69,10 +69,10 @@ the socket is full."""
 
 
 def thread_cpu_clock() -> Callable[[], float]:
-    """Return a function that gives the CPU seconds of the thread that calls this.
+    """Return a function that gives the CPU seconds of the current thread, to any thread.
 
     On systems where a thread can read only its own time, other threads get the value that the
-    thread itself read last."""
+    current thread read last."""
     thread, used_s = threading.get_ident(), 0.0
     clock_of = getattr(time, "pthread_getcpuclockid", None)
     if clock_of is not None:

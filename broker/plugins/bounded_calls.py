@@ -76,7 +76,9 @@ class BoundedCalls:
             if call.done is None:
                 continue
             self._running += 1
-            self._blocking.submit(call.job, lambda *outcome, one=call: self._ended(one, *outcome))
+            self._blocking.submit(
+                call.job, lambda *outcome, ended=call: self._ended(ended, *outcome)
+            )
 
     def _ended(self, call: _Call[object], result: object, error: Exception | None) -> None:
         self._running -= 1

@@ -30,52 +30,52 @@ def look_in(folders: Sequence[str]) -> None:
             sys.path.append(folder)
 
 
-def load(named: PythonClass, base: type[T], configure: Callable[[T], object]) -> T:
+def load(class_ref: PythonClass, base: type[T], configure: Callable[[T], object]) -> T:
     """Create an object of a class that extends `base`, and call `configure` with it.
 
     Raises ConfigError, with one line, if that is not possible."""
-    plugin_class = _class_of(named, base)
+    plugin_class = _class_of(class_ref, base)
     try:
         plugin: T = plugin_class()
         configure(plugin)
     except (Exception, SystemExit) as error:
-        raise _refusal(named, f"cannot be made: {_described(error)}") from error
+        raise _refusal(class_ref, f"cannot be made: {_described(error)}") from error
     return plugin
 
 
-def _class_of(named: PythonClass, base: type[T]) -> type[T]:
-    value: object = _module_of(named)
-    for part in named.name.split("."):
+def _class_of(class_ref: PythonClass, base: type[T]) -> type[T]:
+    value: object = _module_of(class_ref)
+    for part in class_ref.name.split("."):
         if not hasattr(value, part):
-            file = sys.modules[named.module].__file__
-            raise _refusal(named, f"module {named.module} ({file}) has no {part}")
+            file = sys.modules[class_ref.module].__file__
+            raise _refusal(class_ref, f"module {class_ref.module} ({file}) has no {part}")
         value = getattr(value, part)
     if not isinstance(value, type) or not issubclass(value, base):
-        raise _refusal(named, f"is no subclass of {base.__module__}.{base.__name__}")
+        raise _refusal(class_ref, f"is no subclass of {base.__module__}.{base.__name__}")
     return value
 
 
-def _module_of(named: PythonClass) -> ModuleType:
-    top = named.module.partition(".")[0]
+def _module_of(class_ref: PythonClass) -> ModuleType:
+    top = class_ref.module.partition(".")[0]
     if top in _OURS:
-        raise _refusal(named, f"{top} is a package of Ottla itself; call yours otherwise")
+        raise _refusal(class_ref, f"{top} is a package of Ottla itself; call yours otherwise")
     try:
-        return import_module(named.module)
+        return import_module(class_ref.module)
     except ModuleNotFoundError as error:
         missing = error.name or ""
-        if missing == named.module or named.module.startswith(f"{missing}."):
+        if missing == class_ref.module or class_ref.module.startswith(f"{missing}."):
             raise _refusal(
-                named,
+                class_ref,
                 f"there is no module {missing}; it is looked for in PYTHONPATH, in the packages "
                 "installed beside Ottla, and in ottla.plugins.path",
             ) from error
-        raise _refusal(named, f"cannot be imported: {_described(error)}") from error
+        raise _refusal(class_ref, f"cannot be imported: {_described(error)}") from error
     except (Exception, SystemExit) as error:
-        raise _refusal(named, f"cannot be imported: {_described(error)}") from error
+        raise _refusal(class_ref, f"cannot be imported: {_described(error)}") from error
 
 
-def _refusal(named: PythonClass, why: str) -> ConfigError:
-    return ConfigError(named.key, f"{named.key}={named}: {why}")
+def _refusal(class_ref: PythonClass, why: str) -> ConfigError:
+    return ConfigError(class_ref.key, f"{class_ref.key}={class_ref}: {why}")
 
 
 def _described(error: BaseException) -> str:

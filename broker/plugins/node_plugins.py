@@ -70,18 +70,18 @@ class NodePlugins:
 
     def judge(self, changed: Callable[[], None], standard: Judge) -> PluginJudge | None:
         """Load the authorizer; return None to use `standard`, the built-in one."""
-        named = python_class(AUTHORIZER, self._config.authorizer_class_name)
-        if named is None:
+        class_ref = python_class(AUTHORIZER, self._config.authorizer_class_name)
+        if class_ref is None:
             return None
         from broker.plugins.judge import PluginJudge, Standard
         from ottla.plugins.authorizer import Authorizer
 
         authorizer = load(
-            named,
+            class_ref,
             Authorizer,  # type: ignore[type-abstract]
             lambda plugin: plugin.configure(self._settings, changed, Standard(standard)),
         )
-        return PluginJudge(authorizer, self._calls(named))
+        return PluginJudge(authorizer, self._calls(class_ref))
 
     def policies(self) -> Policies | None:
         """Load the controller's policies; return None if none is configured."""
@@ -113,53 +113,53 @@ class NodePlugins:
     def interceptor(self, allocate: Allocate) -> Interceptor | None:
         """Load the produce interceptor; return None if none is configured. `allocate` creates the
         buffers for decompressed records."""
-        named = python_class(PRODUCE_INTERCEPTOR, self._config.ottla_produce_interceptor_class)
-        if named is None:
+        class_ref = python_class(PRODUCE_INTERCEPTOR, self._config.ottla_produce_interceptor_class)
+        if class_ref is None:
             return None
         from broker.plugins.interception import Interceptor
         from ottla.plugins.interceptor import ProduceInterceptor
 
         interceptor = load(
-            named,
+            class_ref,
             ProduceInterceptor,  # type: ignore[type-abstract]
             lambda plugin: plugin.configure(self._settings),
         )
-        return Interceptor(interceptor, self._calls(named), allocate)
+        return Interceptor(interceptor, self._calls(class_ref), allocate)
 
     def quota_limits(self) -> Callable[[QuotaKind], PluginLimits] | None:
         """Load the quota callback; return a function that creates the limits of a kind of quota,
         or None to use the limits in the metadata."""
-        named = python_class(QUOTA_CALLBACK, self._config.client_quota_callback_class)
-        if named is None:
+        class_ref = python_class(QUOTA_CALLBACK, self._config.client_quota_callback_class)
+        if class_ref is None:
             return None
         from broker.plugins.quota_limits import PluginLimits
         from ottla.plugins.quotas import ClientQuotaCallback
 
         callback = load(
-            named,
+            class_ref,
             ClientQuotaCallback,  # type: ignore[type-abstract]
             lambda plugin: plugin.configure(self._settings),
         )
-        return lambda kind: PluginLimits(callback, kind, self._calls(named))
+        return lambda kind: PluginLimits(callback, kind, self._calls(class_ref))
 
-    def assignor(self, named: PythonClass) -> tuple[ConsumerGroupAssignor, LoopCalls]:
+    def assignor(self, class_ref: PythonClass) -> tuple[ConsumerGroupAssignor, LoopCalls]:
         """Load an assignor of consumer groups; return it with the log of its calls."""
         from ottla.plugins.assignor import ConsumerGroupAssignor
 
         assignor = load(
-            named,
+            class_ref,
             ConsumerGroupAssignor,  # type: ignore[type-abstract]
             lambda plugin: plugin.configure(self._settings),
         )
         if not isinstance(assignor.name, str) or not assignor.name:
-            text = f"{CONSUMER_ASSIGNORS}: {named} has no name"
+            text = f"{CONSUMER_ASSIGNORS}: {class_ref} has no name"
             raise ConfigError(CONSUMER_ASSIGNORS, text)
-        return assignor, self._calls(named)
+        return assignor, self._calls(class_ref)
 
     def principals(self, security: ListenerSecurity) -> PluginPrincipals | None:
         """Load a listener's principal builder; return None to use the built-in rules."""
-        named = security.principal_builder
-        if named is None:
+        class_ref = security.principal_builder
+        if class_ref is None:
             return None
         from broker.plugins.principals import PluginPrincipals
         from ottla.plugins.principal import PrincipalBuilder
@@ -167,11 +167,11 @@ class NodePlugins:
         prefix = f"listener.name.{security.listener_name.lower()}."
         settings = own_settings(self._settings, (prefix,))
         builder = load(
-            named,
+            class_ref,
             PrincipalBuilder,  # type: ignore[type-abstract]
             lambda plugin: plugin.configure(settings),
         )
-        return PluginPrincipals(builder, self._calls(named))
+        return PluginPrincipals(builder, self._calls(class_ref))
 
     def logins(
         self,
@@ -182,8 +182,8 @@ class NodePlugins:
     ) -> Callable[[], ServerMechanism] | None:
         """Load the plug-in of a listener's SASL mechanism; return the function that creates its
         logins, or None to use `built_in`. Logins that no plug-in decides use `built_in` anyway."""
-        named = mechanism.server_callback_class
-        if not isinstance(named, PythonClass):
+        class_ref = mechanism.server_callback_class
+        if not isinstance(class_ref, PythonClass):
             return None
         from broker.plugins import logins
         from controller.metadata.scram_credential import SCRAM_MECHANISMS
@@ -198,16 +198,16 @@ class NodePlugins:
         def configure(plugin: PasswordCheck | ScramCredentials | TokenCheck) -> None:
             plugin.configure(settings, mechanism.name, options)
 
-        calls = self._calls(named)
+        calls = self._calls(class_ref)
         if mechanism.name == "PLAIN":
-            check = load(named, PasswordCheck, configure)  # type: ignore[type-abstract]
+            check = load(class_ref, PasswordCheck, configure)  # type: ignore[type-abstract]
             return logins.plain_logins(check, calls)
         if mechanism.name == "OAUTHBEARER":
-            tokens = load(named, TokenCheck, configure)  # type: ignore[type-abstract]
+            tokens = load(class_ref, TokenCheck, configure)  # type: ignore[type-abstract]
             return logins.token_logins(tokens, calls)
-        users = load(named, ScramCredentials, configure)  # type: ignore[type-abstract]
+        users = load(class_ref, ScramCredentials, configure)  # type: ignore[type-abstract]
         scram = SCRAM_MECHANISMS[mechanism.name]
         return logins.scram_logins(users, calls, scram, nonce, built_in)
 
-    def _calls(self, named: PythonClass) -> LoopCalls:
-        return LoopCalls(str(named), self._scheduler.monotonic_ms)
+    def _calls(self, class_ref: PythonClass) -> LoopCalls:
+        return LoopCalls(str(class_ref), self._scheduler.monotonic_ms)

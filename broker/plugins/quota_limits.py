@@ -51,11 +51,11 @@ class PluginLimits:
         return None
 
     def put(self, entity: ClientEntity, limit: float | None) -> bool:
-        named = QuotaEntity(*entity)
+        quota_entity = QuotaEntity(*entity)
         if limit is None:
-            self._ask(lambda: self._callback.remove(self._type, named), None)
+            self._ask(lambda: self._callback.remove(self._type, quota_entity), None)
         else:
-            self._ask(lambda: self._callback.update(self._type, named, limit), None)
+            self._ask(lambda: self._callback.update(self._type, quota_entity, limit), None)
         return True
 
     def changed_by_itself(self) -> bool:

@@ -160,10 +160,10 @@ def _on_loop(loop: asyncio.AbstractEventLoop, read: Callable[[], T]) -> T:
     """Call `read` on the loop's thread and return its result. Raises NoAnswer after
     SCRAPE_TIMEOUT_S."""
 
-    async def asked() -> T:
+    async def read_on_loop() -> T:
         return read()
 
-    return asyncio.run_coroutine_threadsafe(asked(), loop).result(SCRAPE_TIMEOUT_S)
+    return asyncio.run_coroutine_threadsafe(read_on_loop(), loop).result(SCRAPE_TIMEOUT_S)
 
 
 class _LoopCollector(Collector):

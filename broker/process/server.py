@@ -384,8 +384,8 @@ class Server:
         if not self.config.is_broker:
             has_leader = self.node.controller.raft.leader_id is not None
             return None if has_leader else "the quorum has no leader that is known here"
-        own = self.node.image.brokers.get(self.config.node_id)
-        is_active = own is not None and not own.fenced
+        registration = self.node.image.brokers.get(self.config.node_id)
+        is_active = registration is not None and not registration.fenced
         return None if is_active else "the controller has fenced this broker, or cannot reach it"
 
     def _start_metrics(self) -> None:

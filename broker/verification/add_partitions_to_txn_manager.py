@@ -184,9 +184,9 @@ class AddPartitionsToTxnManager:
         for node_id, node in list(self._nodes.items()):
 
             def has_moved(
-                transactional_id: str, here: Coordinator = (node_id, *node.address)
+                transactional_id: str, this_broker: Coordinator = (node_id, *node.address)
             ) -> bool:
-                return self._coordinator_of(transactional_id) != here
+                return self._coordinator_of(transactional_id) != this_broker
 
             for question in node.take_moved(has_moved):
                 question.refuse(ErrorCode.NOT_COORDINATOR)

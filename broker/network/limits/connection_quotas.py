@@ -25,8 +25,8 @@ from dataclasses import dataclass, field
 from broker.network.limits.creation_rates import (
     UNLIMITED_RATE,
     CreationRate,
-    OpenedFrom,
-    from_anywhere,
+    IpConnectionDelay,
+    no_ip_delay,
 )
 from broker.quotas.sampled_rate import Window
 from broker.quotas.throttle_times import ThrottleTimes
@@ -64,7 +64,7 @@ class ConnectionQuotas:
         inter_broker_listener: str | None = None,
         room: Callable[[], int] = lambda: UNLIMITED,
         creation_rate: int = UNLIMITED_RATE,
-        opened_from: OpenedFrom = from_anywhere,
+        opened_from: IpConnectionDelay = no_ip_delay,
         window: Window = _WINDOW,
     ) -> None:
         """Set the broker's limits. `room()` returns how many more connections there are file
@@ -158,7 +158,7 @@ class ConnectionQuotas:
             state = self._listeners[listener]
             state.over_ip_rate += 1
             state.ip_delays.record(delay_ms, now_ms)
-            if self.limits_rate(listener):  # else the listener's rate did not count it
+            if self.limits_rate(listener):  # else neither rate has counted it
                 state.rate.take_back(now_ms)
                 if not self._is_protected(listener):
                     self._rate.take_back(now_ms)
@@ -185,9 +185,9 @@ class ConnectionQuotas:
     def closed(self, listener: str, ip: str) -> None:
         """Remove a connection from the counts, and resume listeners that waited for a slot."""
         ip = without_zone(ip)
-        left = self._ip_counts[ip] - 1
-        if left:
-            self._ip_counts[ip] = left
+        remaining = self._ip_counts[ip] - 1
+        if remaining:
+            self._ip_counts[ip] = remaining
         else:
             del self._ip_counts[ip]
         self.total -= 1
@@ -197,8 +197,8 @@ class ConnectionQuotas:
         self._resume()
 
     def exceeded_by(self, listener: str) -> int:
-        """Return how many connections are above the broker's limit; 0 if the listener is protected
-        and closes none of its own."""
+        """Return how many connections are above the broker's limit; 0 for the protected listener,
+        whose connections are never closed for it."""
         if self._is_protected(listener):
             return 0
         return max(0, self.total - self.max_connections)

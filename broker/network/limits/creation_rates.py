@@ -16,7 +16,7 @@ from typing import Final
 from broker.quotas.measured import MeasuredRate
 from broker.quotas.sampled_rate import Window
 
-OpenedFrom = Callable[[str, float], float]
+IpConnectionDelay = Callable[[str, float], float]
 """A function of an address and the time in monotonic milliseconds that counts a new connection. It
 returns 0 if the address is within its quota, else the milliseconds after which the connection is
 to be closed. See `broker.quotas.ip_connection_rates.IpConnectionRates.opened`."""
@@ -25,7 +25,7 @@ UNLIMITED_RATE: Final = 2**31 - 1
 """The connections per second that mean no limit: Kafka's default."""
 
 
-def from_anywhere(_address: str, _now_ms: float) -> float:
+def no_ip_delay(_address: str, _now_ms: float) -> float:
     """Return 0: no address has a quota on this node."""
     return 0.0
 

@@ -10,11 +10,11 @@ frames leave a reserve to small ones: a Metadata request does not wait until ano
 sent 90 MB.
 
 No connection waits for ever: room comes back when a request is handled or its connection ends, and
-`ottla.partial.frame.timeout.ms` closes a connection whose peer stops in the midst of a frame. If a
-large frame waits and no other large frame is under way, small frames leave the common room to it.
-The bytes that have arrived of waiting frames are counted, at most one receive each, and take no
-room from any frame: the limit may be the size of one frame, and all may have begun. While frames
-wait, no connection keeps a buffer for its next one.
+`ottla.partial.frame.timeout.ms` closes a connection whose peer stops within a frame. If a large
+frame waits and no other large frame has room, small frames leave the common room to it. The bytes
+that have arrived of waiting frames are counted, at most one receive each, and take no room from any
+frame: the limit may be the size of one frame, and all may have begun. While frames wait, no
+connection keeps a buffer for its next one.
 
 Follows Kafka's `MemoryPool` (`queued.max.request.bytes`, KIP-72), which mutes all connections while
 its memory is used up, and lets one frame go beyond it.
@@ -118,21 +118,21 @@ class RequestMemory:
             self.free(0)  # the next in the queue may have room now
 
     def _has_room(self, size: int) -> bool:
-        held = self._small + self._large + size
+        bytes_with_it = self._small + self._large + size
         if size <= SMALL_FRAME_BYTES:
             if self._small_waiting:
                 return False
-            return self._room_for_small(size, held)
-        return not self._large_waiting and self._room_for_large(size, held)
+            return self._room_for_small(size, bytes_with_it)
+        return not self._large_waiting and self._room_for_large(size, bytes_with_it)
 
-    def _room_for_small(self, size: int, held: int) -> bool:
+    def _room_for_small(self, size: int, bytes_with_it: int) -> bool:
         if self._small + size <= self._reserve:
             return True
-        # If a large frame waits and none is under way, it gets the room that small ones free.
-        return held <= self.limit_bytes and not (self._large_waiting and not self._large)
+        # If a large frame waits and none has room yet, it gets the room that small ones free.
+        return bytes_with_it <= self.limit_bytes and not (self._large_waiting and not self._large)
 
-    def _room_for_large(self, size: int, held: int) -> bool:
-        return held <= self.limit_bytes and self._large + size <= self._common
+    def _room_for_large(self, size: int, bytes_with_it: int) -> bool:
+        return bytes_with_it <= self.limit_bytes and self._large + size <= self._common
 
     def _grant(self) -> None:
         """Give room to waiting connections in their order, to large frames first."""
@@ -150,7 +150,7 @@ class RequestMemory:
                 granted()
 
 
-class ForBrokers:
+class InterBrokerMemory:
     """The memory of requests between brokers: counted, and never limited."""
 
     def __init__(self, memory: RequestMemory) -> None:

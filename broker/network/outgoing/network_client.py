@@ -101,7 +101,7 @@ class NetworkClient:
         failure = None
         try:
             async with asyncio.timeout(timeout_ms / 1000.0):
-                await _first(self._loop, address, _let_go)
+                await _first(self._loop, address, _close_socket)
         except TimeoutError:
             failure = ChannelFailure.TIMED_OUT
         except (OSError, ValueError) as error:
@@ -381,7 +381,7 @@ async def _first(
     raise failure or OSError(errno.EHOSTUNREACH, f"{host} has no address")
 
 
-async def _let_go(sock: socket.socket) -> None:
+async def _close_socket(sock: socket.socket) -> None:
     sock.close()
 
 

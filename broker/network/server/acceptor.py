@@ -118,13 +118,13 @@ class Acceptor:
             self._loop.remove_reader(self._socket.fileno())
 
     def _accept_ready(self) -> None:
-        for taken in range(_ACCEPTS_PER_TURN):
+        for accepted in range(_ACCEPTS_PER_TURN):
             if not self._quotas.slot_available(self.listener.name):
-                if not taken:  # else there may be no further connection to wait with
+                if not accepted:  # else there may be no further connection to wait with
                     self._wait_for_slot()
                 return
-            rated = self._quotas.limits_rate(self.listener.name)
-            if rated and not self._rate_allows():
+            is_rate_limited = self._quotas.limits_rate(self.listener.name)
+            if is_rate_limited and not self._rate_allows():
                 return
             try:
                 sock, address = self._socket.accept()
@@ -140,7 +140,7 @@ class Acceptor:
                 sock.close()
                 continue
             self._admit(sock, address)
-            if rated:
+            if is_rate_limited:
                 return  # the next turn tells whether there is another connection to count
 
     def _rate_allows(self) -> bool:

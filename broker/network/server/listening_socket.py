@@ -114,5 +114,5 @@ def _listen(
 
 def _cannot_listen(listener: Listener, error: OSError) -> OSError:
     host = f"[{listener.host}]" if ":" in listener.host else listener.host
-    where = f"{listener.name}://{host}:{listener.port}"
-    return OSError(error.errno, f"cannot listen on {where} (listeners): {error.strerror}")
+    address = f"{listener.name}://{host}:{listener.port}"
+    return OSError(error.errno, f"cannot listen on {address} (listeners): {error.strerror}")

@@ -29,7 +29,7 @@ from collections.abc import Callable
 from functools import partial
 
 from broker.loop.deadline_wheel import DeadlineWheel
-from broker.network.limits.request_memory import ForBrokers
+from broker.network.limits.request_memory import InterBrokerMemory
 from broker.network.server.connection import Connection
 from broker.network.server.frame_buffer import frame_buffer
 from broker.network.server.handshakes import Handshakes
@@ -90,7 +90,7 @@ class Processor:
         self._quotas = parts.quotas
         self._scratch = parts.scratch
         self._frame_memory: Memory = (
-            ForBrokers(parts.memory) if is_between_brokers else parts.memory
+            InterBrokerMemory(parts.memory) if is_between_brokers else parts.memory
         )
         parts.memory.reclaimers.append(self._reclaim)
         self._request_max_bytes = config.socket_request_max_bytes

@@ -24,7 +24,7 @@ from functools import partial
 from broker.config.values import BrokerConfig
 from broker.loop.scheduler import BlockingPool
 from broker.network.limits.connection_quotas import UNLIMITED, ConnectionQuotas
-from broker.network.limits.creation_rates import OpenedFrom, from_anywhere
+from broker.network.limits.creation_rates import IpConnectionDelay, no_ip_delay
 from broker.network.limits.request_memory import RequestMemory
 from broker.network.server.acceptor import Acceptor
 from broker.network.server.busy_poll import BusyPoll
@@ -78,7 +78,7 @@ class SocketServer:
         at_once: HandleAtOnce = never_at_once,
         expect: Expect = never_expected,
         room: Callable[[], int] = lambda: UNLIMITED,
-        opened_from: OpenedFrom = from_anywhere,
+        opened_from: IpConnectionDelay = no_ip_delay,
     ) -> None:
         """Create a server that is not bound yet.
 
@@ -230,16 +230,16 @@ class SocketServer:
         """Apply the limits on connections and the numbers of processors in `config`, and no other
         key. Connections above the limit of a listener or an address stay. Those above the broker's
         limit are closed, the least recently used ones first."""
-        before = self.config
-        self.config = before._replace(**{key: getattr(config, key) for key in _CHANGEABLE})
+        old = self.config
+        self.config = old._replace(**{key: getattr(config, key) for key in _CHANGEABLE})
         self.quotas.limit_broker(config.max_connections, config.max_connection_creation_rate)
         for acceptor in self.acceptors:
-            own = limited(acceptor.listener, config)
+            limits = limited(acceptor.listener, config)
             self.quotas.limit_listener(
-                own.name, own.max_connections, own.max_connection_creation_rate
+                limits.name, limits.max_connections, limits.max_connection_creation_rate
             )
-            self._resize(acceptor, own.num_network_threads or 1)
-        if _of_addresses(before) != _of_addresses(config):
+            self._resize(acceptor, limits.num_network_threads or 1)
+        if _of_addresses(old) != _of_addresses(config):
             if self._resolving is not None:
                 self._resolving.cancel()
             self._resolving = self.loop.create_task(self._limit_addresses(config))
@@ -263,9 +263,9 @@ class SocketServer:
 
     def _resize(self, acceptor: Acceptor, count: int) -> None:
         """Change the number of the acceptor's processors to `count`."""
-        kept = acceptor.processors[:count]
-        made = [self._makers[acceptor]() for _ in range(count - len(kept))]
-        acceptor.deal_out_to([*kept, *made])
+        staying = acceptor.processors[:count]
+        added = [self._makers[acceptor]() for _ in range(count - len(staying))]
+        acceptor.deal_out_to([*staying, *added])
         acceptor.drop_empty()
 
     def close_excess_connections(self) -> None:
@@ -273,22 +273,22 @@ class SocketServer:
         of unprotected listeners, a few in each turn of the loop."""
         if self.quotas.total <= self.quotas.max_connections:
             return
-        held = [
+        candidates = [
             (connection, bool(self.quotas.exceeded_by(acceptor.listener.name)))
             for acceptor in self.acceptors
             for processor in (*acceptor.processors, *acceptor.leaving)
             for connection in processor.connections()
         ]
-        closing = sum(connection.context.closed for connection, _ in held)
+        closing = sum(connection.context.closed for connection, _ in candidates)
         excess = self.quotas.total - self.quotas.max_connections - closing
         given_up = heapq.nsmallest(
             min(excess, _CLOSES_PER_TURN),
-            (c for c, is_closable in held if is_closable and not c.context.closed),
+            (c for c, is_closable in candidates if is_closable and not c.context.closed),
             key=lambda connection: connection.last_active_s,
         )
         for connection in given_up:
             connection.abort("max.connections is exceeded")
-        opening = self.quotas.total - len(held)
+        opening = self.quotas.total - len(candidates)
         if excess > len(given_up) and (given_up or opening) and self._shedding is None:
             delay_s = 0.0 if given_up else _OPENING_S
             self._shedding = self.loop.call_later(delay_s, self._shed_more)
@@ -351,7 +351,7 @@ def _memory(config: BrokerConfig, loop: asyncio.AbstractEventLoop) -> RequestMem
 
 
 def _quotas(
-    config: BrokerConfig, room: Callable[[], int], opened_from: OpenedFrom
+    config: BrokerConfig, room: Callable[[], int], opened_from: IpConnectionDelay
 ) -> ConnectionQuotas:
     return ConnectionQuotas(
         config.max_connections,

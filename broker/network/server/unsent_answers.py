@@ -70,11 +70,11 @@ class UnsentAnswers:
 
     def add(self, connection: UnsentConnection) -> None:
         """Add a connection whose answer could not be sent whole at once."""
-        held = connection.unsent_bytes
-        if not held:
+        unsent = connection.unsent_bytes
+        if not unsent:
             return
         self._waiting[connection] = connection.sent_bytes, self._clock_s()
-        self._at_most += held
+        self._at_most += unsent
         if self._at_most > self.limit_bytes and not self._looks_now:
             self._looks_now = True
             self._call_later(0, self._look_now)
@@ -100,24 +100,24 @@ class UnsentAnswers:
 
     def _count_again(self) -> None:
         """Count the unsent bytes again, and close connections if these are too many."""
-        now_s, held = self._clock_s(), 0
-        for connection, (taken, _) in list(self._waiting.items()):
+        now_s, held_bytes = self._clock_s(), 0
+        for connection, (last_sent_bytes, _) in list(self._waiting.items()):
             unsent = connection.unsent_bytes
             if not unsent:
                 del self._waiting[connection]
                 continue
-            held += unsent
-            if connection.sent_bytes != taken:
+            held_bytes += unsent
+            if connection.sent_bytes != last_sent_bytes:
                 self._waiting[connection] = connection.sent_bytes, now_s
-        if held > self.limit_bytes:
-            held = self._close_silent(now_s, held, self._target)
-        if held > self._enough:
-            held = self._close_silent(now_s - STALLED_S, held, self._enough)
-        self._at_most = held
-        if held > self._enough and len(self._waiting) > 1:
+        if held_bytes > self.limit_bytes:
+            held_bytes = self._close_silent(now_s, held_bytes, self._target)
+        if held_bytes > self._enough:
+            held_bytes = self._close_silent(now_s - STALLED_S, held_bytes, self._enough)
+        self._at_most = held_bytes
+        if held_bytes > self._enough and len(self._waiting) > 1:
             self._schedule_look()
 
-    def _close_silent(self, silent_since_s: float, held: int, enough: int) -> int:
+    def _close_silent(self, silent_since_s: float, held_bytes: int, enough: int) -> int:
         """Close connections that took nothing since `silent_since_s`, until at most `enough` bytes
         are held or one connection is left. Return the bytes that are then held."""
         silent = sorted(
@@ -125,11 +125,11 @@ class UnsentAnswers:
             key=lambda entry: entry[0],
         )
         for since_s, connection in silent:
-            if since_s > silent_since_s or held <= enough or len(self._waiting) == 1:
+            if since_s > silent_since_s or held_bytes <= enough or len(self._waiting) == 1:
                 break
-            reason = f"it takes no answers, and {held} bytes of them wait for slow readers"
-            held -= connection.unsent_bytes
+            reason = f"it takes no answers, and {held_bytes} bytes of them wait for slow readers"
+            held_bytes -= connection.unsent_bytes
             del self._waiting[connection]
             self.given_up += 1
             connection.abort(reason)
-        return held
+        return held_bytes

@@ -12,7 +12,7 @@ import uvloop
 from broker.config.parse import single_node_config
 from broker.loop.scheduler import BlockingPool
 from broker.network.limits.connection_quotas import UNLIMITED, ConnectionQuotas
-from broker.network.limits.creation_rates import OpenedFrom, from_anywhere
+from broker.network.limits.creation_rates import IpConnectionDelay, no_ip_delay
 from broker.network.server.connection import Connection
 from broker.network.server.listening_socket import Listener
 from broker.network.server.request_channel import (
@@ -181,7 +181,7 @@ class Rig:
         at_once: HandleAtOnce = never_at_once,
         expect: Expect = never_expected,
         room: Callable[[], int] = lambda: UNLIMITED,
-        opened_from: OpenedFrom = from_anywhere,
+        opened_from: IpConnectionDelay = no_ip_delay,
         **settings: object,
     ) -> SocketServer:
         loop = asyncio.get_running_loop()

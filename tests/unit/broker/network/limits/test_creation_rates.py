@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker.network.limits.creation_rates import UNLIMITED_RATE, CreationRate, from_anywhere
+from broker.network.limits.creation_rates import UNLIMITED_RATE, CreationRate, no_ip_delay
 from broker.quotas.sampled_rate import Window
 
 FIVE_SECONDS = Window(5, 1000)
@@ -75,4 +75,4 @@ def test_what_is_taken_back_does_not_count():
 
 
 def test_without_quotas_of_addresses_nobody_is_left_alone():
-    assert from_anywhere("127.0.0.1", 0.0) == 0
+    assert no_ip_delay("127.0.0.1", 0.0) == 0

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from broker.network.limits.request_memory import SMALL_FRAME_BYTES, ForBrokers, RequestMemory
+from broker.network.limits.request_memory import SMALL_FRAME_BYTES, InterBrokerMemory, RequestMemory
 from protocol.frames.framing import SCRATCH_BYTES, FrameReader
 
 MIB = 1024 * 1024
@@ -152,7 +152,7 @@ def test_what_idle_connections_keep_is_given_back_first() -> None:
 
 def test_brokers_are_counted_and_never_wait() -> None:
     bench = Bench()
-    brokers = ForBrokers(bench.memory)
+    brokers = InterBrokerMemory(bench.memory)
     for _ in range(10):
         assert brokers.claim(20 * MIB)
     assert bench.memory.held_bytes == 200 * MIB
