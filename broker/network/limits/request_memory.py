@@ -93,7 +93,7 @@ class RequestMemory:
             self._call_soon(self._grant)
 
     def hold_waiting(self, size: int) -> None:
-        """Count `size` bytes that have arrived of a frame for which `wait` is about to be called."""
+        """Count `size` bytes that have arrived of a frame that is about to `wait`."""
         self._of_waiting += size
 
     def free_waiting(self, size: int) -> None:

@@ -15,6 +15,10 @@ from tests.chaos.secured.secured_broker import PASSWORD, SecuredBroker
 from tests.tools.waiting import wait_until
 
 GROWTH_BYTES_MAX = 64 * 1024 * 1024
+"""At the usual number of connections. glibc keeps the memory of the greatest number that were open
+at a time, some 60 KB each over TLS: of 9,000 half handshakes 180 MB stayed, and `malloc_trim` gave
+back all of them."""
+GROWTH_TIMES_MAX = 4
 KEPT_DESCRIPTORS = 3
 """Of the bystander and of the metrics, which come and go."""
 
@@ -75,4 +79,5 @@ def siege(
         f"the {descriptors} descriptors from before",
         pause_s=0.05,
     )
-    assert broker.resident_bytes - resident < GROWTH_BYTES_MAX
+    growth_max = GROWTH_BYTES_MAX * min(it.times, GROWTH_TIMES_MAX)
+    assert broker.resident_bytes - resident < growth_max
