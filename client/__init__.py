@@ -1,1 +1,1 @@
-"""A client of any Kafka cluster: questions, and the brokers that answer them; no terminal."""
+"""A client of any Kafka cluster: its requests and the connections to brokers; no terminal."""

@@ -1,10 +1,10 @@
-"""A cluster as a client sees it: its brokers, who leads what, and one connection to each.
+"""A cluster as a client sees it: its brokers, partition leaders, and one connection to each broker.
 
-Any broker answers what is about the whole cluster (`call`); records are at a partition's leader,
-groups at their coordinator (`call_at`). Owns the connections. What goes wrong on the way is one
-line, `StartError`; what the cluster refuses is `Refused`. Never retries what changes something.
+Any broker answers requests about the whole cluster (`call`); records are at a partition's leader,
+groups at their coordinator (`call_at`). Owns the connections. A failed connection or request is a
+`StartError` of one line; a response with an error is `Refused`. Never retries a change.
 
-Follows Kafka's `NetworkClient` and `AdminApiDriver` for who is asked what.
+Follows Kafka's `NetworkClient` and `AdminApiDriver` for the choice of the broker.
 """
 
 from __future__ import annotations
@@ -47,7 +47,10 @@ Address = tuple[str, int]
 
 
 class Cluster:
-    """`with Cluster(servers, config) as cluster: cluster.call(request, Response)`."""
+    """A client's connections to the brokers of a cluster.
+
+    `with Cluster(servers, config) as cluster: cluster.call(request, Response)`
+    """
 
     def __init__(
         self,
@@ -55,46 +58,52 @@ class Cluster:
         command_config: str | None,
         timeout_s: float = TIMEOUT_S,
         client_id: str = CLIENT_ID,
-        known: Sequence[Address] = (),
+        known_addresses: Sequence[Address] = (),
     ) -> None:
-        """Connect to the first address that answers; `known` are those of another `Cluster`
-        (`addresses`). Raises StartError."""
+        """Connect to the first address that answers.
+
+        `known_addresses`: the `addresses` of an earlier `Cluster`. The first of them is tried
+        before the bootstrap servers, the others after. Raises StartError if no address answers.
+        """
         self._client_id = client_id
         self._timeout_s = timeout_s
         self._bootstrap = parse_addresses(bootstrap_servers)
         self._guard = command_guard(command_config)
         self._addresses: dict[int, Address] = {}
-        """Of the brokers, by id, as the last metadata told them."""
+        """The addresses of the live brokers by id, from the last Metadata response."""
         self._nodes: dict[int, BlockingClient] = {}
-        first = in_turn(self._bootstrap, known)
+        first = in_turn(self._bootstrap, known_addresses)
         self._any_address, self._any = self._first_that_answers(first)
 
-    # --- questions --------------------------------------------------------------------------------
+    # --- requests ---------------------------------------------------------------------------------
 
     def call(self, request: Request, kind: type[M], version_max: int | None = None) -> M:
-        """The answer of some broker. Raises StartError where none comes."""
+        """Return the response of any broker. Raises StartError if there is no response."""
         host, port = self._any_address
-        with self._told(request, host, f"{host}:{port}"):
+        with self._request_errors(request, host, f"{host}:{port}"):
             self._any.send(request, version_max)
             return self._any.receive(kind)
 
     def call_at(
         self, node_id: int, request: Request, kind: type[M], version_max: int | None = None
     ) -> M:
-        """The answer of the broker `node_id`. Raises StartError where none comes."""
+        """Return the response of the broker `node_id`. Raises StartError if there is none."""
         client = self.node(node_id)
         host, port = self._addresses[node_id]
-        with self._told(request, host, f"broker {node_id}, {host}:{port}"):
-            client.skip_answers()  # of a reader that has enough
+        with self._request_errors(request, host, f"broker {node_id}, {host}:{port}"):
+            client.skip_answers()  # to the fetches of a reader that has stopped
             client.send(request, version_max)
             return client.receive(kind)
 
     def serves(self, api_key: int) -> bool:
-        """Whether the broker that answers for the cluster names the API."""
+        """Return whether the broker that answers `call` serves the API."""
         return self._any.serves(api_key)
 
     def node(self, node_id: int) -> BlockingClient:
-        """A connection to the broker `node_id`, kept. Raises StartError."""
+        """Return the connection to the broker `node_id`, opened on first use.
+
+        Raises StartError if the broker is not alive or cannot be reached.
+        """
         client = self._nodes.get(node_id)
         if client is None:
             if node_id not in self._addresses:
@@ -105,74 +114,85 @@ class Cluster:
         return client
 
     def drop(self, node_id: int) -> None:
-        """Hang up on a broker that fails: the next question connects anew."""
+        """Close the connection to a broker that fails; the next request opens another."""
         client = self._nodes.pop(node_id, None)
         if client is not None:
             client.close()
 
     def drop_owing(self) -> None:
-        """Hang up on the brokers that owe an answer nobody waits for any more."""
-        for node_id in [one for one, client in self._nodes.items() if client.waiting]:
+        """Close the connections on which an answer is still to come that no caller reads."""
+        for node_id in [broker_id for broker_id, client in self._nodes.items() if client.waiting]:
             self.drop(node_id)
 
     @property
     def broker_ids(self) -> list[int]:
-        """Of the brokers that are alive, as the last metadata told; in order."""
+        """The ids of the live brokers in the last Metadata response, in order."""
         return sorted(self._addresses)
 
     @property
     def addresses(self) -> list[Address]:
-        """Where another `Cluster` may connect: who answers this one, then the other brokers."""
+        """The `known_addresses` of another `Cluster`: first that of the broker behind `call`."""
         return list(dict.fromkeys([self._any_address, *self._addresses.values()]))
 
-    # --- who has what -----------------------------------------------------------------------------
+    # --- topics, leaders and coordinators ---------------------------------------------------------
 
     def metadata(self, topics: Sequence[str] | None) -> MetadataResponse:
-        """Of the topics named, or of all; brokers' addresses are learnt on the way. Makes none."""
+        """Return the metadata of the named topics, or of all if `topics` is None.
+
+        Remembers the brokers' addresses. Never creates a topic. Raises StartError.
+        """
         answer = self._from_any(metadata_request(topics))
-        self._addresses = {one.node_id: (one.host, one.port) for one in answer.brokers}
+        self._addresses = {broker.node_id: (broker.host, broker.port) for broker in answer.brokers}
         return answer
 
     def topics(self, names: Sequence[str]) -> dict[str, MetadataResponseTopic]:
-        """The topics named. Raises Refused where there is no such one, or it may not be seen."""
-        found = {one.name or "": one for one in self.metadata(list(dict.fromkeys(names))).topics}
-        for name, topic in found.items():
+        """Return the named topics by name. Raises Refused if one does not exist or is not visible
+        to this login."""
+        topics = {
+            topic.name or "": topic for topic in self.metadata(list(dict.fromkeys(names))).topics
+        }
+        for name, topic in topics.items():
             self._check(name, topic)
-        return found
+        return topics
 
     def led_topics(self, names: Sequence[str]) -> dict[str, MetadataResponseTopic]:
-        """The same, once each partition has a leader: just after a topic is made, or in an
-        election, that takes a moment. Raises Refused."""
+        """Return the named topics as soon as each of their partitions has a live leader.
+
+        That takes a moment after a topic's creation or in an election. Raises Leaderless after
+        LEADERS_WITHIN_S, and Refused as `topics` does.
+        """
         deadline = time.monotonic() + LEADERS_WITHIN_S
         while True:
-            found = self.topics(names)
+            topics = self.topics(names)
             leaderless = [
-                f"{name}-{one.partition_index}"
-                for name, topic in found.items()
-                for one in topic.partitions
-                if one.leader_id not in self._addresses
+                f"{name}-{partition.partition_index}"
+                for name, topic in topics.items()
+                for partition in topic.partitions
+                if partition.leader_id not in self._addresses
             ]
-            if not leaderless and all(topic.partitions for topic in found.values()):
-                return found
+            if not leaderless and all(topic.partitions for topic in topics.values()):
+                return topics
             if time.monotonic() > deadline:
                 which = ", ".join(leaderless[:3]) or ", ".join(names)
                 raise Leaderless(f"no leader for {which}: ottla status shows what is wrong")
             time.sleep(PAUSE_S)
 
     def coordinator(self, group: str) -> int:
-        """The broker that keeps the group. Raises Refused."""
+        """Return the id of the group's coordinator. Raises Refused."""
         return self.run(coordinator(self.attempts(), group))
 
     def at_coordinator(self, group: str, request: Request, kind: type[M]) -> M:
-        """The answer of the broker that keeps the group, once it is settled who that is. Raises
-        Refused, StartError."""
+        """Return the response of the group's coordinator; retry while the coordinator moves or
+        loads. Raises Refused if there is no coordinator, StartError if it does not answer."""
         answer = self.run(at_coordinator(self.attempts(), group, request, request.MAX_VERSION))
         assert isinstance(answer, kind)
         return answer
 
     def settled(self, request: Request, kind: type[M], node_id: int | None = None) -> M:
-        """The answer of a broker, asked for again while a coordinator is not there yet, or loads,
-        or moves."""
+        """Return the response of a broker; retry while a coordinator is missing, loads or moves.
+
+        `node_id` None: any broker.
+        """
         ask = Ask(request, request.MAX_VERSION, node_id)
         attempts = self.attempts()
         answer = self.run(attempts.settled(lambda: attempts.ask(ask), COORDINATOR))
@@ -182,23 +202,25 @@ class Cluster:
     def by_leader(
         self, topics: Mapping[str, MetadataResponseTopic], wanted: Iterable[Partition]
     ) -> dict[int, list[Partition]]:
-        """Partitions by the broker that leads them; those without a leader are left out."""
+        """Return the partitions by their leader's id; those without a live leader are left out."""
         return by_leader(self.leaders(topics), wanted)
 
     def leaders(self, topics: Mapping[str, MetadataResponseTopic]) -> dict[Partition, int]:
-        """The leader of each partition, as far as it is alive."""
+        """Return the leader's id of each partition; NOBODY if the leader is not alive."""
         return leaders_of(topics.values(), self._addresses)
 
     # --- operations of `client.core` --------------------------------------------------------------
 
     def attempts(self) -> Attempts:
-        """For one operation: it is tried as long as an answer is waited for."""
+        """Return the `Attempts` of one operation, which may retry for the timeout of a request."""
         end_s = time.monotonic() + self._timeout_s
         return Attempts(time.monotonic, end_s, lambda: PAUSE_S)
 
     def run(self, steps: Steps[T]) -> T:
-        """Do an operation: send what it asks for, sleep where it waits. Raises Refused where there
-        is no coordinator, StartError where no broker answers."""
+        """Run an operation: send its requests, sleep for its pauses, and return its result.
+
+        Raises Refused if there is no coordinator, StartError if a broker does not answer.
+        """
         answer: Answer = None
         try:
             while True:
@@ -226,7 +248,7 @@ class Cluster:
     # --- within -----------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Hang up everywhere."""
+        """Close all connections."""
         for client in (self._any, *self._nodes.values()):
             client.close()
 
@@ -242,13 +264,17 @@ class Cluster:
         self.close()
 
     def _from_any(self, request: MetadataRequest) -> MetadataResponse:
-        """Metadata of whoever answers: a broker may have died since it was asked last."""
+        """Return the Metadata response of any broker; try the others if the last one has died."""
         try:
             return self.call(request, MetadataResponse)
         except StartError:
-            known = [one for one in self._addresses.values() if one != self._any_address]
+            other_addresses = [
+                address for address in self._addresses.values() if address != self._any_address
+            ]
             self._any.close()
-            self._any_address, self._any = self._first_that_answers([*known, *self._bootstrap])
+            self._any_address, self._any = self._first_that_answers(
+                [*other_addresses, *self._bootstrap]
+            )
         return self.call(request, MetadataResponse)
 
     def _first_that_answers(self, addresses: Sequence[Address]) -> tuple[Address, BlockingClient]:
@@ -274,7 +300,7 @@ class Cluster:
             ) from error
 
     @contextmanager
-    def _told(self, request: Request, host: str, where: str) -> Iterator[None]:
+    def _request_errors(self, request: Request, host: str, where: str) -> Iterator[None]:
         name = ApiKey(request.API_KEY).name.title().replace("_", "")
         try:
             yield
@@ -302,19 +328,19 @@ class Cluster:
     def _like(self, name: str) -> str:
         from difflib import get_close_matches
 
-        names = [one.name or "" for one in self.metadata(None).topics]
-        like = get_close_matches(name, names, 1)
-        return f"; did you mean {like[0]}?" if like else ""
+        names = [topic.name or "" for topic in self.metadata(None).topics]
+        similar_names = get_close_matches(name, names, 1)
+        return f"; did you mean {similar_names[0]}?" if similar_names else ""
 
 
 def partitions_of(topics: Mapping[str, MetadataResponseTopic]) -> list[Partition]:
-    """All of them, in order."""
+    """Return all partitions of the topics, in order."""
     return [
-        (name, one.partition_index)
+        (name, partition.partition_index)
         for name, topic in sorted(topics.items())
-        for one in sorted(topic.partitions, key=_index)
+        for partition in sorted(topic.partitions, key=_index)
     ]
 
 
-def _index(one: MetadataResponsePartition) -> int:
-    return one.partition_index
+def _index(partition: MetadataResponsePartition) -> int:
+    return partition.partition_index

@@ -1,16 +1,16 @@
-"""The state of a cluster as one node tells it: brokers, quorum, partitions that lack replicas.
+"""The state of a cluster as one node reports it: brokers, quorum, under-replicated partitions.
 
-`ask(call)` puts the questions (DescribeCluster, Metadata, DescribeQuorum, DescribeConfigs) through
-any callable and gives a `ClusterStatus`. Owns no connection; decides what counts as degraded:
+`ask(call)` sends the requests (DescribeCluster, Metadata, DescribeQuorum, DescribeConfigs) through
+any callable and returns a `ClusterStatus`. Owns no connection; decides what counts as degraded:
 
 - a broker that is fenced, or a quorum without a leader or with a voter that lags behind it;
-- brokers that take no connection, where there is no quorum to fence them: what a node then tells of
-  brokers and partitions is what it knew when the quorum was lost;
+- brokers that take no connection, if there is no quorum to fence them: a node then reports the
+  brokers and partitions as they were when the quorum was lost;
 - a partition without a leader (offline), with fewer in-sync replicas than acks=all needs (under
   min ISR), or with fewer than it has replicas (under-replicated).
 
-Follows `kafka-topics --describe --under-replicated-partitions` and its like for what these words
-mean, and KIP-1073, KIP-595 (DescribeQuorum), KIP-836 (the times in it).
+Follows `kafka-topics --describe --under-replicated-partitions` and its other filters for the
+meaning of these words, and KIP-1073, KIP-595 (DescribeQuorum), KIP-836 (the times in it).
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ from protocol.messages.metadata import MetadataRequest, MetadataResponse
 METADATA_TOPIC = "__cluster_metadata"
 MIN_IN_SYNC = "min.insync.replicas"
 VOTER_BEHIND_MS_MAX = 5_000
-"""A voter that has not caught up with the leader for longer is called lagging."""
+"""The time after which a voter that has not caught up with the leader is called lagging."""
 
 _NOBODY = -1
 _TOPIC_RESOURCE = 2
 
 Call = Callable[[Any], Any]
-"""request → response; None where the node does not serve that API."""
+"""A function that returns the response to a request, or None if the node lacks that API."""
 
 
 class StatusRefused(Exception):
-    """A node answered a question with an error; `str()` is one line."""
+    """A node answered a request with an error; `str()` is one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +57,16 @@ class BrokerState:
     rack: str | None
     fenced: bool
     reachable: bool | None = None
-    """Whether it takes a connection; None where nobody tried: the quorum knows who is alive."""
+    """Whether the broker takes a connection; None if that was not tried, because the quorum
+    reports which brokers are alive."""
 
 
 @dataclass(frozen=True, slots=True)
 class VoterState:
-    """A controller of the quorum: records it lacks, and since when (-1: never heard of)."""
+    """A voter or an observer of the quorum: its lag in records, and for how long it has lagged.
+
+    -1: the leader has never heard from the replica.
+    """
 
     node_id: int
     lag: int
@@ -70,13 +74,13 @@ class VoterState:
 
     @property
     def lagging(self) -> bool:
-        """Whether it has been behind for so long that it would not help if the leader died."""
+        """Whether the voter is too far behind to replace the leader, or was never heard from."""
         return not 0 <= self.behind_ms <= VOTER_BEHIND_MS_MAX
 
 
 @dataclass(frozen=True, slots=True)
 class QuorumState:
-    """The metadata quorum as its leader tells it."""
+    """The metadata quorum as its leader reports it."""
 
     leader_id: int
     epoch: int
@@ -87,7 +91,7 @@ class QuorumState:
 
 @dataclass(frozen=True, slots=True)
 class PartitionState:
-    """A partition that lacks something."""
+    """A partition with its leader, its replicas and its ISR."""
 
     topic: str
     partition: int
@@ -98,7 +102,7 @@ class PartitionState:
 
 @dataclass(frozen=True, slots=True)
 class ClusterStatus:
-    """Everything that `ottla status` shows; `quorum` is None where no controller answered."""
+    """The data of `ottla status`; `quorum` is None if no controller answered."""
 
     cluster_id: str
     brokers: Sequence[BrokerState]
@@ -109,91 +113,93 @@ class ClusterStatus:
     under_min_isr: Sequence[PartitionState]
     offline: Sequence[PartitionState]
     partitions_by_topic: Mapping[str, int] = field(default_factory=dict)
-    """How many partitions each topic has of which one lacks something."""
+    """The number of all partitions of each topic that has a degraded partition."""
 
     @property
     def fenced(self) -> list[int]:
-        """The ids of the brokers that are registered and not alive."""
-        return [one.node_id for one in self.brokers if one.fenced]
+        """The ids of the brokers that are registered and fenced."""
+        return [broker.node_id for broker in self.brokers if broker.fenced]
 
     @property
     def unreachable(self) -> list[int]:
-        """The ids of the brokers that were tried and take no connection."""
-        return [one.node_id for one in self.brokers if one.reachable is False]
+        """The ids of the brokers that did not take a connection."""
+        return [broker.node_id for broker in self.brokers if broker.reachable is False]
 
     @property
     def lagging_voters(self) -> list[int]:
-        """The ids of the voters that are behind."""
+        """The ids of the voters that lag."""
         voters = self.quorum.voters if self.quorum is not None else ()
-        return [one.node_id for one in voters if one.lagging]
+        return [voter.node_id for voter in voters if voter.lagging]
 
     @property
     def healthy(self) -> bool:
-        """Whether nothing lacks: one more node may die and nothing is lost that need not be."""
+        """Whether the quorum has a leader and no broker, voter or partition is degraded."""
         led = self.quorum is not None and self.quorum.leader_id != _NOBODY
         lacking = (self.fenced, self.lagging_voters, self.under_replicated, self.offline)
         return led and not any(lacking)
 
     def as_json(self) -> dict[str, Any]:
-        """The same for machines."""
+        """Return the object that `ottla status --json` prints."""
         return {"healthy": self.healthy, **asdict(self)}
 
 
 def ask(call: Call) -> ClusterStatus:
-    """Put the questions to one node. Raises StatusRefused, and whatever `call` raises."""
+    """Ask one node for the cluster's status. Raises StatusRefused, and the errors of `call`."""
     cluster = call(DescribeClusterRequest(include_fenced_brokers=True))
     _check("DescribeCluster", cluster.error_code)
-    # An empty list asks for no topics, null for all; and looking must not create any.
+    # An empty list asks for no topics, null for all; and a status must not create any.
     metadata = call(MetadataRequest(topics=None, allow_auto_topic_creation=False))
     partitions = _partitions(metadata)
-    lacking = [one for one in partitions if len(one.isr) < len(one.replicas)]
-    minimum = _min_in_sync(call, list(dict.fromkeys(one.topic for one in lacking)))
-    offline = [one for one in partitions if one.leader == _NOBODY]
-    topics = dict.fromkeys(one.topic for one in (*lacking, *offline))
-    counts = Counter(one.topic for one in partitions)
-    quorum = _quorum(call)  # at the end: where there is no quorum, the answer may never come
+    lacking = [
+        partition for partition in partitions if len(partition.isr) < len(partition.replicas)
+    ]
+    minimum = _min_in_sync(call, list(dict.fromkeys(partition.topic for partition in lacking)))
+    offline = [partition for partition in partitions if partition.leader == _NOBODY]
+    topics = dict.fromkeys(partition.topic for partition in (*lacking, *offline))
+    counts = Counter(partition.topic for partition in partitions)
+    quorum = _quorum(call)  # at the end: without a quorum, the response may never come
     return ClusterStatus(
         cluster_id=cluster.cluster_id,
         brokers=[
-            BrokerState(one.broker_id, one.host, one.port, one.rack, one.is_fenced)
-            for one in sorted(cluster.brokers, key=lambda one: one.broker_id)
+            BrokerState(broker.broker_id, broker.host, broker.port, broker.rack, broker.is_fenced)
+            for broker in sorted(cluster.brokers, key=lambda broker: broker.broker_id)
         ],
         quorum=quorum,
         topics=len(metadata.topics),
         partitions=len(partitions),
         under_replicated=lacking,
-        under_min_isr=[one for one in lacking if _is_under(one, minimum)],
+        under_min_isr=[partition for partition in lacking if _is_under(partition, minimum)],
         offline=offline,
         partitions_by_topic={name: counts[name] for name in topics},
     )
 
 
 def _partitions(metadata: MetadataResponse) -> list[PartitionState]:
-    found = [
+    partitions = [
         PartitionState(
             topic.name or "",
-            one.partition_index,
-            one.leader_id,
-            sorted(one.replica_nodes),
-            sorted(one.isr_nodes),
+            partition.partition_index,
+            partition.leader_id,
+            sorted(partition.replica_nodes),
+            sorted(partition.isr_nodes),
         )
         for topic in metadata.topics
-        for one in topic.partitions
+        for partition in topic.partitions
     ]
-    return sorted(found, key=lambda one: (one.topic, one.partition))
+    return sorted(partitions, key=lambda partition: (partition.topic, partition.partition))
 
 
-def _is_under(one: PartitionState, minimum: Mapping[str, int]) -> bool:
-    """A topic with fewer replicas than the minimum needs them all, and no more."""
-    return len(one.isr) < min(minimum.get(one.topic, 1), len(one.replicas))
+def _is_under(partition: PartitionState, minimum: Mapping[str, int]) -> bool:
+    """Return whether the ISR is smaller than the minimum, which is at most the replica count."""
+    return len(partition.isr) < min(minimum.get(partition.topic, 1), len(partition.replicas))
 
 
 def _min_in_sync(call: Call, topics: Sequence[str]) -> dict[str, int]:
-    """`min.insync.replicas` of those topics that lack replicas: the others cannot be under it."""
+    """Return `min.insync.replicas` by topic. Topics with complete ISRs need not be asked about."""
     if not topics:
         return {}
-    asked = [DescribeConfigsResource(_TOPIC_RESOURCE, name, [MIN_IN_SYNC]) for name in topics]
-    answer = call(DescribeConfigsRequest(asked))
+    resources = [DescribeConfigsResource(_TOPIC_RESOURCE, name, [MIN_IN_SYNC]) for name in topics]
+    answer = call(DescribeConfigsRequest(resources))
     return {
         result.resource_name: int(config.value)
         for result in (answer.results if answer is not None else ())
@@ -203,15 +209,16 @@ def _min_in_sync(call: Call, topics: Sequence[str]) -> dict[str, int]:
 
 
 def _quorum(call: Call) -> QuorumState | None:
-    """None where no leader answers: without one the rest of the status is still worth showing. Who
-    may not ask is told so: what they may see of the rest would say that all is well.
+    """Return the quorum's state, or None if no leader answers: the rest is still worth showing.
 
-    The node asks for the leader as long as a request may take, which is longer than anybody here
-    waits.
+    A node without a quorum looks for the leader for longer than `call` waits. Raises StatusRefused
+    if the login may not describe the quorum: the rest that it may see would look healthy.
     """
-    wanted = DescribeQuorumRequestTopicData(METADATA_TOPIC, [DescribeQuorumRequestPartitionData(0)])
+    metadata_log = DescribeQuorumRequestTopicData(
+        METADATA_TOPIC, [DescribeQuorumRequestPartitionData(0)]
+    )
     try:
-        answer = call(DescribeQuorumRequest([wanted]))
+        answer = call(DescribeQuorumRequest([metadata_log]))
     except TimeoutError:
         return None
     if answer is None:
@@ -220,31 +227,38 @@ def _quorum(call: Call) -> QuorumState | None:
         raise StatusRefused(why(answer.error_code, None, "Describe on the cluster"))
     if answer.error_code != ErrorCode.NONE:
         return None
-    partition = next((one for topic in answer.topics for one in topic.partitions), None)
+    partition = next((partition for topic in answer.topics for partition in topic.partitions), None)
     if partition is None or partition.error_code != ErrorCode.NONE:
         return None
     leader = next(
-        (one for one in partition.current_voters if one.replica_id == partition.leader_id), None
+        (voter for voter in partition.current_voters if voter.replica_id == partition.leader_id),
+        None,
     )
     if leader is None:
         return None
 
-    def replica(one: Any) -> VoterState:
-        lag = max(leader.log_end_offset - one.log_end_offset, 0)
-        if one.replica_id == leader.replica_id:
-            return VoterState(one.replica_id, 0, 0)
-        if one.last_caught_up_timestamp < 0:
-            return VoterState(one.replica_id, lag if one.log_end_offset >= 0 else -1, -1)
+    def replica(state: Any) -> VoterState:
+        lag = max(leader.log_end_offset - state.log_end_offset, 0)
+        if state.replica_id == leader.replica_id:
+            return VoterState(state.replica_id, 0, 0)
+        if state.last_caught_up_timestamp < 0:
+            return VoterState(state.replica_id, lag if state.log_end_offset >= 0 else -1, -1)
         # Both times are of the leader's clock: this machine's may differ.
         now_ms = leader.last_caught_up_timestamp
-        return VoterState(one.replica_id, lag, max(now_ms - one.last_caught_up_timestamp, 0))
+        return VoterState(state.replica_id, lag, max(now_ms - state.last_caught_up_timestamp, 0))
 
     return QuorumState(
         partition.leader_id,
         partition.leader_epoch,
         partition.high_watermark,
-        [replica(one) for one in sorted(partition.current_voters, key=lambda one: one.replica_id)],
-        [replica(one) for one in sorted(partition.observers, key=lambda one: one.replica_id)],
+        [
+            replica(state)
+            for state in sorted(partition.current_voters, key=lambda state: state.replica_id)
+        ],
+        [
+            replica(state)
+            for state in sorted(partition.observers, key=lambda state: state.replica_id)
+        ],
     )
 
 

@@ -1,7 +1,7 @@
-"""How a command reaches a cluster: the addresses, how it gets in, and why nobody answers.
+"""How a command reaches a cluster: addresses, security settings, and reasons for no response.
 
-Owns no connection (`client.cluster`). What goes wrong on the way is one line,
-`StartError`; what an answer says is the command's own business (`client.refusals`).
+Owns no connection (`client.cluster` does). A failed connection is a `StartError` of one line.
+Errors in responses are not handled here (`client.refusals`).
 """
 
 from __future__ import annotations
@@ -16,16 +16,19 @@ from broker.security.client_guard import PLAINTEXT_GUARD, ClientGuard
 
 DEFAULT_PORT = 9092
 TIMEOUT_S = 30.0
-"""Of a change: a controller may be elected meanwhile."""
+"""The timeout of a request: long enough for the election of a controller."""
 
 Address = tuple[str, int]
 _THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 
 
 def parse_addresses(text: str) -> list[Address]:
-    """`host:port,host:port`; the port may be left out. Raises StartError."""
+    """Return the addresses in `host:port,host:port`. The default port is DEFAULT_PORT.
+
+    Raises StartError if the text has another form or no address.
+    """
     addresses = []
-    for entry in filter(None, (one.strip() for one in text.split(","))):
+    for entry in filter(None, (part.strip() for part in text.split(","))):
         host, colon, port = entry.rpartition(":")
         if not colon or entry.endswith("]"):
             host, port = entry, str(DEFAULT_PORT)
@@ -39,13 +42,19 @@ def parse_addresses(text: str) -> list[Address]:
 
 
 def in_turn(named: Sequence[Address], known: Sequence[Address]) -> list[Address]:
-    """Whom to ask, one after the other: that which answered before, the first of `known`; those
-    named by the user; the other brokers that are known."""
+    """Return the addresses in the order in which to try them.
+
+    First comes the first of `known`, which answered last time, then the addresses that the user
+    named, then the other known brokers.
+    """
     return list(dict.fromkeys([*known[:1], *named, *known[1:]]))
 
 
 def command_guard(command_config: str | None) -> ClientGuard:
-    """How a command gets into listeners, by a file of client properties. Raises StartError."""
+    """Return the guard that secures a command's connections, from a file of client properties.
+
+    None: plaintext. Raises StartError for a file that cannot be read or is invalid.
+    """
     if command_config is None:
         return PLAINTEXT_GUARD
     from broker.config.file import load_client_security
@@ -62,25 +71,28 @@ def command_guard(command_config: str | None) -> ClientGuard:
 
 
 def explain(error: Exception, timeout_s: float, guard: ClientGuard, host: str) -> str:
-    """Why a broker was not reached, or did not answer."""
+    """Return the reason, as text, why a broker was not reached or did not answer."""
     if isinstance(error, TimeoutError):
         return f"no answer within {timeout_s:g} s"
     return guard.explain(error, host)
 
 
 class Unanswered:
-    """Which addresses did not answer, and why. Where nobody listens on this machine, with the
-    command that changes that."""
+    """The addresses that did not answer, each with the reason.
+
+    If all of them are ports of this machine that no process listens on, the error has the command
+    that starts a broker.
+    """
 
     def __init__(self, timeout_s: float, guard: ClientGuard) -> None:
         self._timeout_s = timeout_s
         self._guard = guard
         self._refusals: list[str] = []
         self._ports: list[int] = []
-        """Those of this machine where nobody listens."""
+        """The ports of this machine that refused the connection."""
 
     def add(self, address: Address, error: Exception) -> None:
-        """That one did not answer."""
+        """Add an address that did not answer."""
         host, port = address
         reason = explain(error, self._timeout_s, self._guard, host)
         if isinstance(error, TimeoutError):
@@ -90,7 +102,7 @@ class Unanswered:
             self._ports.append(port)
 
     def error(self, verdict: str = "no broker answers") -> StartError:
-        """One line."""
+        """Return an error of one line that names each address with its reason."""
         advice = ""
         if self._ports and len(self._ports) == len(self._refusals):
             port = "" if DEFAULT_PORT in self._ports else f" --port {self._ports[0]}"

@@ -1,6 +1,6 @@
-"""Where partitions begin and end, and which offset belongs to a time: for commands.
+"""The first, last and timestamped offsets of partitions, with errors for commands.
 
-Owns no connection; `client.core.offsets` says what their leaders are asked.
+Owns no connection; the requests to leaders are `client.core.offsets`'.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from protocol.messages.list_offsets import ListOffsetsPartitionResponse
 from protocol.messages.metadata import MetadataResponseTopic
 
 NO_OFFSET = -1
-"""Of a time after the last record."""
+"""The offset in a response if no record is at or after the time that was asked for."""
 
 
 def list_offsets(
@@ -25,18 +25,18 @@ def list_offsets(
     wanted: Mapping[Partition, int],
     isolation_level: int = READ_UNCOMMITTED,
 ) -> dict[Partition, int]:
-    """The offset of each partition for EARLIEST, LATEST or a time (ms since the epoch).
+    """Return the offset of each partition for EARLIEST, LATEST or a time (ms since the epoch).
 
-    NO_OFFSET where no record is that late. Partitions without a leader are left out.
-    With READ_COMMITTED the latest is the last stable offset. Raises Refused.
+    NO_OFFSET: no record is at or after that time. Partitions without a leader are left out. With
+    READ_COMMITTED, LATEST is the last stable offset. Raises Refused.
     """
-    found: dict[Partition, int] = {}
-    for at, one in _told(cluster, topics, wanted, isolation_level).items():
-        if one.error_code:
-            reason = why(one.error_code, None, f"Describe on topic {at[0]}")
+    offsets_found: dict[Partition, int] = {}
+    for at, response in _responses(cluster, topics, wanted, isolation_level).items():
+        if response.error_code:
+            reason = why(response.error_code, None, f"Describe on topic {at[0]}")
             raise Refused(f"{at[0]}-{at[1]}: {reason}")
-        found[at] = one.offset
-    return found
+        offsets_found[at] = response.offset
+    return offsets_found
 
 
 def list_known_offsets(
@@ -44,18 +44,21 @@ def list_known_offsets(
     topics: Mapping[str, MetadataResponseTopic],
     wanted: Mapping[Partition, int],
 ) -> dict[Partition, int]:
-    """The same, without the partitions whose leader refuses: it may be another one by now."""
-    told = _told(cluster, topics, wanted, READ_UNCOMMITTED)
-    return {at: one.offset for at, one in told.items() if not one.error_code}
+    """Return the offsets as `list_offsets` does, but leave out partitions with errors.
+
+    Their leader may have changed. Raises StartError.
+    """
+    responses = _responses(cluster, topics, wanted, READ_UNCOMMITTED)
+    return {at: response.offset for at, response in responses.items() if not response.error_code}
 
 
-def _told(
+def _responses(
     cluster: Cluster,
     topics: Mapping[str, MetadataResponseTopic],
     wanted: Mapping[Partition, int],
     isolation_level: int,
 ) -> dict[Partition, ListOffsetsPartitionResponse]:
-    """What each leader answers of its own."""
+    """Return the response of each partition's leader, which may have an error code."""
     return cluster.run(offsets.list_offsets(cluster.leaders(topics), wanted, isolation_level))
 
 
@@ -65,7 +68,7 @@ def ends(
     partitions: Iterable[Partition],
     isolation_level: int = READ_UNCOMMITTED,
 ) -> tuple[dict[Partition, int], dict[Partition, int]]:
-    """The first offset of each partition, and the one after its last. Raises Refused."""
+    """Return the first offset of each partition, and the offset after its last. Raises Refused."""
     wanted = list(partitions)
     first = list_offsets(cluster, topics, dict.fromkeys(wanted, EARLIEST))
     last = list_offsets(cluster, topics, dict.fromkeys(wanted, LATEST), isolation_level)

@@ -1,6 +1,6 @@
-"""Which offsets words for places mean, in the partitions of a cluster.
+"""The offsets of places such as `end` or `@2h` in the partitions of a cluster.
 
-Shared by who reads and by who moves a group. Owns no connection; the words are those of `places`.
+Used to read records and to move groups. Owns no connection; `places` parses the words.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from protocol.messages.metadata import MetadataResponseTopic
 
 
 class Span(NamedTuple):
-    """What a partition holds: the offsets from `first` up to `last`, which is the next one."""
+    """The offsets that a partition holds: from `first` up to, without, `last`."""
 
     first: int
     last: int
@@ -29,7 +29,7 @@ def spans(
     wanted: Sequence[Partition],
     isolation_level: int = READ_UNCOMMITTED,
 ) -> dict[Partition, Span]:
-    """Of each partition that has a leader. Raises Refused."""
+    """Return the span of offsets of each partition that has a leader. Raises Refused."""
     first, last = ends(cluster, topics, wanted, isolation_level)
     return {at: Span(first[at], last[at]) for at in wanted if at in first and at in last}
 
@@ -40,14 +40,14 @@ def offsets_at(
     held: Mapping[Partition, Span],
     place: Place,
 ) -> dict[Partition, int]:
-    """The offset of the place in each partition, within what it holds. Raises Refused.
+    """Return the offset of the place in each partition, within its span. Raises Refused.
 
-    A time is the first record that is not before it; where there is none, the end.
+    The offset of a time is that of the first record at or after it, or the end if there is none.
     """
     if place.kind == TIME:
-        found = list_offsets(cluster, topics, dict.fromkeys(held, place.number))
-        late = {at for at, offset in found.items() if offset == NO_OFFSET}
-        return {at: span.last if at in late else found[at] for at, span in held.items()}
+        first_offsets = list_offsets(cluster, topics, dict.fromkeys(held, place.number))
+        late = {at for at, offset in first_offsets.items() if offset == NO_OFFSET}
+        return {at: span.last if at in late else first_offsets[at] for at, span in held.items()}
     return {at: _within(span, _offset_at(place, span)) for at, span in held.items()}
 
 

@@ -1,6 +1,6 @@
-"""Words for places in a partition: `start`, `end`, `-10`, `1234`, `@2h`, `@2026-11-26T08:00`.
+"""Places in a partition as users write them: `start`, `end`, `-10`, `1234`, `@2h`, `@2026-11-26`.
 
-Owns what the words mean; `now_ms` comes in. Asks no broker (`place_offsets` does).
+Owns the parser; the caller passes the time `now_ms`. Asks no broker (`place_offsets` does).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _MOMENT = re.compile(
 )
 _MOST = (1 << 63) - 1
 _DIGITS_MAX = 4_000
-"""As many as Python reads."""
+"""The number of digits that Python converts to an int at most."""
 _DAYS_TO_1970 = 719_468
 FORMS = (
     "start, end, an offset, -N for the last N records of each partition, or @TIME: @2h ago, "
@@ -26,7 +26,10 @@ FORMS = (
 
 
 class Place(NamedTuple):
-    """One of: the start, the end, an offset, so many before the end, a time."""
+    """A place in a partition: START, END, or one of the kinds OFFSET, LAST and TIME.
+
+    `number` is the offset, the number of records before the end, or the time (ms since the epoch).
+    """
 
     kind: str
     number: int = 0
@@ -37,7 +40,10 @@ OFFSET, LAST, TIME = "offset", "last", "time"
 
 
 def parse_place(text: str, now_ms: int, option: str) -> Place:
-    """Raises StartError."""
+    """Return the place that a user wrote; `option` names the option in errors.
+
+    `now_ms`: the time to which an age such as `@2h` is relative. Raises StartError.
+    """
     if text in ("start", "beginning", "earliest"):
         return START
     if text in ("end", "latest"):
@@ -69,16 +75,16 @@ def _is_number(text: str) -> bool:
 
 
 def _number(text: str, shown: str) -> int:
-    """Return what a broker takes as an offset or a time."""
+    """Return the number. Raises StartError if it is too large for an offset or a time."""
     if len(text) > _DIGITS_MAX or int(text) > _MOST:
         raise StartError(f"{shown}: the greatest number is {_MOST}")
     return int(text)
 
 
 def _moment_ms(moment: re.Match[str], shown: str) -> int:
-    """Milliseconds since the epoch; a moment without a zone is one of UTC."""
-    year, month, day = (int(moment[one]) for one in (1, 2, 3))
-    hour, minute, second = (int(moment[one] or 0) for one in (4, 5, 6))
+    """Return a date and time as ms since the epoch; UTC if it has no zone. Raises StartError."""
+    year, month, day = (int(moment[part]) for part in (1, 2, 3))
+    hour, minute, second = (int(moment[part] or 0) for part in (4, 5, 6))
     if not (1 <= month <= 12 and 1 <= day <= 31 and hour < 24 and minute < 60 and second < 60):
         raise StartError(f"{shown}: there is no such time")
     zone = moment[8] or "Z"
@@ -89,8 +95,18 @@ def _moment_ms(moment: re.Match[str], shown: str) -> int:
 
 
 def _days(year: int, month: int, day: int) -> int:
-    """Days since 1970-01-01 of the Gregorian calendar, counted in years that begin in March."""
+    """Return the days since 1970-01-01 in the Gregorian calendar.
+
+    Years count from March, so that a leap day is a year's last day.
+    """
     year -= month < 3
-    era, of_era = divmod(year, 400)
-    of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
-    return era * 146_097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - _DAYS_TO_1970
+    era, year_of_era = divmod(year, 400)
+    day_of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
+    return (
+        era * 146_097
+        + year_of_era * 365
+        + year_of_era // 4
+        - year_of_era // 100
+        + day_of_year
+        - _DAYS_TO_1970
+    )

@@ -1,12 +1,12 @@
-"""Clusters by a name: which one commands talk to where nothing else says so.
+"""Profiles: named clusters, one of which commands use unless an option says otherwise.
 
     profile = "test"                          # the one in use
     [profiles.test]
     bootstrap-server = "kafka-1:9092,kafka-2:9092"
     command-config = "/etc/kafka/test.properties"
 
-The file is `ottla/config.toml` in the folder of your configurations. The command line and the
-environment go before it. Owns the file; never asks a cluster.
+The file is `ottla/config.toml` in the user's configuration folder. Options of the command line and
+the environment override it. Owns the file; never asks a cluster.
 """
 
 from __future__ import annotations
@@ -23,22 +23,24 @@ _BOOTSTRAP, _CONFIG = "bootstrap-server", "command-config"
 
 
 class Profile(NamedTuple):
-    """How a cluster is reached."""
+    """The addresses of a cluster, and a file of client properties if it needs one."""
 
     bootstrap_server: str
     command_config: str | None = None
 
 
 class Profiles(NamedTuple):
-    """What the file says."""
+    """The profiles of the file; `in_use` is the name of the chosen one, None if there is none."""
 
     in_use: str | None
     by_name: dict[str, Profile]
 
     @property
     def chosen(self) -> Profile | None:
-        """The one that commands take, which OTTLA_PROFILE names or else the file. Raises
-        StartError where there is no such one."""
+        """The profile that commands use: the one that OTTLA_PROFILE names, else that of the file.
+
+        None if neither names one. Raises StartError if there is no profile with that name.
+        """
         name = os.environ.get("OTTLA_PROFILE") or self.in_use
         if name is None:
             return None
@@ -48,39 +50,41 @@ class Profiles(NamedTuple):
 
 
 def profiles_file() -> str:
-    """Where the profiles stand."""
+    """Return the path of the file of profiles."""
     folder = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
     return os.path.join(folder, "ottla", "config.toml")
 
 
 def load_profiles() -> Profiles:
-    """What the file says; without one there are none. Raises StartError."""
+    """Load the profiles; none if there is no file. Raises StartError for an invalid file."""
     file = profiles_file()
     try:
         with open(file, "rb") as opened:
             data = opened.read()
     except FileNotFoundError:
         return Profiles(None, {})
-    import tomllib  # where there are profiles alone: a command has to be quick
+    import tomllib  # only if there is a file: a command has to start quickly
 
     try:
-        found = tomllib.loads(data.decode())
+        document = tomllib.loads(data.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise StartError(f"{file}: {error}") from error
-    in_use, by_name = found.get(_IN_USE), found.get("profiles", {})
+    in_use, by_name = document.get(_IN_USE), document.get("profiles", {})
     if not isinstance(by_name, dict) or not (in_use is None or isinstance(in_use, str)):
         raise StartError(f'{file}: it needs profile = "NAME" and [profiles.NAME]')
-    return Profiles(in_use, {name: _profile(file, name, one) for name, one in by_name.items()})
+    return Profiles(
+        in_use, {name: _profile(file, name, values) for name, values in by_name.items()}
+    )
 
 
 def save_profiles(profiles: Profiles) -> None:
-    """Write the file, or none of it."""
+    """Replace the file at once: it is never half written. Raises OSError."""
     lines = [] if profiles.in_use is None else [f"{_IN_USE} = {_quoted(profiles.in_use)}"]
-    for name, one in sorted(profiles.by_name.items()):
+    for name, profile in sorted(profiles.by_name.items()):
         lines += ["", f"[profiles.{_quoted(name)}]"]
-        lines.append(f"{_BOOTSTRAP} = {_quoted(one.bootstrap_server)}")
-        if one.command_config is not None:
-            lines.append(f"{_CONFIG} = {_quoted(one.command_config)}")
+        lines.append(f"{_BOOTSTRAP} = {_quoted(profile.bootstrap_server)}")
+        if profile.command_config is not None:
+            lines.append(f"{_CONFIG} = {_quoted(profile.command_config)}")
     file = profiles_file()
     os.makedirs(os.path.dirname(file), exist_ok=True)
     new = f"{file}.new"
@@ -90,25 +94,28 @@ def save_profiles(profiles: Profiles) -> None:
 
 
 def _quoted(text: str) -> str:
-    """A basic string of TOML, which JSON's are too."""
+    """Return text as a basic string of TOML; JSON strings have the same form."""
     return json.dumps(text)
 
 
 def default_bootstrap_server() -> str:
-    """Of the profile in use, or this machine's."""
+    """Return the address of the profile in use, or DEFAULT_BOOTSTRAP_SERVER. Raises StartError."""
     chosen = load_profiles().chosen
     return DEFAULT_BOOTSTRAP_SERVER if chosen is None else chosen.bootstrap_server
 
 
 def default_command_config() -> str | None:
-    """Of the profile in use; None where it has none."""
+    """Return the client properties file of the profile in use, None if it has none.
+
+    Raises StartError.
+    """
     chosen = load_profiles().chosen
     return None if chosen is None else chosen.command_config
 
 
-def _profile(file: str, name: str, found: object) -> Profile:
-    known = found if isinstance(found, dict) else {}
-    servers, config = known.get(_BOOTSTRAP), known.get(_CONFIG)
+def _profile(file: str, name: str, values: object) -> Profile:
+    entries = values if isinstance(values, dict) else {}
+    servers, config = entries.get(_BOOTSTRAP), entries.get(_CONFIG)
     if not isinstance(servers, str) or not (config is None or isinstance(config, str)):
         raise StartError(f'{file}: [profiles.{name}] needs {_BOOTSTRAP} = "HOST:PORT"')
     return Profile(servers, config)

@@ -1,7 +1,7 @@
-"""A cluster that answered no, told to a person: what was refused, and what to do.
+"""Errors in a cluster's responses as texts for users: what was rejected, and what to do.
 
-`Refused` ends a command with exit code 1, other than what is wrong with the command itself or with
-the way to a broker, which is `StartError` and 2. Pure text: never asks a broker anything.
+`Refused` ends a command with exit code 1. A wrong command or a failed connection is a `StartError`,
+with exit code 2. Pure text: never asks a broker anything.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ EXIT_REFUSED_BY_CLUSTER = 1
 
 
 class Refused(Exception):
-    """`str()` is one line."""
+    """The cluster rejected a request; `str()` is one line for the user."""
 
 
 class Leaderless(Refused):
-    """A partition has no leader: one is elected, or its replicas are away."""
+    """A partition has no leader: an election is under way, or its replicas are not available."""
 
 
 _AUTHORIZATION = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
@@ -38,8 +38,10 @@ _ADVICE = {
 
 
 def why(error_code: int, message: str | None, needs: str) -> str:
-    """What an answer's error means. `needs`: the right that the request takes, such as
-    `Alter on the cluster`."""
+    """Return the reason of an error in a response, and what to do about it.
+
+    `needs`: the right that the request needs, such as `Alter on the cluster`.
+    """
     code = ErrorCode(error_code)
     if code.name.endswith("_AUTHORIZATION_FAILED"):
         return (

@@ -1,7 +1,7 @@
 """The state of a cluster, from the first of its nodes that answers.
 
-`client.cluster_status` says what is asked and what counts as degraded; here are the connections,
-one at a time.
+Owns the connections, one at a time; `client.cluster_status` has the requests and decides what
+counts as degraded.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ def status_of(
     timeout_s: float = TIMEOUT_S,
     guard: ClientGuard = PLAINTEXT_GUARD,
 ) -> ClusterStatus:
-    """Return what the first node that answers tells; StartError where none does."""
+    """Return the status from the first node that answers. Raises StartError if none does.
+
+    Without a quorum, each broker that is not fenced is tried, to find which ones take connections.
+    """
     unanswered, verdict = Unanswered(timeout_s, guard), "no broker answers"
     for host, port in addresses:
         try:
@@ -41,12 +44,14 @@ def status_of(
 
 
 def _with_those_that_answer(status: ClusterStatus) -> ClusterStatus:
-    """Return the status with the brokers that take a connection: no quorum fences the others."""
+    """Return the status with `reachable` set for each broker, because no quorum fences brokers."""
     return replace(
         status,
         brokers=[
-            one if one.fenced else replace(one, reachable=accepts(one.host, one.port))
-            for one in status.brokers
+            broker
+            if broker.fenced
+            else replace(broker, reachable=accepts(broker.host, broker.port))
+            for broker in status.brokers
         ],
     )
 

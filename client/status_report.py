@@ -1,7 +1,7 @@
-"""What `ottla status` prints: a ClusterStatus as lines for people.
+"""The output of `ottla status`: the lines of a ClusterStatus.
 
-Pure text; where many partitions lack something, topics stand for them, and long lists say how many
-are left out. Never asks anybody anything and knows no terminal.
+Pure text. If many partitions are degraded, their topics are listed instead, and a long list ends
+with the number of topics left out. Never asks a broker and never uses a terminal.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from client.tables import aligned
 PARTITIONS_SHOWN = 10
 _INDENT = "  "
 _INTERNAL_PREFIX = "__"
-"""Of topics that a cluster keeps for itself."""
+"""The prefix of internal topics."""
 
 
 def report(status: ClusterStatus) -> list[str]:
-    """The lines of one status: the verdict first."""
+    """Return the lines of a status, with the verdict first."""
     lines = [f"cluster {status.cluster_id}: {verdict(status)}", "", f"brokers ({_brokers(status)})"]
-    lines += aligned([_broker_row(one) for one in status.brokers], _INDENT)
+    lines += aligned([_broker_row(broker) for broker in status.brokers], _INDENT)
     lines += ["", f"controller ({_controller(status.quorum)})"]
     if status.quorum is not None:
         lines += aligned(_quorum_rows(status.quorum), _INDENT)
@@ -30,19 +30,19 @@ def report(status: ClusterStatus) -> list[str]:
         )
         lines.append(f"{_INDENT}and what is told here is as it was")
     lines += ["", f"{_count(status.topics, 'topic')}, {_count(status.partitions, 'partition')}"]
-    for title, found in (
+    for title, partitions in (
         ("offline", status.offline),
         ("under min ISR (acks=all is refused)", status.under_min_isr),
         ("under-replicated", status.under_replicated),
     ):
-        lines += _list(title, found, status.partitions_by_topic)
+        lines += _list(title, partitions, status.partitions_by_topic)
     if status.partitions and not (status.offline or status.under_replicated):
         lines.append(f"{_INDENT}all replicas in sync")
     return lines
 
 
 def verdict(status: ClusterStatus) -> str:
-    """One phrase: healthy, or what lacks."""
+    """Return `healthy`, or `degraded:` with all that is degraded."""
     lacking = []
     if status.fenced:
         lacking.append(f"{_named('broker', status.fenced)} fenced")
@@ -72,21 +72,21 @@ def _count(number: int, what: str) -> str:
 
 
 def _brokers(status: ClusterStatus) -> str:
-    alive = sum(not one.fenced and one.reachable is not False for one in status.brokers)
+    alive = sum(not broker.fenced and broker.reachable is not False for broker in status.brokers)
     return f"{alive} of {len(status.brokers)} alive"
 
 
-def _broker_row(one: BrokerState) -> list[str]:
-    # A broker that was fenced long ago is told without an address.
-    host = f"[{one.host}]" if ":" in one.host else one.host
-    rack = f"rack {one.rack}" if one.rack is not None else ""
-    return [str(one.node_id), f"{host}:{one.port}", rack, _state(one)]
+def _broker_row(broker: BrokerState) -> list[str]:
+    # A broker that was fenced long ago may have an empty host.
+    host = f"[{broker.host}]" if ":" in broker.host else broker.host
+    rack = f"rack {broker.rack}" if broker.rack is not None else ""
+    return [str(broker.node_id), f"{host}:{broker.port}", rack, _state(broker)]
 
 
-def _state(one: BrokerState) -> str:
-    if one.fenced:
+def _state(broker: BrokerState) -> str:
+    if broker.fenced:
         return "fenced"
-    return "takes no connection" if one.reachable is False else "alive"
+    return "takes no connection" if broker.reachable is False else "alive"
 
 
 def _controller(quorum: QuorumState | None) -> str:
@@ -97,52 +97,61 @@ def _controller(quorum: QuorumState | None) -> str:
 
 def _quorum_rows(quorum: QuorumState) -> list[list[str]]:
     rows = []
-    for one in quorum.voters:
-        if one.node_id == quorum.leader_id:
-            rows.append([str(one.node_id), "voter", "leader"])
-        elif one.behind_ms < 0:
-            rows.append([str(one.node_id), "voter", "lagging: no contact since the election"])
+    for voter in quorum.voters:
+        if voter.node_id == quorum.leader_id:
+            rows.append([str(voter.node_id), "voter", "leader"])
+        elif voter.behind_ms < 0:
+            rows.append([str(voter.node_id), "voter", "lagging: no contact since the election"])
         else:
-            state = f"lagging for {one.behind_ms / 1000:.1f} s" if one.lagging else "follows"
-            rows.append([str(one.node_id), "voter", f"{state}, lag {one.lag}"])
+            state = f"lagging for {voter.behind_ms / 1000:.1f} s" if voter.lagging else "follows"
+            rows.append([str(voter.node_id), "voter", f"{state}, lag {voter.lag}"])
     rows += [
-        [str(one.node_id), "observer", f"lag {one.lag if one.lag >= 0 else '-'}"]
-        for one in quorum.observers
+        [str(observer.node_id), "observer", f"lag {observer.lag if observer.lag >= 0 else '-'}"]
+        for observer in quorum.observers
     ]
     return rows
 
 
 def _list(
-    title: str, found: Sequence[PartitionState], partitions_by_topic: Mapping[str, int]
+    title: str, partitions: Sequence[PartitionState], partitions_by_topic: Mapping[str, int]
 ) -> list[str]:
-    """Each partition, or where they are many each topic; those that people made come first."""
-    if not found:
+    """Return the lines of degraded partitions, or of their topics if they are too many.
+
+    Internal topics come last.
+    """
+    if not partitions:
         return []
-    ordered = sorted(found, key=_own_first)
+    ordered = sorted(partitions, key=_own_first)
     if len(ordered) <= PARTITIONS_SHOWN:
-        return [f"{title}: {len(found)}", *(f"{_INDENT}{_partition(one)}" for one in ordered)]
+        return [
+            f"{title}: {len(partitions)}",
+            *(f"{_INDENT}{_partition(partition)}" for partition in ordered),
+        ]
     lacking: dict[str, int] = {}
-    for one in ordered:
-        lacking[one.topic] = lacking.get(one.topic, 0) + 1
+    for partition in ordered:
+        lacking[partition.topic] = lacking.get(partition.topic, 0) + 1
     rows = [[name, _share(count, partitions_by_topic.get(name))] for name, count in lacking.items()]
-    lines = [f"{title}: {len(found)}", *aligned(rows[:PARTITIONS_SHOWN], _INDENT)]
+    lines = [f"{title}: {len(partitions)}", *aligned(rows[:PARTITIONS_SHOWN], _INDENT)]
     if len(rows) > PARTITIONS_SHOWN:
         more = _count(len(rows) - PARTITIONS_SHOWN, "topic")
         lines.append(f"{_INDENT}… and {more} more (--json has all)")
     return lines
 
 
-def _own_first(one: PartitionState) -> tuple[bool, str, int]:
-    return one.topic.startswith(_INTERNAL_PREFIX), one.topic, one.partition
+def _own_first(partition: PartitionState) -> tuple[bool, str, int]:
+    return partition.topic.startswith(_INTERNAL_PREFIX), partition.topic, partition.partition
 
 
-def _share(count: int, of: int | None) -> str:
-    return f"{count} of {_count(of, 'partition')}" if of else _count(count, "partition")
+def _share(count: int, total: int | None) -> str:
+    return f"{count} of {_count(total, 'partition')}" if total else _count(count, "partition")
 
 
-def _partition(one: PartitionState) -> str:
-    leader = "no leader" if one.leader < 0 else f"leader {one.leader}"
-    return f"{one.topic}-{one.partition}: {leader}, in sync {_ids(one.isr)} of {_ids(one.replicas)}"
+def _partition(state: PartitionState) -> str:
+    leader = "no leader" if state.leader < 0 else f"leader {state.leader}"
+    return (
+        f"{state.topic}-{state.partition}: {leader}, "
+        f"in sync {_ids(state.isr)} of {_ids(state.replicas)}"
+    )
 
 
 def _ids(ids: Sequence[int]) -> str:

@@ -1,11 +1,11 @@
-"""How commands print what they found: aligned columns for people, an object a line for programs.
+"""Tables that commands print: aligned columns for people, one JSON object a line for programs.
 
     PRINCIPAL   OPERATION
     User:alice  READ
 
-With --json each row is one line, an object with the headings in lower case for names. Numbers of
-bytes and times are numbers there, and words for people; what is not known is null, and `-`. Pure
-text.
+With --json each row is one line: an object whose names are the headings in lower case. Sizes are
+numbers there, and texts such as `1.2 MB` in columns; an unknown value is null, and `-` in columns.
+Pure text.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _STEP = 1000
 
 
 class ByteCount(int):
-    """A number of bytes."""
+    """A number of bytes, which columns show as `1.2 MB`."""
 
 
 Cell = str | int | float | None
 
 
 def size_text(count: float) -> str:
-    """`1.2 MB`; units count by thousands."""
+    """Return a size as text, such as `1.2 MB`, in units of powers of 1000."""
     unit = 0
     while count >= _STEP and unit < len(_UNITS) - 1:
         count /= _STEP
@@ -37,7 +37,7 @@ def size_text(count: float) -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]], indent: str = "") -> list[str]:
-    """Rows with their columns aligned; columns that are empty everywhere are left out."""
+    """Return the lines of rows with aligned columns; columns without any text are left out."""
     columns = [column for column in zip(*rows, strict=True) if any(column)]
     widths = [max(map(len, column)) for column in columns]
     return [
@@ -47,7 +47,7 @@ def aligned(rows: Sequence[Sequence[str]], indent: str = "") -> list[str]:
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[Cell]], *, as_json: bool) -> list[str]:
-    """The lines of a table; without rows there are none."""
+    """Return the lines of a table; none, not even headings, if there are no rows."""
     if as_json:
         return list(_objects(headings, rows))
     if not rows:

@@ -1,7 +1,8 @@
-"""Topics as a command sees them: the questions to a cluster and what its answers mean.
+"""Topics of a cluster: listed, described, created, deleted, and given more partitions.
 
 Owns no connection. Never decides what is printed (`topic_command`). Follows Kafka's `TopicCommand`
-4.3, KIP-195 (CreatePartitions), KIP-113 and KIP-827 (sizes of logs), KIP-525 (what was made).
+4.3, KIP-195 (CreatePartitions), KIP-113 and KIP-827 (sizes of logs), KIP-525 (the partitions and
+replicas of a created topic).
 """
 
 from __future__ import annotations
@@ -25,10 +26,13 @@ CHANGE_WITHIN_MS = 30_000
 _CLEANUP = "cleanup.policy"
 
 
-class Listed(NamedTuple):
-    """A line of `ottla topic list`. `records` are offsets between the first and the end: a
-    compacted topic has fewer, and markers of transactions count; `bytes` of all replicas, None
-    where a partition's are not known."""
+class ListedTopic(NamedTuple):
+    """A row of `ottla topic list`.
+
+    `records` counts the offsets of the partitions: a compacted topic has fewer records, and
+    transaction markers count. `bytes` is the size of all replicas. Both are None if a partition's
+    value is not known; `cleanup` is None if this login may not see configs.
+    """
 
     topic: str
     partitions: int
@@ -38,8 +42,11 @@ class Listed(NamedTuple):
     cleanup: str | None
 
 
-class Placed(NamedTuple):
-    """A partition: where it is and what it holds; `bytes` of the leader's log."""
+class PlacedPartition(NamedTuple):
+    """A partition: its leader, replicas, ISR and offsets; `bytes` is the size of the leader's log.
+
+    None: no leader, or not known.
+    """
 
     partition: int
     leader: int | None
@@ -51,28 +58,28 @@ class Placed(NamedTuple):
 
 
 def visible(topics: Iterable[MetadataResponseTopic], *, internal: bool) -> list[str]:
-    """Their names in order; those that the cluster keeps for itself only if wanted."""
-    return sorted(one.name or "" for one in topics if internal or not one.is_internal)
+    """Return the sorted names of topics, with those of internal topics only if `internal`."""
+    return sorted(topic.name or "" for topic in topics if internal or not topic.is_internal)
 
 
-def listed(cluster: Cluster, names: Sequence[str]) -> list[Listed]:
-    """What there is to say about each topic in one line. Raises Refused."""
+def listed(cluster: Cluster, names: Sequence[str]) -> list[ListedTopic]:
+    """Return a row for each named topic, sorted by name. Raises Refused."""
     topics = cluster.topics(names) if names else {}
     first, last = ends(cluster, topics, partitions_of(topics))
     sizes = log_sizes(cluster, topics)
     policies = _policies(cluster, list(topics))
     rows = []
     for name, topic in sorted(topics.items()):
-        own = [(name, one.partition_index) for one in topic.partitions]
-        known = all(one in last for one in own)
-        records = sum(last[one] - first[one] for one in own) if known else None
-        held = [size for one in own for size in sizes.get(one, {}).values()]
-        sizes_known = all(one in sizes for one in own)
+        own = [(name, partition.partition_index) for partition in topic.partitions]
+        ends_known = all(place in last for place in own)
+        records = sum(last[place] - first[place] for place in own) if ends_known else None
+        held = [size for place in own for size in sizes.get(place, {}).values()]
+        sizes_known = all(place in sizes for place in own)
         rows.append(
-            Listed(
+            ListedTopic(
                 name,
                 len(own),
-                max((len(one.replica_nodes) for one in topic.partitions), default=0),
+                max((len(partition.replica_nodes) for partition in topic.partitions), default=0),
                 records,
                 ByteCount(sum(held)) if sizes_known else None,
                 policies.get(name),
@@ -86,18 +93,21 @@ def placed(
     first: Mapping[Partition, int],
     last: Mapping[Partition, int],
     sizes: Mapping[Partition, Mapping[int, int]],
-) -> list[Placed]:
-    """The partitions of a topic, in order."""
+) -> list[PlacedPartition]:
+    """Return the partitions of a topic, in order.
+
+    `first` and `last`: the offsets by partition; `sizes`: the log sizes by partition and broker.
+    """
     rows = []
-    for one in sorted(topic.partitions, key=_index):
-        at = (topic.name or "", one.partition_index)
-        size = sizes.get(at, {}).get(one.leader_id)
+    for partition in sorted(topic.partitions, key=_index):
+        at = (topic.name or "", partition.partition_index)
+        size = sizes.get(at, {}).get(partition.leader_id)
         rows.append(
-            Placed(
-                one.partition_index,
-                None if one.leader_id < 0 else one.leader_id,
-                _ids(one.replica_nodes),
-                _ids(one.isr_nodes),
+            PlacedPartition(
+                partition.partition_index,
+                None if partition.leader_id < 0 else partition.leader_id,
+                _ids(partition.replica_nodes),
+                _ids(partition.isr_nodes),
                 first.get(at),
                 last.get(at),
                 None if size is None else ByteCount(size),
@@ -109,23 +119,26 @@ def placed(
 def log_sizes(
     cluster: Cluster, topics: Mapping[str, MetadataResponseTopic]
 ) -> dict[Partition, dict[int, int]]:
-    """Bytes of each partition's logs, by broker. Empty for who may not ask."""
+    """Return the bytes of each partition's logs, by broker id.
+
+    Empty if this login may not describe the cluster.
+    """
     from protocol.messages.describe_log_dirs import DescribableLogDirTopic
 
-    asked = [
-        DescribableLogDirTopic(name, [one.partition_index for one in topic.partitions])
+    request_topics = [
+        DescribableLogDirTopic(name, [partition.partition_index for partition in topic.partitions])
         for name, topic in topics.items()
     ]
-    found: dict[Partition, dict[int, int]] = {}
-    for node_id in cluster.broker_ids if asked else ():
-        request = DescribeLogDirsRequest(asked)
+    sizes: dict[Partition, dict[int, int]] = {}
+    for node_id in cluster.broker_ids if request_topics else ():
+        request = DescribeLogDirsRequest(request_topics)
         for folder in cluster.call_at(node_id, request, DescribeLogDirsResponse).results:
             for topic in folder.topics:
-                for one in topic.partitions:
-                    if not one.is_future_key:
-                        at = (topic.name, one.partition_index)
-                        found.setdefault(at, {})[node_id] = one.partition_size
-    return found
+                for partition in topic.partitions:
+                    if not partition.is_future_key:
+                        at = (topic.name, partition.partition_index)
+                        sizes.setdefault(at, {})[node_id] = partition.partition_size
+    return sizes
 
 
 def create(
@@ -138,8 +151,11 @@ def create(
     if_not_exists: bool = False,
     dry_run: bool = False,
 ) -> list[tuple[str, int, int]]:
-    """Make topics; of each that was made its name, partitions and replication factor. None is as
-    the cluster has it. Raises Refused for the first that could not be made."""
+    """Create topics. Return each one's name, partition count and replication factor.
+
+    `partitions` or `replicas` None: the cluster's default. `dry_run`: only check. Raises Refused if
+    some could not be created; the error names those, and the others that were.
+    """
     from protocol.messages.create_topics import (
         CreatableTopic,
         CreatableTopicConfig,
@@ -148,17 +164,19 @@ def create(
     )
 
     settings = [CreatableTopicConfig(key, value) for key, value in configs.items()]
-    asked = [
+    request_topics = [
         CreatableTopic(name, partitions or -1, replicas or -1, [], settings)
         for name in dict.fromkeys(names)
     ]
-    request = CreateTopicsRequest(asked, CHANGE_WITHIN_MS, dry_run)
+    request = CreateTopicsRequest(request_topics, CHANGE_WITHIN_MS, dry_run)
     made, refused = [], []
-    for one in cluster.call(request, CreateTopicsResponse).topics:
-        if not one.error_code:
-            made.append((one.name, one.num_partitions, one.replication_factor))
-        elif not (if_not_exists and one.error_code == ErrorCode.TOPIC_ALREADY_EXISTS):
-            refused.append(f"topic {one.name}: {_not_made(one.error_code, one.error_message)}")
+    for result in cluster.call(request, CreateTopicsResponse).topics:
+        if not result.error_code:
+            made.append((result.name, result.num_partitions, result.replication_factor))
+        elif not (if_not_exists and result.error_code == ErrorCode.TOPIC_ALREADY_EXISTS):
+            refused.append(
+                f"topic {result.name}: {_not_made(result.error_code, result.error_message)}"
+            )
     if refused:
         also = f" ({', '.join(name for name, *_ in made)} made)" if made and not dry_run else ""
         raise Refused("; ".join(refused) + also)
@@ -166,7 +184,10 @@ def create(
 
 
 def delete(cluster: Cluster, names: Sequence[str], *, if_exists: bool = False) -> list[str]:
-    """Remove topics and all that they hold; the names of those removed. Raises Refused."""
+    """Delete topics with all their records. Return the names of those deleted.
+
+    Raises Refused if some could not be deleted; the error names those, and the others that were.
+    """
     from protocol.messages.delete_topics import (
         DeleteTopicsRequest,
         DeleteTopicsResponse,
@@ -178,17 +199,17 @@ def delete(cluster: Cluster, names: Sequence[str], *, if_exists: bool = False) -
         [DeleteTopicState(name) for name in wanted], wanted, CHANGE_WITHIN_MS
     )
     gone, refused = [], []
-    for one in cluster.call(request, DeleteTopicsResponse).responses:
-        name = one.name or ""
-        if not one.error_code:
+    for result in cluster.call(request, DeleteTopicsResponse).responses:
+        name = result.name or ""
+        if not result.error_code:
             gone.append(name)
-        elif one.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+        elif result.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             if not if_exists:
                 refused.append(f"no topic {name} (ottla topic list shows all)")
-        elif one.error_code == ErrorCode.TOPIC_DELETION_DISABLED:
+        elif result.error_code == ErrorCode.TOPIC_DELETION_DISABLED:
             refused.append(f"topic {name}: the cluster has delete.topic.enable=false")
         else:
-            reason = why(one.error_code, one.error_message, f"Delete on topic {name}")
+            reason = why(result.error_code, result.error_message, f"Delete on topic {name}")
             refused.append(f"topic {name}: {reason}")
     if refused:
         raise Refused("; ".join(refused) + (f" ({', '.join(gone)} deleted)" if gone else ""))
@@ -196,7 +217,7 @@ def delete(cluster: Cluster, names: Sequence[str], *, if_exists: bool = False) -
 
 
 def add_partitions(cluster: Cluster, name: str, count: int, *, dry_run: bool = False) -> None:
-    """Let a topic have `count` partitions, more than it has. Raises Refused."""
+    """Raise the number of a topic's partitions to `count`. Raises Refused."""
     from protocol.messages.create_partitions import (
         CreatePartitionsRequest,
         CreatePartitionsResponse,
@@ -206,20 +227,23 @@ def add_partitions(cluster: Cluster, name: str, count: int, *, dry_run: bool = F
     request = CreatePartitionsRequest(
         [CreatePartitionsTopic(name, count, None)], CHANGE_WITHIN_MS, dry_run
     )
-    for one in cluster.call(request, CreatePartitionsResponse).results:
-        if one.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+    for result in cluster.call(request, CreatePartitionsResponse).results:
+        if result.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             raise Refused(f"no topic {name} (ottla topic list shows all)")
-        if one.error_code == ErrorCode.INVALID_PARTITIONS and one.error_message:
-            raise Refused(f"topic {name}: {one.error_message} Partitions are never taken away")
-        if one.error_code:
-            reason = why(one.error_code, one.error_message, f"Alter on topic {name}")
+        if result.error_code == ErrorCode.INVALID_PARTITIONS and result.error_message:
+            raise Refused(f"topic {name}: {result.error_message} Partitions are never taken away")
+        if result.error_code:
+            reason = why(result.error_code, result.error_message, f"Alter on topic {name}")
             raise Refused(f"topic {name}: {reason}")
 
 
 def check_names(names: Sequence[str]) -> None:
-    """Raises StartError for what no topic can be called."""
+    """Check the names of topics to create. Raises StartError for an invalid name."""
     for name in names:
-        legal = name and all(one.isascii() and (one.isalnum() or one in "._-") for one in name)
+        legal = name and all(
+            character.isascii() and (character.isalnum() or character in "._-")
+            for character in name
+        )
         if not legal or name in (".", "..") or len(name) > 249:
             raise StartError(
                 f"a topic cannot be called {name!r}: use up to 249 letters, digits, '.', '_' and "
@@ -230,32 +254,32 @@ def check_names(names: Sequence[str]) -> None:
 def _not_made(code: int, message: str | None) -> str:
     if code == ErrorCode.TOPIC_ALREADY_EXISTS:
         return "it exists already (ottla topic describe shows it; --if-not-exists lets it be)"
-    known = (
+    codes_with_messages = (
         ErrorCode.INVALID_CONFIG,
         ErrorCode.INVALID_PARTITIONS,
         ErrorCode.INVALID_REPLICATION_FACTOR,
         ErrorCode.INVALID_TOPIC_EXCEPTION,
         ErrorCode.POLICY_VIOLATION,
     )
-    if code in known and message:
+    if code in codes_with_messages and message:
         return message + advice_on(message)
     return why(code, message, "Create on it")
 
 
 def _policies(cluster: Cluster, names: Sequence[str]) -> dict[str, str]:
-    """How each topic is cleaned; nothing for who may not see configs."""
+    """Return the cleanup.policy of each topic; none if this login may not see configs."""
     if not names:
         return {}
     try:
-        found = configs_by_name(cluster, TOPIC, names, [_CLEANUP])
+        configs_by_topic = configs_by_name(cluster, TOPIC, names, [_CLEANUP])
     except Refused:
         return {}
-    return {name: configs[0].value or "" for name, configs in found.items() if configs}
+    return {name: configs[0].value or "" for name, configs in configs_by_topic.items() if configs}
 
 
 def _ids(ids: Sequence[int]) -> str:
     return ",".join(map(str, ids))
 
 
-def _index(one: MetadataResponsePartition) -> int:
-    return one.partition_index
+def _index(partition: MetadataResponsePartition) -> int:
+    return partition.partition_index

@@ -47,7 +47,7 @@ class Console:
     def own_cluster(self, client_id: str) -> Cluster:
         """One that is not shared, for who closes it. Raises StartError."""
         named, config = self.options.bootstrap_server, self.options.command_config
-        return Cluster(named, config, client_id=client_id, known=self._clusters.known)
+        return Cluster(named, config, client_id=client_id, known_addresses=self._clusters.known)
 
     def addresses(self) -> list[Address]:
         """Of brokers, to be asked in turn until one answers."""

@@ -1,1 +1,1 @@
-"""Who may do what: ACLs and users of SCRAM."""
+"""Access to a cluster: ACLs and SCRAM users."""

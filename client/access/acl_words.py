@@ -1,11 +1,11 @@
-"""The words of `ottla acl`, which are those of `kafka-acls`, made into access control entries.
+"""The options of `ottla acl`, which are those of `kafka-acls`, made into access control entries.
 
     --allow-principal User:alice --producer --topic orders
     --deny-principal User:* --deny-host 10.1.2.3 --operation All --topic pay --resource-pattern-type
     prefixed
 
-Owns: which entries the words mean, and which words do not go together. Each resource is combined
-with each principal, host and operation. Knows no cluster (`client.access.acls`).
+Owns: which entries the options describe, and which options exclude each other. Each resource is
+combined with each principal, host and operation. Never asks a cluster (`client.access.acls` does).
 
 Follows Kafka's `AclCommand` 4.3 and KIP-290.
 """
@@ -52,18 +52,21 @@ _OPTION_OF = {
 
 
 class Pattern(NamedTuple):
-    """What entries speak about: a type of resource, a name, and how the name is meant."""
+    """A resource pattern of KIP-290: the type of resource, a name, and how the name matches.
+
+    `pattern` is a PatternType, or ANY or MATCH where the pattern only selects entries.
+    """
 
     resource: int
     name: str
     pattern: int
 
 
-class Words(NamedTuple):
-    """What was typed."""
+class TypedOptions(NamedTuple):
+    """The options of an `ottla acl` command, as the user typed them."""
 
     resources: Mapping[Resource, Sequence[str]]
-    """Names by type; of the cluster its only one."""
+    """Resource names by type; for the cluster its only name, CLUSTER_NAME."""
     pattern: str = "literal"
     allow_principals: Sequence[str] = ()
     deny_principals: Sequence[str] = ()
@@ -75,7 +78,7 @@ class Words(NamedTuple):
     idempotent: bool = False
 
     def patterns(self) -> list[Pattern]:
-        """The resources, as patterns."""
+        """Return the pattern of each resource that the options name."""
         kind = PATTERN_WORDS[self.pattern]
         return [
             Pattern(resource, name, kind)
@@ -84,8 +87,8 @@ class Words(NamedTuple):
         ]
 
 
-def entries_to_add(words: Words) -> list[Acl]:
-    """Which entries the words mean. Raises StartError where they mean none."""
+def entries_to_add(words: TypedOptions) -> list[Acl]:
+    """Return the entries that the options describe. Raises StartError if they describe none."""
     if words.pattern not in ("literal", "prefixed"):
         raise StartError(
             f"--resource-pattern-type {words.pattern} only finds ACLs: a new one is literal or "
@@ -99,27 +102,43 @@ def entries_to_add(words: Words) -> list[Acl]:
     return [acl for acls in entries_by_pattern(words).values() for acl in acls]
 
 
-def entries_by_pattern(words: Words) -> dict[Pattern, list[Acl]]:
-    """For each resource that the words name, the entries that they mean; none where no principal
-    is named. Raises StartError."""
+def entries_by_pattern(words: TypedOptions) -> dict[Pattern, list[Acl]]:
+    """Return the entries that the options describe, for each resource that they name.
+
+    The list of a resource is empty if no principal is named. Raises StartError if the options
+    exclude each other or name no resource.
+    """
     operations = _checked(words)
-    found: dict[Pattern, list[Acl]] = {}
-    for pattern, wanted in _operations_by_pattern(words, operations).items():
-        found[pattern] = [
-            Acl(pattern.resource, pattern.name, pattern.pattern, who, host, operation, permission)
+    acls_by_pattern: dict[Pattern, list[Acl]] = {}
+    for pattern, resource_operations in _operations_by_pattern(words, operations).items():
+        acls_by_pattern[pattern] = [
+            Acl(
+                pattern.resource,
+                pattern.name,
+                pattern.pattern,
+                principal,
+                host,
+                operation,
+                permission,
+            )
             for permission, principals, hosts in (
                 (Permission.ALLOW, words.allow_principals, words.allow_hosts),
                 (Permission.DENY, words.deny_principals, words.deny_hosts),
             )
-            for who, host, operation in product(
-                dict.fromkeys(principals), dict.fromkeys(hosts or (ANY_HOST,)), wanted
+            for principal, host, operation in product(
+                dict.fromkeys(principals),
+                dict.fromkeys(hosts or (ANY_HOST,)),
+                resource_operations,
             )
         ]
-    return found
+    return acls_by_pattern
 
 
 def doubts(acls: Sequence[Acl]) -> list[str]:
-    """Lines about entries that are stored and never match, or match less than it seems."""
+    """Return a warning for each entry that never matches, or matches less than it seems.
+
+    A cluster stores such entries all the same.
+    """
     lines = []
     for resource, name, pattern in dict.fromkeys(acl[:3] for acl in acls):
         doubt = _doubt_of_name(Resource(resource), name, pattern)
@@ -165,15 +184,21 @@ def _doubt_of_name(resource: Resource, name: str, pattern: int) -> str | None:
     return None
 
 
-def _operations_by_pattern(words: Words, operations: list[int]) -> dict[Pattern, list[int]]:
+def _operations_by_pattern(words: TypedOptions, operations: list[int]) -> dict[Pattern, list[int]]:
     if not (words.producer or words.consumer):
         return dict.fromkeys(words.patterns(), operations)
     wanted: dict[Pattern, list[int]] = {}
-    for asked, of_resource in ((words.producer, _OF_PRODUCER), (words.consumer, _OF_CONSUMER)):
-        for pattern in words.patterns() if asked else ():
-            more = of_resource.get(Resource(pattern.resource), ())
-            known = wanted.get(pattern, [])
-            merged = [*known, *(one for one in more if one not in known)]
+    for is_set, of_role in (
+        (words.producer, _OF_PRODUCER),
+        (words.consumer, _OF_CONSUMER),
+    ):
+        for pattern in words.patterns() if is_set else ():
+            more = of_role.get(Resource(pattern.resource), ())
+            before = wanted.get(pattern, [])
+            merged = [
+                *before,
+                *(operation for operation in more if operation not in before),
+            ]
             if merged:
                 wanted[pattern] = merged
     if words.idempotent:
@@ -182,8 +207,8 @@ def _operations_by_pattern(words: Words, operations: list[int]) -> dict[Pattern,
     return wanted
 
 
-def _checked(words: Words) -> list[int]:
-    """The operations, or the default of all. Raises StartError for words that do not fit."""
+def _checked(words: TypedOptions) -> list[int]:
+    """Return the operations, [ALL] by default. Raises StartError if options exclude each other."""
     if not words.patterns():
         raise StartError(f"name what the ACLs are about: {', '.join(_OPTION_OF.values())}")
     if words.producer or words.consumer:
@@ -200,10 +225,10 @@ def _checked(words: Words) -> list[int]:
     ):
         if hosts and not principals:
             raise StartError(f"--{word}-host goes with --{word}-principal (User:* is everybody)")
-    return [operation_of(one) for one in words.operations] or [ALL]
+    return [operation_of(word) for word in words.operations] or [ALL]
 
 
-def _check_roles(words: Words) -> None:
+def _check_roles(words: TypedOptions) -> None:
     role = "--producer" if words.producer else "--consumer"
     if words.operations or words.deny_principals or words.deny_hosts:
         raise StartError(
@@ -223,29 +248,34 @@ def _check_roles(words: Words) -> None:
 
 
 def operation_of(word: str) -> int:
-    """`Read`, `DescribeConfigs`, `describe_configs`, `All`. Raises StartError."""
+    """Return the number of an operation, from `DescribeConfigs`, `describe_configs` or `All`.
+
+    Raises StartError for an unknown name.
+    """
     plain = word.replace("_", "").replace("-", "").casefold()
     if plain == "all":
         return ALL
-    for one in Operation:
-        if one.name.replace("_", "").casefold() == plain:
-            return one
-    known = ", ".join(["All", *(operation_name(one).title().replace("_", "") for one in Operation)])
-    raise StartError(f"--operation {word} is none: {known}")
+    for operation in Operation:
+        if operation.name.replace("_", "").casefold() == plain:
+            return operation
+    names = ", ".join(
+        ["All", *(operation_name(operation).title().replace("_", "") for operation in Operation)]
+    )
+    raise StartError(f"--operation {word} is none: {names}")
 
 
 def operation_name(number: int) -> str:
-    """As `kafka-acls` prints it: READ, ALL."""
+    """Return an operation's name as `kafka-acls` prints it, such as READ or ALL."""
     if number == ALL:
         return "ALL"
-    return next((one.name for one in Operation if one == number), str(number))
+    return next((operation.name for operation in Operation if operation == number), str(number))
 
 
 def _check_operations(resource: Resource, operations: Sequence[int]) -> None:
     able = OPERATIONS_OF[resource]
     for operation in operations:
         if operation != ALL and operation not in able:
-            names = ", ".join(one.name.title().replace("_", "") for one in able)
+            names = ", ".join(operation.name.title().replace("_", "") for operation in able)
             raise StartError(
                 f"--operation {operation_name(operation).title().replace('_', '')} means nothing "
                 f"for {_OPTION_OF[resource]}: {names} or All do"

@@ -1,7 +1,7 @@
-"""Access control entries of a cluster, as a command sees them: added, found, removed.
+"""Access control entries of a cluster: added, searched and removed.
 
-Owns no connection; `call` (`Cluster.call`) gives the answer to a request. Raises Refused where the
-cluster says no.
+Owns no connection; `call` (`Cluster.call`) returns the response to a request. Raises Refused if the
+cluster rejects a request.
 
 Follows KIP-140 and KIP-290.
 """
@@ -23,11 +23,11 @@ from protocol.messages.describe_acls import DescribeAclsRequest, DescribeAclsRes
 _ALTER, _DESCRIBE = "Alter on the cluster", "Describe on the cluster"
 
 Call = Callable[[Any, Any], Any]
-"""`Cluster.call`."""
+"""The type of `Cluster.call`."""
 
 
 class Row(NamedTuple):
-    """An entry as it is printed."""
+    """An access control entry as `ottla acl list` prints it."""
 
     principal: str
     permission: str
@@ -39,7 +39,7 @@ class Row(NamedTuple):
 
 
 class Filter(NamedTuple):
-    """Which entries are meant; None, or ANY of a number: whatever it is."""
+    """A filter of access control entries. None and ANY match every value."""
 
     resource: int = ANY
     name: str | None = None
@@ -51,7 +51,7 @@ class Filter(NamedTuple):
 
 
 def row(acl: Acl) -> Row:
-    """An entry in the words of `kafka-acls`."""
+    """Return an entry with the names that `kafka-acls` prints."""
     return Row(
         acl.principal,
         _name(Permission, acl.permission),
@@ -64,8 +64,10 @@ def row(acl: Acl) -> Row:
 
 
 def add(call: Call, acls: Sequence[Acl]) -> None:
-    """Add entries; those that are there already stay. Raises Refused, which tells each one that
-    was not added: others were."""
+    """Add entries; entries that exist already are left as they are.
+
+    Raises Refused if the cluster rejected some. The error names those, and the others were added.
+    """
     request = CreateAclsRequest([AclCreation(*acl) for acl in acls])
     refused: dict[str, list[Acl]] = {}
     for acl, result in zip(acls, call(request, CreateAclsResponse).results, strict=True):
@@ -75,27 +77,29 @@ def add(call: Call, acls: Sequence[Acl]) -> None:
     if not refused:
         return
     reasons = [
-        reason if len(of) == len(acls) else f"{', '.join(map(str, of))}: {reason}"
-        for reason, of in refused.items()
+        reason
+        if len(refused_acls) == len(acls)
+        else f"{', '.join(map(str, refused_acls))}: {reason}"
+        for reason, refused_acls in refused.items()
     ]
     raise Refused("; ".join(reasons))
 
 
 def filters_of(patterns: Mapping[Pattern, Sequence[Acl]]) -> list[Filter]:
-    """Of the entries given by resource; all of a resource where none is given."""
-    found = []
+    """Return a filter for each entry; for a resource without entries one that matches all of it."""
+    filters = []
     for pattern, acls in patterns.items():
         if not acls:
-            found.append(Filter(pattern.resource, pattern.name, pattern.pattern))
-        found += [Filter(*acl) for acl in acls]
-    return found
+            filters.append(Filter(pattern.resource, pattern.name, pattern.pattern))
+        filters += [Filter(*acl) for acl in acls]
+    return filters
 
 
 def find(call: Call, filters: Sequence[Filter]) -> list[Acl]:
-    """The entries that one of the filters finds, in order."""
-    found: dict[Acl, None] = {}
-    for one in filters:
-        answer = call(DescribeAclsRequest(*one), DescribeAclsResponse)
+    """Return the entries that match any of the filters, sorted. Raises Refused."""
+    acls: dict[Acl, None] = {}
+    for acl_filter in filters:
+        answer = call(DescribeAclsRequest(*acl_filter), DescribeAclsResponse)
         if answer.error_code:
             raise Refused(why(answer.error_code, answer.error_message, _DESCRIBE))
         for resource in answer.resources:
@@ -109,32 +113,35 @@ def find(call: Call, filters: Sequence[Filter]) -> list[Acl]:
                     entry.operation,
                     entry.permission_type,
                 )
-                found[acl] = None
-    return sorted(found)
+                acls[acl] = None
+    return sorted(acls)
 
 
 def remove(call: Call, filters: Sequence[Filter]) -> list[Acl]:
-    """Remove what the filters find; what was removed, in order."""
-    request = DeleteAclsRequest([DeleteAclsFilter(*one) for one in filters])
+    """Remove the entries that match any of the filters. Return the removed entries, sorted.
+
+    Raises Refused.
+    """
+    request = DeleteAclsRequest([DeleteAclsFilter(*acl_filter) for acl_filter in filters])
     answer = call(request, DeleteAclsResponse)
     removed: dict[Acl, None] = {}
     for result in answer.filter_results:
         for error in (result, *result.matching_acls):
             if error.error_code:
                 raise Refused(why(error.error_code, error.error_message, _ALTER))
-        for one in result.matching_acls:
+        for matching in result.matching_acls:
             acl = Acl(
-                one.resource_type,
-                one.resource_name,
-                one.pattern_type,
-                one.principal,
-                one.host,
-                one.operation,
-                one.permission_type,
+                matching.resource_type,
+                matching.resource_name,
+                matching.pattern_type,
+                matching.principal,
+                matching.host,
+                matching.operation,
+                matching.permission_type,
             )
             removed[acl] = None
     return sorted(removed)
 
 
 def _name(kinds: type[IntEnum], number: int) -> str:
-    return next((one.name for one in kinds if one == number), str(number))
+    return next((kind.name for kind in kinds if kind == number), str(number))

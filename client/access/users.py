@@ -1,7 +1,7 @@
-"""Users who log in by SCRAM, as a command sees them: the questions to a cluster and its answers.
+"""SCRAM users of a cluster: their credentials listed, set and deleted.
 
-A password never leaves the command: what is sent is its salted hash, as Kafka's own tools do. Owns
-no connection; `call` puts a request through and gives the answer.
+A password never leaves the command, which sends the salted hash as Kafka's own tools do. Owns no
+connection; `call` (`Cluster.call`) returns the response to a request.
 
 Follows KIP-554.
 """
@@ -29,11 +29,11 @@ from protocol.messages.describe_user_scram_credentials import (
 SALT_BYTES = 16
 
 Call = Callable[[Any, Any], Any]
-"""`Cluster.call`."""
+"""The type of `Cluster.call`."""
 
 
 class Credential(NamedTuple):
-    """That a user can log in by a mechanism."""
+    """A SCRAM credential: a user, and a mechanism by which the user can log in."""
 
     user: str
     mechanism: str
@@ -41,23 +41,32 @@ class Credential(NamedTuple):
 
 
 def credentials(call: Call, names: Sequence[str] = ()) -> list[Credential]:
-    """Those of the users named, or of all. Raises Refused."""
-    asked = [UserName(name) for name in dict.fromkeys(names)] or None
-    answer = call(DescribeUserScramCredentialsRequest(asked), DescribeUserScramCredentialsResponse)
+    """Return the credentials of the named users, or of all users, sorted.
+
+    Raises Refused, also for a user that does not exist.
+    """
+    user_names = [UserName(name) for name in dict.fromkeys(names)] or None
+    answer = call(
+        DescribeUserScramCredentialsRequest(user_names), DescribeUserScramCredentialsResponse
+    )
     if answer.error_code:
         raise Refused(why(answer.error_code, answer.error_message, "Describe on the cluster"))
-    unknown = [one.user for one in answer.results if one.error_code == ErrorCode.RESOURCE_NOT_FOUND]
+    unknown = [
+        result.user
+        for result in answer.results
+        if result.error_code == ErrorCode.RESOURCE_NOT_FOUND
+    ]
     if unknown:
         raise Refused(f"no such user: {', '.join(unknown)} (ottla user list shows all)")
-    for one in answer.results:
-        if one.error_code:
-            raise Refused(f"{one.user}: {why(one.error_code, one.error_message, '')}")
-    found = [
-        Credential(one.user, _name_of(info.mechanism), info.iterations)
-        for one in answer.results
-        for info in one.credential_infos
+    for result in answer.results:
+        if result.error_code:
+            raise Refused(f"{result.user}: {why(result.error_code, result.error_message, '')}")
+    listed = [
+        Credential(result.user, _name_of(info.mechanism), info.iterations)
+        for result in answer.results
+        for info in result.credential_infos
     ]
-    return sorted(found)
+    return sorted(listed)
 
 
 def set_password(
@@ -68,7 +77,7 @@ def set_password(
     password: str,
     random_bytes: Callable[[int], bytes],
 ) -> None:
-    """Make a user who can log in by `mechanism`, or give them another password. Raises Refused."""
+    """Create a user's credential for `mechanism`, or replace its password. Raises Refused."""
     salt = random_bytes(SALT_BYTES)
     salted = salted_password(mechanism, password, salt, iterations)
     upsertion = ScramCredentialUpsertion(user, mechanism, iterations, salt, salted)
@@ -76,15 +85,15 @@ def set_password(
 
 
 def delete(call: Call, user: str, mechanism: ScramMechanism) -> None:
-    """Let a user no longer log in by `mechanism`. Raises Refused."""
+    """Delete a user's credential for `mechanism`. Raises Refused."""
     _alter(call, AlterUserScramCredentialsRequest([ScramCredentialDeletion(user, mechanism)], []))
 
 
 def _alter(call: Call, request: AlterUserScramCredentialsRequest) -> None:
-    for one in call(request, AlterUserScramCredentialsResponse).results:
-        if one.error_code:
-            reason = why(one.error_code, one.error_message, "Alter on the cluster")
-            raise Refused(f"user {one.user}: {reason}")
+    for result in call(request, AlterUserScramCredentialsResponse).results:
+        if result.error_code:
+            reason = why(result.error_code, result.error_message, "Alter on the cluster")
+            raise Refused(f"user {result.user}: {reason}")
 
 
 def _name_of(mechanism: int) -> str:

@@ -1,7 +1,7 @@
-"""What a config means, from the documentation that Ottla brings: no cluster is asked.
+"""The meaning of configs, from the documentation that Ottla carries: no cluster is asked.
 
-Owns the search for keys by name or by a word of a name. Pure text. A key that Ottla knows of and
-does not use has its type and default, and says so.
+Owns the search for keys by name or by a part of a name. Pure text. The text of a key that only
+Kafka uses has its type and default, and says that Ottla does not use the key.
 """
 
 from __future__ import annotations
@@ -21,8 +21,12 @@ _WIDTH = 98
 _INDENT = "  "
 
 
-class Explained(NamedTuple):
-    """A key of one kind of resource; `broker_keys` give a topic its default."""
+class KeyExplanation(NamedTuple):
+    """A config key of one kind of resource (`of`), with its type, default and meaning.
+
+    `broker_keys`: the keys by which brokers set the default of a topic's key. `meaning` is None if
+    Ottla does not use the key.
+    """
 
     key: str
     of: str
@@ -32,35 +36,38 @@ class Explained(NamedTuple):
     meaning: str | None
 
 
-def keys_like(words: Sequence[str]) -> list[Explained]:
-    """Those called so; else those whose names have the words. Raises StartError for none."""
+def keys_like(words: Sequence[str]) -> list[KeyExplanation]:
+    """Return the keys whose names are among `words`, else those whose names contain all of them.
+
+    Without words: all keys. Raises StartError if none matches.
+    """
     every = list(_every())
     if not words:
         return every
-    found = [one for one in every if one.key in words]
-    found = found or [one for one in every if all(word in one.key for word in words)]
-    if not found:
-        like = get_close_matches(words[0], [one.key for one in every], 1)
+    matches = [key for key in every if key.key in words]
+    matches = matches or [key for key in every if all(word in key.key for word in words)]
+    if not matches:
+        like = get_close_matches(words[0], [key.key for key in every], 1)
         hint = f"; did you mean {like[0]}?" if like else ""
         raise StartError(f"no config has {' and '.join(words)} in its name{hint}")
-    return found
+    return matches
 
 
-def explained(one: Explained) -> list[str]:
-    """For people."""
-    default = "" if one.default is None else one.default
-    lines = [one.key]
-    lines.append(f"{_INDENT}of a {one.of}, {one.type.lower()}, default {default or 'none'}")
-    if one.broker_keys:
-        lines.append(f"{_INDENT}brokers set its default by {', '.join(one.broker_keys)}")
-    meaning = one.meaning or "Known from Kafka; Ottla does not use it."
+def explanation_lines(key: KeyExplanation) -> list[str]:
+    """Return the lines that explain a key, for a terminal."""
+    default = "" if key.default is None else key.default
+    lines = [key.key]
+    lines.append(f"{_INDENT}of a {key.of}, {key.type.lower()}, default {default or 'none'}")
+    if key.broker_keys:
+        lines.append(f"{_INDENT}brokers set its default by {', '.join(key.broker_keys)}")
+    meaning = key.meaning or "Known from Kafka; Ottla does not use it."
     lines += textwrap.wrap(
         meaning, _WIDTH, initial_indent=_INDENT, subsequent_indent=_INDENT, break_long_words=False
     )
     return lines
 
 
-def _every() -> Iterator[Explained]:
+def _every() -> Iterator[KeyExplanation]:
     for kind, definitions in (
         (TOPIC, LOG_CONFIG_DEF),
         (BROKER, BROKER_CONFIG_DEF),
@@ -70,7 +77,9 @@ def _every() -> Iterator[Explained]:
             key = definitions[name]
             if key.internal:
                 continue
-            above = [one for one, _ in SYNONYMS.get(name, ())] if kind == TOPIC else []
+            above = (
+                [broker_key for broker_key, _ in SYNONYMS.get(name, ())] if kind == TOPIC else []
+            )
             meaning = config_documentation(kind, name)
             word = RESOURCE_WORDS[kind]
-            yield Explained(name, word, key.type.name, key.default, above, meaning)
+            yield KeyExplanation(name, word, key.type.name, key.default, above, meaning)

@@ -1,4 +1,4 @@
-"""Quotas of clients as a command sees them: whose they are, and what a cluster is asked.
+"""Quotas of clients: the entities that have them, and the requests that list and alter them.
 
 Owns no connection. Follows KIP-546 (DescribeClientQuotas, AlterClientQuotas) and KIP-612 (rates of
 connections by address).
@@ -35,16 +35,16 @@ KEYS = {
     "connection_creation_rate": (IP,),
 }
 DEFAULT = "*"
-"""What stands for all that have no quota of their own."""
+"""The name of a type's default entity, whose quotas apply to names without quotas of their own."""
 _EXACT, _OF_DEFAULT = 0, 1
 _UNITS = {"kB": 1_000, "MB": 1_000_000, "GB": 1_000_000_000, "%": 1, "": 1}
 
 Entity = tuple[tuple[str, str], ...]
-"""Types and names, in the order of TYPES; DEFAULT is the default of a type."""
+"""The types and names of an entity, in the order of TYPES; the name may be DEFAULT."""
 
 
-class Listed(NamedTuple):
-    """One quota."""
+class ListedQuota(NamedTuple):
+    """A quota of one entity; user, client id or IP are None if the entity does not name them."""
 
     user: str | None
     client_id: str | None
@@ -54,9 +54,12 @@ class Listed(NamedTuple):
 
 
 def entity_of(names: Mapping[str, str | None]) -> Entity:
-    """Whose quotas, by type. Raises StartError for what has none."""
-    found = tuple((kind, names[kind]) for kind in TYPES if names.get(kind) is not None)
-    entity: Entity = tuple((kind, name) for kind, name in found if name is not None)
+    """Return the entity with these names by type; None: the type is not named.
+
+    Raises StartError if no name is given, a name is empty, or an IP is combined with another type.
+    """
+    named = tuple((kind, names[kind]) for kind in TYPES if names.get(kind) is not None)
+    entity: Entity = tuple((kind, name) for kind, name in named if name is not None)
     if not entity:
         raise StartError("name whose: --user, --client-id, both, or --ip; '*' is the default")
     if len(entity) > 1 and entity[-1][0] == IP:
@@ -67,11 +70,14 @@ def entity_of(names: Mapping[str, str | None]) -> Entity:
 
 
 def parse_rates(pairs: Mapping[str, str], entity: Entity) -> dict[str, float]:
-    """Quotas by key, such as 10MB for bytes a second. Raises StartError."""
-    found = {}
+    """Return the value of each quota, from texts such as 10MB (bytes a second) or 50%.
+
+    Raises StartError for a key that the entity cannot have, or a value that is no number above 0.
+    """
+    rates = {}
     for key, text in pairs.items():
         check_key(key, entity)
-        unit = next((one for one in _UNITS if one and text.endswith(one)), "")
+        unit = next((suffix for suffix in _UNITS if suffix and text.endswith(suffix)), "")
         try:
             value = float(text.removesuffix(unit)) * _UNITS[unit]
         except ValueError:
@@ -80,20 +86,23 @@ def parse_rates(pairs: Mapping[str, str], entity: Entity) -> dict[str, float]:
             raise StartError(
                 f"{key}={text}: give a number above 0, such as 1000000, 10MB, or 50% of a thread"
             )
-        found[key] = value
-    return found
+        rates[key] = value
+    return rates
 
 
 def check_key(key: str, entity: Entity) -> None:
-    """Raises StartError for a key that these have not."""
+    """Check that the entity can have this quota. Raises StartError if not."""
     kinds = {kind for kind, _ in entity}
-    fitting = [one for one, types in KEYS.items() if kinds <= {*types}]
+    fitting = [quota for quota, types in KEYS.items() if kinds <= {*types}]
     if key not in fitting:
         raise StartError(f"{key} is no quota of theirs: there are {', '.join(fitting)}")
 
 
-def listed(cluster: Cluster, names: Mapping[str, str | None]) -> list[Listed]:
-    """The quotas of all, or of those named, whatever else they are of. Raises Refused."""
+def listed(cluster: Cluster, names: Mapping[str, str | None]) -> list[ListedQuota]:
+    """Return the quotas whose entities have all of these names by type, sorted.
+
+    A type with None, and an entity's other types, do not restrict the list. Raises Refused.
+    """
     components = [
         ComponentData(
             kind,
@@ -109,13 +118,21 @@ def listed(cluster: Cluster, names: Mapping[str, str | None]) -> list[Listed]:
         raise Refused(reason)
     rows = []
     for entry in answer.entries or ():
-        of = {
-            one.entity_type: DEFAULT if one.entity_name is None else one.entity_name
-            for one in entry.entity
+        names_by_type = {
+            component.entity_type: DEFAULT
+            if component.entity_name is None
+            else component.entity_name
+            for component in entry.entity
         }
         rows += [
-            Listed(of.get(USER), of.get(CLIENT_ID), of.get(IP), one.key, one.value)
-            for one in entry.values
+            ListedQuota(
+                names_by_type.get(USER),
+                names_by_type.get(CLIENT_ID),
+                names_by_type.get(IP),
+                quota.key,
+                quota.value,
+            )
+            for quota in entry.values
         ]
     return sorted(rows, key=_order)
 
@@ -128,25 +145,32 @@ def alter(
     *,
     dry_run: bool = False,
 ) -> None:
-    """Set and remove quotas of one entity. Raises Refused, and then nothing is changed."""
-    whose = [
+    """Set and remove quotas of one entity, or only check the change if `dry_run`.
+
+    Raises Refused if the cluster rejects the request; nothing is changed then.
+    """
+    components = [
         AlterClientQuotasRequestEntityData(kind, None if name == DEFAULT else name)
         for kind, name in entity
     ]
     changes = [OpData(key, value, False) for key, value in values.items()]
     changes += [OpData(key, 0.0, True) for key in removed]
-    request = AlterClientQuotasRequest([AlterClientQuotasRequestEntryData(whose, changes)], dry_run)
-    for one in cluster.call(request, AlterClientQuotasResponse).entries:
-        if one.error_code:
-            raise Refused(why(one.error_code, one.error_message, "AlterConfigs on the cluster"))
+    request = AlterClientQuotasRequest(
+        [AlterClientQuotasRequestEntryData(components, changes)], dry_run
+    )
+    for result in cluster.call(request, AlterClientQuotasResponse).entries:
+        if result.error_code:
+            raise Refused(
+                why(result.error_code, result.error_message, "AlterConfigs on the cluster")
+            )
 
 
-def called(entity: Entity) -> str:
-    """For people."""
+def as_text(entity: Entity) -> str:
+    """Return an entity for a message, such as `user alice, the default of client-id`."""
     return ", ".join(
         f"the default of {kind}" if name == DEFAULT else f"{kind} {name}" for kind, name in entity
     )
 
 
-def _order(one: Listed) -> tuple[str, ...]:
-    return tuple(cell or "" for cell in (one.user, one.client_id, one.ip, one.quota))
+def _order(quota: ListedQuota) -> tuple[str, ...]:
+    return tuple(cell or "" for cell in (quota.user, quota.client_id, quota.ip, quota.quota))

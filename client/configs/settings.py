@@ -1,4 +1,4 @@
-"""Configs of topics, brokers and groups that a cluster keeps: asked for, set and removed.
+"""Configs of topics, brokers and groups that a cluster keeps: read, set and removed.
 
 Owns no connection. Follows KIP-339 (IncrementalAlterConfigs), KIP-226 (sources), KIP-1142 (groups).
 """
@@ -42,11 +42,11 @@ SOURCES = {
     8: "group",
 }
 OWN_SOURCES = {TOPIC: (1,), BROKER: (2, 3), CLIENT_METRICS: (7,), GROUP: (8,)}
-"""By type of resource: what somebody has set for it while the cluster ran."""
+"""The sources of dynamic configs, by type of resource: values set while the cluster ran."""
 
 
-class Resource(NamedTuple):
-    """What has configs; the name "" is that of all brokers together."""
+class ConfigResource(NamedTuple):
+    """A resource that has configs; a broker's name "" stands for all brokers."""
 
     kind: int
     name: str
@@ -59,16 +59,16 @@ class Resource(NamedTuple):
 
 def configs_of(
     cluster: Cluster,
-    resource: Resource,
+    resource: ConfigResource,
     keys: Sequence[str] | None = None,
     *,
     with_documentation: bool = False,
 ) -> list[DescribeConfigsResourceResult]:
-    """Of one resource, all or those of `keys`, in order of names. Raises Refused."""
-    found = configs_by_name(
+    """Return the configs of one resource, all or only `keys`, sorted by name. Raises Refused."""
+    configs = configs_by_name(
         cluster, resource.kind, [resource.name], keys, with_documentation=with_documentation
     )
-    return found[resource.name]
+    return configs[resource.name]
 
 
 def configs_by_name(
@@ -79,35 +79,38 @@ def configs_by_name(
     *,
     with_documentation: bool = False,
 ) -> dict[str, list[DescribeConfigsResourceResult]]:
-    """The same of several resources of one kind. Raises Refused.
+    """Return the configs of several resources of one kind, as `configs_of` does, by resource name.
 
-    A broker is asked itself: no other knows its file.
+    A broker itself is asked for its configs, because no other broker knows its file: `names` then
+    has one id. Raises Refused.
     """
-    asked = [
+    resources = [
         DescribeConfigsResource(kind, name, None if keys is None else list(keys)) for name in names
     ]
     request = DescribeConfigsRequest(
-        asked, include_synonyms=True, include_documentation=with_documentation
+        resources, include_synonyms=True, include_documentation=with_documentation
     )
     if kind == BROKER and names and names[0]:
         answer = cluster.call_at(int(names[0]), request, DescribeConfigsResponse)
     else:
         answer = cluster.call(request, DescribeConfigsResponse)
-    found = {}
-    for one in answer.results:
-        resource = Resource(kind, one.resource_name)
-        if one.error_code == ErrorCode.INVALID_REQUEST and kind in _NEWER_KINDS:
+    configs = {}
+    for result in answer.results:
+        resource = ConfigResource(kind, result.resource_name)
+        if result.error_code == ErrorCode.INVALID_REQUEST and kind in _NEWER_KINDS:
             raise Refused(f"{resource}: the cluster is too old to have configs of this kind")
-        if one.error_code:
-            reason = why(one.error_code, one.error_message, f"DescribeConfigs on {resource}")
+        if result.error_code:
+            reason = why(result.error_code, result.error_message, f"DescribeConfigs on {resource}")
             raise Refused(f"{resource}: {reason}")
-        found[one.resource_name] = sorted(one.configs, key=_name)
-    return found
+        configs[result.resource_name] = sorted(result.configs, key=_name)
+    return configs
 
 
 def client_metrics(cluster: Cluster) -> list[str] | None:
-    """The names of the subscriptions to clients' metrics (KIP-714), in order; None where the
-    cluster does not serve them. Raises Refused."""
+    """Return the sorted names of the subscriptions to clients' metrics (KIP-714).
+
+    None if the cluster does not serve them. Raises Refused.
+    """
     from protocol.messages.list_config_resources import (
         ListConfigResourcesRequest,
         ListConfigResourcesResponse,
@@ -115,7 +118,7 @@ def client_metrics(cluster: Cluster) -> list[str] | None:
 
     if not cluster.serves(ApiKey.LIST_CONFIG_RESOURCES):
         return None
-    # Before version 1 there are no types to ask for: it lists these and no others.
+    # Version 0 has no field for types: it lists client metrics only.
     request = ListConfigResourcesRequest([CLIENT_METRICS])
     answer = cluster.call(request, ListConfigResourcesResponse)
     if answer.error_code == ErrorCode.UNSUPPORTED_VERSION:
@@ -123,20 +126,23 @@ def client_metrics(cluster: Cluster) -> list[str] | None:
     if answer.error_code:
         raise Refused(why(answer.error_code, None, "DescribeConfigs on the cluster"))
     kind = CLIENT_METRICS
-    return sorted(one.resource_name for one in answer.config_resources if one.resource_type == kind)
+    return sorted(
+        listed.resource_name for listed in answer.config_resources if listed.resource_type == kind
+    )
 
 
 def alter_configs(
     cluster: Cluster,
-    resource: Resource,
+    resource: ConfigResource,
     values: Mapping[str, str],
     removed: Sequence[str] = (),
     *,
     dry_run: bool = False,
 ) -> None:
-    """Set and remove configs of one resource. Raises Refused, and then nothing is changed.
+    """Set and remove configs of one resource, or only check the change if `dry_run`.
 
-    Those of one broker it takes itself, and no other.
+    A change to one broker is sent to that broker, because no other accepts it. Raises Refused if
+    the change is rejected; nothing is changed then.
     """
     from protocol.messages.incremental_alter_configs import (
         AlterableConfig,
@@ -155,25 +161,25 @@ def alter_configs(
         if resource.kind == BROKER and resource.name
         else cluster.call(request, IncrementalAlterConfigsResponse)
     )
-    for one in answer.responses:
-        if one.error_code:
-            reason = why(one.error_code, one.error_message, f"AlterConfigs on {resource}")
-            if one.error_code in (ErrorCode.INVALID_CONFIG, ErrorCode.INVALID_REQUEST):
-                reason = one.error_message or reason
+    for result in answer.responses:
+        if result.error_code:
+            reason = why(result.error_code, result.error_message, f"AlterConfigs on {resource}")
+            if result.error_code in (ErrorCode.INVALID_CONFIG, ErrorCode.INVALID_REQUEST):
+                reason = result.error_message or reason
                 reason += advice_on(reason)
             raise Refused(f"{resource}: {reason}")
 
 
 def parse_pairs(pairs: Sequence[str], what: str = "config") -> dict[str, str]:
-    """`KEY=VALUE` each. Raises StartError."""
-    found = {}
+    """Return the values by key, from texts of the form `KEY=VALUE`. Raises StartError."""
+    values = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals or not key.strip():
             raise StartError(f"{what} {pair}: write it as KEY=VALUE")
-        found[key.strip()] = value.strip()
-    return found
+        values[key.strip()] = value.strip()
+    return values
 
 
-def _name(one: DescribeConfigsResourceResult) -> str:
-    return one.name
+def _name(config: DescribeConfigsResourceResult) -> str:
+    return config.name

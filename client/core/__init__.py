@@ -1,1 +1,1 @@
-"""What every client of Kafka does, without I/O: requests, leaders, coordinators, retries."""
+"""The logic of a Kafka client without I/O: requests, leaders, coordinators, retries."""

@@ -1,4 +1,4 @@
-"""The broker that coordinates a group or a transactional id: who it is, and the way to it."""
+"""The coordinator of a group or a transactional id: its lookup, and requests sent to it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ VERSION = 3
 
 
 class NoCoordinator(ErrorAnswer):
-    """The cluster tells of none for `key`."""
+    """The cluster names no coordinator for `key`."""
 
     def __init__(self, key: str, code: int, message: str | None) -> None:
         super().__init__(code, message, f"nobody coordinates {key}")
@@ -21,15 +21,18 @@ class NoCoordinator(ErrorAnswer):
 
 
 def coordinator(attempts: Attempts, key: str, kind: int = GROUP) -> Steps[int]:
-    """The id of the broker, once there is one. Raises NoCoordinator."""
+    """Return the id of the coordinator of `key`; retry while there is none.
+
+    Raises NoCoordinator, NoAnswer.
+    """
 
     def once() -> Steps[Answer]:
         return (yield Ask(FindCoordinatorRequest(key, kind), VERSION))
 
-    found = yield from attempts.settled(once, COORDINATOR)
-    if found.error_code:
-        raise NoCoordinator(key, found.error_code, found.error_message)
-    node_id: int = found.node_id
+    response = yield from attempts.settled(once, COORDINATOR)
+    if response.error_code:
+        raise NoCoordinator(key, response.error_code, response.error_message)
+    node_id: int = response.node_id
     return node_id
 
 
@@ -42,17 +45,19 @@ def at_coordinator(
     *,
     optional: bool = False,
 ) -> Steps[Answer]:
-    """The answer of the broker that coordinates `key`; asked for again while it moves. Raises
-    NoCoordinator, NoAnswer."""
-    known = attempts.coordinators
+    """Return the response of the coordinator of `key`; retry while the coordinator moves or loads.
+
+    `optional`: return None if the broker does not serve the API. Raises NoCoordinator, NoAnswer.
+    """
+    known_ids = attempts.coordinators
 
     def once() -> Steps[Answer]:
-        node_id = known.pop((kind, key), None)
+        node_id = known_ids.pop((kind, key), None)
         if node_id is None:
             node_id = yield from coordinator(attempts, key, kind)
         answer = yield from attempts.ask(Ask(request, version, node_id, optional))
         if not error_of(answer):
-            known[kind, key] = node_id
+            known_ids[kind, key] = node_id
         return answer
 
     return attempts.settled(once, COORDINATOR)

@@ -1,7 +1,7 @@
-"""The Fetch request, and which batches of its answer a consumer sees.
+"""The Fetch request, and the batches of its response that a consumer may see.
 
-As consumers do it (KIP-98): markers are never seen, and an aborted transaction's records are those
-of its producer between its first offset and the producer's next marker.
+Follows KIP-98: consumers never see markers. The records of an aborted transaction are those of its
+producer between the transaction's first offset and the producer's next marker.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from protocol.records import Record, iterate_records
 
 VERSION = 11
 NAMES_VERSION_MAX = 12
-"""The last that names topics instead of numbering them."""
+"""The last version of Fetch that has topic names instead of topic ids."""
 
 Bytes = bytes | bytearray | memoryview
 
 
 class Aborted(Protocol):
-    """An aborted transaction, as a Fetch tells of it."""
+    """An aborted transaction in a Fetch response."""
 
     producer_id: int
     first_offset: int
@@ -38,8 +38,10 @@ def fetch_request(
     isolation_level: int = 0,
     epoch: int = -1,
 ) -> FetchRequest:
-    """A request to one leader, in the order of `positions`; `epoch` is that since which it leads,
-    where that is known."""
+    """Return a Fetch request for one leader, with the partitions in the order of `positions`.
+
+    `epoch`: the leader epoch that the client knows, or -1.
+    """
     topics = [
         FetchTopic(
             name,
@@ -65,15 +67,20 @@ def fetch_request(
 
 
 class HiddenBatches:
-    """Which batches of one answer are not to be seen, by the list of aborted transactions that came
-    with it."""
+    """The batches of one fetched partition that a consumer must not see.
+
+    These are control batches and the batches of aborted transactions. `hides` has to be called for
+    each batch in the order of offsets.
+    """
 
     def __init__(self, aborted: Sequence[Aborted] | None) -> None:
-        self._to_come = sorted(aborted or (), key=lambda one: one.first_offset, reverse=True)
+        self._to_come = sorted(
+            aborted or (), key=lambda transaction: transaction.first_offset, reverse=True
+        )
         self._producers: dict[int, None] = {}
 
     def hides(self, header: RecordBatchHeader, data: Bytes, pos: int) -> bool:
-        """Whether the next batch, at `pos` of `data`, is one of them."""
+        """Return whether the next batch, at `pos` of `data`, is hidden."""
         while self._to_come and self._to_come[-1].first_offset <= header.last_offset:
             self._producers[self._to_come.pop().producer_id] = None
         if not header.is_control:
@@ -87,20 +94,22 @@ class HiddenBatches:
 def visible_records(
     data: Bytes, aborted: Sequence[Aborted] | None, start: int
 ) -> tuple[list[Record], int]:
-    """The records from offset `start` on, and the offset to go on from. A batch that is cut off at
-    the end is left for the next time."""
+    """Return the visible records from offset `start` on, and the offset of the next fetch.
+
+    A batch that is cut off at the end of `data` is left to the next fetch. Raises CorruptBatch.
+    """
     records: list[Record] = []
     position = start
     batches = HiddenBatches(aborted)
     for at, batch in iterate_batches(data, allow_partial_tail=True):
         if not batches.hides(batch, data, at):
-            records += (one for one in iterate_records(data, at) if one.offset >= start)
+            records += (record for record in iterate_records(data, at) if record.offset >= start)
         position = max(position, batch.next_offset)
     return records, position
 
 
 def bytes_of(records: Records | None) -> Bytes:
-    """Fetched records, wherever they lie; a null is nothing."""
+    """Return fetched records as bytes, also those in a file; None becomes b""."""
     if records is None:
         return b""
     if isinstance(records, bytes | bytearray | memoryview):

@@ -1,4 +1,4 @@
-"""Groups: how their coordinator tells of them, in both protocols, and what they have committed.
+"""Groups as their coordinators describe them, in both protocols, and their committed offsets.
 
 Follows KIP-848 (ConsumerGroupDescribe).
 """
@@ -41,17 +41,18 @@ OFFSET_FETCH_VERSION = 7
 OFFSET_COMMIT_VERSION = 9
 CLASSIC, CONSUMER = "classic", "consumer"
 DEAD = "Dead"
-"""The state of a group that there is not."""
+"""The state in which coordinators describe a group that does not exist."""
 _VERSION = struct.Struct(">h")
 _MEMBER_TYPES = {0: CLASSIC, 1: CONSUMER}
-_NOT_OF_THAT_PROTOCOL = (ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNSUPPORTED_VERSION)
+_OTHER_PROTOCOL_ERRORS = (ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNSUPPORTED_VERSION)
 
 
 class Member(NamedTuple):
-    """Who reads, and what. `name` is the client id, `address` as the coordinator tells it.
+    """A member of a group, and the partitions assigned to it.
 
-    `epoch` is that of the member, `target` what it is to have: both None in a classic group, whose
-    members are given all at once. `protocol` is what the member speaks, if the group tells.
+    `name` is the client id. `epoch` is the member epoch, `target` the target assignment; both are
+    None in a classic group, which has neither. `protocol` is CLASSIC or CONSUMER, None if the
+    coordinator does not report it.
     """
 
     name: str
@@ -65,15 +66,15 @@ class Member(NamedTuple):
 
     @property
     def host(self) -> str:
-        """Where it is: brokers have Java's slash before it."""
+        """The member's address without the slash that brokers, like Java, put before it."""
         return self.address.removeprefix("/")
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group as its coordinator tells it.
+    """A group as its coordinator describes it.
 
-    `epoch` is that of the group, `target_epoch` that of its target assignment: both None in a
+    `epoch` is the group epoch, `target_epoch` that of the target assignment; both are None in a
     classic group.
     """
 
@@ -89,12 +90,15 @@ class Group:
 
 
 def described(attempts: Attempts, name: str) -> Steps[Group]:
-    """State and members; where there is no such group, the state is DEAD. Raises ErrorAnswer."""
+    """Return a group with its members; the state is DEAD if there is no such group.
+
+    The new protocol is tried first, then the classic one. Raises ErrorAnswer, NoAnswer.
+    """
     request = ConsumerGroupDescribeRequest([name])
     answer = yield from at_coordinator(
         attempts, name, request, CONSUMER_GROUP_DESCRIBE_VERSION, optional=True
     )
-    if answer is not None and error_of(answer) not in _NOT_OF_THAT_PROTOCOL:
+    if answer is not None and error_of(answer) not in _OTHER_PROTOCOL_ERRORS:
         check(error_of(answer), answer.groups[0].error_message)
         return _of_new_protocol(answer.groups[0], attempts.coordinators[GROUP, name])
     answer = yield from at_coordinator(
@@ -111,8 +115,11 @@ def committed(
     *,
     stable: bool = False,
 ) -> Steps[OffsetFetchResponse]:
-    """What a group has committed, of all partitions where `places` is None. `stable`: not while a
-    transaction that commits is open. Raises NoCoordinator."""
+    """Return the response with a group's committed offsets; `places` None: of all partitions.
+
+    `stable`: the coordinator rejects the request while a transaction that commits offsets is open.
+    Raises NoCoordinator, NoAnswer.
+    """
     topics = (
         None
         if places is None
@@ -123,12 +130,12 @@ def committed(
 
 
 def offsets_in(topics: Iterable[Answer]) -> dict[Partition, int]:
-    """Return the committed offset of each partition in the topics of an answer."""
+    """Return the committed offset of each partition in a response's topics, if it has one."""
     return {
-        (topic.name, one.partition_index): one.committed_offset
+        (topic.name, partition.partition_index): partition.committed_offset
         for topic in topics
-        for one in topic.partitions
-        if one.committed_offset >= 0
+        for partition in topic.partitions
+        if partition.committed_offset >= 0
     }
 
 
@@ -139,11 +146,17 @@ def commit(
     generation: int = -1,
     member_id: str = "",
 ) -> Steps[OffsetCommitResponse]:
-    """Let a group stand at these, by a member or by who is none. Raises NoCoordinator."""
+    """Commit offsets of a group, and return the response.
+
+    The defaults of `generation` and `member_id` are for a client that is no member. Raises
+    NoCoordinator, NoAnswer.
+    """
     topics = [
         OffsetCommitRequestTopic(
             name,
-            partitions=[OffsetCommitRequestPartition(one, offsets[name, one]) for one in indexes],
+            partitions=[
+                OffsetCommitRequestPartition(index, offsets[name, index]) for index in indexes
+            ],
         )
         for name, indexes in by_topic(offsets).items()
     ]
@@ -153,8 +166,14 @@ def commit(
 
 def _of_classic(group: DescribedGroup, coordinator: int) -> Group:
     members = [
-        Member(one.client_id, one.client_host, _assigned(one), one.member_id, one.group_instance_id)
-        for one in group.members
+        Member(
+            member.client_id,
+            member.client_host,
+            _assigned(member),
+            member.member_id,
+            member.group_instance_id,
+        )
+        for member in group.members
     ]
     return Group(
         group.group_id,
@@ -170,16 +189,16 @@ def _of_classic(group: DescribedGroup, coordinator: int) -> Group:
 def _of_new_protocol(group: consumer_group_describe.DescribedGroup, coordinator: int) -> Group:
     members = [
         Member(
-            one.client_id,
-            one.client_host,
-            _places(one.assignment),
-            one.member_id,
-            one.instance_id,
-            one.member_epoch,
-            _places(one.target_assignment),
-            _MEMBER_TYPES.get(one.member_type),
+            member.client_id,
+            member.client_host,
+            _places(member.assignment),
+            member.member_id,
+            member.instance_id,
+            member.member_epoch,
+            _places(member.target_assignment),
+            _MEMBER_TYPES.get(member.member_type),
         )
-        for one in group.members
+        for member in group.members
     ]
     return Group(
         group.group_id,
@@ -193,8 +212,8 @@ def _of_new_protocol(group: consumer_group_describe.DescribedGroup, coordinator:
     )
 
 
-def _in_order(one: Member) -> tuple[str, str, str]:
-    return one.name, one.host, one.member_id
+def _in_order(member: Member) -> tuple[str, str, str]:
+    return member.name, member.host, member.member_id
 
 
 def _places(assignment: Assignment) -> list[Partition]:
@@ -206,17 +225,21 @@ def _places(assignment: Assignment) -> list[Partition]:
 
 
 def _assigned(member: DescribedGroupMember) -> list[Partition]:
-    """What the leader of a classic group gave a member; nothing while it has not yet, or where it
-    is no consumers' group."""
+    """Return the partitions that the leader of a classic group assigned to a member.
+
+    The list is empty before the first assignment, and in a group of another protocol type.
+    """
     data = memoryview(member.member_assignment)
     if len(data) < _VERSION.size:
         return []
     (version,) = _VERSION.unpack_from(data)
-    known = min(max(version, 0), ConsumerProtocolAssignment.MAX_VERSION)
+    readable_version = min(max(version, 0), ConsumerProtocolAssignment.MAX_VERSION)
     try:
-        found = decode(ConsumerProtocolAssignment, data, _VERSION.size, known)
+        assignment = decode(ConsumerProtocolAssignment, data, _VERSION.size, readable_version)
     except ProtocolError:
         return []
     return [
-        (topic.topic, index) for topic in found.assigned_partitions for index in topic.partitions
+        (topic.topic, index)
+        for topic in assignment.assigned_partitions
+        for index in topic.partitions
     ]

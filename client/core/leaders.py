@@ -1,6 +1,6 @@
-"""Who leads which partition: what Metadata tells, partitions by their leaders, the way to one.
+"""The leaders of partitions: learnt from Metadata, used to group partitions and to send requests.
 
-Follows KIP-320: what a broker tells of an older leader epoch is not believed.
+Follows KIP-320: a leader with an older epoch than the known one is ignored.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NOBODY = -1
 
 
 class NoLeader(ErrorAnswer):
-    """A partition has no leader that anybody knows of."""
+    """A partition whose leader no broker names."""
 
     def __init__(self, place: Partition) -> None:
         what = f"nobody leads {place[0]}-{place[1]}"
@@ -37,7 +37,7 @@ class NoLeader(ErrorAnswer):
 
 
 class Led(NamedTuple):
-    """A partition's leader, and since which epoch it leads."""
+    """A partition's leader, NOBODY if it has none, and the leader epoch."""
 
     epoch: int = -1
     leader: int = NOBODY
@@ -49,40 +49,42 @@ class KnownLeaders:
     def __init__(self) -> None:
         self._topics: dict[str, dict[int, Led]] = {}
         self._newest: dict[tuple[bytes, int], Led] = {}
-        """By topic id and partition: what somebody told of the newest epoch."""
+        """The leader in the newest epoch that any broker reported, by topic id and partition."""
 
     def take(self, answer: MetadataResponse) -> None:
-        """Learn what an answer tells; a topic that it does not know is forgotten."""
+        """Learn the leaders from a response; forget a topic that it reports with an error."""
         for topic in answer.topics:
             name = topic.name or ""
             self._topics.pop(name, None)
             if topic.error_code:
                 continue
-            for one in topic.partitions:
-                at = (topic.topic_id, one.partition_index)
-                led = Led(one.leader_epoch, one.leader_id)
+            for partition in topic.partitions:
+                at = (topic.topic_id, partition.partition_index)
+                led = Led(partition.leader_epoch, partition.leader_id)
                 if self._newest.get(at, led).epoch <= led.epoch:
                     self._newest[at] = led
-                self._topics.setdefault(name, {})[one.partition_index] = self._newest[at]
+                self._topics.setdefault(name, {})[partition.partition_index] = self._newest[at]
 
     def of(self, place: Partition) -> Led:
-        """The leader of a partition; NOBODY where none is known."""
+        """Return the leader of a partition, with the id NOBODY if none is known."""
         return self._topics.get(place[0], {}).get(place[1], Led())
 
     def forget(self, topic: str) -> None:
-        """Know nothing of a topic until somebody tells of it again."""
+        """Forget the leaders of a topic until the next response that has them."""
         self._topics.pop(topic, None)
 
     def partitions(self, attempts: Attempts, topic: str) -> Steps[int]:
-        """How many a topic has, once each of them has a leader; 0 where that did not come in time.
-        Raises NoAnswer."""
+        """Return the number of a topic's partitions as soon as each of them has a leader.
+
+        0 if the time was over before. Raises NoAnswer.
+        """
 
         def once() -> Steps[int]:
-            known = self._topics.get(topic, {})
-            if not known or any(one.leader == NOBODY for one in known.values()):
+            leaders = self._topics.get(topic, {})
+            if not leaders or any(led.leader == NOBODY for led in leaders.values()):
                 yield from self.look(topic)
-                known = self._topics.get(topic, {})
-            return 0 if any(one.leader == NOBODY for one in known.values()) else len(known)
+                leaders = self._topics.get(topic, {})
+            return 0 if any(led.leader == NOBODY for led in leaders.values()) else len(leaders)
 
         def code(count: int) -> int:
             return 0 if count else ErrorCode.LEADER_NOT_AVAILABLE
@@ -90,7 +92,7 @@ class KnownLeaders:
         return attempts.settled(once, LEADER, code)
 
     def look(self, topic: str) -> Steps[None]:
-        """Ask any broker about a topic."""
+        """Ask any broker for the leaders of a topic, and learn them. Raises NoAnswer."""
         self.take((yield Ask(metadata_request([topic]), METADATA_VERSION)))
 
     def at_leader(
@@ -102,16 +104,19 @@ class KnownLeaders:
         retried: Collection[int] = LEADER,
         code_of: Callable[[Answer], int] = error_of,
     ) -> Steps[Answer]:
-        """The answer of a partition's leader to a request that is made with its epoch. Raises
-        NoLeader, NoAnswer."""
+        """Return the response of a partition's leader; retry after the errors in `retried`.
 
-        doubted = False
+        `request_of` makes the request for a leader epoch; `code_of` returns a response's error.
+        Each retry looks the leader up before. Raises NoLeader, NoAnswer.
+        """
+
+        is_stale = False
 
         def once() -> Steps[Answer]:
-            nonlocal doubted
-            if doubted or self.of(place).leader == NOBODY:
+            nonlocal is_stale
+            if is_stale or self.of(place).leader == NOBODY:
                 yield from self.look(place[0])
-            doubted = True
+            is_stale = True
             led = self.of(place)
             if led.leader == NOBODY:
                 return None
@@ -129,29 +134,31 @@ class KnownLeaders:
 def leaders_of(
     topics: Iterable[MetadataResponseTopic], alive: Container[int]
 ) -> dict[Partition, int]:
-    """The leader of each partition; NOBODY where it is none of the brokers that are `alive`."""
+    """Return the leader's id of each partition, NOBODY if the leader is not among `alive`."""
     return {
-        (topic.name or "", one.partition_index): one.leader_id if one.leader_id in alive else NOBODY
+        (topic.name or "", partition.partition_index): partition.leader_id
+        if partition.leader_id in alive
+        else NOBODY
         for topic in topics
-        for one in topic.partitions
+        for partition in topic.partitions
     }
 
 
 def by_leader(
     leaders: Mapping[Partition, int], wanted: Iterable[Partition]
 ) -> dict[int, list[Partition]]:
-    """Partitions by the broker that leads them; those without a leader are left out."""
-    found: dict[int, list[Partition]] = {}
+    """Return the partitions by their leader's id; those without a leader are left out."""
+    partitions_by_leader: dict[int, list[Partition]] = {}
     for partition in wanted:
         leader = leaders.get(partition, NOBODY)
         if leader != NOBODY:
-            found.setdefault(leader, []).append(partition)
-    return found
+            partitions_by_leader.setdefault(leader, []).append(partition)
+    return partitions_by_leader
 
 
 def by_topic(wanted: Iterable[Partition]) -> dict[str, list[int]]:
-    """Partitions by their topics, as requests name them."""
-    found: dict[str, list[int]] = {}
+    """Return the indexes of the partitions by topic, in the order of `wanted`."""
+    indexes_by_topic: dict[str, list[int]] = {}
     for name, index in wanted:
-        found.setdefault(name, []).append(index)
-    return found
+        indexes_by_topic.setdefault(name, []).append(index)
+    return indexes_by_topic

@@ -1,4 +1,4 @@
-"""Where partitions begin and end, and which offset belongs to a time: asked of their leaders.
+"""The first, last and timestamped offsets of partitions, which their leaders report.
 
 Follows KIP-79 (offsets by time) and KIP-734 (the offset of the latest time).
 """
@@ -29,26 +29,27 @@ def list_offsets(
     wanted: Mapping[Partition, int],
     isolation_level: int = READ_UNCOMMITTED,
 ) -> Steps[dict[Partition, ListOffsetsPartitionResponse]]:
-    """What each leader answers of its own, for EARLIEST, LATEST or a time (ms since the epoch).
+    """Return each leader's response for its partitions, which may have an error code.
 
-    With READ_COMMITTED the latest is the last stable offset.
+    `wanted`: EARLIEST, LATEST or a time (ms since the epoch). With READ_COMMITTED, LATEST is the
+    last stable offset. Partitions without a leader are left out. Raises NoAnswer.
     """
-    found: dict[Partition, ListOffsetsPartitionResponse] = {}
+    offsets: dict[Partition, ListOffsetsPartitionResponse] = {}
     for leader, partitions in by_leader(leaders, wanted).items():
         request = offsets_request({at: wanted[at] for at in partitions}, isolation_level)
         for topic in (yield Ask(request, VERSION, leader)).topics:
-            for one in topic.partitions:
-                found[topic.name, one.partition_index] = one
-    return found
+            for partition in topic.partitions:
+                offsets[topic.name, partition.partition_index] = partition
+    return offsets
 
 
 def offsets_request(
     wanted: Mapping[Partition, int], isolation_level: int = READ_UNCOMMITTED, epoch: int = -1
 ) -> ListOffsetsRequest:
-    """The question for one leader; `epoch` is that since which it leads, where that is known."""
+    """Return a ListOffsets request for one leader; `epoch`: the leader epoch, -1 if not known."""
     topics = [
         ListOffsetsTopic(
-            name, [ListOffsetsPartition(one, epoch, wanted[name, one]) for one in indexes]
+            name, [ListOffsetsPartition(index, epoch, wanted[name, index]) for index in indexes]
         )
         for name, indexes in by_topic(wanted).items()
     ]

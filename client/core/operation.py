@@ -1,9 +1,10 @@
-"""A client's operation without I/O: a generator that says what to send, and gets the answers.
+"""A client's operation without I/O: a generator that yields requests and receives the responses.
 
-It yields an `Ask`, and is resumed with the answer, or a number of seconds, and is resumed when they
-have passed. Whoever has connections and a clock drives it: `client.cluster` blocks,
+The generator yields an `Ask`, and is resumed with the response, or a number of seconds, and is
+resumed after them. A driver with connections and a clock runs it: `client.cluster` blocks,
 `testbed.operations.port` awaits, `simulation.users.user_client` lives in virtual time. A driver
-that gets no answer throws `NoAnswer`, or an exception of its own that ends the operation.
+without a response throws `NoAnswer` into the generator, or an exception of its own that ends the
+operation.
 """
 
 from __future__ import annotations
@@ -21,37 +22,40 @@ from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 METADATA_VERSION = 11
 
 Answer: TypeAlias = Any
-"""The message that answers a request: of which class, the request says."""
+"""The response to a request; the request decides its class."""
 
 M = TypeVar("M")
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A request of the version that is meant, or of the highest below it that both sides know."""
+    """A request that an operation sends to a broker.
+
+    It is sent in `version`, or in the highest version below it that the broker serves.
+    """
 
     request: Request
     version: int
     to: int | None = None
-    """The broker, by its id; None: any."""
+    """The id of the broker; None: any broker."""
     optional: bool = False
-    """Whether the answer is None where the broker does not serve the API."""
+    """Whether the response is None if the broker does not serve the API, instead of an error."""
 
 
 Steps: TypeAlias = Generator["Ask | float", Answer, M]
 
 
 class NoAnswer(Exception):
-    """A broker that was asked did not answer: it has just gone, or nobody knows of that yet."""
+    """A broker did not answer a request, for example because it has died."""
 
     def __init__(self, text: str = "", *, was_sent: bool) -> None:
-        """`was_sent`: it may have done what it was asked for."""
+        """Make the error; `was_sent`: the broker may have carried out the request."""
         super().__init__(text)
         self.was_sent = was_sent
 
 
 class ErrorAnswer(Exception):
-    """A broker refused what was asked for."""
+    """A broker answered a request with an error code."""
 
     def __init__(self, code: int, message: str | None = None, what: str = "") -> None:
         super().__init__(what)
@@ -60,14 +64,16 @@ class ErrorAnswer(Exception):
 
 
 def check(code: int, message: str | None = None) -> None:
-    """Raises ErrorAnswer where `code` is an error."""
+    """Check a response's error code. Raises ErrorAnswer if it is not 0."""
     if code:
         raise ErrorAnswer(code, message)
 
 
 def error_of(answer: Answer) -> int:
-    """The first error of an answer, whether it is of the whole or of a part; 0 where all is well,
-    or there is no answer."""
+    """Return the first error code in a response or in any of its parts.
+
+    0 if there is no error, or `answer` is None.
+    """
     for name in () if answer is None else type(answer).__slots__:
         value = getattr(answer, name)
         if name == "error_code" and value:
@@ -80,12 +86,12 @@ def error_of(answer: Answer) -> int:
 
 
 def never(_error: NoAnswer) -> bool:
-    """Ask nobody again who did not answer."""
+    """Return False: do not retry after a broker has not answered."""
     return False
 
 
 class Attempts:
-    """How long one operation is tried, and what came of that so far."""
+    """The tries of one operation: how long and after which errors it retries, and their outcome."""
 
     def __init__(
         self,
@@ -96,9 +102,12 @@ class Attempts:
         also: Collection[int] = (),
         coordinators: dict[tuple[int, str], int] | None = None,
     ) -> None:
-        """`pause_s`: how long to wait before the next try. `asks_again`: whether there is one after
-        a broker has not answered; `also`: errors after which there is one, whatever was asked.
-        `coordinators`: those that have answered before, by kind and key."""
+        """Begin an operation that retries until `end_s`, by the clock `now_s` (seconds).
+
+        `pause_s` returns the seconds before the next try. `asks_again` returns whether to retry
+        after a broker has not answered. `also`: error codes after which each request is retried.
+        `coordinators`: the ids of coordinators that have answered before, by kind and key.
+        """
         self._now_s = now_s
         self._end_s = end_s
         self._pause_s = pause_s
@@ -106,9 +115,9 @@ class Attempts:
         self._also = also
         self.coordinators = {} if coordinators is None else coordinators
         self.last: ErrorCode | None = None
-        """The error that was answered last."""
+        """The last error code in a response; None if there was none."""
         self.unsure = False
-        """Whether a try that failed may have been carried out all the same."""
+        """Whether a broker may have carried out a failed try all the same."""
 
     @property
     def is_over(self) -> bool:
@@ -121,9 +130,10 @@ class Attempts:
         retried: Collection[int] = (),
         code_of: Callable[[M], int] = error_of,
     ) -> Steps[M]:
-        """The answer, asked for again as long as there is time and its error is one of `retried`.
+        """Return the result of `once`; retry while there is time and its error is in `retried`.
 
-        Raises NoAnswer.
+        `code_of` returns the error code of a result. The last result is returned also if it has an
+        error. Raises NoAnswer.
         """
         while True:
             try:
@@ -141,7 +151,10 @@ class Attempts:
             yield self._pause_s()
 
     def ask(self, ask: Ask) -> Steps[Answer]:
-        """The answer to what the operation is about. Raises NoAnswer."""
+        """Return the response to a request that may change something. Raises NoAnswer.
+
+        A request that was sent and not answered makes the operation `unsure`.
+        """
         try:
             return (yield ask)
         except NoAnswer as error:
@@ -150,6 +163,6 @@ class Attempts:
 
 
 def metadata_request(names: Collection[str] | None) -> MetadataRequest:
-    """About topics, or about all where `names` is None; no topic is made by it."""
+    """Return a Metadata request for some topics, None: for all. It never creates a topic."""
     topics = None if names is None else [MetadataRequestTopic(name=name) for name in names]
     return MetadataRequest(topics, allow_auto_topic_creation=False)

@@ -1,4 +1,4 @@
-"""Records on their way into a log: batches of them, and the request that takes one to its leader.
+"""New records: their batches, and the Produce request for a batch.
 
 Follows KIP-98 (idempotent producers).
 """
@@ -14,11 +14,11 @@ from protocol.primitives import Records
 from protocol.records import Headers, RecordBatchBuilder
 
 NAMES_VERSION_MAX = 12
-"""The last version that names topics instead of numbering them."""
+"""The last version of Produce that has topic names instead of topic ids."""
 ACKS_OF_ALL = -1
 
 _RECORD_OVERHEAD_BYTES = 24
-"""A record's numbers, at most, without its headers."""
+"""The largest size of a record's numbers, without its headers."""
 _HEADER_OVERHEAD_BYTES = 10
 
 
@@ -31,7 +31,7 @@ class Producer(NamedTuple):
 
 
 class NewRecord(NamedTuple):
-    """A record that is to be written; the time may be left to who writes it."""
+    """A record to be written; `timestamp` None: the time of writing."""
 
     key: bytes | None
     value: bytes | None
@@ -40,12 +40,12 @@ class NewRecord(NamedTuple):
 
     @classmethod
     def of(cls, fields: Mapping[str, Any]) -> NewRecord:
-        """From plain values; what is left out is null, or none."""
+        """Return a record from plain values; a key or value that is left out becomes None."""
         headers = tuple((name, value) for name, value in fields.get("headers") or ())
         return cls(fields.get("key"), fields.get("value"), headers, fields.get("timestamp"))
 
     def time_ms(self, now_ms: int) -> int:
-        """When it was made."""
+        """Return the record's timestamp, `now_ms` if it has none."""
         return now_ms if self.timestamp is None else self.timestamp
 
     @property
@@ -63,7 +63,7 @@ class NewRecord(NamedTuple):
 def in_batches(records: Sequence[NewRecord], bytes_max: int) -> Iterator[Sequence[NewRecord]]:
     """Split records into batches, in order; a record that is larger gets a batch of its own.
 
-    A new one begins, too, where a time is farther from the batch's first than 64 bits count.
+    A new batch begins, too, if a timestamp's delta to the batch's first does not fit in 64 bits.
     """
     first, size = 0, 0
     for number, record in enumerate(records):
@@ -81,20 +81,20 @@ def in_batches(records: Sequence[NewRecord], bytes_max: int) -> Iterator[Sequenc
 def batch_of(
     records: Sequence[NewRecord], now_ms: int, codec: int = 0, producer: Producer | None = None
 ) -> bytearray:
-    """A batch, packed by `codec`."""
-    who = producer or Producer()
+    """Return a record batch, compressed by `codec` (0: none)."""
+    identity = producer or Producer()
     builder = RecordBatchBuilder(
         compression=codec,
-        producer_id=who.producer_id,
-        producer_epoch=who.epoch,
-        base_sequence=who.sequence,
+        producer_id=identity.producer_id,
+        producer_epoch=identity.epoch,
+        base_sequence=identity.sequence,
     )
-    for one in records:
-        builder.append(one.key, one.value, one.time_ms(now_ms), one.headers)
+    for record in records:
+        builder.append(record.key, record.value, record.time_ms(now_ms), record.headers)
     return builder.build()
 
 
 def produce_request(place: Partition, batch: Records, acks: int, timeout_ms: int) -> ProduceRequest:
-    """One batch into one partition."""
+    """Return a Produce request with one batch for one partition."""
     data = [PartitionProduceData(place[1], batch)]
     return ProduceRequest(None, acks, timeout_ms, [TopicProduceData(place[0], partition_data=data)])

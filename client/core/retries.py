@@ -1,6 +1,6 @@
-"""Which errors pass by themselves, and when to ask again: the one table of all clients.
+"""The errors after which a client retries, and the pauses between tries: one table for all clients.
 
-Follows the retriable errors of Kafka's `Errors`, by what they mean for who asked.
+Follows the retriable errors of Kafka's `Errors`, grouped by what they mean for the client.
 """
 
 from __future__ import annotations
@@ -8,16 +8,16 @@ from __future__ import annotations
 from protocol.errors import ErrorCode
 
 PAUSE_S = 0.05
-"""Between two tries of a command."""
+"""The pause between two tries of a command."""
 LEADERS_WITHIN_S = 10.0
-"""How long a partition without a leader is waited for: an election takes less."""
+"""The wait for the leader of a partition that has none: an election takes less."""
 
 COORDINATOR = (
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
     ErrorCode.NOT_COORDINATOR,
 )
-"""The coordinator is not there yet, or loads, or is another broker."""
+"""Errors after which to look the coordinator up again: it does not exist yet, loads, or moved."""
 
 LEADER = (
     ErrorCode.NOT_LEADER_OR_FOLLOWER,
@@ -29,18 +29,20 @@ LEADER = (
     ErrorCode.OFFSET_NOT_AVAILABLE,
     ErrorCode.KAFKA_STORAGE_ERROR,
 )
-"""The leader is another broker, or does not know yet that it leads."""
+"""Errors after which to look the leader up again: it moved, or does not know yet that it leads."""
 
 NOT_WRITTEN = (*LEADER, ErrorCode.NOT_ENOUGH_REPLICAS)
-"""A batch is not in the log."""
+"""Errors of a batch that the leader has not appended."""
 
 MAYBE_DONE = (
     ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
     ErrorCode.REQUEST_TIMED_OUT,
     ErrorCode.NETWORK_EXCEPTION,
 )
-"""What was asked for may have been done, or be done yet: so only what may be done twice is asked
-for again, such as a batch of an idempotent producer."""
+"""Errors of a request that may have been carried out, or may be yet.
+
+Only requests that may be carried out twice are retried, such as an idempotent producer's batch.
+"""
 
 ANY = (
     *NOT_WRITTEN,

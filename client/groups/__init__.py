@@ -1,1 +1,1 @@
-"""Groups, their members and committed offsets."""
+"""Groups of a cluster, their members and committed offsets."""

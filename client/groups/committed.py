@@ -1,7 +1,7 @@
-"""Where a group stands: its committed offsets, read and written by who is no member.
+"""The committed offsets of a group, read and written by a client that is no member.
 
-A group with members refuses to be moved from outside. Owns no connection. Follows Kafka's
-`AdminClient.alterConsumerGroupOffsets`.
+The coordinator rejects such a commit while the group has members. Owns no connection. Follows
+Kafka's `AdminClient.alterConsumerGroupOffsets`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ from protocol.errors import ErrorCode
 
 
 def committed_offsets(cluster: Cluster, group: str) -> dict[Partition, int]:
-    """Of each partition that the group has committed, in order. Raises Refused."""
+    """Return the committed offset of each partition, in order; none if there is no such group.
+
+    Raises Refused.
+    """
     answer = cluster.run(groups.committed(cluster.attempts(), group))
     if answer.error_code not in (ErrorCode.NONE, ErrorCode.GROUP_ID_NOT_FOUND):
         reason = why(answer.error_code, None, f"Describe on group {group}")
@@ -25,21 +28,21 @@ def committed_offsets(cluster: Cluster, group: str) -> dict[Partition, int]:
 
 
 def commit_offsets(cluster: Cluster, group: str, offsets: Mapping[Partition, int]) -> None:
-    """Let the group stand at these. Raises Refused, also where the group has members."""
+    """Commit these offsets for the group. Raises Refused, also if the group has members."""
     if not offsets:
         return
     answer = cluster.run(groups.commit(cluster.attempts(), group, dict(sorted(offsets.items()))))
     for topic in answer.topics:
-        for one in topic.partitions:
-            if one.error_code:
+        for partition in topic.partitions:
+            if partition.error_code:
                 raise Refused(
-                    f"group {group}, {topic.name}-{one.partition_index}: "
-                    f"{not_moved(one.error_code, group)}"
+                    f"group {group}, {topic.name}-{partition.partition_index}: "
+                    f"{not_moved(partition.error_code, group)}"
                 )
 
 
 def not_moved(code: int, group: str) -> str:
-    """Why a group's offsets could not be changed."""
+    """Return the reason, as text, why a group's offsets could not be changed."""
     if code in (
         ErrorCode.UNKNOWN_MEMBER_ID,
         ErrorCode.NON_EMPTY_GROUP,

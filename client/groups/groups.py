@@ -1,4 +1,4 @@
-"""Groups as a command sees them: their states, members, offsets and lag.
+"""Groups of a cluster as commands and the console show them: states, members, offsets and lag.
 
 Groups of both protocols, classic and KIP-848, look the same. Owns no connection. Follows Kafka's
 `ConsumerGroupCommand` 4.3, KIP-848 (ConsumerGroupDescribe), KIP-1043 (types in ListGroups).
@@ -22,7 +22,7 @@ from protocol.errors import ErrorCode
 from protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 
 
-class Listed(NamedTuple):
+class GroupSummary(NamedTuple):
     """A line of `ottla group list`; type and state are empty where the broker is too old."""
 
     group: str
@@ -32,7 +32,10 @@ class Listed(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """Where a group stands in a partition; the member that reads it, if there is one."""
+    """A group's offset and lag in a partition, and the member that reads it.
+
+    None: no committed offset, no known end (and so no lag), or no member.
+    """
 
     topic: str
     partition: int
@@ -43,28 +46,28 @@ class Standing(NamedTuple):
     host: str | None
 
 
-def listed(cluster: Cluster) -> list[Listed]:
-    """The groups of all brokers, in order: each tells of those that it keeps. Raises Refused."""
-    return sorted(one for found in by_coordinator(cluster).values() for one in found)
+def listed(cluster: Cluster) -> list[GroupSummary]:
+    """Return all groups, sorted; each broker lists those that it coordinates. Raises Refused."""
+    return sorted(row for rows in by_coordinator(cluster).values() for row in rows)
 
 
-def by_coordinator(cluster: Cluster) -> dict[int, list[Listed]]:
-    """The same, by the broker that keeps them. Raises Refused."""
+def by_coordinator(cluster: Cluster) -> dict[int, list[GroupSummary]]:
+    """Return all groups by the id of their coordinator. Raises Refused."""
     cluster.metadata([])
-    found = {}
+    rows_by_broker = {}
     for node_id in cluster.broker_ids:
         answer = cluster.settled(ListGroupsRequest(), ListGroupsResponse, node_id)
         if answer.error_code:
             raise Refused(why(answer.error_code, None, "Describe on the cluster"))
-        found[node_id] = [
-            Listed(one.group_id, one.group_state, one.group_type, one.protocol_type)
-            for one in answer.groups
+        rows_by_broker[node_id] = [
+            GroupSummary(group.group_id, group.group_state, group.group_type, group.protocol_type)
+            for group in answer.groups
         ]
-    return found
+    return rows_by_broker
 
 
 def described(cluster: Cluster, name: str) -> Group:
-    """State and members. Raises Refused, also where there is no such group."""
+    """Return the state and members of a group. Raises Refused, also if there is no such group."""
     try:
         group = cluster.run(groups.described(cluster.attempts(), name))
     except ErrorAnswer as error:
@@ -82,9 +85,10 @@ def _no_group(name: str) -> Refused:
 
 
 def standings(cluster: Cluster, group: Group) -> list[Standing]:
-    """Where the group stands in each partition that it has committed or reads, in order."""
+    """Return the group's offset and lag in each partition that it has committed or reads, in
+    order. Raises Refused."""
     committed = committed_offsets(cluster, group.name)
-    readers = {at: one for one in group.members for at in one.partitions}
+    readers = {at: member for member in group.members for at in member.partitions}
     places = sorted({*committed, *readers})
     last = end_offsets(cluster, places)
     rows = []
@@ -97,19 +101,20 @@ def standings(cluster: Cluster, group: Group) -> list[Standing]:
 
 
 def end_offsets(cluster: Cluster, places: Sequence[Partition]) -> dict[Partition, int]:
-    """The end of each partition; of topics that are gone, or may not be seen, there is none."""
+    """Return the end offset of each partition; topics that are deleted or not visible to this
+    login are left out. Raises Refused."""
     names = sorted({name for name, _ in places})
     topics = {
-        one.name or "": one
-        for one in (cluster.metadata(names).topics if names else ())
-        if not one.error_code
+        topic.name or "": topic
+        for topic in (cluster.metadata(names).topics if names else ())
+        if not topic.error_code
     }
     wanted = {at: LATEST for at in places if at[0] in topics}
     return list_offsets(cluster, topics, wanted)
 
 
 def delete(cluster: Cluster, name: str) -> None:
-    """Remove a group and all that it has committed. Raises Refused."""
+    """Delete a group and its committed offsets. Raises Refused."""
     from protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 
     answer = cluster.at_coordinator(name, DeleteGroupsRequest([name]), DeleteGroupsResponse)
@@ -121,7 +126,12 @@ def delete(cluster: Cluster, name: str) -> None:
 
 
 def check_is_idle(group: Group) -> None:
-    """Raises Refused where members read now: they would commit over what is changed."""
+    """Check that the group has no members, which would overwrite changed offsets.
+
+    Raises Refused with their names if it has.
+    """
     if group.members:
-        names = ", ".join(dict.fromkeys(f"{one.name} on {one.host}" for one in group.members))
+        names = ", ".join(
+            dict.fromkeys(f"{member.name} on {member.host}" for member in group.members)
+        )
         raise Refused(f"group {group.name} has members that read now: stop them first ({names})")

@@ -1,7 +1,7 @@
-"""Many groups of one coordinator, asked in few requests: where they stand, how many members.
+"""Committed offsets and member counts of many groups, in few requests to their coordinators.
 
-A group that moved to another broker meanwhile, or that may not be seen, is left out: whoever looks
-at many looks again. Owns no connection. Follows KIP-709 (OffsetFetch of several groups) and KIP-848
+A group that moved to another broker meanwhile, or that this login may not see, is left out: callers
+ask again regularly. Owns no connection. Follows KIP-709 (OffsetFetch of several groups) and KIP-848
 (ConsumerGroupDescribe).
 """
 
@@ -13,7 +13,7 @@ from client.cluster import Cluster
 from client.core.groups import CONSUMER, offsets_in
 from client.core.leaders import Partition
 from client.core.operation import Answer
-from client.groups.groups import Listed
+from client.groups.groups import GroupSummary
 from protocol.api_keys import ApiKey
 from protocol.frames.message_codec import answer_to
 from protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
@@ -26,41 +26,47 @@ from protocol.messages.offset_fetch import (
 
 GROUPS_A_REQUEST = 100
 _OFFSETS_BY_NAME = 9
-"""The last version that names topics instead of numbering them."""
+"""The last version of OffsetFetch that has topic names instead of topic ids."""
 WITHOUT_OFFSETS = ("share",)
-"""Types of groups that commit no offsets."""
+"""The types of groups that commit no offsets."""
 _EMPTY = ("Empty", "Dead")
 
 
 def committed_of_many(
-    cluster: Cluster, groups: Mapping[int, Sequence[Listed]]
+    cluster: Cluster, groups: Mapping[int, Sequence[GroupSummary]]
 ) -> dict[str, dict[Partition, int]]:
-    """What each group has committed; `groups` by the broker that keeps them. Raises StartError."""
-    found: dict[str, dict[Partition, int]] = {}
+    """Return the committed offsets of each group; `groups`: by the id of their coordinator.
+
+    Groups that commit no offsets are left out. Raises StartError.
+    """
+    offsets_by_group: dict[str, dict[Partition, int]] = {}
     for node_id, listed in groups.items():
-        names = [one.group for one in listed if one.type.lower() not in WITHOUT_OFFSETS]
-        for some in _some(names):
-            asked = [OffsetFetchRequestGroup(name, topics=None) for name in some]
-            request = OffsetFetchRequest(groups=asked)
+        names = [row.group for row in listed if row.type.lower() not in WITHOUT_OFFSETS]
+        for chunk in _chunks(names):
+            request_groups = [OffsetFetchRequestGroup(name, topics=None) for name in chunk]
+            request = OffsetFetchRequest(groups=request_groups)
             answer = cluster.call_at(node_id, request, OffsetFetchResponse, _OFFSETS_BY_NAME)
-            for one in answer.groups:
-                if not one.error_code:
-                    found[one.group_id] = offsets_in(one.topics)
-    return found
+            for group in answer.groups:
+                if not group.error_code:
+                    offsets_by_group[group.group_id] = offsets_in(group.topics)
+    return offsets_by_group
 
 
-def member_counts(cluster: Cluster, groups: Mapping[int, Sequence[Listed]]) -> dict[str, int]:
-    """How many members each group has; share and streams groups are left out. Raises StartError."""
-    found: dict[str, int] = {}
+def member_counts(cluster: Cluster, groups: Mapping[int, Sequence[GroupSummary]]) -> dict[str, int]:
+    """Return the number of members of each group; `groups`: by the id of their coordinator.
+
+    Share and streams groups with members are left out. Raises StartError.
+    """
+    counts: dict[str, int] = {}
     for node_id, listed in groups.items():
-        found |= {one.group: 0 for one in listed if one.state in _EMPTY}
-        full = [one for one in listed if one.state not in _EMPTY]
-        new = [one.group for one in full if one.type.lower() == CONSUMER]
+        counts |= {row.group: 0 for row in listed if row.state in _EMPTY}
+        full = [row for row in listed if row.state not in _EMPTY]
+        new = [row.group for row in full if row.type.lower() == CONSUMER]
         if new and cluster.node(node_id).serves(ApiKey.CONSUMER_GROUP_DESCRIBE):
-            found |= _counted(cluster, node_id, new, ConsumerGroupDescribeRequest)
-        classic = [one.group for one in full if _is_classic(one)]
-        found |= _counted(cluster, node_id, classic, DescribeGroupsRequest)
-    return found
+            counts |= _counted(cluster, node_id, new, ConsumerGroupDescribeRequest)
+        classic = [row.group for row in full if _is_classic(row)]
+        counts |= _counted(cluster, node_id, classic, DescribeGroupsRequest)
+    return counts
 
 
 def _counted(
@@ -69,19 +75,21 @@ def _counted(
     names: Sequence[str],
     request_of: type[ConsumerGroupDescribeRequest] | type[DescribeGroupsRequest],
 ) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for some in _some(names):
-        request = request_of(some)
+    counts: dict[str, int] = {}
+    for chunk in _chunks(names):
+        request = request_of(chunk)
         answer: Answer = cluster.call_at(node_id, request, answer_to(request))
-        found |= {one.group_id: len(one.members) for one in answer.groups if not one.error_code}
-    return found
+        counts |= {
+            group.group_id: len(group.members) for group in answer.groups if not group.error_code
+        }
+    return counts
 
 
-def _is_classic(one: Listed) -> bool:
-    """Brokers before Kafka 3.8 tell no type."""
-    return one.type.lower() in ("", "classic")
+def _is_classic(row: GroupSummary) -> bool:
+    """Return whether the group is classic. Brokers before Kafka 3.8 report no type."""
+    return row.type.lower() in ("", "classic")
 
 
-def _some(names: Sequence[str]) -> Iterator[list[str]]:
+def _chunks(names: Sequence[str]) -> Iterator[list[str]]:
     for start in range(0, len(names), GROUPS_A_REQUEST):
         yield list(names[start : start + GROUPS_A_REQUEST])

@@ -1,6 +1,6 @@
-"""Where a group would be moved to: offsets of places, beside what it has committed.
+"""The plan of moving a group: the new offset of each partition beside the committed one.
 
-Moves nothing (`committed.commit_offsets` does). Owns no connection. Follows
+Commits nothing (`committed.commit_offsets` does). Owns no connection. Follows
 `kafka-consumer-groups --reset-offsets`.
 """
 
@@ -16,7 +16,7 @@ from client.places import Place
 
 
 class Moved(NamedTuple):
-    """A partition, and where the group would go on; `committed` None: nowhere yet."""
+    """A partition with its new offset for the group; `committed` None: the group has none yet."""
 
     topic: str
     partition: int
@@ -27,7 +27,10 @@ class Moved(NamedTuple):
 def planned(
     cluster: Cluster, committed: Mapping[Partition, int], wanted: Mapping[Partition, Place]
 ) -> list[Moved]:
-    """In order; each offset is within what its partition holds. Raises Refused."""
+    """Return the new offset of each partition in `wanted`, in the order of partitions.
+
+    Each offset is within the range that its partition holds. Raises Refused.
+    """
     if not wanted:
         return []
     topics = cluster.led_topics([name for name, _ in wanted])

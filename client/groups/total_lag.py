@@ -1,6 +1,6 @@
-"""The lag of a group: a sum over its partitions, of which some may not be known.
+"""The lag of a group: a sum over its partitions, some of which may have no known lag.
 
-Nothing is known of a partition that is read and has no committed offset, or has no leader. Pure.
+That is a partition that a member reads and that has no committed offset, or no leader. Pure.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from typing import NamedTuple
 
 
 class TotalLag(NamedTuple):
-    """Records behind the ends, as far as they are known."""
+    """The sum of the known lags of a group's partitions."""
 
     records: int | None
-    """Of the partitions whose lag is known; None where it is known of none."""
+    """The records between committed offsets and ends; None if no partition has a known lag."""
     unknown: int
-    """How many partitions have no known lag."""
+    """The number of partitions without a known lag."""
 
     def __str__(self) -> str:
-        """`5`, `-`, or `at least 5 (not known of 2 partitions)`."""
+        """Return text such as `5`, `-`, or `at least 5 (not known of 2 partitions)`."""
         if self.records is None:
             return "-"
         if not self.unknown:
@@ -28,7 +28,7 @@ class TotalLag(NamedTuple):
 
 
 def total_lag(lags: Iterable[int | None]) -> TotalLag:
-    """Return the sum of the lags of a group's partitions."""
+    """Return the sum of the lags of a group's partitions; None: a lag that is not known."""
     every = list(lags)
-    known = [lag for lag in every if lag is not None]
-    return TotalLag(sum(known) if known else None, len(every) - len(known))
+    known_lags = [lag for lag in every if lag is not None]
+    return TotalLag(sum(known_lags) if known_lags else None, len(every) - len(known_lags))

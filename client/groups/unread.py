@@ -1,7 +1,7 @@
-"""When the record was written that a group reads next: how old what it hangs on is.
+"""The timestamp of the record that a group reads next, which shows for how long it has lagged.
 
-Asks the leader for one batch a partition. Owns no connection. Where a partition may not be read, or
-has nothing at that offset, there is no time.
+Fetches one batch of each partition from its leader. Owns no connection. A partition has no
+timestamp if it may not be read, or has no record at that offset.
 """
 
 from __future__ import annotations
@@ -22,30 +22,32 @@ def written_at(
     topics: Mapping[str, MetadataResponseTopic],
     wanted: Mapping[Partition, int],
 ) -> dict[Partition, int]:
-    """The time (ms since the epoch) of the first record at or after each offset. Raises
-    StartError."""
-    found = {}
+    """Return the timestamp (ms since the epoch) of the first record at or after each offset.
+
+    Partitions without a timestamp are left out. Raises StartError.
+    """
+    times_ms = {}
     for leader, partitions in cluster.by_leader(topics, wanted).items():
         for at in partitions:
             request = fetch_request({at: wanted[at]}, 0, 1, 1)  # a whole batch comes all the same
             answer = cluster.call_at(leader, request, FetchResponse, NAMES_VERSION_MAX)
             time_ms = _time_of(answer, wanted[at])
             if time_ms is not None:
-                found[at] = time_ms
-    return found
+                times_ms[at] = time_ms
+    return times_ms
 
 
 def _time_of(answer: Message, offset: int) -> int | None:
     assert isinstance(answer, FetchResponse)
     for topic in answer.responses:
-        for one in topic.partitions:
-            records = one.records
-            if one.error_code or not isinstance(records, memoryview):
+        for partition in topic.partitions:
+            records = partition.records
+            if partition.error_code or not isinstance(records, memoryview):
                 continue
             try:
-                found, _ = visible_records(records, None, offset)
+                visible, _ = visible_records(records, None, offset)
             except (CorruptBatch, ValueError, IndexError):
                 return None
-            if found:
-                return found[0].timestamp
+            if visible:
+                return visible[0].timestamp
     return None

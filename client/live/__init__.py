@@ -1,1 +1,1 @@
-"""Rates of topics and groups, from two looks at a cluster."""
+"""Rates of topics and groups, from two samples of a cluster."""

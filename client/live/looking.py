@@ -1,6 +1,7 @@
-"""One look at a cluster, for rates: what each partition holds and where groups stand.
+"""A sample of a cluster, for rates: partitions' offsets and sizes, groups' committed offsets.
 
-What is deleted or has no leader meanwhile is left out. Owns no connection and no clock.
+Topics, partitions and groups that are deleted or without a leader meanwhile are left out. Owns no
+connection and no clock.
 """
 
 from __future__ import annotations
@@ -21,33 +22,41 @@ Topics = Mapping[str, MetadataResponseTopic]
 
 
 def seen_topics(cluster: Cluster, *, internal: bool) -> dict[str, MetadataResponseTopic]:
-    """All topics that may be seen, from one answer."""
-    found = cluster.metadata(None).topics
-    names = set(visible(found, internal=internal))
-    return {one.name or "": one for one in found if one.name in names and not one.error_code}
+    """Return the topics that this login may see, by name, from one response.
+
+    `internal`: include internal topics such as `__consumer_offsets`.
+    """
+    topics = cluster.metadata(None).topics
+    names = set(visible(topics, internal=internal))
+    return {
+        topic.name or "": topic for topic in topics if topic.name in names and not topic.error_code
+    }
 
 
 def look(
     cluster: Cluster, topics: Topics, at: float, groups: Iterable[str] | None = None
 ) -> Sample:
-    """At `at`, seconds of any clock; of all groups, or those named. Raises Refused, StartError."""
+    """Take a sample of the cluster at `at` (seconds of any clock).
+
+    `groups` None: all groups. Raises Refused, StartError.
+    """
     first, last = ends(cluster, topics, partitions_of(topics))
     leaders = {
-        (name, one.partition_index): one.leader_id
+        (name, partition.partition_index): partition.leader_id
         for name, topic in topics.items()
-        for one in topic.partitions
+        for partition in topic.partitions
     }
     sizes = {
         place: by_broker[leaders[place]]
         for place, by_broker in log_sizes(cluster, topics).items()
         if leaders.get(place) in by_broker
     }
-    names = [one.group for one in listed(cluster)] if groups is None else groups
+    names = [group.group for group in listed(cluster)] if groups is None else groups
     return Sample(at, first, last, sizes, {name: _standing(cluster, name) for name in names})
 
 
 def _standing(cluster: Cluster, group: str) -> dict[Partition, int]:
     try:
         return committed_offsets(cluster, group)
-    except Refused:  # it may be listed and not be read, or is gone
+    except Refused:  # this login may list the group but not describe it, or the group is gone
         return {}

@@ -1,7 +1,7 @@
-"""What goes on between two looks at a cluster: topics by what is written, groups by their lag.
+"""The rates between two samples of a cluster: what is written to topics, and the lag of groups.
 
-Owns the sums. Pure: a look is a `Sample`, times are seconds of any clock. A topic or a group that
-only one of the two looks has seen has no rate.
+Owns the calculation and the screen of `ottla top`. Pure: times are seconds of any clock. A topic or
+a group that is in only one of the two samples has no rate.
 """
 
 from __future__ import annotations
@@ -19,12 +19,16 @@ Partition = tuple[str, int]
 _TOPIC_HEADINGS = ("TOPIC", "RECORDS/S", "BYTES/S", "PARTITIONS", "RECORDS", "BYTES")
 _GROUP_HEADINGS = ("GROUP", "LAG", "CHANGE/S", "READ/S")
 _OTHER_LINES = 4
-"""The line of sums, the two headings, a line between."""
+"""The lines of a screen besides rows: the sums, the two headings, an empty line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One look, at `at`: ends and leaders' bytes by partition, offsets that groups committed."""
+    """The state of a cluster at the time `at` (seconds).
+
+    `starts` and `ends` are offsets, `sizes` the bytes of the leaders' logs, by partition;
+    `committed` are the committed offsets of each group.
+    """
 
     at: float
     starts: Mapping[Partition, int] = field(default_factory=dict)
@@ -34,9 +38,10 @@ class Sample:
 
 
 class TopicRate(NamedTuple):
-    """A topic: what came a second, and what is there.
+    """A topic: the records and bytes written to it per second, and those that it holds.
 
-    `bytes` is None for a login that may not see the sizes of logs.
+    A rate is None if there was no earlier sample. `bytes` is None for a login that may not see the
+    sizes of logs.
     """
 
     topic: str
@@ -48,9 +53,9 @@ class TopicRate(NamedTuple):
 
 
 class GroupRate(NamedTuple):
-    """A group: how far it is behind, how that changes a second, and how much it reads.
+    """A group: its lag, how that changes per second, and the records that it reads per second.
 
-    `lag` is None where it is known of no partition; else it is the sum of those whose lag is known.
+    `lag` is the sum of the known lags of partitions, None if no partition has a known lag.
     """
 
     group: str
@@ -61,7 +66,7 @@ class GroupRate(NamedTuple):
 
 
 def topic_rates(before: Sample, now: Sample) -> list[TopicRate]:
-    """Of all topics, those with most bytes a second first."""
+    """Return the rates of all topics of the sample `now`, most bytes per second first."""
     passed = max(now.at - before.at, 1e-9)
     rows = []
     by_topic: dict[str, list[Partition]] = {}
@@ -83,7 +88,7 @@ def topic_rates(before: Sample, now: Sample) -> list[TopicRate]:
 
 
 def group_rates(before: Sample, now: Sample) -> list[GroupRate]:
-    """Of all groups that have committed something, those furthest behind first."""
+    """Return the rates of the groups that have committed offsets, the largest lag first."""
     passed = max(now.at - before.at, 1e-9)
     rows = []
     for group, committed in now.committed.items():
@@ -106,36 +111,39 @@ def group_rates(before: Sample, now: Sample) -> list[GroupRate]:
 
 
 def screen(topics: Sequence[TopicRate], groups: Sequence[GroupRate], height: int) -> list[str]:
-    """Lines of one screen, at most `height`: the topics have half of it, and what groups leave."""
+    """Return the lines of one screen, at most `height`.
+
+    Topics get half of the rows, and those that groups do not need; groups likewise.
+    """
     room = max(height - _OTHER_LINES, 2)
     of_groups = min(len(groups), max(room // 2, room - len(topics)))
     of_topics = min(len(topics), room - of_groups)
-    records = sum(one.records_per_s or 0 for one in topics)
-    sizes = [one.bytes_per_s for one in topics if one.bytes_per_s is not None]
+    records = sum(topic.records_per_s or 0 for topic in topics)
+    sizes = [topic.bytes_per_s for topic in topics if topic.bytes_per_s is not None]
     size = f", {size_text(sum(sizes))}/s" if sizes or not topics else ""
     counts = f"{_count(len(topics), 'topic')}, {_count(len(groups), 'group')}"
     lines = [f"{records:,.0f} records/s{size} written to {counts}"]
     rows = [
         [
-            printable(one.topic),
-            _rate(one.records_per_s),
-            "-" if one.bytes_per_s is None else size_text(one.bytes_per_s),
-            str(one.partitions),
-            f"{one.records:,}",
-            "-" if one.bytes is None else size_text(one.bytes),
+            printable(topic.topic),
+            _rate(topic.records_per_s),
+            "-" if topic.bytes_per_s is None else size_text(topic.bytes_per_s),
+            str(topic.partitions),
+            f"{topic.records:,}",
+            "-" if topic.bytes is None else size_text(topic.bytes),
         ]
-        for one in topics[:of_topics]
+        for topic in topics[:of_topics]
     ]
     lines += aligned([_TOPIC_HEADINGS, *rows])
     if groups:
         behind = [
             [
-                printable(one.group),
-                _lag_text(one),
-                _rate(one.change_per_s, signed=True),
-                _rate(one.read_per_s),
+                printable(group.group),
+                _lag_text(group),
+                _rate(group.change_per_s, signed=True),
+                _rate(group.read_per_s),
             ]
-            for one in groups[:of_groups]
+            for group in groups[:of_groups]
         ]
         lines += ["", *aligned([_GROUP_HEADINGS, *behind])]
     return lines[:height]
@@ -145,10 +153,10 @@ def _lag(committed: int, end: int | None) -> int | None:
     return None if end is None else max(end - committed, 0)
 
 
-def _lag_text(one: GroupRate) -> str:
-    if one.lag is None:
+def _lag_text(rate: GroupRate) -> str:
+    if rate.lag is None:
         return "-"
-    return f"at least {one.lag:,}" if one.partitions_without_lag else f"{one.lag:,}"
+    return f"at least {rate.lag:,}" if rate.partitions_without_lag else f"{rate.lag:,}"
 
 
 def _count(number: int, what: str) -> str:
@@ -161,9 +169,9 @@ def _rate(rate: float | None, *, signed: bool = False) -> str:
     return f"{rate:+,.0f}" if signed and round(rate) else f"{rate:,.0f}"
 
 
-def _busiest(one: TopicRate) -> tuple[float, float, str]:
-    return -(one.bytes_per_s or 0), -(one.records_per_s or 0), one.topic
+def _busiest(rate: TopicRate) -> tuple[float, float, str]:
+    return -(rate.bytes_per_s or 0), -(rate.records_per_s or 0), rate.topic
 
 
-def _furthest(one: GroupRate) -> tuple[int, str]:
-    return -(one.lag or 0), one.group
+def _furthest(rate: GroupRate) -> tuple[int, str]:
+    return -(rate.lag or 0), rate.group

@@ -1,1 +1,1 @@
-"""Records: read, decoded, encoded, batched and written."""
+"""Records that a client reads, decodes, encodes, batches and writes."""

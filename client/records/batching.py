@@ -1,7 +1,8 @@
-"""What is read, made into records and those into batches that a topic takes.
+"""Input lines of `ottla produce`, made into records and into batches that the topic accepts.
 
-Owns the words of a line: its key, its headers, JSON as `ottla consume --json` prints it; and how
-much goes into a batch. `now_ms` comes in. Never: reads a file or knows a socket (`Sends`).
+Owns the format of a line: its key, its headers, JSON as `ottla consume --json` prints it; and the
+size of a batch. The caller passes `now_ms`. Never reads a file or uses a socket (`BatchSender`
+does).
 """
 
 from __future__ import annotations
@@ -24,23 +25,27 @@ from protocol.records import Headers
 
 BATCH_BYTES = 512 * 1024
 _RECORD_OVERHEAD_BYTES = 24
-"""A record's numbers, at most, without its headers."""
+"""The largest size of a record's numbers, without its headers."""
 
 
-class Sends(Protocol):
-    """Where batches go (`writing.Writer`)."""
+class BatchSender(Protocol):
+    """A sender of batches to the partitions of a topic (`writing.Writer`)."""
 
     @property
     def partitions(self) -> int:
-        """How many there are."""
+        """The number of the topic's partitions."""
 
     def send(self, partition: int, records: int, build: Callable[[Producer], bytearray]) -> None:
-        """Send a batch."""
+        """Send a batch of so many records; `build` makes it for a producer and its sequence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What was said about the records."""
+    """The options of a command about the records that it produces.
+
+    `separator` stands between the key and the value of a line. `whole`: a file is one record.
+    `partition` None: chosen by key.
+    """
 
     key: bytes | None = None
     separator: bytes | None = None
@@ -52,7 +57,10 @@ class Settings:
 
     @classmethod
     def of(cls, said: Mapping[str, object], *, whole: bool, codec: int) -> Settings:
-        """From a command's options. Raises StartError for those that do not go together."""
+        """Return the settings in a command's options.
+
+        Raises StartError if options exclude each other.
+        """
         key, separator = said["key"], said["key_separator"]
         assert separator is None or isinstance(separator, str)
         as_json = bool(said["as_json"])
@@ -68,7 +76,7 @@ class Settings:
         return cls(
             key=_bytes_of(key),
             separator=None if separator is None else separator_of("--key-separator", separator),
-            headers=tuple(_header_of(one) for one in texts),
+            headers=tuple(_header_of(text) for text in texts),
             as_json=as_json,
             whole=whole,
             partition=number if isinstance(number, int) else None,
@@ -77,49 +85,52 @@ class Settings:
 
 
 _JSON_BYTES_A_BYTE = 6
-"""So many bytes of JSON, at most, stand for one of a record: `\\u001b`."""
+"""The most bytes of JSON that stand for one byte of a record, as in `\\u001b`."""
 
 
 class NoRecord(StartError):
-    """A line, or a file, that is no record; all records before it were sent."""
+    """A line or a file that is no valid record; all records before it were sent."""
 
 
 class Batching:
-    """Takes lines; sends batches. Raises NoRecord for a line that is no record."""
+    """A converter of lines into batches, which it sends.
+
+    Raises NoRecord for a line that is no valid record.
+    """
 
     def __init__(
         self,
         settings: Settings,
         topic: str,
         bytes_max: int | None,
-        to: Sends,
+        sender: BatchSender,
         now_ms: Callable[[], int],
     ) -> None:
-        """`bytes_max`: of a batch; None where it is not known."""
+        """Begin without lines; `bytes_max`: the largest batch of the topic, None if not known."""
         self.settings = settings
         self._topic = topic
         self._bytes_max = bytes_max or BATCH_BYTES
-        self._to = to
+        self._sender = sender
         self._now_ms = now_ms
-        self._partitioner = Partitioner(to.partitions, now_ms())
+        self._partitioner = Partitioner(sender.partitions, now_ms())
         self._headers = headers_of(settings.headers)
         self._rest: list[bytes] = []
-        """Parts of a line that does not end yet."""
+        """The parts read so far of a line whose end has not come yet."""
         self._rest_bytes = 0
         self._name, self._line = "", 0
         self.records = 0
         self.bytes_read = 0
-        if settings.partition is not None and settings.partition >= to.partitions:
-            last, number = to.partitions - 1, settings.partition
+        if settings.partition is not None and settings.partition >= sender.partitions:
+            last, number = sender.partitions - 1, settings.partition
             raise StartError(f"topic {topic} has partitions 0 to {last}, and no {number}")
 
     def begin(self, name: str) -> None:
-        """What follows is of the file `name`."""
+        """Begin the input file `name`, which errors then name."""
         self._name, self._line = name, 0
         self._take_rest()
 
     def lines(self, data: bytes) -> None:
-        """Take what comes next of the file; a line that does not end yet is kept."""
+        """Send the complete lines of the file's next bytes; keep the rest of an incomplete one."""
         self.bytes_read += len(data)
         lines = data.split(b"\n")
         last = lines.pop()
@@ -132,13 +143,16 @@ class Batching:
             raise self._too_large(f"more than {self.record_bytes_max}", self._line)
 
     def end(self) -> None:
-        """The file is over: what is left of it is a line, too."""
+        """End the file: send what is left of it as its last line."""
         if self._rest_bytes:
             self._send_lines([self._take_rest()])
 
     def whole(self, name: str, data: bytes) -> None:
-        """A file that is one record; of one with more than `record_bytes_max` the begin is enough,
-        which is refused."""
+        """Send a file as one record.
+
+        Raises NoRecord if `data` is longer than `record_bytes_max`: of such a file, the caller need
+        not read more than that.
+        """
         self.begin(name)
         self.bytes_read += len(data)
         if len(data) > self.record_bytes_max:
@@ -147,11 +161,11 @@ class Batching:
 
     @property
     def record_bytes_max(self) -> int:
-        """What is longer is no record of the topic."""
+        """The size above which a record is too large for the topic, in bytes."""
         return max(self._bytes_max, BATCH_BYTES)
 
     def tombstone(self) -> None:
-        """A record that has the key and no value."""
+        """Send a record with the key of the settings and no value."""
         assert self.settings.key is not None
         record = NewRecord(self.settings.key, None, self.settings.headers, None)
         self._send_parsed({self._partition_of(record.key): [record]})
@@ -178,8 +192,8 @@ class Batching:
         elif self.settings.separator is not None:
             self._send_keyed(lines, self.settings.separator)
         elif self.settings.key is not None:
-            where = self._partition_of(self.settings.key)
-            self._send_fitting(lines, [self.settings.key] * len(lines), where, self._line)
+            partition = self._partition_of(self.settings.key)
+            self._send_fitting(lines, [self.settings.key] * len(lines), partition, self._line)
         else:
             self._send_fitting(lines, None, None, self._line)
         self._line += len(lines)
@@ -191,7 +205,11 @@ class Batching:
         partition: int | None,
         line: int,
     ) -> None:
-        """Send them in as many batches as it takes."""
+        """Send records in as many batches as their size needs.
+
+        `line` is the number of the first one's line, `partition` None: the next partition for each
+        batch. Raises NoRecord.
+        """
         count = len(values)
         overhead = _RECORD_OVERHEAD_BYTES + len(self._headers)
         size = HEADER_SIZE + sum(map(len, values)) + overhead * count
@@ -209,7 +227,7 @@ class Batching:
         body = records_of(values, keys, self._headers)
         build = partial(build_batch, body, count, self._now_ms(), self.settings.codec)
         self.records += count
-        self._to.send(self._batch_partition() if partition is None else partition, count, build)
+        self._sender.send(self._batch_partition() if partition is None else partition, count, build)
 
     def _too_large(self, size: str, line: int) -> NoRecord:
         return NoRecord(
@@ -223,21 +241,21 @@ class Batching:
         fixed, of_key = self.settings.partition, self._partitioner.of_key
         refusal: NoRecord | None = None
         for number, line in enumerate(lines):
-            key, found, value = line.partition(separator)
-            if not found:
+            key, separator_found, value = line.partition(separator)
+            if not separator_found:
                 refusal = NoRecord(
                     f"{self._name}, line {self._line + number + 1}: there is no "
                     f"{separator.decode(errors='replace')!r} behind a key"
                 )
                 break
-            where = of_key(key) if fixed is None else fixed
-            if where in keys:
-                keys[where].append(key)
-                values[where].append(value)
+            partition = of_key(key) if fixed is None else fixed
+            if partition in keys:
+                keys[partition].append(key)
+                values[partition].append(value)
             else:
-                keys[where], values[where] = [key], [value]
-        for where, found_values in values.items():
-            self._send_fitting(found_values, keys[where], where, self._line)
+                keys[partition], values[partition] = [key], [value]
+        for partition, partition_values in values.items():
+            self._send_fitting(partition_values, keys[partition], partition, self._line)
         if refusal is not None:
             raise refusal
 
@@ -264,25 +282,25 @@ class Batching:
             except ValueError as error:
                 refusal = NoRecord(f"{self._name}, line {self._line + number + 1}: {error}")
                 break
-            where = keyless if record.key is None else self._partition_of(record.key)
-            by_partition.setdefault(where, []).append(record)
+            partition = keyless if record.key is None else self._partition_of(record.key)
+            by_partition.setdefault(partition, []).append(record)
         self._send_parsed(by_partition)
         if refusal is not None:
             raise refusal
 
     def _send_parsed(self, by_partition: Mapping[int, Sequence[NewRecord]]) -> None:
-        for where, records in by_partition.items():
+        for partition, records in by_partition.items():
             for batch in in_batches(records, min(self._bytes_max, BATCH_BYTES)):
                 self.records += len(batch)
                 build = partial(batch_of, batch, self._now_ms(), self.settings.codec)
-                self._to.send(where, len(batch), build)
+                self._sender.send(partition, len(batch), build)
 
 
 def parse_json(line: bytes) -> NewRecord:
-    """A line of `ottla consume --json`; of its names `value` or `value_base64` has to be there.
+    """Return the record in a line of JSON as `ottla consume --json` prints it.
 
-    A value that is no string but an object, a list or a number is written as it stands in the line.
-    Raises ValueError, with one line for a person.
+    The line needs `value` or `value_base64`. A value that is no string, such as an object or a
+    number, becomes its text in the line. Raises ValueError, whose text is one line for the user.
     """
     try:
         text = line.decode(json.detect_encoding(line), "surrogatepass")
@@ -316,7 +334,10 @@ def _parsed_header(header: object, text: str) -> tuple[str, bytes | None]:
 
 
 def _data_of(members: Mapping[str, object], name: str, text: str) -> bytes | None:
-    """Return the bytes that an object, which is `text`, has under a name."""
+    """Return the key, value or header value `name` of a JSON object, None if it has none.
+
+    `text` is the JSON text of the object. Raises ValueError.
+    """
     packed = members.get(f"{name}_base64")
     if isinstance(packed, str):
         return b64decode(packed, validate=True)

@@ -1,12 +1,12 @@
-"""What the records of the cluster's own topics mean: `__consumer_offsets`, `__transaction_state`
+"""Decoders of the records in the cluster's own topics: `__consumer_offsets`, `__transaction_state`
 and `__cluster_metadata`.
 
 The form is that of Kafka's `kafka-dump-log` with its decoders: keys are objects of a type and data,
-values of a version and data, metadata of a type, version and data. Fields that a version has not
-are shown with their defaults. A record that cannot be read is left as it is: dump-log is for
-damage, too. Secrets are not shown (`client.records.metadata_records`).
+values of a version and data, metadata of a type, version and data. Fields that a version lacks are
+shown with their defaults. A record that cannot be read is shown undecoded, because dump-log also
+serves to look at damaged files. Secrets are not shown (`client.records.metadata_records`).
 
-Owns which topic has which decoder. Reads no file.
+Owns the choice of a decoder for a topic. Reads no file.
 
 Follows Kafka's `OffsetsMessageParser`, `TransactionLogMessageParser` and
 `ClusterMetadataLogMessageParser`.
@@ -45,12 +45,12 @@ _OF_TOPIC = {
 _TYPE = Struct(">h")
 _UNREADABLE = (ProtocolError, StructError, IndexError, ValueError)
 _NOT_UUIDS = frozenset({"assignment", "metadata", "subscription", "user_data"})
-"""Fields of bytes; all others of the cluster's own records are ids of 16 bytes."""
+"""The byte fields that are no UUIDs, even if they have 16 bytes."""
 _CONSUMER = "consumer"
 
 
 def decoder_of(folder: str, file: str) -> str:
-    """Which decoder fits a file, by the name of its partition's folder."""
+    """Return the name of the decoder for a file, by its name and its partition folder's name."""
     topic = folder.partition(".")[0].rpartition("-")[0]
     if topic in _OF_TOPIC:
         return _OF_TOPIC[topic]
@@ -58,7 +58,10 @@ def decoder_of(folder: str, file: str) -> str:
 
 
 def decode_by(name: str) -> Decode:
-    """One of DECODERS. Secrets are hidden by each, since a segment may lie anywhere."""
+    """Return the decoder with a name of DECODERS.
+
+    Each decoder hides secrets of the metadata, because a segment may have been copied elsewhere.
+    """
     return {
         OFFSETS: _keyed(group_records),
         TRANSACTIONS: _keyed(transaction_records),
@@ -73,7 +76,7 @@ def _without_secrets(record: Record) -> Decoded | None:
 
 
 def _in_words(record: Record) -> str | None:
-    """Metadata records have no key."""
+    """Return the text that replaces a metadata record, which has no key; None: show the record."""
     return in_words(record.value) if record.key is None and record.value is not None else None
 
 
@@ -87,19 +90,19 @@ def _metadata(record: Record) -> Decoded | None:
     if hidden is not None:
         return Decoded(None, hidden)
     try:
-        found = decode_record(record.value)
+        message = decode_record(record.value)
         _, pos = p.read_uvarint(memoryview(record.value), 0)
         _, pos = p.read_uvarint(memoryview(record.value), pos)
         version, _ = p.read_uvarint(memoryview(record.value), pos)
     except (MetadataRecordError, *_UNREADABLE):
         return None
-    data = plain(found)
-    name = kafka_name(record_name(found))
+    data = plain(message)
+    name = kafka_name(record_name(message))
     return Decoded(None, {"type": name, "version": version, "data": data})
 
 
 def kafka_name(name: str) -> str:
-    """`TopicRecord` → `TOPIC_RECORD`, as Kafka's `MetadataRecordType` has it."""
+    """Convert `TopicRecord` to `TOPIC_RECORD`, the name in Kafka's `MetadataRecordType`."""
     return re.sub(r"(?<!^)(?=[A-Z])", "_", name).upper()
 
 
@@ -107,7 +110,7 @@ def kafka_name(name: str) -> str:
 
 
 def _keyed(module: ModuleType) -> Decode:
-    """The decoder of a topic whose keys begin with the type and whose values with the version."""
+    """Return a decoder for keys that begin with a type and values that begin with a version."""
     classes: dict[tuple[int, bool], Any] = {}
     for name, cls in vars(module).items():
         if isinstance(cls, type) and hasattr(cls, "API_KEY"):
@@ -135,14 +138,14 @@ def _decoded(
     shown_key = {"type": str(kind), "data": plain(name)}
     if value is None:
         return Decoded(shown_key, None)
-    of_value = classes[kind, False]
+    value_class = classes[kind, False]
     (version,) = _TYPE.unpack_from(value)
-    if not of_value.MIN_VERSION <= version <= of_value.MAX_VERSION:
+    if not value_class.MIN_VERSION <= version <= value_class.MAX_VERSION:
         return Decoded(shown_key, value)
-    found, _ = of_value.read(memoryview(value), 2, version)
-    data = fields_of(found)
-    if kind == GROUP_METADATA and found.protocol_type == _CONSUMER:
-        data["members"] = [_with_topics(one) for one in found.members]
+    message, _ = value_class.read(memoryview(value), 2, version)
+    data = fields_of(message)
+    if kind == GROUP_METADATA and message.protocol_type == _CONSUMER:
+        data["members"] = [_with_topics(member) for member in message.members]
     return Decoded(shown_key, {"version": str(version), "data": data})
 
 
@@ -155,22 +158,25 @@ def _with_topics(member: group_records.MemberMetadata) -> dict[str, object]:
 def _embedded(
     cls: type[ConsumerProtocolSubscription | ConsumerProtocolAssignment], data: bytes
 ) -> object:
-    """What consumers send each other through the group: their topics, and their partitions."""
+    """Return a member's subscription or assignment decoded, else in base64; None if it is empty."""
     if not data:
         return None
     try:
         (version,) = _TYPE.unpack_from(data)
-        found, _ = cls.read(memoryview(data), 2, min(version, cls.MAX_VERSION))
+        message, _ = cls.read(memoryview(data), 2, min(version, cls.MAX_VERSION))
     except _UNREADABLE:
         return b64encode(data).decode()
-    return plain(found)
+    return plain(message)
 
 
 # --- messages as plain values --------------------------------------------------------------------
 
 
 def plain(value: object, name: str = "") -> object:
-    """A message as dicts, lists and plain values, its fields named as in Kafka's JSON."""
+    """Convert a message to dicts, lists and plain values, with the field names of Kafka's JSON.
+
+    `name` is the field that has the value.
+    """
     if isinstance(value, Message):
         return fields_of(value)
     if isinstance(value, list):
@@ -183,10 +189,10 @@ def plain(value: object, name: str = "") -> object:
 
 
 def fields_of(message: Message) -> dict[str, object]:
-    """Its fields by their names in Kafka's JSON."""
-    return {_camel(one): plain(getattr(message, one), one) for one in message.__slots__}
+    """Return the fields of a message as plain values, by their names in Kafka's JSON."""
+    return {_camel(name): plain(getattr(message, name), name) for name in message.__slots__}
 
 
 def _camel(name: str) -> str:
     first, *others = name.split("_")
-    return first + "".join(one.capitalize() for one in others)
+    return first + "".join(part.capitalize() for part in others)

@@ -1,11 +1,10 @@
-"""Values and keys out of a batch's records, as quickly as Python can: for `ottla consume`.
+"""Fast extraction of values and keys from a batch's records, for `ottla consume`.
 
-Records that follow each other and are of one shape, of equal length with numbers of equal width,
-are cut out by slices; others are walked in one loop without calls.
-Never: looks at headers (`protocol.records` gives whole records). What is not a record raises
-CorruptBatch.
+Neighbouring records of one shape (equal length, numbers of equal width) are extracted by slices;
+others are walked in one loop without calls. Never decodes headers (`protocol.records` returns whole
+records). Bytes that are no records raise CorruptBatch.
 
-Follows Kafka's `DefaultRecord`; the layout stands in `protocol.records`.
+Follows Kafka's `DefaultRecord`; `protocol.records` describes the layout.
 """
 
 from __future__ import annotations
@@ -15,14 +14,15 @@ from protocol.record_scan import read_varint, read_varlong
 
 _LAST = bytes(range(0x80))
 _CONTINUED = bytes(range(0x80, 0x100))
-"""Bytes that end a varint, and those that do not."""
+"""The bytes that end a varint (_LAST), and those after which it continues (_CONTINUED)."""
 _ALIKE_MIN = 8
 _ODD_MAX = 64
-"""So many records alike are worth slices; so many are walked before the next look."""
+"""The least records of one shape for which slices pay off, and the most that are walked before
+the next look for a shape."""
 
 
 class HasHeadersError(Exception):
-    """A record that whole records were asked of has headers."""
+    """A record has headers, which `values_of` with `times` would lose."""
 
 
 def values_of(
@@ -31,10 +31,11 @@ def values_of(
     keys: list[bytes | None] | None = None,
     times: list[int] | None = None,
 ) -> list[bytes | None]:
-    """The values of the `count` records of an unpacked body, and their keys put at the end of
-    `keys`, their times since the batch's (ms) at that of `times`.
+    """Return the values of the `count` records in a batch's decompressed body.
 
-    Raises CorruptBatch; and HasHeadersError, if `times` are asked for and a record has headers.
+    Appends their keys to `keys`, and their timestamp deltas (ms after the batch's base timestamp)
+    to `times`. Raises CorruptBatch, and HasHeadersError if `times` is given and a record has
+    headers.
     """
     values: list[bytes | None] = []
     pos = 0
@@ -61,8 +62,10 @@ def _values_of_a_shape(
     keys: list[bytes | None] | None,
     times: list[int] | None,
 ) -> tuple[list[bytes], int]:
-    """Values of the records from `pos` on that look like the one there, and the position after
-    them; none where they are few."""
+    """Return the values of the records from `pos` on that have the shape of the first one.
+
+    Also returns the position after them. The list is empty if there are fewer than _ALIKE_MIN.
+    """
     length, start = read_varint(body, pos)
     _, after_time = read_varlong(body, start + 1)
     _, after_offset = read_varint(body, after_time)
@@ -97,16 +100,16 @@ def _values_of_a_shape(
     return [body[at : at + value_length] for at in range(value, end, size)], end
 
 
-def _leading(column: bytes, wanted: bytes) -> int:
-    """How many bytes of `column` are among `wanted`, before the first that is not."""
-    return len(column) - len(column.lstrip(wanted))
+def _leading(column: bytes, accepted: bytes) -> int:
+    """Return the number of bytes at the start of `column` that are all among `accepted`."""
+    return len(column) - len(column.lstrip(accepted))
 
 
 def _varlong(column: tuple[int, ...]) -> int:
-    """The number that the bytes of one record in columns stand for."""
+    """Return the number of a varlong whose bytes are `column`."""
     zigzag = 0
-    for one in reversed(column):
-        zigzag = zigzag << 7 | one & 0x7F
+    for byte in reversed(column):
+        zigzag = zigzag << 7 | byte & 0x7F
     return zigzag >> 1 ^ -(zigzag & 1)
 
 
@@ -118,10 +121,10 @@ def _walk(  # noqa: C901  a call for each number would take longer than reading 
     keys: list[bytes | None] | None,
     times: list[int] | None,
 ) -> int:
-    """Put the values of `count` records at the end of `values`; the position after them.
+    """Append the values of `count` records to `values`. Return the position after them.
 
-    A record's own length is read only where it is needed: the checksum vouches for it. And nothing
-    is called, for a call takes longer than the number that it would read.
+    A record's own length is read only if needed, because the batch's checksum was verified. Numbers
+    are read inline, because a call takes longer than reading the number.
     """
     append = values.append
     for _ in range(count):
@@ -131,10 +134,10 @@ def _walk(  # noqa: C901  a call for each number would take longer than reading 
         pos += 2  # its attributes too
         if times is not None:
             times.append(read_varlong(body, pos)[0])
-        while body[pos] > 0x7F:  # the time since the batch's
+        while body[pos] > 0x7F:  # the timestamp delta
             pos += 1
         pos += 1
-        while body[pos] > 0x7F:  # the offset since the batch's
+        while body[pos] > 0x7F:  # the offset delta
             pos += 1
         pos += 1
         if body[pos] == 1:

@@ -1,8 +1,8 @@
-"""Lines made into the records of a batch, many at once: what `ottla produce` sends most.
+"""Fast encoding of many lines as the records of a batch, the common case of `ottla produce`.
 
-Each record's parts lie in columns, which slices and tables fill without a loop of Python's. All
-records of a batch have one time and the same headers. Records that differ in those go through
-`protocol.records.RecordBatchBuilder`. Never: decides which partition they go to (`partitioning`).
+The parts of records are columns, which slices and tables fill without a Python loop. All records of
+a batch have one timestamp and the same headers. Records that differ in those go through
+`protocol.records.RecordBatchBuilder`. Never chooses a partition (`partitioning`).
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from protocol.records import write_varint
 NO_HEADERS = b"\0"
 _NULL = b"\1"
 _START = b"\0\0"
-"""Attributes, and no time since the batch's."""
+"""The attributes of a record, and a timestamp delta of 0."""
 _FIXED = len(_START)
 _ONE_BYTE_MAX = 64
 RECORDS_MAX = 8192
-"""So many offsets are numbers of up to two bytes, and so many records a batch has at most."""
+"""The most records of a batch: their offset deltas are varints of at most two bytes."""
 
 
 def varint(value: int) -> bytes:
-    """A number as records have it."""
+    """Return a number as a varint of Kafka's records (zigzag)."""
     out = bytearray()
     write_varint(out, value)
     return bytes(out)
@@ -39,12 +39,12 @@ def varint(value: int) -> bytes:
 
 @cache
 def _offsets() -> list[bytes]:
-    """The offset deltas of a batch's records."""
-    return [varint(one) for one in range(RECORDS_MAX)]
+    """Return the encoded offset deltas of a batch's records."""
+    return [varint(delta) for delta in range(RECORDS_MAX)]
 
 
 def headers_of(pairs: Sequence[tuple[str, bytes | None]]) -> bytes:
-    """Headers as they lie behind a record's value."""
+    """Return headers as they are encoded after a record's value."""
     out = bytearray(varint(len(pairs)))
     for key, value in pairs:
         name = key.encode("utf-8", "surrogateescape")
@@ -56,15 +56,17 @@ def headers_of(pairs: Sequence[tuple[str, bytes | None]]) -> bytes:
 def records_of(
     values: Sequence[bytes], keys: Sequence[bytes] | None = None, headers: bytes = NO_HEADERS
 ) -> bytes:
-    """The unpacked body of a batch of `values`, at most RECORDS_MAX; without `keys` all are
-    null."""
+    """Return the uncompressed body of a batch of at most RECORDS_MAX values.
+
+    `keys` None: all keys are null.
+    """
     assert len(values) <= RECORDS_MAX
     pieces = []
     for low, high in ((0, _ONE_BYTE_MAX), (_ONE_BYTE_MAX, RECORDS_MAX)):
         part = values[low:high]
         if part:
-            of_keys = None if keys is None else keys[low:high]
-            pieces.append(_columns(part, of_keys, _offsets()[low : low + len(part)], headers))
+            part_keys = None if keys is None else keys[low:high]
+            pieces.append(_columns(part, part_keys, _offsets()[low : low + len(part)], headers))
     return b"".join(pieces)
 
 
@@ -75,22 +77,24 @@ def _columns(
         return _without_keys(values, offsets, headers)
     count = len(values)
     value_lengths, key_lengths = list(map(len, values)), list(map(len, keys))
-    of_value = {one: varint(one) for one in dict.fromkeys(value_lengths)}
-    of_key = {one: varint(one) for one in dict.fromkeys(key_lengths)}
+    value_length_bytes = {length: varint(length) for length in dict.fromkeys(value_lengths)}
+    key_length_bytes = {length: varint(length) for length in dict.fromkeys(key_lengths)}
     rest = _FIXED + len(offsets[0]) + len(headers)
-    value_sizes = {one: one + len(found) + rest for one, found in of_value.items()}
-    key_sizes = {one: one + len(found) for one, found in of_key.items()}
+    value_sizes = {
+        length: length + len(encoded) + rest for length, encoded in value_length_bytes.items()
+    }
+    key_sizes = {length: length + len(encoded) for length, encoded in key_length_bytes.items()}
     sizes = [
         key_sizes[key] + value_sizes[value]
         for key, value in zip(key_lengths, value_lengths, strict=True)
     ]
-    heads = {one: varint(one) + _START for one in dict.fromkeys(sizes)}
+    heads = {size: varint(size) + _START for size in dict.fromkeys(sizes)}
     pieces: list[bytes] = [headers] * (7 * count)
     pieces[0::7] = map(heads.__getitem__, sizes)
     pieces[1::7] = offsets
-    pieces[2::7] = map(of_key.__getitem__, key_lengths)
+    pieces[2::7] = map(key_length_bytes.__getitem__, key_lengths)
     pieces[3::7] = keys
-    pieces[4::7] = map(of_value.__getitem__, value_lengths)
+    pieces[4::7] = map(value_length_bytes.__getitem__, value_lengths)
     pieces[5::7] = values
     return b"".join(pieces)
 
@@ -99,10 +103,10 @@ def _without_keys(values: Sequence[bytes], offsets: list[bytes], headers: bytes)
     lengths = list(map(len, values))
     rest = _FIXED + len(offsets[0]) + len(_NULL) + len(headers)
     heads, middles = {}, {}
-    for one in dict.fromkeys(lengths):
-        length = varint(one)
-        heads[one] = varint(rest + len(length) + one) + _START
-        middles[one] = _NULL + length
+    for length in dict.fromkeys(lengths):
+        length_bytes = varint(length)
+        heads[length] = varint(rest + len(length_bytes) + length) + _START
+        middles[length] = _NULL + length_bytes
     pieces: list[bytes] = [headers] * (5 * len(values))
     pieces[0::5] = map(heads.__getitem__, lengths)
     pieces[1::5] = offsets
@@ -114,7 +118,7 @@ def _without_keys(values: Sequence[bytes], offsets: list[bytes], headers: bytes)
 def build_batch(
     body: bytes, count: int, timestamp_ms: int, codec: int, producer: Producer
 ) -> bytearray:
-    """A batch of the `count` records of `body`, packed by `codec`."""
+    """Return a batch of the `count` records in `body`, compressed by `codec` (0: none)."""
     header = RecordBatchHeader(
         0,
         0,

@@ -1,7 +1,7 @@
-"""The texts of values inside a line of JSON, as they stand there.
+"""The unchanged texts of values inside a line of JSON.
 
-Python's reader rounds long decimals, makes Infinity of 1e400, and keeps the last of two equal keys
-in an object. A record's value that is not a string is therefore sent as the text in its line.
+Python's `json` rounds long decimals, turns 1e400 into Infinity, and keeps the last of two equal
+keys in an object. A record's value that is not a string is therefore sent as the text in its line.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ _decode = json.JSONDecoder().raw_decode
 
 
 def member_texts(text: str) -> dict[str, str]:
-    """Return the text of each member of an object; of a name that stands twice, the last one's.
+    """Return the text of each member of a JSON object; of a repeated name, that of the last.
 
-    Raises ValueError for what is no object.
+    Raises ValueError if `text` is no object.
     """
     texts: dict[str, str] = {}
     at = _past(text, _behind_space(text, 0), "{")
@@ -33,7 +33,7 @@ def member_texts(text: str) -> dict[str, str]:
 
 
 def item_texts(text: str) -> list[str]:
-    """Return the text of each item of a list. Raises ValueError for what is no list."""
+    """Return the text of each item of a JSON list. Raises ValueError if `text` is no list."""
     texts: list[str] = []
     at = _past(text, _behind_space(text, 0), "[")
     while not text.startswith("]", at := _behind_space(text, at)):
@@ -46,9 +46,9 @@ def item_texts(text: str) -> list[str]:
 
 
 def _behind_space(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
-    assert found is not None
-    return found.end()
+    space = _SPACE.match(text, at)
+    assert space is not None
+    return space.end()
 
 
 def _past(text: str, at: int, sign: str) -> int:

@@ -1,9 +1,9 @@
-"""Records of the metadata that `ottla dump-log` prints in words: those that have a secret in them,
-and those whose numbers tell nobody anything.
+"""Metadata records that `ottla dump-log` replaces by a text: those with a secret, and those whose
+numbers mean nothing to a reader.
 
-Dynamic configs of brokers here, since the broker knows which of its keys are secret; the others are
-`controller.metadata.security_records`'. They are told by what they are, not by where they lie: a
-segment may have been copied elsewhere. Prints nothing itself.
+Handles dynamic configs of brokers, because the broker's keys say which are secret;
+`controller.metadata.security_records` handles the others. A record is recognized by its content,
+not by its file, because a segment may have been copied elsewhere. Prints nothing itself.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _CONFIG = bytes((FRAME_VERSION, ConfigRecord.API_KEY))
 
 
 def in_words(value: bytes) -> str | None:
-    """What stands for the record in `value`; None where all of it may be shown as it is."""
+    """Return the text that replaces the record in `value`; None: the record may be shown."""
     if not value.startswith(_CONFIG):
         return security_records.in_words(value)
     try:

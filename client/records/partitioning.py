@@ -1,6 +1,6 @@
-"""Which partition a record goes to: by the hash of its key, as Kafka's own producer does it.
+"""The choice of a record's partition: by the hash of its key, as Kafka's own producer does it.
 
-Records without a key go where the batch before did not. Pure; follows `Utils.murmur2` and
+Each batch of records without keys goes to the next partition. Pure; follows `Utils.murmur2` and
 `BuiltInPartitioner` of Kafka 4.3, and KIP-480 for keyless records.
 """
 
@@ -14,7 +14,7 @@ REMEMBERED_MAX = 100_000
 
 
 def murmur2(data: bytes) -> int:
-    """Return the 32-bit hash, unsigned."""
+    """Return Kafka's 32-bit hash of a key, unsigned."""
     length = len(data)
     whole = length & ~3
     mixed = _SEED ^ length
@@ -35,24 +35,24 @@ def partition_of(key: bytes, partitions: int) -> int:
 
 
 class Partitioner:
-    """The partitions of one topic. Remembers the keys that it has seen, so many at most."""
+    """The partitioner of one topic. It caches the partitions of up to REMEMBERED_MAX keys."""
 
     def __init__(self, partitions: int, first: int) -> None:
-        """`first`: the partition of the first batch of records without keys."""
+        """Begin; `first`, modulo `partitions`, is the partition of the first keyless batch."""
         self._partitions = partitions
         self._next = first % partitions
         self._seen: dict[bytes, int] = {}
 
     def of_key(self, key: bytes) -> int:
-        found = self._seen.get(key)
-        if found is None:
-            found = partition_of(key, self._partitions)
+        partition = self._seen.get(key)
+        if partition is None:
+            partition = partition_of(key, self._partitions)
             if len(self._seen) < REMEMBERED_MAX:
-                self._seen[key] = found
-        return found
+                self._seen[key] = partition
+        return partition
 
     def of_batch(self) -> int:
-        """For the next batch of records without keys."""
-        found = self._next
-        self._next = (found + 1) % self._partitions
-        return found
+        """Return the partition for the next batch of records without keys."""
+        partition = self._next
+        self._next = (partition + 1) % self._partitions
+        return partition

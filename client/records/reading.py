@@ -1,11 +1,11 @@
 """Reading partitions from their leaders: the loop behind `ottla consume`.
 
-One Fetch is on its way to each leader while what came before is decoded; its answer waits in the
-socket meanwhile. Owns where each partition is read next. Batches are given whole, their checksums
-looked at; what was deleted meanwhile is passed over and counted. Never commits anything.
+One Fetch is in flight to each leader while the batches of the last response are decoded; its
+response waits in the socket meanwhile. Owns the position in each partition. Batches are yielded
+whole, with verified checksums; deleted offsets are skipped and counted. Never commits anything.
 
-Follows KIP-74 (a batch that is larger than asked for comes all the same), KIP-98 (aborted
-transactions are left out by the list that a Fetch brings).
+Follows KIP-74 (a batch that is larger than the limit is returned all the same), KIP-98 (aborted
+transactions are left out by the list in a Fetch response).
 """
 
 from __future__ import annotations
@@ -42,15 +42,17 @@ PARTITION_BYTES_MAX = 4 * 1024 * 1024
 ANSWER_BYTES_MAX = 16 * 1024 * 1024
 WAIT_MS = 500
 METADATA_EACH_S = 30.0
-"""How often a topic that is followed is looked at for new partitions and another identity."""
+"""The interval at which a followed topic is checked for new partitions and another topic id."""
 SAID_AFTER_S = 2.0
-"""A shorter wait, for a restart or an election, is not reported."""
+"""The wait after which the user is told: a restart or an election takes less."""
 LONG_PAUSE_S = 0.5
 
 
 class Batch(NamedTuple):
-    """One batch of a partition, at `pos` of `data`; of its records those of `first` up to `stop`
-    were asked for."""
+    """A batch of a partition, at `pos` of `data`.
+
+    The reader wants the records with offsets from `first` up to, without, `stop`.
+    """
 
     topic: str
     partition: int
@@ -62,11 +64,11 @@ class Batch(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether all of its records were asked for."""
+        """Whether the reader wants all records of the batch."""
         return self.header.base_offset >= self.first and self.header.last_offset < self.stop
 
     def unpacked(self) -> bytes:
-        """The bytes of its records. Raises DecompressionLimit, CorruptBatch."""
+        """Return the batch's records, decompressed. Raises DecompressionLimit, CorruptBatch."""
         packed = self.data[self.pos + HEADER_SIZE : self.pos + self.header.size_in_bytes]
         if self.header.compression:
             return decompress(self.header.compression, packed, UNPACKED_LIMIT_BYTES)
@@ -75,43 +77,46 @@ class Batch(NamedTuple):
 
 @dataclass(slots=True)
 class Position:
-    """Where a partition is read next, and before which offset it ends; None: it never does."""
+    """The next offset to read in a partition, and the offset `stop` before which reading ends.
+
+    `stop` None: reading never ends.
+    """
 
     offset: int
     stop: int | None = None
     deleted: int = 0
-    """Offsets that were gone before they were read."""
+    """The number of offsets that were deleted before they were read."""
 
     @property
     def is_done(self) -> bool:
         return self.stop is not None and self.offset >= self.stop
 
     def move(self, offset: int) -> None:
-        """Go on from there."""
+        """Set the next offset to read."""
         self.offset = offset
 
     def skip_deleted(self, first: int) -> None:
-        """Go on at the first offset that is left."""
+        """Continue at `first`, the log's first offset, and count the offsets before it."""
         self.deleted += first - self.offset
         self.offset = first
 
     def follow(self) -> None:
-        """Never end."""
+        """Read without an end."""
         self.stop = None
 
 
 @dataclass(frozen=True, slots=True)
 class Follow:
-    """Options of a reader without an end, which waits for brokers that are away."""
+    """Options of a reader without an end, which waits for unavailable brokers."""
 
     say: Callable[[str], None]
-    """Tells a person what the run goes on after."""
+    """A function that tells the user, in one line, about trouble after which reading goes on."""
     new_partitions: bool = True
-    """Whether partitions that come later are read, from their start."""
+    """Whether partitions added later are read, from their start."""
 
 
 class Reader:
-    """`for batch in Reader(cluster, positions).batches(): …`."""
+    """A reader of partitions: `for batch in Reader(cluster, positions, level).batches(): …`."""
 
     def __init__(
         self,
@@ -121,9 +126,11 @@ class Reader:
         partition_bytes_max: int = PARTITION_BYTES_MAX,
         follow: Follow | None = None,
     ) -> None:
-        """`positions`: of each partition to read; they move as batches are given. An answer brings
-        at most `partition_bytes_max` of each, or one batch that is larger. `follow`: go on without
-        end, whatever happens to brokers and topics."""
+        """Begin at `positions`, which move as batches are yielded.
+
+        A response has at most `partition_bytes_max` bytes of each partition, or one batch that is
+        larger. `follow`: read without an end, whatever happens to brokers and topics.
+        """
         self._cluster = cluster
         self._follow = follow
         self.positions = dict(positions)
@@ -133,43 +140,45 @@ class Reader:
         self._topic_ids: dict[str, bytes] = {}
         self._looked_at = time.monotonic()
         self._trouble_since: float | None = None
-        self._trouble_is_told = False
+        self._trouble_is_reported = False
 
     def batches(self, *, wait_ms: int = WAIT_MS) -> Iterator[Batch]:
-        """Each batch, until all partitions are at their stops. Raises Refused, StartError.
+        """Yield each batch until all partitions have reached their stops.
 
-        Whoever stops before that leaves no answer behind that the next reader would take for its
-        own: the connections on which one is owed are closed.
+        If the caller stops earlier, the connections with outstanding responses are closed, so that
+        the next reader does not receive them. Raises Refused, StartError.
         """
         self._find_leaders()
         try:
-            while any(not one.is_done for one in self.positions.values()):
+            while any(not position.is_done for position in self.positions.values()):
                 self._look_for_changes()
                 clients = self._ask_all(wait_ms)
                 for client in wait_for_answers(list(clients), 1 + wait_ms / 1000):
-                    yield from self._answered(clients[client], client, wait_ms)
+                    yield from self._batches_from(clients[client], client, wait_ms)
         finally:
             self._cluster.drop_owing()
 
-    # --- asking -----------------------------------------------------------------------------------
+    # --- requests ---------------------------------------------------------------------------------
 
     def _find_leaders(self) -> None:
-        open_ones = [at for at, one in self.positions.items() if not one.is_done]
-        topics = self._cluster.led_topics([name for name, _ in open_ones]) if open_ones else {}
+        unread = [at for at, position in self.positions.items() if not position.is_done]
+        topics = self._cluster.led_topics([name for name, _ in unread]) if unread else {}
         self._looked_at = time.monotonic()
         for name, topic in topics.items():
             self._check_identity(name, topic)
             if self._follow is not None and self._follow.new_partitions:
                 for partition in topic.partitions:
                     self.positions.setdefault((name, partition.partition_index), Position(0))
-        open_ones = [at for at, one in self.positions.items() if not one.is_done]
-        self._leaders = self._cluster.by_leader(topics, open_ones)
+        unread = [at for at, position in self.positions.items() if not position.is_done]
+        self._leaders = self._cluster.by_leader(topics, unread)
 
     def _check_identity(self, name: str, topic: MetadataResponseTopic) -> None:
-        """A topic that was deleted and made again has other records at the same offsets. Raises
-        Refused if it is not followed, but read up to an end."""
-        known = self._topic_ids.setdefault(name, topic.topic_id)
-        if known == topic.topic_id:
+        """Restart a topic that was deleted and created again: its offsets have other records.
+
+        Raises Refused instead if the reader does not follow topics.
+        """
+        topic_id = self._topic_ids.setdefault(name, topic.topic_id)
+        if topic_id == topic.topic_id:
             return
         if self._follow is None:
             raise Refused(f"topic {name} was deleted and made again while it was read")
@@ -180,15 +189,18 @@ class Reader:
                 position.move(0)
 
     def _look_for_changes(self) -> None:
-        """Ask once in a while for partitions and leaders, if the topics are followed."""
+        """Look for new partitions and leaders each METADATA_EACH_S, if the topics are followed."""
         if self._follow is None or time.monotonic() - self._looked_at < METADATA_EACH_S:
             return
         self._looked_at = time.monotonic()
-        with suppress(StartError, Leaderless):  # a Fetch that fails tells, and is waited for
+        with suppress(StartError, Leaderless):  # the next Fetch fails, and `_recover` waits
             self._find_leaders()
 
     def _ask_all(self, wait_ms: int) -> dict[BlockingClient, int]:
-        """Have a Fetch under way to each leader; the connections and whose they are."""
+        """Send a Fetch to each leader without one in flight.
+
+        Returns the ids of the leaders by connection.
+        """
         clients = {}
         for node_id in list(self._leaders):
             try:
@@ -196,28 +208,30 @@ class Reader:
                 if client.waiting or self._ask(node_id, client, wait_ms):
                     clients[client] = node_id
             except (OSError, ProtocolError, StartError) as error:
-                self._again(node_id, error)
+                self._recover(node_id, error)
                 return self._ask_all(wait_ms)
         return clients
 
     def _ask(self, node_id: int, client: BlockingClient, wait_ms: int) -> bool:
-        """Send a Fetch; False where nothing of this leader is wanted any more."""
-        open_ones = {
+        """Send a Fetch to a leader. Return False if all of its partitions are done."""
+        offsets = {
             at: self.positions[at].offset
             for at in self._leaders.get(node_id, ())
             if not self.positions[at].is_done
         }
-        if not open_ones:
+        if not offsets:
             return False
         request = fetch_request(
-            open_ones, wait_ms, ANSWER_BYTES_MAX, self._partition_bytes_max, self._isolation_level
+            offsets, wait_ms, ANSWER_BYTES_MAX, self._partition_bytes_max, self._isolation_level
         )
         client.send(request, NAMES_VERSION_MAX)
         return True
 
-    def _again(self, node_id: int, error: Exception | None) -> None:
-        """Find the leaders anew: a broker died, or a partition moved. Raises after a while, unless
-        the topics are followed."""
+    def _recover(self, node_id: int, error: Exception | None) -> None:
+        """Find the leaders again after a broker died or a partition moved.
+
+        Raises StartError or Leaderless if that fails for too long, unless the topics are followed.
+        """
         self._cluster.drop(node_id)
         while True:
             self._wait(node_id, error)
@@ -231,14 +245,17 @@ class Reader:
                 return
 
     def _wait(self, node_id: int, error: Exception | None) -> None:
-        """Pause before the leaders are looked for again. Raises StartError if that has lasted."""
+        """Pause before the next look for the leaders.
+
+        After LEADERS_WITHIN_S, raises StartError, unless the topics are followed.
+        """
         now = time.monotonic()
         if self._trouble_since is None:
             self._trouble_since = now
         waited_s = now - self._trouble_since
         if self._follow is not None:
-            if waited_s > SAID_AFTER_S and not self._trouble_is_told:
-                self._trouble_is_told = True
+            if waited_s > SAID_AFTER_S and not self._trouble_is_reported:
+                self._trouble_is_reported = True
                 self._follow.say(f"waiting for the cluster: {error or 'no leader'}")
         elif waited_s > LEADERS_WITHIN_S:
             if isinstance(error, StartError):
@@ -246,53 +263,56 @@ class Reader:
             raise StartError(f"broker {node_id} does not answer ({error})") from error
         time.sleep(PAUSE_S if waited_s < SAID_AFTER_S else LONG_PAUSE_S)
 
-    # --- answers ----------------------------------------------------------------------------------
+    # --- responses --------------------------------------------------------------------------------
 
-    def _answered(self, node_id: int, client: BlockingClient, wait_ms: int) -> Iterator[Batch]:
+    def _batches_from(self, node_id: int, client: BlockingClient, wait_ms: int) -> Iterator[Batch]:
         try:
             answer = client.receive(FetchResponse)
-            found, moved = self._taken(answer)
+            batches, moved = self._batches_in(answer)
             if not moved:
-                self._trouble_since, self._trouble_is_told = None, False
-                self._rotate(node_id, found)
+                self._trouble_since, self._trouble_is_reported = None, False
+                self._rotate(node_id, batches)
                 self._ask(node_id, client, wait_ms)
         except (OSError, ProtocolError) as error:
-            self._again(node_id, error)
+            self._recover(node_id, error)
             return
         except (StartError, Leaderless) as error:
             if self._follow is None:
                 raise
-            self._again(node_id, error)
+            self._recover(node_id, error)
             return
-        yield from found
+        yield from batches
         if moved:
-            self._again(node_id, None)
+            self._recover(node_id, None)
 
-    def _taken(self, answer: FetchResponse) -> tuple[list[Batch], bool]:
-        """The batches of an answer, and whether a partition is led by somebody else now."""
-        found: list[Batch] = []
+    def _batches_in(self, answer: FetchResponse) -> tuple[list[Batch], bool]:
+        """Return the batches in a response, and whether a partition has another leader now.
+
+        Raises Refused, CorruptBatch, Leaderless, StartError.
+        """
+        batches: list[Batch] = []
         moved = False
         if answer.error_code:
             raise Refused(f"Fetch: {why(answer.error_code, None, '')}")
         for topic in answer.responses:
-            for one in topic.partitions:
-                at = (topic.topic, one.partition_index)
-                if one.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
+            for partition in topic.partitions:
+                at = (topic.topic, partition.partition_index)
+                if partition.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
                     self._skip_deleted(at)
-                elif one.error_code in LEADER:
+                elif partition.error_code in LEADER:
                     moved = True
-                elif one.error_code:
-                    reason = why(one.error_code, None, f"Read on topic {topic.topic}")
-                    raise Refused(f"{topic.topic}-{one.partition_index}: {reason}")
+                elif partition.error_code:
+                    reason = why(partition.error_code, None, f"Read on topic {topic.topic}")
+                    raise Refused(f"{topic.topic}-{partition.partition_index}: {reason}")
                 else:
-                    found += self._batches_of(at, one)
-        return found, moved
+                    batches += self._batches_of(at, partition)
+        return batches, moved
 
     def _batches_of(self, at: Partition, data: PartitionData) -> list[Batch]:
         position = self.positions[at]
         view = data.records if isinstance(data.records, memoryview) else memoryview(b"")
         hidden = HiddenBatches(data.aborted_transactions)
-        found = []
+        batches = []
         for pos, header in iterate_batches(view, allow_partial_tail=True):
             if position.is_done:
                 break
@@ -302,15 +322,19 @@ class Reader:
                 raise CorruptBatch(f"{at[0]}-{at[1]}: the batch at {header.base_offset} is damaged")
             if not hidden.hides(header, view, pos):
                 stop = header.next_offset if position.stop is None else position.stop
-                found.append(Batch(*at, header, view, pos, position.offset, stop))
+                batches.append(Batch(*at, header, view, pos, position.offset, stop))
             position.move(header.next_offset)
         limit = data.last_stable_offset if self._isolation_level else data.high_watermark
         if not view and position.stop is not None and position.offset >= limit:
-            position.move(position.stop)  # what lay there is gone
-        return found
+            position.move(position.stop)  # the records up to there were deleted
+        return batches
 
     def _skip_deleted(self, at: Partition) -> None:
-        """Go on at the first offset that is left. Raises Refused where there is none behind."""
+        """Continue at the log's first offset, after OFFSET_OUT_OF_RANGE.
+
+        If the position is after the log's end, a followed partition continues at the end. Raises
+        Refused if it is not followed.
+        """
         topics = self._cluster.led_topics([at[0]])
         position = self.positions[at]
         before = position.offset
@@ -327,9 +351,9 @@ class Reader:
             raise Refused(f"{at[0]}-{at[1]}: it ends before offset {position.offset}")
         position.skip_deleted(first)
 
-    def _rotate(self, node_id: int, found: list[Batch]) -> None:
-        """Let those that gave nothing be first in the next Fetch: an answer has an end."""
+    def _rotate(self, node_id: int, batches: list[Batch]) -> None:
+        """Put partitions without batches first in the next Fetch, whose response is limited."""
         partitions = self._leaders.get(node_id, [])
-        if len(partitions) > 1 and found:
-            given = {(one.topic, one.partition) for one in found}
-            partitions.sort(key=given.__contains__)
+        if len(partitions) > 1 and batches:
+            delivered = {(batch.topic, batch.partition) for batch in batches}
+            partitions.sort(key=delivered.__contains__)

@@ -1,10 +1,10 @@
-"""Records as bytes for standard output: values a line, with keys and headers, or JSON.
+"""Records as bytes for standard output: a value on each line, with keys and headers, or JSON.
 
-Owns which records of a batch are wanted and what each looks like. Values alone, keys with values
-and JSON go the quick way, a batch at once; all else record by record. Never: reads a partition or
+Owns the choice of a batch's records and their format. Values alone, keys with values, and JSON are
+rendered a batch at once, which is fast; all else record by record. Never reads a partition or
 writes to a file.
 
-What a terminal is shown has no control characters: a record must not move its cursor.
+Text for a terminal has no control characters, because a record must not move the cursor.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ from protocol.record_batch import LOG_APPEND_TIME_FLAG
 from protocol.records import Record, iterate_records
 
 NULL = b"null"
-"""What stands for no key or no value, as in Kafka's console consumer."""
+"""The text of a null key or value, as in Kafka's console consumer."""
 
 Matches = Callable[[bytes], object]
-"""Whether some bytes hold what is looked for."""
+"""A function that returns whether bytes match a search (any true object)."""
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What is shown of a record."""
+    """The options that choose and format the records to show."""
 
     as_json: bool = False
     keys: bool = False
     headers: bool = False
     where: bool = False
-    """Topic, partition, offset and time before the record."""
+    """Whether topic, partition, offset and timestamp stand before the record."""
     separator: bytes = b"\t"
     matches: Matches | None = None
-    """Of key, value or a header's value; None: every record is wanted."""
+    """The search, in the key, the value or a header's value; None: show every record."""
     for_terminal: bool = False
 
     @property
     def is_plain(self) -> bool:
-        """Whether values are printed as they are, or keys and values, and nothing else."""
+        """Whether lines have only values, or keys and values, as the records have them."""
         return not (
             self.as_json
             or self.headers
@@ -56,7 +56,7 @@ class View:
 
 
 class Rendered(NamedTuple):
-    """The lines of a batch, how many records they show, and the offset behind those looked at."""
+    """The lines of a batch, the number of records in them, and the offset `end` to continue at."""
 
     data: bytes
     records: int
@@ -64,12 +64,15 @@ class Rendered(NamedTuple):
 
 
 def render(batch: Batch, view: View, most: int | None) -> Rendered:
-    """What is shown of a batch, `most` records of it. Raises CorruptBatch, DecompressionLimit."""
+    """Return the lines of a batch's wanted records, of at most `most` records (None: all).
+
+    Raises CorruptBatch, DecompressionLimit.
+    """
     end = min(batch.header.next_offset, batch.stop)
-    few = most is None or batch.header.record_count <= most
-    if view.is_plain and batch.is_whole and few:
+    is_all_shown = most is None or batch.header.record_count <= most
+    if view.is_plain and batch.is_whole and is_all_shown:
         lines = _plain_lines(batch, view)
-    elif view.as_json and view.matches is None and batch.is_whole and few:
+    elif view.as_json and view.matches is None and batch.is_whole and is_all_shown:
         lines = _json_lines(batch)
     else:
         lines = []
@@ -88,8 +91,8 @@ def render(batch: Batch, view: View, most: int | None) -> Rendered:
 
 def _plain_lines(batch: Batch, view: View) -> list[bytes]:
     keys: list[bytes | None] | None = [] if view.keys else None
-    found = values_of(batch.unpacked(), batch.header.record_count, keys)
-    values = [NULL if one is None else one for one in found]
+    stored_values = values_of(batch.unpacked(), batch.header.record_count, keys)
+    values = [NULL if value is None else value for value in stored_values]
     if keys is None:
         return values
     between = view.separator
@@ -102,12 +105,12 @@ def _plain_lines(batch: Batch, view: View) -> list[bytes]:
 def _wanted(batch: Batch, view: View) -> Iterator[Record]:
     for record in iterate_records(batch.data, batch.pos):
         if batch.first <= record.offset < batch.stop and (
-            view.matches is None or _found(record, view.matches)
+            view.matches is None or _is_match(record, view.matches)
         ):
             yield record
 
 
-def _found(record: Record, matches: Matches) -> bool:
+def _is_match(record: Record, matches: Matches) -> bool:
     if record.value is not None and matches(record.value):
         return True
     if record.key is not None and matches(record.key):
@@ -139,22 +142,25 @@ def _harmless(line: bytes) -> bytes:
 
 
 def as_json(batch: Batch, record: Record) -> bytes:
-    """One object: what is not text is in base64, under a name that says so."""
+    """Return a record as a JSON object; data that is not UTF-8 is in members `…_base64`."""
     return _object(_json_place(batch), record).encode("utf-8", "backslashreplace")
 
 
 def _json_lines(batch: Batch) -> list[bytes]:
-    """All records of a batch; their text becomes bytes at once."""
+    """Return the JSON lines of all records of a batch.
+
+    The text of all lines is encoded at once, which is faster.
+    """
     place, header = _json_place(batch), batch.header
     keys: list[bytes | None] = []
     times: list[int] = []
     body = batch.unpacked()
     try:
         if header.record_count != header.last_offset - header.base_offset + 1:
-            raise HasHeadersError  # offsets with gaps: each record is asked for its own
+            raise HasHeadersError  # offsets with gaps: each record has to be decoded for its own
         values = values_of(body, header.record_count, keys, times)
     except HasHeadersError:
-        lines = [_object(place, one) for one in iterate_records(batch.data, batch.pos)]
+        lines = [_object(place, record) for record in iterate_records(batch.data, batch.pos)]
     else:
         since = header.base_timestamp
         if header.attributes & LOG_APPEND_TIME_FLAG:
@@ -173,15 +179,18 @@ def _json_place(batch: Batch) -> str:
 
 
 def _object(place: str, record: Record) -> str:
-    """What `json.dumps` would write, in a tenth of the time: nothing but texts need quoting."""
+    """Return what `json.dumps` would, in a tenth of the time, because only texts need quoting."""
     offset, timestamp, key, value, headers = record
     if headers:
-        pairs = [f'{{"key": {_quoted(name)}, {_named("value", one)}}}' for name, one in headers]
-        behind = f', "headers": [{", ".join(pairs)}]}}'
+        pairs = [
+            f'{{"key": {_quoted(name)}, {_named("value", header_value)}}}'
+            for name, header_value in headers
+        ]
+        ending = f', "headers": [{", ".join(pairs)}]}}'
     else:
-        behind = "}"
+        ending = "}"
     shown = f"{_named('key', key)}, {_named('value', value)}"
-    return f'{place}{offset}, "timestamp": {timestamp}, {shown}{behind}'
+    return f'{place}{offset}, "timestamp": {timestamp}, {shown}{ending}'
 
 
 def _named(name: str, data: bytes | None) -> str:

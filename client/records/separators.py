@@ -1,8 +1,8 @@
-"""What is typed for a separator, with the escapes that a shell leaves to a command.
+"""The parser of separators in options, with the escapes that a shell leaves to a command.
 
-    \\t \\n \\r \\0 \\xNN \\\\      and a backslash alone, which is itself
+    \\t \\n \\r \\0 \\xNN \\\\      and a single backslash, which is the separator itself
 
-Pure. `$'\\t'` of a shell arrives as a tab, which stands for itself.
+Pure. `$'\\t'` of a shell arrives as a tab, which is the separator itself.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ _NAMED = {b"t": b"\t", b"n": b"\n", b"r": b"\r", b"0": b"\0", b"\\": b"\\"}
 
 
 def separator_of(option: str, text: str) -> bytes:
-    """Return the bytes that `text` stands for. Raises StartError for an escape that is none."""
+    """Return the bytes of the separator `text`. Raises StartError for an unknown escape."""
     typed = text.encode("utf-8", "surrogateescape")
     if typed == b"\\":
         return typed
 
-    def meant(escape: re.Match[bytes]) -> bytes:
+    def escaped_bytes(escape: re.Match[bytes]) -> bytes:
         word: bytes = escape[1]
         if len(word) == 3:
             return bytes([int(word[1:], 16)])
@@ -31,4 +31,4 @@ def separator_of(option: str, text: str) -> bytes:
             )
         return _NAMED[word]
 
-    return _ESCAPE.sub(meant, typed)
+    return _ESCAPE.sub(escaped_bytes, typed)

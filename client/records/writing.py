@@ -1,8 +1,8 @@
 """Writing batches to the leaders of a topic's partitions: the loop behind `ottla produce`.
 
-Some requests are on their way to each leader at a time, and all replicas in sync have what is
-acknowledged. A leader that dies or moves is found anew and gets what was not acknowledged again;
-the producer's id and sequences keep the log from having it twice. Owns what is on its way.
+Several requests are in flight to each leader; all in-sync replicas have a batch before it is
+acknowledged (acks=all). If a leader dies or moves, the new one gets the unacknowledged batches; the
+producer's id and sequences prevent duplicates in the log. Owns the requests in flight.
 
 Follows KIP-98 (idempotent producers) and KIP-679 (they are the default).
 """
@@ -27,20 +27,20 @@ from protocol.messages.produce import (
 )
 
 ON_THE_WAY_MAX = 5
-"""Requests to a leader: of so many batches it remembers that it has them (KIP-98)."""
+"""The most requests in flight to a leader, which recognizes that many batches again (KIP-98)."""
 WITHIN_S = 60.0
-"""How long a batch is tried."""
+"""The time after which a batch is no longer retried."""
 _SEQUENCE_MASK = 0x7FFFFFFF
 
-_THERE = (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER)
-_AGAIN = (
+_IN_THE_LOG = (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER)
+_RETRIED = (
     *NOT_WRITTEN,
     *MAYBE_DONE,
-    ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,  # of a batch behind one that was not taken
+    ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,  # of a batch after one that was rejected
 )
 
 Build = Callable[[Producer], bytearray]
-"""Makes a batch of whom it is told."""
+"""A function that builds the batch for a producer and its sequence number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +51,16 @@ class _Sent:
 
 
 class Writer:
-    """`writer.send(…)`, and at the end `writer.flush()`. Calls raise Refused and StartError."""
+    """A writer to one topic: `writer.send(…)`, and at the end `writer.flush()`.
+
+    The methods raise Refused and StartError.
+    """
 
     def __init__(self, cluster: Cluster, topic: str) -> None:
-        """Raises Refused where there is no such topic, or it may not be written."""
+        """Find the leaders and get a producer id.
+
+        Raises Refused if there is no such topic, or this login may not write to it.
+        """
         self._cluster = cluster
         self._topic = topic
         self._leaders: dict[int, int] = {}
@@ -66,18 +72,20 @@ class Writer:
         self._sequences = dict.fromkeys(self._leaders, 0)
         self._on_the_way: dict[int, deque[_Sent]] = {}
         self.acknowledged = 0
-        """Records that are in the log."""
+        """The number of acknowledged records."""
         self.last_place: tuple[int, int] | None = None
-        """Partition and first offset of the batch acknowledged last; the offset is -1 where it was
-        there already."""
+        """The partition and first offset of the last acknowledged batch.
+
+        The offset is -1 if the batch was in the log already.
+        """
 
     @property
     def partitions(self) -> int:
-        """How many the topic has."""
+        """The number of the topic's partitions."""
         return len(self._leaders)
 
     def send(self, partition: int, records: int, build: Build) -> None:
-        """Send a batch of so many records; the answer is waited for later."""
+        """Send a batch of so many records; wait first if too many requests are in flight."""
         sequence = self._sequences[partition]
         self._sequences[partition] = (sequence + records) & _SEQUENCE_MASK
         batch = build(Producer(*self._producer, sequence))
@@ -94,7 +102,7 @@ class Writer:
             self._send_again(str(error))
 
     def flush(self) -> None:
-        """Wait until all is acknowledged."""
+        """Wait until all batches are acknowledged."""
         for node_id in list(self._on_the_way):
             while self._on_the_way.get(node_id):
                 self._receive(node_id)
@@ -103,7 +111,9 @@ class Writer:
 
     def _find_leaders(self) -> None:
         topic = self._cluster.led_topics([self._topic])[self._topic]
-        self._leaders = {one.partition_index: one.leader_id for one in topic.partitions}
+        self._leaders = {
+            partition.partition_index: partition.leader_id for partition in topic.partitions
+        }
 
     def _put(self, node_id: int, sent: _Sent) -> None:
         place, timeout_ms = (self._topic, sent.partition), int(WITHIN_S * 1000 / 2)
@@ -111,30 +121,33 @@ class Writer:
         self._cluster.node(node_id).send(request, NAMES_VERSION_MAX)
 
     def _receive(self, node_id: int) -> None:
-        """Take the oldest answer that a leader owes."""
+        """Receive the response to the oldest request in flight to a leader."""
         try:
             answer = self._cluster.node(node_id).receive(ProduceResponse)
         except (OSError, ProtocolError, StartError) as error:
             self._send_again(str(error) or type(error).__name__)
             return
-        one = answer.responses[0].partition_responses[0]
-        if self._is_there(one):
-            self._note(self._on_the_way[node_id].popleft())
+        result = answer.responses[0].partition_responses[0]
+        if self._is_in_the_log(result):
+            self._count_acknowledged(self._on_the_way[node_id].popleft())
         else:
-            self._send_again(ErrorCode(one.error_code).name)
+            self._send_again(ErrorCode(result.error_code).name)
 
-    def _note(self, sent: _Sent) -> None:
+    def _count_acknowledged(self, sent: _Sent) -> None:
         self.acknowledged += sent.records
 
-    def _is_there(self, answer: PartitionProduceResponse) -> bool:
-        """Whether a batch is in the log; False: it is to be sent again. Raises Refused."""
-        if answer.error_code in _THERE:
+    def _is_in_the_log(self, answer: PartitionProduceResponse) -> bool:
+        """Return whether a batch is in the log, or False if it has to be sent again.
+
+        Raises Refused if the leader rejected it.
+        """
+        if answer.error_code in _IN_THE_LOG:
             self.last_place = (answer.index, answer.base_offset)
             return True
-        if answer.error_code in _AGAIN:
+        if answer.error_code in _RETRIED:
             return False
         place = f"{self._topic}-{answer.index}"
-        reasons = [one.batch_index_error_message for one in answer.record_errors]
+        reasons = [error.batch_index_error_message for error in answer.record_errors]
         text = next(filter(None, reasons), None) or answer.error_message
         if answer.error_code == ErrorCode.MESSAGE_TOO_LARGE:
             text = "a batch is larger than the topic's max.message.bytes"
@@ -142,37 +155,43 @@ class Writer:
         raise Refused(f"{place}: {reason} ({self.acknowledged} records were written)")
 
     def _send_again(self, reason: str) -> None:
-        """Send what is not acknowledged once more, one after the other, until all of it is."""
-        left = [sent for waiting in self._on_the_way.values() for sent in waiting]
+        """Send the unacknowledged batches again, one after the other, until all are acknowledged.
+
+        Raises StartError after WITHIN_S.
+        """
+        unacknowledged = [sent for waiting in self._on_the_way.values() for sent in waiting]
         for node_id in self._on_the_way:
             self._cluster.drop(node_id)
         self._on_the_way.clear()
         deadline = time.monotonic() + WITHIN_S
-        while left:
+        while unacknowledged:
             if time.monotonic() > deadline:
                 raise StartError(
-                    f"{self._topic}-{left[0].partition} does not take records: {reason} "
+                    f"{self._topic}-{unacknowledged[0].partition} does not take records: {reason} "
                     f"({self.acknowledged} were written); ottla status shows what is wrong"
                 )
             time.sleep(PAUSE_S)
-            reason = self._try_again(left) or reason
+            reason = self._try_again(unacknowledged) or reason
 
-    def _try_again(self, left: list[_Sent]) -> str | None:
-        """Send the first ones until one fails, and why it did."""
+    def _try_again(self, unacknowledged: list[_Sent]) -> str | None:
+        """Send batches until one fails, and remove the acknowledged ones from the list.
+
+        Returns the reason of the failure, None if all batches are acknowledged.
+        """
         try:
             self._find_leaders()
         except (Refused, StartError) as error:
             return str(error)
-        while left:
-            node_id = self._leaders[left[0].partition]
+        while unacknowledged:
+            node_id = self._leaders[unacknowledged[0].partition]
             try:
-                self._put(node_id, left[0])
+                self._put(node_id, unacknowledged[0])
                 answer = self._cluster.node(node_id).receive(ProduceResponse)
             except (OSError, ProtocolError, StartError) as error:
                 self._cluster.drop(node_id)
                 return str(error)
-            one = answer.responses[0].partition_responses[0]
-            if not self._is_there(one):
-                return ErrorCode(one.error_code).name
-            self._note(left.pop(0))
+            result = answer.responses[0].partition_responses[0]
+            if not self._is_in_the_log(result):
+                return ErrorCode(result.error_code).name
+            self._count_acknowledged(unacknowledged.pop(0))
         return None

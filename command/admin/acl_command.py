@@ -15,7 +15,7 @@ import click
 from broker.config.start_error import StartError
 from client.access.acl_words import (
     PATTERN_WORDS,
-    Words,
+    TypedOptions,
     doubts,
     entries_by_pattern,
     entries_to_add,
@@ -178,13 +178,13 @@ def _confirm(found: Sequence[Acl]) -> None:
     click.confirm("Remove these?", abort=True, err=True)
 
 
-def _words(context: click.Context) -> Words:
+def _words(context: click.Context) -> TypedOptions:
     typed = context.params
     names = {resource: typed[name] for name, (resource, _) in _RESOURCE_OPTIONS.items()}
     names[Resource.CLUSTER] = (CLUSTER_NAME,) if typed["cluster"] else ()
     resources = {resource: found for resource, found in names.items() if found}
-    others = {field: typed[field] for field in Words._fields if field in typed}
-    return Words(resources, **others)
+    others = {field: typed[field] for field in TypedOptions._fields if field in typed}
+    return TypedOptions(resources, **others)
 
 
 def _print(acls: Sequence[Acl], *, as_json: bool) -> None:

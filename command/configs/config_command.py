@@ -18,7 +18,7 @@ from client.configs.settings import (
     OWN_SOURCES,
     SOURCES,
     TOPIC,
-    Resource,
+    ConfigResource,
     alter_configs,
     configs_of,
     parse_pairs,
@@ -55,17 +55,17 @@ def _with_resource(command: Command) -> Command:
     return command
 
 
-def _resource(topic: str | None, broker: str | None, group: str | None) -> Resource:
+def _resource(topic: str | None, broker: str | None, group: str | None) -> ConfigResource:
     """The one that was named. Raises StartError."""
     named = [(TOPIC, topic), (BROKER, broker), (GROUP, group)]
-    found = [Resource(kind, name) for kind, name in named if name is not None]
+    found = [ConfigResource(kind, name) for kind, name in named if name is not None]
     if len(found) != 1:
         raise StartError("name one of --topic NAME, --broker ID, --broker all, --group NAME")
     (resource,) = found
     if resource.kind != BROKER:
         return resource
     if resource.name == "all":
-        return Resource(BROKER, "")
+        return ConfigResource(BROKER, "")
     if not resource.name.isdecimal():
         raise StartError(f"--broker {resource.name}: give a broker's number, or all")
     return resource
@@ -112,7 +112,7 @@ def show_configs(
 
 
 def _check_found(
-    keys: Sequence[str], found: Sequence[DescribeConfigsResourceResult], resource: Resource
+    keys: Sequence[str], found: Sequence[DescribeConfigsResourceResult], resource: ConfigResource
 ) -> None:
     """A key that the answer has not is none, or has no value there."""
     known = [one.name for one in found]
@@ -121,7 +121,7 @@ def _check_found(
             raise StartError(f"{resource} has no config {key}: ottla config explain shows all")
 
 
-def _is_set(one: DescribeConfigsResourceResult, resource: Resource) -> bool:
+def _is_set(one: DescribeConfigsResourceResult, resource: ConfigResource) -> bool:
     own = OWN_SOURCES[resource.kind]
     return one.config_source in own or (resource.kind == BROKER and one.config_source == _FROM_FILE)
 
@@ -168,7 +168,7 @@ def set_configs(
     done(said, {**_named(resource), "changed": not dry_run}, as_json=as_json)
 
 
-def _named(resource: Resource) -> dict[str, str]:
+def _named(resource: ConfigResource) -> dict[str, str]:
     """As the options name it."""
     words = {TOPIC: "topic", BROKER: "broker", GROUP: "group"}
     return {words[resource.kind]: resource.name or "all"}
@@ -184,7 +184,7 @@ def explain(words: tuple[str, ...], as_json: bool) -> None:
     ottla config explain retention.ms
     ottla config explain cleaner
     """
-    from client.configs.explanation import explained, keys_like
+    from client.configs.explanation import explanation_lines, keys_like
 
     for number, key in enumerate(keys_like(words)):
         if as_json:
@@ -192,4 +192,4 @@ def explain(words: tuple[str, ...], as_json: bool) -> None:
             continue
         if number:
             echo()
-        echo_lines(explained(key))
+        echo_lines(explanation_lines(key))

@@ -16,9 +16,9 @@ from client.configs.quotas import (
     TYPES,
     USER,
     Entity,
-    Listed,
+    ListedQuota,
     alter,
-    called,
+    as_text,
     check_key,
     entity_of,
     listed,
@@ -70,7 +70,7 @@ def list_quotas(
     """List quotas: all, or those that speak of a user, a client id or an address."""
     with Cluster(bootstrap_server, command_config) as cluster:
         found = listed(cluster, {USER: user, CLIENT_ID: client_id, IP: ip})
-    show(Listed._fields, found, as_json=as_json)
+    show(ListedQuota._fields, found, as_json=as_json)
     if not found:
         note("no quotas")
 
@@ -105,7 +105,7 @@ def set_quotas(
     if as_json:
         _show_changes(entity, rates, "dry_run" if dry_run else "set")
     else:
-        note("a dry run: nothing was changed" if dry_run else f"{called(entity)}: quotas are set")
+        note("a dry run: nothing was changed" if dry_run else f"{as_text(entity)}: quotas are set")
 
 
 @quota.command("remove")
@@ -132,12 +132,12 @@ def remove_quotas(
         gone = [key for key in keys or there if key in there]
         if not gone:
             which = f"no {', '.join(keys)}" if keys else "no quotas"
-            raise Refused(f"{called(entity)}: there are {which} (ottla quota list shows all)")
+            raise Refused(f"{as_text(entity)}: there are {which} (ottla quota list shows all)")
         alter(cluster, entity, {}, gone)
     if as_json:
         _show_changes(entity, dict.fromkeys(gone), "removed")
     else:
-        note(f"{called(entity)}: {', '.join(gone)} removed")
+        note(f"{as_text(entity)}: {', '.join(gone)} removed")
 
 
 def _show_changes(entity: Entity, rates: Mapping[str, float | None], change: str) -> None:
@@ -145,7 +145,7 @@ def _show_changes(entity: Entity, rates: Mapping[str, float | None], change: str
     names = dict(entity)
     whose = [names.get(kind) for kind in TYPES]
     rows = [(*whose, key, value, change) for key, value in rates.items()]
-    show((*Listed._fields, "change"), rows, as_json=True)
+    show((*ListedQuota._fields, "change"), rows, as_json=True)
 
 
 def _own(cluster: Cluster, entity: Entity) -> list[str]:

@@ -17,7 +17,7 @@ from client.core.groups import Group, Member
 from client.core.leaders import Partition
 from client.groups.committed import commit_offsets, committed_offsets
 from client.groups.groups import (
-    Listed,
+    GroupSummary,
     Standing,
     check_is_idle,
     delete,
@@ -56,7 +56,7 @@ def list_groups(
         for one in found:
             echo(one.group)
     else:
-        show(Listed._fields, found, as_json=as_json)
+        show(GroupSummary._fields, found, as_json=as_json)
     if not found:
         note("no groups that you may see: a consumer that commits makes one")
 

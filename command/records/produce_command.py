@@ -18,7 +18,7 @@ import click
 from broker.config.start_error import StartError
 from broker.network.readiness import readable
 from client.cluster import Cluster
-from client.configs.settings import TOPIC, Resource, configs_of
+from client.configs.settings import TOPIC, ConfigResource, configs_of
 from client.records.batching import Batching, NoRecord, Settings
 from client.records.writing import Writer
 from client.refusals import Refused
@@ -175,7 +175,7 @@ def _has_more(descriptor: int) -> bool:
 def _bytes_max(cluster: Cluster, topic: str) -> int | None:
     """The largest batch that the topic takes; None for who may not see configs."""
     try:
-        found = configs_of(cluster, Resource(TOPIC, topic), [_MAX_MESSAGE])
+        found = configs_of(cluster, ConfigResource(TOPIC, topic), [_MAX_MESSAGE])
     except Refused:
         return None
     return int(found[0].value) if found and found[0].value else None

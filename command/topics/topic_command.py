@@ -14,15 +14,15 @@ from client.cluster import Cluster, partitions_of
 from client.configs.settings import (
     OWN_SOURCES,
     TOPIC,
-    Resource,
+    ConfigResource,
     alter_configs,
     configs_of,
     parse_pairs,
 )
 from client.offsets import ends
 from client.topics import (
-    Listed,
-    Placed,
+    ListedTopic,
+    PlacedPartition,
     add_partitions,
     check_names,
     create,
@@ -72,7 +72,7 @@ def list_topics(
             for name in names:
                 echo_json({"topic": name}) if as_json else echo(name)
             return
-        show(Listed._fields, listed(cluster, names), as_json=as_json)
+        show(ListedTopic._fields, listed(cluster, names), as_json=as_json)
     if not names:
         note("no topics that you may see: ottla topic create NAME makes one")
 
@@ -149,12 +149,12 @@ def describe_topics(
 
 def _own_configs(cluster: Cluster, name: str) -> dict[str, str | None]:
     """What was set for the topic itself."""
-    configs = configs_of(cluster, Resource(TOPIC, name))
+    configs = configs_of(cluster, ConfigResource(TOPIC, name))
     return {one.name: one.value for one in configs if one.config_source in OWN_SOURCES[TOPIC]}
 
 
 def _as_object(
-    topic: MetadataResponseTopic, rows: list[Placed], own: dict[str, str | None]
+    topic: MetadataResponseTopic, rows: list[PlacedPartition], own: dict[str, str | None]
 ) -> dict[str, object]:
     return {
         "topic": topic.name,
@@ -173,14 +173,18 @@ def _numbers(text: str) -> list[int]:
 
 
 def _print_topic(
-    topic: MetadataResponseTopic, rows: list[Placed], own: dict[str, str | None], *, apart: bool
+    topic: MetadataResponseTopic,
+    rows: list[PlacedPartition],
+    own: dict[str, str | None],
+    *,
+    apart: bool,
 ) -> None:
     if apart:
         echo()
     echo(Styled(topic.name or ""), f"  id {_topic_id(topic)}")
     for key, value in own.items():
         echo(f"{key}={value}")
-    show(Placed._fields, rows, as_json=False)
+    show(PlacedPartition._fields, rows, as_json=False)
 
 
 def _topic_id(topic: MetadataResponseTopic) -> str:
@@ -220,7 +224,7 @@ def alter_topic(
     with Cluster(bootstrap_server, command_config) as cluster:
         cluster.topics([name])
         if settings or removed:
-            resource = Resource(TOPIC, name)
+            resource = ConfigResource(TOPIC, name)
             alter_configs(cluster, resource, settings, removed, dry_run=dry_run)
         if partitions:
             add_partitions(cluster, name, partitions, dry_run=dry_run)

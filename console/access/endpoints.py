@@ -14,7 +14,7 @@ from client.access.acl_words import doubts
 from client.access.acls import Filter, Row, add, find, remove, row
 from client.access.users import Credential, credentials, delete, set_password
 from client.cluster import Cluster
-from client.configs.quotas import Listed, alter, called
+from client.configs.quotas import ListedQuota, alter, as_text
 from client.configs.quotas import listed as quotas_of
 from client.refusals import Refused, why
 from console.access.forms import AccessChoices, acl_of, choices, password_of, quota_of, user_of
@@ -147,7 +147,7 @@ _TOKEN_COLUMNS = ("token", "owner", "renewers", "issued", "expires", "at_most")
 PARTS: tuple[Part, ...] = (
     ("users", ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, Credential._fields, _users),
     ("acls", ApiKey.DESCRIBE_ACLS, Row._fields, _acls),
-    ("quotas", ApiKey.DESCRIBE_CLIENT_QUOTAS, Listed._fields, _quotas),
+    ("quotas", ApiKey.DESCRIBE_CLIENT_QUOTAS, ListedQuota._fields, _quotas),
     ("tokens", ApiKey.DESCRIBE_DELEGATION_TOKEN, _TOKEN_COLUMNS, _tokens),
 )
 
@@ -196,7 +196,7 @@ def _set_quotas(console: Console, ask: Ask) -> Done:
     entity, rates, removed = quota_of(ask.body)
     with console.cluster() as cluster:
         alter(cluster, entity, rates, removed)
-    return Done(f"{called(entity)}: {', '.join([*rates, *removed])} changed")
+    return Done(f"{as_text(entity)}: {', '.join([*rates, *removed])} changed")
 
 
 ENDPOINTS = (

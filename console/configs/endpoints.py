@@ -14,7 +14,7 @@ from client.configs.settings import (
     GROUP,
     RESOURCE_WORDS,
     TOPIC,
-    Resource,
+    ConfigResource,
     alter_configs,
     client_metrics,
     configs_of,
@@ -119,17 +119,17 @@ def _removed(body: Mapping[str, object]) -> list[str]:
     return found
 
 
-def _resource(kind: str, name: str) -> Resource:
+def _resource(kind: str, name: str) -> ConfigResource:
     number = KINDS.get(kind)
     if number is None:
         raise BadAsk(f"kind is one of {', '.join(KINDS)}, not {kind!r}")
     if number == BROKER and name == ALL_BROKERS:
-        return Resource(BROKER, "")
+        return ConfigResource(BROKER, "")
     if number == BROKER and not (name.isascii() and name.isdecimal()):
         raise BadAsk("name is to be a broker's number, or all")
     if not name:
         raise BadAsk(f"name the {RESOURCE_WORDS[number]}")
-    return Resource(number, name)
+    return ConfigResource(number, name)
 
 
 ENDPOINTS = (

@@ -14,7 +14,7 @@ from client.core.groups import Group, Member
 from client.core.leaders import Partition
 from client.groups.committed import commit_offsets, committed_offsets
 from client.groups.groups import (
-    Listed,
+    GroupSummary,
     Standing,
     by_coordinator,
     check_is_idle,
@@ -94,16 +94,16 @@ def _list(console: Console, ask: Ask) -> GroupList:
     )
 
 
-def _members_of(cluster: Cluster, page: Iterable[tuple[int, Listed]]) -> dict[str, int]:
+def _members_of(cluster: Cluster, page: Iterable[tuple[int, GroupSummary]]) -> dict[str, int]:
     """None known where the login may not describe groups."""
-    by_node: dict[int, list[Listed]] = {}
+    by_node: dict[int, list[GroupSummary]] = {}
     for node_id, one in page:
         by_node.setdefault(node_id, []).append(one)
     return member_counts(cluster, by_node)
 
 
 def _row(
-    one: Listed, node_id: int, members: int | None, history: LagHistory, now_ms: int
+    one: GroupSummary, node_id: int, members: int | None, history: LagHistory, now_ms: int
 ) -> GroupRow:
     worst, lag = history.worst(one.group), history.lag(one.group)
     return GroupRow(
@@ -175,7 +175,7 @@ def _show(console: Console, ask: Ask) -> GroupShown:
     )
 
 
-def _without_offsets(one: Listed) -> GroupShown:
+def _without_offsets(one: GroupSummary) -> GroupShown:
     return GroupShown(
         group=one.group,
         type=one.type.lower(),

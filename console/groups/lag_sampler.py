@@ -19,7 +19,7 @@ from broker.config.start_error import StartError
 from client.cluster import Cluster
 from client.core.leaders import Partition
 from client.core.offsets import LATEST
-from client.groups.groups import Listed, by_coordinator
+from client.groups.groups import GroupSummary, by_coordinator
 from client.groups.many import committed_of_many
 from client.offsets import list_known_offsets
 from client.refusals import Refused
@@ -101,7 +101,7 @@ def committed_and_ends(
     cluster: Cluster,
 ) -> tuple[dict[str, dict[Partition, int]], dict[Partition, int]]:
     """Where all groups stand, and where their partitions end. Raises StartError, Refused."""
-    listed: Mapping[int, Sequence[Listed]] = by_coordinator(cluster)
+    listed: Mapping[int, Sequence[GroupSummary]] = by_coordinator(cluster)
     committed = committed_of_many(cluster, listed)
     wanted = list(dict.fromkeys(at for offsets in committed.values() for at in offsets))
     return committed, _ends(cluster, wanted[:PARTITIONS_MAX])

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from broker.config.start_error import StartError
 from client.cluster import Cluster
-from client.configs.settings import TOPIC, Resource, alter_configs
+from client.configs.settings import TOPIC, ConfigResource, alter_configs
 from client.topics import add_partitions, check_names, create, delete
 from console.endpoints import BadAsk
 
@@ -86,7 +86,7 @@ def configure(cluster: Cluster, topic: str, body: object) -> ChangedTopic:
     if not values and not removed:
         raise BadAsk("nothing to change: give set or unset")
     cluster.topics([topic])
-    alter_configs(cluster, Resource(TOPIC, topic), values, removed)
+    alter_configs(cluster, ConfigResource(TOPIC, topic), values, removed)
     return ChangedTopic(topic)
 
 

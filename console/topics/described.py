@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from client.cluster import Cluster, partitions_of
-from client.configs.settings import OWN_SOURCES, SOURCES, TOPIC, Resource, configs_of
+from client.configs.settings import OWN_SOURCES, SOURCES, TOPIC, ConfigResource, configs_of
 from client.core.leaders import Partition
 from client.core.offsets import LATEST
 from client.groups.committed import committed_offsets
@@ -131,7 +131,7 @@ def described(cluster: Cluster, name: str) -> Topic:
 
 def configs(cluster: Cluster, name: str) -> list[TopicConfig]:
     """All configs of a topic; `own`: set for this topic. Raises Refused."""
-    found = configs_of(cluster, Resource(TOPIC, name), with_documentation=True)
+    found = configs_of(cluster, ConfigResource(TOPIC, name), with_documentation=True)
     return [
         TopicConfig(
             name=one.name,

@@ -54,10 +54,14 @@ def test_a_broker_that_was_seen_is_asked_where_those_named_are_away(
         cluster.metadata([])
         seen = cluster.addresses
     assert seen == [("boot", 9092), ("one", 9092), ("two", 9093)]
-    assert Cluster("two:9093", None, known=seen).addresses == seen[:1]  # who answered, first
+    assert (
+        Cluster("two:9093", None, known_addresses=seen).addresses == seen[:1]
+    )  # who answered, first
     del network["boot", 9092]
-    assert Cluster("two:9093", None, known=seen).addresses == seen[2:]  # those named, then
-    assert Cluster("boot:9092", None, known=seen).addresses == seen[1:2]
+    assert (
+        Cluster("two:9093", None, known_addresses=seen).addresses == seen[2:]
+    )  # those named, then
+    assert Cluster("boot:9092", None, known_addresses=seen).addresses == seen[1:2]
     with pytest.raises(StartError, match=r"\(boot:9092: [^;]*\)$"):
         Cluster("boot:9092", None)
 

@@ -11,7 +11,7 @@ from client.access.acl_words import (
     ANY,
     MATCH,
     Pattern,
-    Words,
+    TypedOptions,
     doubts,
     entries_by_pattern,
     entries_to_add,
@@ -31,19 +31,21 @@ def operations(acls: list[Acl]) -> set[tuple[int, str, int]]:
 
 
 def test_one_entry() -> None:
-    words = Words(TOPIC, allow_principals=ALICE, operations=("read",))
+    words = TypedOptions(TOPIC, allow_principals=ALICE, operations=("read",))
     assert entries_to_add(words) == [
         Acl(Resource.TOPIC, "orders", LITERAL, "User:alice", "*", Operation.READ, ALLOW)
     ]
 
 
 def test_all_is_the_operation_that_is_not_named() -> None:
-    (acl,) = entries_to_add(Words(TOPIC, deny_principals=("User:*",), deny_hosts=("10.0.0.1",)))
+    (acl,) = entries_to_add(
+        TypedOptions(TOPIC, deny_principals=("User:*",), deny_hosts=("10.0.0.1",))
+    )
     assert (acl.operation, acl.permission, acl.host) == (ALL, DENY, "10.0.0.1")
 
 
 def test_everything_is_combined() -> None:
-    words = Words(
+    words = TypedOptions(
         {Resource.TOPIC: ("a", "b"), Resource.GROUP: ("g",)},
         "prefixed",
         allow_principals=("User:x", "User:y"),
@@ -59,23 +61,23 @@ def test_everything_is_combined() -> None:
 
 def test_a_producer_and_a_consumer() -> None:
     transactional = {Resource.TRANSACTIONAL_ID: ("tx",)}
-    producer = Words({**TOPIC, **transactional}, allow_principals=ALICE, producer=True)
+    producer = TypedOptions({**TOPIC, **transactional}, allow_principals=ALICE, producer=True)
     assert operations(entries_to_add(producer)) == {
         *((Resource.TOPIC, "orders", one) for one in (4, 5, 8)),
         *((Resource.TRANSACTIONAL_ID, "tx", one) for one in (4, 8)),
     }
     group = {Resource.GROUP: ("g",)}
-    consumer = Words({**TOPIC, **group}, allow_principals=ALICE, consumer=True)
+    consumer = TypedOptions({**TOPIC, **group}, allow_principals=ALICE, consumer=True)
     assert operations(entries_to_add(consumer)) == {
         *((Resource.TOPIC, "orders", one) for one in (3, 8)),
         (Resource.GROUP, "g", 3),
     }
-    both = Words({**TOPIC, **group}, allow_principals=ALICE, producer=True, consumer=True)
+    both = TypedOptions({**TOPIC, **group}, allow_principals=ALICE, producer=True, consumer=True)
     assert len(entries_to_add(both)) == 5
 
 
 def test_an_idempotent_producer() -> None:
-    words = Words(TOPIC, "prefixed", allow_principals=ALICE, producer=True, idempotent=True)
+    words = TypedOptions(TOPIC, "prefixed", allow_principals=ALICE, producer=True, idempotent=True)
     assert Acl(
         Resource.CLUSTER,
         CLUSTER_NAME,
@@ -88,8 +90,8 @@ def test_an_idempotent_producer() -> None:
 
 
 def test_to_delete_no_principal_has_to_be_named() -> None:
-    assert entries_by_pattern(Words(TOPIC, "match")) == {Pattern(2, "orders", MATCH): []}
-    assert entries_by_pattern(Words(TOPIC, "any")) == {Pattern(2, "orders", ANY): []}
+    assert entries_by_pattern(TypedOptions(TOPIC, "match")) == {Pattern(2, "orders", MATCH): []}
+    assert entries_by_pattern(TypedOptions(TOPIC, "any")) == {Pattern(2, "orders", ANY): []}
 
 
 @pytest.mark.parametrize(
@@ -116,7 +118,7 @@ def test_to_delete_no_principal_has_to_be_named() -> None:
 def test_words_that_do_not_fit(words: dict[str, Any], said: str) -> None:
     given: dict[str, Any] = {"resources": TOPIC, "allow_principals": ALICE, **words}
     with pytest.raises(StartError) as caught:
-        entries_to_add(Words(**given))
+        entries_to_add(TypedOptions(**given))
     assert said in str(caught.value)
 
 
@@ -170,7 +172,7 @@ def test_what_never_matches_is_told() -> None:
 def test_names_that_match_less_than_it_seems(
     resource: int, name: str, pattern: str, said: str | None
 ) -> None:
-    words = Words({Resource(resource): (name,)}, pattern, ALICE, operations=("Describe",))
+    words = TypedOptions({Resource(resource): (name,)}, pattern, ALICE, operations=("Describe",))
     lines = doubts(entries_to_add(words))
     assert len(lines) == (said is not None)
     assert all(line.startswith(said or "") for line in lines)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from broker.config.start_error import StartError
-from client.configs.explanation import Explained, explained, keys_like
+from client.configs.explanation import KeyExplanation, explanation_lines, keys_like
 
 
 def test_a_key_by_its_name() -> None:
     (found,) = keys_like(["retention.ms"])
     assert (found.of, found.type, found.default) == ("topic", "LONG", "604800000")
     assert found.broker_keys[0] == "log.retention.ms" and found.meaning
-    lines = explained(found)
+    lines = explanation_lines(found)
     assert lines[:3] == [
         "retention.ms",
         "  of a topic, long, default 604800000",
@@ -30,7 +30,7 @@ def test_keys_of_several_kinds_and_by_words() -> None:
 
 
 def test_a_key_that_ottla_does_not_use() -> None:
-    lines = explained(Explained("a.b", "broker", "INT", None, [], None))
+    lines = explanation_lines(KeyExplanation("a.b", "broker", "INT", None, [], None))
     assert lines == [
         "a.b",
         "  of a broker, int, default none",

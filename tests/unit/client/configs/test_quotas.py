@@ -6,9 +6,9 @@ import pytest
 
 from broker.config.start_error import StartError
 from client.configs.quotas import (
-    Listed,
+    ListedQuota,
     alter,
-    called,
+    as_text,
     check_key,
     entity_of,
     listed,
@@ -35,7 +35,7 @@ def test_whose() -> None:
     assert entity_of({"user": "alice", "client-id": None, "ip": None}) == ALICE
     both = entity_of({"client-id": "c", "user": "*"})
     assert both == (("user", "*"), ("client-id", "c"))
-    assert called(both) == "the default of user, client-id c"
+    assert as_text(both) == "the default of user, client-id c"
     for names in ({}, {"user": ""}, {"user": "a", "ip": "1.2.3.4"}):
         with pytest.raises(StartError):
             entity_of(names)
@@ -64,9 +64,9 @@ def test_those_that_there_are() -> None:
     answer = DescribeClientQuotasResponse(entries=entries)
     cluster = ScriptedCluster(answers={"DescribeClientQuotasRequest": answer})
     assert listed(cluster, {"user": "*", "client-id": "x", "ip": None}) == [
-        Listed(None, None, "*", "c", 3.0),
-        Listed("bob", None, None, "a", 1.0),
-        Listed("bob", None, None, "b", 2.5),
+        ListedQuota(None, None, "*", "c", 3.0),
+        ListedQuota("bob", None, None, "a", 1.0),
+        ListedQuota("bob", None, None, "b", 2.5),
     ]
     (request,) = cluster.asked_for("DescribeClientQuotasRequest")
     asked = [(one.entity_type, one.match_type, one.match) for one in request.components]

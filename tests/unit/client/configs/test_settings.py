@@ -11,7 +11,7 @@ from client.configs.settings import (
     BROKER,
     GROUP,
     TOPIC,
-    Resource,
+    ConfigResource,
     alter_configs,
     configs_by_name,
     configs_of,
@@ -42,9 +42,9 @@ def described(request: Any) -> DescribeConfigsResponse:
 
 def test_a_broker_is_asked_itself() -> None:
     cluster = ScriptedCluster(answers={"DescribeConfigsRequest": described})
-    found = configs_of(cluster, Resource(BROKER, "2"), with_documentation=True)
+    found = configs_of(cluster, ConfigResource(BROKER, "2"), with_documentation=True)
     assert [one.name for one in found] == ["a", "b"]
-    configs_of(cluster, Resource(BROKER, ""))
+    configs_of(cluster, ConfigResource(BROKER, ""))
     assert sorted(configs_by_name(cluster, TOPIC, ["t", "u"], ["a"])) == ["t", "u"]
     assert [node for node, _ in cluster.asked] == [2, None, None]
     first, _, last = cluster.asked_for("DescribeConfigsRequest")
@@ -56,14 +56,14 @@ def test_configs_that_may_not_be_seen() -> None:
     refused = DescribeConfigsResponse(results=[DescribeConfigsResult(29, None, TOPIC, "t", [])])
     cluster = ScriptedCluster(answers={"DescribeConfigsRequest": refused})
     with pytest.raises(Refused, match="topic t: this takes DescribeConfigs on topic t"):
-        configs_of(cluster, Resource(TOPIC, "t"))
+        configs_of(cluster, ConfigResource(TOPIC, "t"))
 
 
 def test_a_cluster_that_is_too_old_for_configs_of_groups() -> None:
     refused = DescribeConfigsResponse(results=[DescribeConfigsResult(42, None, GROUP, "g", [])])
     cluster = ScriptedCluster(answers={"DescribeConfigsRequest": refused})
     with pytest.raises(Refused, match="group g: the cluster is too old"):
-        configs_of(cluster, Resource(GROUP, "g"))
+        configs_of(cluster, ConfigResource(GROUP, "g"))
 
 
 def test_what_is_set_and_what_is_removed() -> None:
@@ -71,9 +71,9 @@ def test_what_is_set_and_what_is_removed() -> None:
         responses=[AlterConfigsResourceResponse(0, None, 2, "t")]
     )
     cluster = ScriptedCluster(answers={"IncrementalAlterConfigsRequest": done})
-    alter_configs(cluster, Resource(TOPIC, "t"), {"a": "1"}, ["b"], dry_run=True)
+    alter_configs(cluster, ConfigResource(TOPIC, "t"), {"a": "1"}, ["b"], dry_run=True)
     for broker in ("", "2"):
-        alter_configs(cluster, Resource(BROKER, broker), {"a": "1"})
+        alter_configs(cluster, ConfigResource(BROKER, broker), {"a": "1"})
     assert [node for node, _ in cluster.asked] == [None, None, 2]
     (request, *_) = cluster.asked_for("IncrementalAlterConfigsRequest")
     assert request.validate_only
@@ -99,7 +99,7 @@ def test_a_change_that_is_refused(code: int, message: str | None, said: str) -> 
     done = IncrementalAlterConfigsResponse(responses=[answer])
     cluster = ScriptedCluster(answers={"IncrementalAlterConfigsRequest": done})
     with pytest.raises(Refused, match=said):
-        alter_configs(cluster, Resource(TOPIC, "t"), {"a": "1"})
+        alter_configs(cluster, ConfigResource(TOPIC, "t"), {"a": "1"})
 
 
 def test_pairs() -> None:
@@ -110,4 +110,7 @@ def test_pairs() -> None:
 
 
 def test_how_resources_are_called() -> None:
-    assert [str(Resource(BROKER, "")), str(Resource(BROKER, "1"))] == ["all brokers", "broker 1"]
+    assert [str(ConfigResource(BROKER, "")), str(ConfigResource(BROKER, "1"))] == [
+        "all brokers",
+        "broker 1",
+    ]

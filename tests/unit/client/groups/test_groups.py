@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from client.core.groups import Group, Member
-from client.groups.groups import Listed, check_is_idle, delete, described, listed, standings
+from client.groups.groups import GroupSummary, check_is_idle, delete, described, listed, standings
 from client.refusals import Refused
 from protocol.api_keys import ApiKey
 from protocol.messages.consumer_group_describe import (
@@ -57,7 +57,7 @@ def test_each_broker_tells_of_its_own() -> None:
             ]
         )
     )
-    assert listed(cluster) == [Listed(name, "Empty", "classic", "consumer") for name in "abc"]
+    assert listed(cluster) == [GroupSummary(name, "Empty", "classic", "consumer") for name in "abc"]
     cluster.answers["ListGroupsRequest"] = ListGroupsResponse(error_code=31)
     with pytest.raises(Refused, match="Describe on the cluster"):
         listed(cluster)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from client.groups.groups import Listed
+from client.groups.groups import GroupSummary
 from client.groups.many import GROUPS_A_REQUEST, committed_of_many, member_counts
 from protocol.api_keys import ApiKey
 from protocol.messages.consumer_group_describe import ConsumerGroupDescribeResponse
@@ -24,8 +24,8 @@ OFFSETS = answers.committed(
 )
 
 
-def of(*names: str, kind: str = "classic", state: str = "Stable") -> list[Listed]:
-    return [Listed(name, state, kind, "consumer") for name in names]
+def of(*names: str, kind: str = "classic", state: str = "Stable") -> list[GroupSummary]:
+    return [GroupSummary(name, state, kind, "consumer") for name in names]
 
 
 def test_each_coordinator_is_asked_for_all_of_its_own() -> None:
