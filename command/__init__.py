@@ -1,1 +1,1 @@
-"""The command `ottla`: what a person types, what it shows, and a cluster on one machine."""
+"""The command `ottla`: its command line and output, and a cluster on one machine."""

@@ -1,7 +1,8 @@
-"""What the launcher `ottla` runs; in a checkout also `python -m command`.
+"""The program that the launcher `ottla` runs; in a checkout also `python -m command`.
 
-Owns what a process is before the server runs in it. A signal ends it at once and quietly, for
-nothing is open yet; a SIGHUP that `nohup` has ignored stays ignored. And nothing is collected.
+Owns the process until the server runs in it. Before that, a signal ends the process at once and
+without output, because nothing is open yet; a SIGHUP that `nohup` ignores stays ignored. The
+garbage collector is off.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ def main() -> None:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             if is_heard(number):
                 signal.signal(number, _end_before_the_start)
-        # What modules make stays. To look through it for garbage a hundred times over, while they
-        # are loaded, is a tenth of the start; `broker.process.server.run` turns the collector on
-        # again.
+        # The objects that modules create stay. Searching them for garbage a hundred times, while
+        # modules are loaded, takes a tenth of the start. `broker.process.server.run` turns the
+        # collector on again.
         gc.disable()
         from broker.process.read_ahead import read_modules_ahead
 

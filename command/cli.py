@@ -1,9 +1,9 @@
 """The command `ottla`: serve, cluster, status and format; others have files of their own.
 
-Turns arguments into a configuration and hands over to `broker.process.server`. What goes wrong in a
-way that a person can mend is one line, `ottla: …`, with exit code 2; what a cluster refuses is 1.
-Everything that a start does
-not need is imported where it is used: from the command to accepting connections takes under 0.5 s.
+Turns arguments into a configuration and hands over to `broker.process.server`. An error that the
+user can correct is one line, `ottla: …`, with exit code 2; an error of the cluster has exit code 1.
+Modules that a start does not need are imported where they are used: a broker accepts connections
+within 0.5 s.
 """
 
 from __future__ import annotations
@@ -62,16 +62,16 @@ _OVERRIDE_HELP = "One key of Kafka's server.properties; wins over the file. May 
 
 
 def run_cli(arguments: Sequence[str]) -> int:
-    """Run one command; the exit code. Prints one line for what stops it."""
-    if VARIABLE in os.environ:  # a shell asks what it may complete
-        from command.completion.shells import use_these
+    """Run one command and return its exit code. An error that stops it is printed as one line."""
+    if VARIABLE in os.environ:  # a shell asks for completions
+        from command.completion.shells import use_own_shells
 
-        use_these()
+        use_own_shells()
     try:
         color = False if os.environ.get("NO_COLOR") else None
         code = ottla.main(list(arguments), prog_name="ottla", standalone_mode=False, color=color)
     except click.UsageError as error:
-        if error.ctx is not None and _wants_a_command(error):
+        if error.ctx is not None and _lacks_a_command(error):
             echo(error.ctx.get_help(), to_stderr=True)
             return EXIT_REFUSED
         return _refused(_usage(error, arguments))
@@ -82,7 +82,7 @@ def run_cli(arguments: Sequence[str]) -> int:
         return 130
     except _STOPS as error:
         return _refused(*_reasons(error))
-    return code if isinstance(code, int) else 0  # click gives the code of an Exit back
+    return code if isinstance(code, int) else 0  # click returns the code of an Exit
 
 
 _STOPS = (
@@ -96,7 +96,7 @@ _STOPS = (
 
 
 def _reasons(error: Exception) -> tuple[str, ...]:
-    """Return the lines that tell a person why a command stops."""
+    """Return the lines that explain to the user why a command stops."""
     if isinstance(error, click.ClickException):
         return (error.format_message(),)
     if isinstance(error, StartError):
@@ -125,19 +125,19 @@ _PLAIN_WORDS = {
 
 
 def _command_of(arguments: Sequence[str]) -> str:
-    """Return the command that was typed; where click names none with an error."""
+    """Return the command that was typed, for an error in which click names none."""
     context = click.Context(ottla, info_name="ottla")
     for word in arguments:
         group = context.command
-        found = group.get_command(context, word) if isinstance(group, click.Group) else None
-        if found is None:
+        subcommand = group.get_command(context, word) if isinstance(group, click.Group) else None
+        if subcommand is None:
             break
-        context = click.Context(found, context, word)
+        context = click.Context(subcommand, context, word)
     return context.command_path
 
 
-def _wants_a_command(error: click.UsageError) -> bool:
-    """Whether a group of commands was given alone: then its help is the answer."""
+def _lacks_a_command(error: click.UsageError) -> bool:
+    """Return whether a group was typed without a command; its help is printed then."""
     return type(error).__name__ == "NoArgsIsHelpError"
 
 
@@ -148,7 +148,7 @@ def _refused(*reasons: str) -> int:
 
 
 def _configured(command: Callable[..., None]) -> Callable[..., None]:
-    """The two options that every command on a node's configuration takes."""
+    """Add the two options that every command with a node's configuration has."""
     with_override = click.option(
         "--override", "overrides", multiple=True, metavar="KEY=VALUE", help=_OVERRIDE_HELP
     )
@@ -191,7 +191,7 @@ def _version(context: click.Context, _option: click.Parameter, wanted: bool) -> 
 )
 @click.pass_context
 def ottla(context: click.Context) -> None:
-    """Without a command: the help."""
+    """Print the help if no command is given."""
     if context.invoked_subcommand is None:
         echo(context.get_help())
 
@@ -238,9 +238,9 @@ def serve(
     \b
     ottla serve --port 19092 --data /tmp/second
     """
-    placed = _placed(config_file, overrides, port, data)
+    settings = _settings_of(config_file, overrides, port, data)
     traced = {} if console_port is None else {"ottla.trace.requests": "true"}
-    config = _loaded(config_file, (*overrides, *placed), traced)
+    config = _loaded(config_file, (*overrides, *settings), traced)
     console = _console(config, console_port, decode, allow_writes=allow_writes)
     from broker.process.logging_setup import configure_logging
     from broker.process.server import format_folders, run
@@ -259,7 +259,7 @@ def serve(
             config,
             on_ready=ready,
             on_stopping=lambda: say(f"ottla: node {config.node_id} is stopping"),
-            on_found=lambda topics, size: _tell_found(config, topics, size),
+            on_found=lambda topics, size: _report_existing_data(config, topics, size),
         )
     finally:
         if console is not None:
@@ -270,7 +270,11 @@ def serve(
 def _console(
     config: BrokerConfig, port: int | None, decode: DecodeOptions, *, allow_writes: bool
 ) -> ConsoleProcess | None:
-    """What --console stands for. Raises UsageError, and StartError where it cannot be."""
+    """Return the console of --console, None without it.
+
+    Raises UsageError for an option that needs --console, StartError if the console's packages are
+    not installed.
+    """
     if port is None:
         if allow_writes:
             raise click.UsageError("--allow-writes is about the page of --console: name both")
@@ -283,28 +287,31 @@ def _console(
     return ConsoleProcess(config.log_dirs, port, decode, allow_writes=allow_writes)
 
 
-def _placed(
+def _settings_of(
     config_file: str | None, overrides: tuple[str, ...], port: int | None, data: str | None
 ) -> list[str]:
-    """The keys that --port and --data stand for. Raises UsageError where a key says it, too."""
-    placed = []
+    """Return the settings (`key=value`) for --port and --data.
+
+    Raises UsageError if an override or a file sets the same key.
+    """
+    settings = []
     if port is not None:
         if config_file is not None:
             raise click.UsageError(
                 f"--port goes without a file: {config_file} says where the node listens (listeners)"
             )
-        placed.append(f"listeners=PLAINTEXT://localhost:{port}")
+        settings.append(f"listeners=PLAINTEXT://localhost:{port}")
     if data is not None:
         if "," in data or not data.strip():
             raise click.UsageError(f"--data {data}: name one folder, without a comma")
-        placed.append(f"log.dirs={data}")
-    given = [one.partition("=")[0].strip() for one in overrides]
-    for one in placed:
-        key = one.partition("=")[0]
-        if key in given or (key == "log.dirs" and "log.dir" in given):
+        settings.append(f"log.dirs={data}")
+    overridden_keys = [override.partition("=")[0].strip() for override in overrides]
+    for setting in settings:
+        key = setting.partition("=")[0]
+        if key in overridden_keys or (key == "log.dirs" and "log.dir" in overridden_keys):
             option = "--data" if key == "log.dirs" else "--port"
             raise click.UsageError(f"{option} and --override {key} say the same: leave one out")
-    return placed
+    return settings
 
 
 @ottla.command("format", short_help="Format empty data folders, as kafka-storage format does.")
@@ -419,7 +426,7 @@ def cluster(
 
 
 def _node(context: click.Context, folder: str | None, node_id: int) -> RunningNode:
-    """`--dir` may stand before the word, too."""
+    """Return the node of the cluster folder; `--dir` may also stand before the subcommand."""
     from command.nodes.running import RunningNode
 
     assert context.parent is not None
@@ -497,12 +504,14 @@ def _loaded(
 
 
 def _folders(config: BrokerConfig) -> str:
-    """Where its data lies, as it can be typed."""
-    return ", ".join(one if one.startswith(("/", ".")) else f"./{one}" for one in config.log_dirs)
+    """Return the data folders as a user can type them: relative ones begin with `./`."""
+    return ", ".join(
+        folder if folder.startswith(("/", ".")) else f"./{folder}" for folder in config.log_dirs
+    )
 
 
-def _tell_found(config: BrokerConfig, topics: int, size: int) -> None:
-    """What a start before has left."""
+def _report_existing_data(config: BrokerConfig, topics: int, size: int) -> None:
+    """Print how many topics and bytes an earlier run has left in the data folders."""
     from client.tables import size_text
 
     many = "" if topics == 1 else "s"
@@ -510,6 +519,6 @@ def _tell_found(config: BrokerConfig, topics: int, size: int) -> None:
 
 
 def _announce(config: BrokerConfig, endpoints: Sequence[EndPoint]) -> None:
-    """The one line that says: clients may connect now."""
-    where = ", ".join(str(one).partition("://")[2] for one in endpoints)
+    """Print the line which says that clients may connect now."""
+    where = ", ".join(str(endpoint).partition("://")[2] for endpoint in endpoints)
     say(f"ottla: node {config.node_id} is ready: connect to {where} (press Ctrl-C to stop)")

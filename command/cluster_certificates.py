@@ -1,11 +1,10 @@
 """Certificates of a secured `ottla cluster`: an authority of its own, and one for each node.
 
-Everything is PEM, which needs nothing but `ssl` to be read. Keys are P-256: small and quick, and
-every client of Kafka takes them. A node's certificate is good as a server's, for clients and other
-nodes that check its host name, and as a client's, for controllers that ask for one. Owns nothing.
-Never: touches a file.
+All certificates are PEM, which `ssl` alone can read. Keys are P-256: small, fast, and accepted by
+every Kafka client. A node's certificate serves as a server's, for clients and nodes that check its
+host name, and as a client's, for controllers that require one. Owns nothing. Never touches a file.
 
-The only place of the commands that needs the library `cryptography`, loaded on first use.
+The only module of the commands that needs the library `cryptography`, which is loaded on first use.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ class Pem(NamedTuple):
 
 
 def check_library() -> None:
-    """Raise StartError, one line, where `cryptography` is not installed."""
+    """Check that `cryptography` is installed. Raises StartError with one line if it is not."""
     try:
         import cryptography  # noqa: F401
     except ImportError as error:
@@ -42,7 +41,7 @@ def check_library() -> None:
 
 
 def new_authority(name: str, now_ms: int) -> Pem:
-    """An authority that signs itself, for the nodes of one cluster."""
+    """Return a self-signed certificate authority for the nodes of one cluster."""
     from cryptography import x509
     from cryptography.hazmat.primitives.asymmetric import ec
 
@@ -54,7 +53,7 @@ def new_authority(name: str, now_ms: int) -> Pem:
 
 
 def new_certificate(authority: Pem, name: str, hosts: Sequence[str], now_ms: int) -> Pem:
-    """One for a node that is reached at `hosts`: names and addresses."""
+    """Return a certificate, signed by `authority`, for a node at `hosts` (names and addresses)."""
     from cryptography import x509
     from cryptography.hazmat.primitives.asymmetric import ec
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
@@ -68,7 +67,7 @@ def new_certificate(authority: Pem, name: str, hosts: Sequence[str], now_ms: int
         x509.BasicConstraints(ca=False, path_length=None),
         x509.KeyUsage(True, False, False, False, False, False, False, False, False),
         x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]),
-        x509.SubjectAlternativeName([_host(one) for one in hosts]),
+        x509.SubjectAlternativeName([_host(host) for host in hosts]),
     ]
     key = ec.generate_private_key(ec.SECP256R1())
     return _signed(_name(name), key, issuer, signer, extensions, now_ms)
@@ -77,20 +76,21 @@ def new_certificate(authority: Pem, name: str, hosts: Sequence[str], now_ms: int
 def is_current(
     authority_certificate: str, certificate: str, hosts: Sequence[str], now_ms: int
 ) -> bool:
-    """Whether a node can go on with a certificate: it names all hosts, and does not end soon.
+    """Return whether a node's certificate names all hosts and does not expire soon.
 
-    One that another authority signed is somebody's own, and is never judged.
+    "Soon" is within RENEWED_DAYS_BEFORE days. Return True, too, for a certificate that another
+    authority signed: the user has provided it. Raises ValueError if a text is no certificate.
     """
     from cryptography import x509
 
     issuer = x509.load_pem_x509_certificate(authority_certificate.encode())
-    found = x509.load_pem_x509_certificate(certificate.encode())
-    if found.issuer != issuer.subject:
+    loaded = x509.load_pem_x509_certificate(certificate.encode())
+    if loaded.issuer != issuer.subject:
         return True
-    names = found.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    left = found.not_valid_after_utc - _time(now_ms)
-    enough = left > datetime.timedelta(days=RENEWED_DAYS_BEFORE)
-    return enough and all(_host(one) in list(names) for one in hosts)
+    names = loaded.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    time_left = loaded.not_valid_after_utc - _time(now_ms)
+    enough = time_left > datetime.timedelta(days=RENEWED_DAYS_BEFORE)
+    return enough and all(_host(host) in list(names) for host in hosts)
 
 
 def _signed(
@@ -118,9 +118,9 @@ def _signed(
         x509.SubjectKeyIdentifier.from_public_key(key.public_key()),
         x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.public_key()),
     ]
-    for one in (*extensions, *identifiers):
-        critical = isinstance(one, x509.BasicConstraints | x509.KeyUsage)
-        builder = builder.add_extension(one, critical=critical)
+    for extension in (*extensions, *identifiers):
+        critical = isinstance(extension, x509.BasicConstraints | x509.KeyUsage)
+        builder = builder.add_extension(extension, critical=critical)
     certificate = builder.sign(signer, hashes.SHA256())
     return Pem(
         key.private_bytes(

@@ -1,10 +1,10 @@
 """`ottla cluster`: several nodes on this machine, each a process of its own, watched and stopped.
 
-Owns the processes, from their start to the last one's end, the signals and what the terminal shows.
-What the nodes are stands in their folder (`command.cluster_folder`), what is shown is worked
-out by `command.cluster_display`. Starts a node again only if somebody asks for it
-(`command.nodes.running`): one that died is shown as dead, with the command that starts it,
-because whoever looks at a cluster wants to see what broke.
+Owns the processes, from their start to the last one's end, the signals, and the terminal. The
+configuration of the nodes is in their folder (`command.cluster_folder`); `command.cluster_display`
+makes the text that is shown. A node is started again only if the user asks for it
+(`command.nodes.running`). A node that died is shown as dead, with the command that starts it,
+because users want to see what broke.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _POLL_S = 0.05
 _STATUS_TIMEOUT_S = 1.0
 _STOP_NOTICE_S = 10.0
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-"""Each of them would end this process and leave the nodes behind, without anybody to stop them."""
+"""The signals that are handled: by default, each would end this process and leave nodes running."""
 _FREE_BASES = range(19092, 60000, 1000)
 _LAST_WORDS_BYTES = 4096
 
@@ -57,11 +57,10 @@ def run_cluster(
     *,
     secure: bool = False,
 ) -> int:
-    """Run the nodes until a signal; 0 where all stopped cleanly, 1 where one did not.
-    `command_config`: client properties by which their state is asked for; a folder that was made
-    with `secure` has its own.
+    """Run the nodes until a signal. Return 0 if all stopped cleanly, 1 if one did not.
 
-    Raises StartError, and OSError for a folder that cannot be used.
+    `command_config`: client properties for the requests that ask for their state; a folder that was
+    made with `secure` has its own. Raises StartError, and OSError for a folder that cannot be used.
     """
     guard = command_guard(command_config)
     if (holder := holder_of(Path(folder))) is not None:
@@ -93,14 +92,14 @@ class _Cluster:
         self._guard = guard
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
         self._log_offsets: dict[int, int] = {}  # where the output of this start begins
-        self._looked_to: dict[int, int] = {}
+        self._read_to: dict[int, int] = {}
         self._asked_to_stop = 0
         self._next_status = 0.0
         self._screen = _Screen()
         self._view = ClusterView(folder.layout, {})
 
     def on_signal(self, *_: object) -> None:
-        """The first asks to stop, the second kills."""
+        """Stop the nodes cleanly after the first signal, kill them after the second."""
         self._asked_to_stop += 1
         if self._asked_to_stop > 1:
             for process in self._processes.values():
@@ -108,7 +107,7 @@ class _Cluster:
                     process.kill()
 
     def run(self) -> int:
-        """Start all, watch them, stop all; the exit code."""
+        """Start all nodes, watch them until a signal, stop them. Return the exit code."""
         try:
             for node in self._folder.layout.nodes:
                 take_request(self._folder.path, node.node_id)
@@ -116,7 +115,7 @@ class _Cluster:
                     self._start(node.node_id)
             self._watch()
             self._stop_all()
-        finally:  # whatever happened, no process is left behind unseen
+        finally:  # no process may keep running without its parent
             for process in self._processes.values():
                 if process.poll() is None:
                     process.kill()
@@ -128,7 +127,10 @@ class _Cluster:
         return 0 if clean else 1
 
     def _start_if_asked(self, node_id: int) -> bool:
-        """Start a node again that has ended, if somebody asked for that in another shell."""
+        """Start a node that has ended, if the user asked for it in another shell.
+
+        Return whether it was started.
+        """
         if not is_asked_to_start(self._folder.path, node_id):
             return False
         if self._processes[node_id].poll() is None or self._runs_by_hand(node_id):
@@ -145,7 +147,7 @@ class _Cluster:
         file, log_file = self._folder.properties_file(node_id), self._folder.log_file(node_id)
         log_file.parent.mkdir(parents=True, exist_ok=True)
         self._log_offsets[node_id] = log_file.stat().st_size if log_file.exists() else 0
-        self._looked_to[node_id] = self._log_offsets[node_id]
+        self._read_to[node_id] = self._log_offsets[node_id]
         with log_file.open("ab") as log:
             self._processes[node_id] = subprocess.Popen(  # noqa: S603 - our own command
                 ottla_command("serve", "--config", str(file)),
@@ -156,9 +158,9 @@ class _Cluster:
                 start_new_session=True,  # a Ctrl-C reaches this process, which stops them in order
             )
         self._view.nodes[node_id] = NodeView(
-            node=next(one for one in self._folder.layout.nodes if one.node_id == node_id),
+            node=next(node for node in self._folder.layout.nodes if node.node_id == node_id),
             pid=self._processes[node_id].pid,
-            start_command=_by_hand(file),
+            start_command=_start_command(file),
             log_file=str(log_file),
         )
 
@@ -167,7 +169,7 @@ class _Cluster:
             for node_id in self._processes:
                 if not self._start_if_asked(node_id):
                     self._look_at(node_id)
-            states = [one.state for one in self._view.nodes.values()]
+            states = [view.state for view in self._view.nodes.values()]
             if all(state is NodeState.DEAD for state in states):
                 self._show()
                 _say("all nodes are dead")
@@ -191,26 +193,32 @@ class _Cluster:
             view.state = NodeState.SERVING
 
     def _is_ready(self, node_id: int) -> bool:
-        """Whether the node said so since the last look, which may have ended within the words."""
+        """Return whether the node has printed since the last call that it is ready.
+
+        The last read may have ended within that text, so the search begins before its end.
+        """
         words, begin = READY.encode(), self._log_offsets[node_id]
         with self._folder.log_file(node_id).open("rb") as log:
-            log.seek(max(begin, self._looked_to[node_id] - len(words)))
-            said = log.read()
-            self._looked_to[node_id] = log.tell()
-        return words in said
+            log.seek(max(begin, self._read_to[node_id] - len(words)))
+            output = log.read()
+            self._read_to[node_id] = log.tell()
+        return words in output
 
     def _last_words(self, node_id: int) -> str:
-        """The line with which a node refused to start, if it did."""
+        """Return the last error in a node's output, "" if there is none."""
         with self._folder.log_file(node_id).open("rb") as log:
             size = log.seek(0, os.SEEK_END)
             log.seek(max(self._log_offsets[node_id], size - _LAST_WORDS_BYTES))
             lines = log.read().decode("utf-8", "replace").splitlines()
-        said = [one for one in lines if one.startswith(PREFIX) and "warning:" not in one]
-        refused = [one.removeprefix(PREFIX) for one in said if READY not in one]
-        return refused[-1] if refused else ""
+        messages = [line for line in lines if line.startswith(PREFIX) and "warning:" not in line]
+        reasons = [line.removeprefix(PREFIX) for line in messages if READY not in line]
+        return reasons[-1] if reasons else ""
 
     def _ask_status(self) -> None:
-        """Any node that serves knows; a node that died may have been started again by hand."""
+        """Ask any running node for the cluster's status.
+
+        Nodes that died are tried as well, because the user may have started them by hand.
+        """
         for view in self._view.nodes.values():
             if view.state in (NodeState.DEAD, NodeState.ELSEWHERE):
                 there = accepts(HOST, view.node.port)
@@ -221,12 +229,12 @@ class _Cluster:
         ]
         try:
             self._view.status = status_of(addresses, _STATUS_TIMEOUT_S, self._guard)
-        except StartError:  # the next round may find one that answers
+        except StartError:  # a node may answer the next time
             self._view.status = None
         self._view.unanswered = self._view.status is None
 
     def _stop_all(self) -> None:
-        """One after the other, the active controller last: it moves the leaders of the others."""
+        """Stop the nodes in waves, the active controller last, which moves the others' leaders."""
         waves = self._view.stop_order()
         self._view.status = None  # a cluster that stops is not degraded
         self._view.unanswered = False
@@ -237,14 +245,20 @@ class _Cluster:
                     view.state = NodeState.STOPPING
                     process.send_signal(signal.SIGTERM)
             self._wait_for(wave)
-        left = [one for one in self._view.nodes.values() if one.state is NodeState.ELSEWHERE]
+        started_by_hand = [
+            view for view in self._view.nodes.values() if view.state is NodeState.ELSEWHERE
+        ]
         self._show()
-        for view in left:
+        for view in started_by_hand:
             _say(f"node {view.node.node_id} was started by hand and keeps running")
 
     def _wait_for(self, wave: Sequence[int]) -> None:
         noticed = time.monotonic() + _STOP_NOTICE_S
-        while any(self._processes[one].poll() is None for one in wave if one in self._processes):
+        while any(
+            self._processes[node_id].poll() is None
+            for node_id in wave
+            if node_id in self._processes
+        ):
             for node_id in self._processes:
                 self._look_at(node_id)
             self._show()
@@ -261,7 +275,7 @@ class _Cluster:
 
 
 class _Screen:
-    """Standard output: a table that is drawn over where it is a terminal, else lines."""
+    """Standard output: on a terminal a table that is redrawn, else a line for each change."""
 
     def __init__(self) -> None:
         self._is_terminal = sys.stdout.isatty()
@@ -269,7 +283,7 @@ class _Screen:
         self._drawn: list[str] = []
 
     def show(self, view: ClusterView) -> None:
-        """Bring it up to date."""
+        """Print the state, or what has changed in it."""
         if not self._is_terminal:
             for line in view.changes():
                 say(line)
@@ -288,7 +302,10 @@ class _Screen:
 
 
 def _admin_guard(file: Path) -> ClientGuard:
-    """How the nodes of a secured folder are asked for their state."""
+    """Return the guard for requests to the nodes of a secured folder, from the admin's file.
+
+    Raises StartError if the file is missing.
+    """
     if not file.exists():
         raise StartError(
             f"{file} is missing: nodes are asked for their state with it; name another file of "
@@ -302,7 +319,7 @@ def _say(text: str) -> None:
 
 
 def introduction(folder: ClusterFolder) -> str:
-    """The line with which a start begins: which cluster, where, who controls it."""
+    """Return the first line of a start: the cluster's id, its folder and its controllers."""
     ids = folder.layout.controllers
     number = len(folder.layout.nodes)
     what = "a new cluster" if folder.is_new else "cluster"
@@ -315,7 +332,7 @@ def introduction(folder: ClusterFolder) -> str:
 
 
 def how_to_connect(folder: ClusterFolder) -> str:
-    """The line that a secured cluster adds: what a client is given, as it can be tried."""
+    """Return the line of a secured cluster that says how a client connects, as a command."""
     file = shlex.quote(str(_shown(folder.client_file(CLIENT_USER))))
     return (
         f"clients need TLS and a password, which {file} has; try it: ottla status "
@@ -324,7 +341,7 @@ def how_to_connect(folder: ClusterFolder) -> str:
 
 
 def who_may_do_what(folder: ClusterFolder) -> str:
-    """The line that follows: what users may do, and how there come to be others."""
+    """Return the line of a cluster with ACLs: the users' rights, and how to add users."""
     admin = shlex.quote(str(_shown(folder.client_file(ADMIN_USER))))
     return (
         f"user {CLIENT_USER} may write, read and create topics, {ADMIN_USER} may do everything; "
@@ -337,8 +354,8 @@ def _shown(path: Path) -> Path | str:
     return path if path.is_absolute() else f"./{path}"
 
 
-def _by_hand(file: Path) -> str:
-    """The command that starts a node, as it can be pasted into a shell."""
+def _start_command(file: Path) -> str:
+    """Return the command that starts a node, quoted for a shell."""
     itself = sys.argv[0]
     if shutil.which("ottla") is not None:
         command = "ottla"
@@ -350,11 +367,11 @@ def _by_hand(file: Path) -> str:
 
 
 def _refuse_taken_ports(layout: ClusterLayout) -> None:
-    """Raise StartError for the first port on which something listens already."""
+    """Check that the ports of the nodes are free. Raises StartError for the first in use."""
     for node in layout.nodes:
         for port in (node.port, node.controller_port):
             if port is not None and not _is_free(port):
-                free = next((one for one in _FREE_BASES if _all_free(one)), None)
+                free = next((base for base in _FREE_BASES if _all_free(base)), None)
                 hint = f", for example --port {free}" if free is not None else ""
                 raise StartError(
                     f"port {port} for node {node.node_id} is taken: is the cluster running "
@@ -367,7 +384,10 @@ def _all_free(base: int) -> bool:
 
 
 def _is_free(port: int) -> bool:
-    """Whether every address of this host's name has the port free, as a node binds them all."""
+    """Return whether the port is free on every address of HOST, because a node binds them all.
+
+    Raises StartError for a port that needs a privileged user.
+    """
     for family, kind, _, _, address in socket.getaddrinfo(HOST, port, type=socket.SOCK_STREAM):
         with socket.socket(family, kind) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -383,8 +403,8 @@ def _is_free(port: int) -> bool:
 
 @contextlib.contextmanager
 def _signals_into(handler: Callable[..., None]) -> Iterator[None]:
-    """Signals call `handler` meanwhile, and what they called before afterwards."""
-    heard = [one for one in _SIGNALS if is_heard(one)]
+    """Have signals call `handler` in the block; restore the handlers after it."""
+    heard = [number for number in _SIGNALS if is_heard(number)]
     before = {number: signal.signal(number, handler) for number in heard}
     try:
         yield

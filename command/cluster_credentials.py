@@ -1,13 +1,13 @@
-"""The files of a secured `ottla cluster`: who its nodes are, and how its users get in.
+"""The files of a secured `ottla cluster`: certificates of nodes, and client properties of users.
 
-    DIR/certificates/ca.pem        whom nodes and clients trust
-    DIR/certificates/ca.key        signs the certificates of nodes
+    DIR/certificates/ca.pem        the authority that nodes and clients trust
+    DIR/certificates/ca.key        its key, which signs the certificates of nodes
     DIR/certificates/broker-1.pem  the key and the certificate of a node
     DIR/client.properties          how the user client connects; admin.properties the same for admin
 
-All of it is for the owner alone, and no password is printed. Makes what a new cluster needs, goes
-on with what is there, and signs a node's certificate anew where it ends soon or lacks a host that
-the node advertises. Never: overwrites a file of somebody else's, or changes a password.
+Only the owner can read the files, and no password is printed. Creates the files of a new cluster
+and reuses existing ones. A node's certificate is replaced if it expires soon or lacks a host that
+the node advertises. Never overwrites a file that the user provided, and never changes a password.
 """
 
 from __future__ import annotations
@@ -48,38 +48,46 @@ from controller.storage_format import FirstRecord
 
 _FOLDER = "certificates"
 FILES = (_FOLDER, *(f"{user}.properties" for user in CLIENT_USERS))
-"""What a start that was cut off may leave behind before there is any node."""
+"""The files that an interrupted first start may leave behind before there is any node."""
 
 _HERE = (HOST, "127.0.0.1", "::1")
 _PASSWORD_BYTES = 18
 
 
 def is_secured(path: Path) -> bool:
-    """Whether the cluster in a folder was made by --secure."""
+    """Return whether the cluster in a folder was made with --secure."""
     return (path / _FOLDER / "ca.pem").exists()
 
 
 def client_file(path: Path, user: str) -> Path:
-    """The properties by which a user connects."""
+    """Return the path of the client properties of a user."""
     return path / f"{user}.properties"
 
 
 class ClusterCredentials:
-    """Of one folder: a new cluster's where no node was found in it."""
+    """The certificates, passwords and users of the cluster in one folder."""
 
-    def __init__(self, path: Path, found: Mapping[int, BrokerConfig]) -> None:
-        """Makes nothing yet. Raises StartError where a certificate could not be made."""
+    def __init__(self, path: Path, configs: Mapping[int, BrokerConfig]) -> None:
+        """Begin without writing a file; `configs` are those of existing nodes, none if it is new.
+
+        Raises StartError if the library for certificates is not installed.
+        """
         check_library()
         self._path = path
-        self._found = found
+        self._configs = configs
         self._now_ms = time.time_ns() // 1_000_000
-        known = [text for one in found.values() if (text := _broker_password(one))]
-        self._broker_password = known[0] if known else _new_password()
-        self.has_acls = not found or any(one.authorizer_class_name for one in found.values())
-        """Whether nodes judge by ACLs; those of a cluster that was made before do not."""
+        passwords = [text for config in configs.values() if (text := _broker_password(config))]
+        self._broker_password = passwords[0] if passwords else _new_password()
+        self.has_acls = not configs or any(
+            config.authorizer_class_name for config in configs.values()
+        )
+        """Whether nodes have an authorizer; clusters of earlier releases have none."""
 
     def make(self, bootstrap_servers: str) -> None:
-        """The authority and the clients' files where they are not there, else where they point."""
+        """Create the authority and, for a new cluster, the clients' files.
+
+        The existing clients' files of a cluster get its current addresses and truststore.
+        """
         certificates = self._path.absolute() / _FOLDER
         certificates.mkdir(mode=0o700, exist_ok=True)
         if not (certificates / "ca.pem").exists():
@@ -89,7 +97,7 @@ class ClusterCredentials:
         trusted = str(certificates / "ca.pem")
         for user in CLIENT_USERS:
             file = client_file(self._path, user)
-            if not self._found:
+            if not self._configs:
                 write_private(
                     file, client_properties(user, _new_password(), bootstrap_servers, trusted)
                 )
@@ -97,17 +105,17 @@ class ClusterCredentials:
                 _adjust(file, client_places(bootstrap_servers, trusted))
 
     def node(self, node_id: int) -> NodeSecurity:
-        """What a node is given; nothing is made."""
+        """Return the paths and the password of a node, without creating anything."""
         folder = self._path.absolute() / _FOLDER
         keystore = str(folder / f"broker-{node_id}.pem")
         trusted = str(folder / "ca.pem")
         return NodeSecurity(keystore, trusted, self._broker_password, self.has_acls)
 
     def certify(self, node_id: int) -> None:
-        """Sign a certificate for a node, if it has none to go on with. Raises StartError."""
+        """Sign a certificate for a node, unless it has a current one. Raises StartError."""
         file = Path(self.node(node_id).keystore)
         authority = (file.parent / "ca.pem").read_text("ascii")
-        hosts = _hosts(node_id, self._found.get(node_id))
+        hosts = _hosts(node_id, self._configs.get(node_id))
         try:
             if file.exists() and is_current(authority, _certificate(file), hosts, self._now_ms):
                 return
@@ -121,11 +129,11 @@ class ClusterCredentials:
             raise StartError(
                 f"{file} is no certificate in PEM: delete it, and it is made"
             ) from error
-        made = new_certificate(Pem(key, authority), f"broker-{node_id}", hosts, self._now_ms)
-        write_private(file, made.key + made.certificate)
+        node_pem = new_certificate(Pem(key, authority), f"broker-{node_id}", hosts, self._now_ms)
+        write_private(file, node_pem.key + node_pem.certificate)
 
     def first_records(self) -> list[FirstRecord]:
-        """The users with whom the metadata of the cluster begins, and what they may do."""
+        """Return the first records of the cluster's metadata: its users and their ACLs."""
         passwords = {BROKER_USER: self._broker_password}
         for user in CLIENT_USERS:
             file = client_file(self._path, user)
@@ -139,7 +147,7 @@ class ClusterCredentials:
             for user, password in passwords.items()
         ]
         acls = CLIENT_ACLS if self.has_acls else ()
-        return [*users, *(acl_record(random_uuid(os.urandom), one) for one in acls)]
+        return [*users, *(acl_record(random_uuid(os.urandom), acl) for acl in acls)]
 
 
 def _broker_password(config: BrokerConfig) -> str | None:
@@ -150,26 +158,29 @@ def _broker_password(config: BrokerConfig) -> str | None:
 
 
 def _hosts(node_id: int, config: BrokerConfig | None) -> Sequence[str]:
-    """Where others reach a node: they check that its certificate has that name."""
+    """Return the hosts at which clients and nodes reach a node, for its certificate."""
     if config is None:
         return _HERE
-    advertised = [one.host for one in config.advertised_listeners]
-    voting = [one.host for one in config.controller_quorum_voters if one.node_id == node_id]
-    named = [one for one in (*advertised, *voting) if one not in (None, "", NON_ROUTABLE_HOST)]
-    return list(dict.fromkeys([*_HERE, *(one for one in named if one is not None)]))
+    advertised = [listener.host for listener in config.advertised_listeners]
+    voting = [voter.host for voter in config.controller_quorum_voters if voter.node_id == node_id]
+    named = [host for host in (*advertised, *voting) if host not in (None, "", NON_ROUTABLE_HOST)]
+    return list(dict.fromkeys([*_HERE, *(host for host in named if host is not None)]))
 
 
 def _certificate(file: Path) -> str:
-    """Without the key before it."""
+    """Return the certificate in a node's file, without the key before it."""
     _, begin, rest = file.read_text("ascii").partition("-----BEGIN CERTIFICATE-----")
     return begin + rest
 
 
 def _adjust(file: Path, places: Mapping[str, str]) -> None:
-    """Point a client's file to where the cluster is, and leave what somebody else wrote."""
+    """Set the cluster's addresses and truststore in a client's file; keep its other keys.
+
+    The truststore is also kept if its file exists.
+    """
     before = file.read_text("utf-8")
     named = [line.partition("=")[2] for line in before.splitlines() if TRUSTSTORE_KEY in line]
-    keeps_own = any(Path(one).exists() for one in named)
+    keeps_own = any(Path(store).exists() for store in named)
     changed = {key: text for key, text in places.items() if key != TRUSTSTORE_KEY or not keeps_own}
     after = with_keys(before, changed)
     if after != before:
@@ -177,15 +188,15 @@ def _adjust(file: Path, places: Mapping[str, str]) -> None:
 
 
 def _new_password() -> str:
-    """Letters, digits, - and _: it needs no quoting anywhere."""
+    """Return a random password of letters, digits, - and _, which needs no quoting anywhere."""
     return base64.urlsafe_b64encode(os.urandom(_PASSWORD_BYTES)).decode()
 
 
 def write_private(file: Path, text: str) -> None:
-    """Whole or not at all, and for the owner alone."""
-    half = file.with_name(f"{file.name}.tmp")
-    half.unlink(missing_ok=True)
-    descriptor = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    """Replace a file at once, never half written, readable by its owner only."""
+    unfinished = file.with_name(f"{file.name}.tmp")
+    unfinished.unlink(missing_ok=True)
+    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as out:
         out.write(text)
-    half.replace(file)
+    unfinished.replace(file)

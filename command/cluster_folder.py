@@ -1,12 +1,12 @@
 """The folder of an `ottla cluster`: a properties file, the data and the log of each node.
 
-    DIR/broker-1.properties     read at every start; edited by whoever likes
+    DIR/broker-1.properties     read at every start; users may edit it
     DIR/broker-1/data           log.dirs, formatted with one cluster id for all
     DIR/broker-1/ottla.log      what the node printed
 
-With --secure there are more (`command.cluster_credentials`).
-Makes the folder at the first start and goes on with it at the next ones: same ids, same data, same
-ports unless others are asked for. Never starts anything; never formats what was formatted before.
+With --secure there are more files (`command.cluster_credentials`). Creates the folder at the first
+start and reuses it at the next ones: same ids, same data, and same ports unless the user asks for
+others. Never starts a process, and never formats a formatted data folder.
 """
 
 from __future__ import annotations
@@ -54,27 +54,27 @@ _NOT_IN_PROPERTIES = re.compile(r"[,\\\x00-\x1f]")
 
 @dataclass(frozen=True)
 class ClusterFolder:
-    """A folder that is ready: every node has its file and formatted data."""
+    """A cluster's folder that is ready: each node has its properties and formatted data."""
 
     path: Path
     layout: ClusterLayout
     cluster_id: str
     is_new: bool
     is_secured: bool = False
-    """Whether --secure made it, so that there are files for its clients."""
+    """Whether the cluster was made with --secure, so that there are files for its clients."""
     has_acls: bool = False
-    """Whether its nodes judge by ACLs."""
+    """Whether the nodes of a secured cluster have an authorizer."""
 
     def properties_file(self, node_id: int) -> Path:
-        """Where the configuration of a node stands."""
+        """Return the path of a node's configuration."""
         return _properties_file(self.path, node_id)
 
     def log_file(self, node_id: int) -> Path:
-        """Where a node's output goes."""
+        """Return the path of the file that gets a node's output."""
         return self.path / f"broker-{node_id}" / "ottla.log"
 
     def client_file(self, user: str) -> Path:
-        """Where it stands how a user of a secured cluster connects."""
+        """Return the path of the client properties of a secured cluster's user."""
         return client_file(self.path, user)
 
 
@@ -86,11 +86,11 @@ def open_folder(
     *,
     secure: bool = False,
 ) -> ClusterFolder:
-    """Make the folder, or go on with it. Raises StartError with one line, and OSError.
+    """Create the folder, or reuse it, and format its data. Raises StartError, and OSError.
 
-    `brokers` and `first_port` None: what the folder has, else three from port 9092. `check` may
-    refuse the layout by StartError: nothing is written then. `secure`: a new cluster has TLS and
-    users; one that is there goes on as it is, and is refused where it has none.
+    `brokers` and `first_port` None: as the folder has them, else three nodes from port 9092.
+    `check` may reject the layout with StartError, before anything is written. `secure`: a new
+    cluster gets TLS and users; an existing cluster without them is rejected with StartError.
     """
     if brokers is not None and not 1 <= brokers <= BROKERS_MAX:
         raise StartError(f"--brokers {brokers}: from 1 to {BROKERS_MAX} run on one machine")
@@ -102,30 +102,30 @@ def open_folder(
     if _NOT_IN_PROPERTIES.search(os.path.abspath(folder)):
         raise StartError(f"--dir {folder}: a comma or a backslash cannot stand in log.dirs")
     path = Path(folder)
-    found = _nodes_of(path)
-    secured = is_secured(path) and any(config.is_secured for config in found.values())
-    if found:
+    configs = _nodes_of(path)
+    secured = is_secured(path) and any(config.is_secured for config in configs.values())
+    if configs:
         if secure and not secured:
             raise StartError(
                 f"--secure: {folder} holds a cluster that was made without: choose another --dir"
             )
-        layout = _go_on(path, found, brokers, first_port)
+        layout = _existing_layout(path, configs, brokers, first_port)
     else:
-        if path.exists() and any(one.name not in FILES for one in path.iterdir()):
+        if path.exists() and any(file.name not in FILES for file in path.iterdir()):
             raise StartError(f"{folder} is not empty and holds no cluster: choose another --dir")
         layout = new_layout(brokers or DEFAULT_BROKERS, first_port or FIRST_PORT)
     check(layout)
-    credentials = ClusterCredentials(path, found) if secured or secure else None
+    credentials = ClusterCredentials(path, configs) if secured or secure else None
     path.mkdir(parents=True, exist_ok=True)
     if credentials is not None:
         credentials.make(layout.bootstrap_servers)
     for node in layout.nodes:
-        config = found.get(node.node_id)
+        config = configs.get(node.node_id)
         _write_node(path, node, layout, config, credentials, moved_ports=first_port is not None)
     cluster_id = _format_all(path, layout, credentials)
     if credentials is None:
-        return ClusterFolder(path, layout, cluster_id, not found)
-    return ClusterFolder(path, layout, cluster_id, not found, True, credentials.has_acls)
+        return ClusterFolder(path, layout, cluster_id, not configs)
+    return ClusterFolder(path, layout, cluster_id, not configs, True, credentials.has_acls)
 
 
 def _write_node(
@@ -137,7 +137,7 @@ def _write_node(
     *,
     moved_ports: bool,
 ) -> None:
-    """The properties file of a node, and its certificate where it needs one."""
+    """Write or adjust the properties file of a node, and its certificate if it needs one."""
     security = None
     if credentials is not None:
         credentials.certify(node.node_id)
@@ -153,25 +153,30 @@ def _write_node(
         write_private(file, text)
 
 
-def _go_on(
-    path: Path, found: dict[int, BrokerConfig], brokers: int | None, first_port: int | None
+def _existing_layout(
+    path: Path, configs: dict[int, BrokerConfig], brokers: int | None, first_port: int | None
 ) -> ClusterLayout:
-    """The nodes of an existing folder, more of them or elsewhere where that is asked for."""
-    voters = [one.node_id for config in found.values() for one in config.controller_quorum_voters]
+    """Return the layout of an existing folder, with more nodes or other ports if asked for.
+
+    Raises StartError if a controller's file is missing, or for fewer nodes than there are.
+    """
+    voters = [
+        voter.node_id for config in configs.values() for voter in config.controller_quorum_voters
+    ]
     for node_id in dict.fromkeys(voters):
-        if node_id not in found:
+        if node_id not in configs:
             raise StartError(
                 f"{_properties_file(path, node_id)} is missing: node {node_id} is a controller of "
                 "this cluster"
             )
-    if brokers is not None and brokers < len(found):
+    if brokers is not None and brokers < len(configs):
         raise StartError(
-            f"{path} holds {len(found)} nodes and --brokers says {brokers}: leave --brokers out, "
+            f"{path} holds {len(configs)} nodes and --brokers says {brokers}: leave --brokers out, "
             "or choose another --dir"
         )
-    before = ClusterLayout([_node(config) for config in found.values()])
+    before = ClusterLayout([_node(config) for config in configs.values()])
     layout = before if first_port is None else moved(before, first_port)
-    if brokers is not None and brokers > len(found):
+    if brokers is not None and brokers > len(configs):
         layout = grown(layout, brokers)
     return layout
 
@@ -185,13 +190,13 @@ def _adjust(
     *,
     moved_ports: bool,
 ) -> None:
-    """Write anew the keys that follow from where the cluster is, if that changed."""
+    """Update the keys that depend on the folder and the ports, if those changed."""
     place = layout.keys_of_place(node, _data_dir(path, node.node_id), security)
     stores = {} if security is None else security.places
     here = Path(place["log.dirs"])
     changed = {}
     if here.is_dir() and not any(Path(folder).exists() for folder in config.log_dirs):
-        changed["log.dirs"] = place["log.dirs"]  # somebody moved the folder
+        changed["log.dirs"] = place["log.dirs"]  # the user moved the folder
     for key, store in stores.items():
         if key in config.originals and not Path(config.originals[key]).exists():
             changed[key] = store
@@ -204,20 +209,20 @@ def _adjust(
 
 
 def _nodes_of(path: Path) -> dict[int, BrokerConfig]:
-    """The nodes that a folder holds, by id."""
+    """Return the configurations of the nodes in a folder, by id. Raises StartError."""
     try:
-        names = sorted(one.name for one in path.iterdir())
+        names = sorted(file.name for file in path.iterdir())
     except FileNotFoundError:
         return {}
     ids = sorted(int(match[1]) for name in names if (match := _PROPERTIES_FILE.fullmatch(name)))
-    found = {}
+    configs = {}
     for node_id in ids:
         file = _properties_file(path, node_id)
         config = load_config(str(file), ())
         if config.node_id != node_id:
             raise StartError(f"{file}: node.id is {config.node_id}, the file's name says {node_id}")
-        found[node_id] = config
-    return found
+        configs[node_id] = config
+    return configs
 
 
 def _node(config: BrokerConfig) -> ClusterNode:
@@ -232,11 +237,15 @@ def _node(config: BrokerConfig) -> ClusterNode:
 
 
 def _format_all(path: Path, layout: ClusterLayout, credentials: ClusterCredentials | None) -> str:
-    """Format the nodes that were not yet; the cluster id of all."""
+    """Format the data of nodes that are not formatted yet. Return the cluster id."""
     configs = [load_config(str(_properties_file(path, node.node_id)), ()) for node in layout.nodes]
-    filesystem = LocalFilesystem(private=[one for each in configs for one in private_folders(each)])
-    known = [_cluster_id_of(config, filesystem) for config in configs]
-    cluster_id = next((one for one in known if one is not None), None)
+    filesystem = LocalFilesystem(
+        private=[folder for config in configs for folder in private_folders(config)]
+    )
+    existing_ids = [_cluster_id_of(config, filesystem) for config in configs]
+    cluster_id = next(
+        (existing_id for existing_id in existing_ids if existing_id is not None), None
+    )
     if cluster_id is None:
         cluster_id = new_cluster_id(os.urandom)
     for config in configs:
@@ -259,5 +268,8 @@ def _properties_file(path: Path, node_id: int) -> Path:
 
 
 def _data_dir(path: Path, node_id: int) -> str:
-    """Absolute: a node that is started by hand may be started from another folder."""
+    """Return the data folder of a node as an absolute path.
+
+    A user may start the node by hand in another working directory.
+    """
     return str(path.absolute() / f"broker-{node_id}" / "data")

@@ -1,11 +1,11 @@
-"""A cluster on one machine, on paper: which node does what, on which port, with which file.
+"""The layout of a cluster on one machine: the roles, ports and properties files of its nodes.
 
-`ClusterLayout` says who the nodes are and writes the properties file of each; `with_keys` changes
-single keys of such a file and leaves everything else as somebody wrote it.
-`command.cluster_command` puts it into practice. Never: looks at a disk, a port or a process.
+`ClusterLayout` has the nodes, and makes the text of each one's properties file. `with_keys` changes
+single keys of such a file and leaves everything else as the user wrote it. Pure text: never looks
+at a disk, a port or a process (`command.cluster_command` does).
 
-The number of controllers is odd, as KIP-595 advises: a second one of two, or a fourth of four, lets
-no more of them fail than one or three do.
+The number of controllers is odd, as KIP-595 advises: two or four controllers tolerate no more
+failures than one or three.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ BROKERS_MAX = 9
 CONTROLLERS_MAX = 5
 FIRST_PORT = 9092
 CONTROLLER_PORTS_FROM = 10
-"""A node's controller listener is so many ports above the one for clients."""
+"""The distance from a node's port for clients to that of its controller listener."""
 PORTS = CONTROLLER_PORTS_FROM + BROKERS_MAX
 HOST = "localhost"
 
 _REPLICAS = 3
 _Key = tuple[str, str, str]
-"""(the line above it, name, value)"""
+"""A key of a properties file: (the comment above it, name, value)."""
 
 _LISTENER_KEYS: Sequence[_Key] = (
     ("Controllers talk here.", "controller.listener.names", "CONTROLLER"),
@@ -51,7 +51,7 @@ _KEY_LINE = r"^[ \t]*{}[ \t]*[=:].*$"
 
 @dataclass(frozen=True, slots=True)
 class ClusterNode:
-    """One node; `controller_port` is None where it is a broker and nothing else."""
+    """A node of the cluster; `controller_port` is None if it is only a broker."""
 
     node_id: int
     port: int
@@ -60,13 +60,13 @@ class ClusterNode:
 
 @dataclass(frozen=True, slots=True)
 class ClusterLayout:
-    """All nodes, by id."""
+    """The nodes of a cluster, in the order of their ids."""
 
     nodes: Sequence[ClusterNode]
 
     @property
     def bootstrap_servers(self) -> str:
-        """What a client of the cluster is given."""
+        """The addresses of all nodes, as clients take them (`bootstrap.servers`)."""
         return ",".join(f"{HOST}:{node.port}" for node in self.nodes)
 
     @property
@@ -76,7 +76,7 @@ class ClusterLayout:
 
     @property
     def quorum_voters(self) -> str:
-        """`controller.quorum.voters` of every node."""
+        """The value of `controller.quorum.voters`, the same for every node."""
         return ",".join(
             f"{node.node_id}@{HOST}:{node.controller_port}"
             for node in self.nodes
@@ -86,7 +86,7 @@ class ClusterLayout:
     def keys_of_place(
         self, node: ClusterNode, data_dir: str, security: NodeSecurity | None = None
     ) -> dict[str, str]:
-        """The keys that follow from ports and folders: they change when the cluster moves."""
+        """Return the keys that depend on ports and folders, which change if the cluster moves."""
         name = "PLAINTEXT" if security is None else LISTENER
         listeners = f"{name}://{HOST}:{node.port}"
         if node.controller_port is not None:
@@ -101,7 +101,7 @@ class ClusterLayout:
     def properties(
         self, node: ClusterNode, data_dir: str, security: NodeSecurity | None = None
     ) -> str:
-        """The whole file of a node, every key with the reason for it."""
+        """Return the text of a node's properties file, with a comment above each key."""
         names = _LISTENER_KEYS if security is None else LISTENER_KEYS
         sections = {
             "Who it is": _identity_keys(node),
@@ -120,29 +120,39 @@ class ClusterLayout:
 
 
 def new_layout(brokers: int, first_port: int = FIRST_PORT) -> ClusterLayout:
-    """Nodes 1 … `brokers`; an odd number of them, at most five, are controllers too."""
+    """Return a layout of nodes 1 … `brokers`; the first ones are controllers, too.
+
+    The number of controllers is odd, at most CONTROLLERS_MAX.
+    """
     assert 1 <= brokers <= BROKERS_MAX
     controllers = min(brokers - (brokers + 1) % 2, CONTROLLERS_MAX)
-    return ClusterLayout([_node(one, first_port, one <= controllers) for one in _ids(brokers)])
+    return ClusterLayout(
+        [_node(node_id, first_port, node_id <= controllers) for node_id in _ids(brokers)]
+    )
 
 
 def grown(layout: ClusterLayout, brokers: int) -> ClusterLayout:
-    """The same nodes and, up to `brokers`, new ones that are no controllers: voters are static."""
+    """Return the layout with new nodes, up to `brokers`.
+
+    The new nodes are no controllers, because the quorum's voters are static.
+    """
     first_port = layout.nodes[0].port - layout.nodes[0].node_id + 1
-    known = [node.node_id for node in layout.nodes]
-    added = [_node(one, first_port, False) for one in _ids(brokers) if one not in known]
+    known_ids = [node.node_id for node in layout.nodes]
+    added = [
+        _node(node_id, first_port, False) for node_id in _ids(brokers) if node_id not in known_ids
+    ]
     return ClusterLayout([*layout.nodes, *added])
 
 
 def moved(layout: ClusterLayout, first_port: int) -> ClusterLayout:
-    """The same nodes on other ports."""
+    """Return the layout with the same nodes on other ports, from `first_port` on."""
     return ClusterLayout(
         [_node(node.node_id, first_port, node.controller_port is not None) for node in layout.nodes]
     )
 
 
 def with_keys(text: str, keys: Mapping[str, str]) -> str:
-    """A properties file with some keys set; a key that it does not have comes at its end."""
+    """Return the text of a properties file with some keys set; missing keys are appended."""
     for name, value in keys.items():
         line = f"{name}={value}"
         pattern = re.compile(_KEY_LINE.format(re.escape(name)), re.MULTILINE)
@@ -177,7 +187,7 @@ def _place_keys(place: Mapping[str, str]) -> Sequence[_Key]:
         "This node's private key, then its certificate.",
         "A certificate that this one signed is trusted.",
     )
-    return [(why, *key) for why, key in zip(reasons, place.items(), strict=False)]
+    return [(reason, *key) for reason, key in zip(reasons, place.items(), strict=False)]
 
 
 def _replication_keys(nodes: int) -> Sequence[_Key]:
@@ -214,4 +224,4 @@ def _replication_keys(nodes: int) -> Sequence[_Key]:
 
 def _section(name: str, keys: Sequence[_Key]) -> str:
     heading = f"\n# --- {name} ".ljust(98, "-")
-    return heading + "\n" + "".join(f"\n# {why}\n{key}={value}\n" for why, key, value in keys)
+    return heading + "\n" + "".join(f"\n# {reason}\n{key}={value}\n" for reason, key, value in keys)

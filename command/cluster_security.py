@@ -1,13 +1,13 @@
-"""What makes a cluster on one machine a secured one, on paper: keys, users, clients' properties.
+"""The texts of a secured cluster on one machine: keys of nodes, users, ACLs, clients' properties.
 
 Clients and brokers share one listener, as in Kafka's own documentation of SASL: TLS, and a login by
-SCRAM. Controllers have another, where both sides show a certificate: SCRAM users live in the very
-log that controllers need first, so that they cannot log in by it.
+SCRAM. Controllers have another listener, where both sides authenticate by certificates. They cannot
+use SCRAM, because its users are stored in the metadata log, which needs the controllers first.
 
 Nodes and the user admin may do everything (super users). The user client may use topics, groups and
-transactions, and look at the cluster; what it may do stands in ACLs, so that it can be changed.
+transactions, and describe the cluster; ACLs give it these rights, so that they can be changed.
 
-Pure text. Never: makes a certificate or a password, or touches a disk.
+Pure text. Never makes a certificate or a password, and never touches a disk.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MECHANISM = "SCRAM-SHA-512"
 BROKER_USER = "broker"
 ADMIN_USER, CLIENT_USER = "admin", "client"
 CLIENT_USERS = (ADMIN_USER, CLIENT_USER)
-"""Each has a file of client properties, named after it."""
+"""The users that have a file of client properties, named after them."""
 
 KEYSTORE_KEY = "ssl.keystore.location"
 TRUSTSTORE_KEY = "ssl.truststore.location"
@@ -55,25 +55,25 @@ CLIENT_ACLS = [
     )
     for resource, name, operation in _CLIENT_MAY
 ]
-"""With which the metadata of a new cluster begins."""
+"""The ACLs of the user client, among the first metadata of a new cluster."""
 
 
 class NodeSecurity(NamedTuple):
-    """What one node of a secured cluster is given."""
+    """The security settings of one node: the paths of its stores, and the brokers' password."""
 
     keystore: str
     truststore: str
     broker_password: str
     has_acls: bool = True
-    """Whether it judges by ACLs, as clusters do that were made since there are any."""
+    """Whether the node has an authorizer; nodes of clusters made by earlier releases have none."""
 
     @property
     def places(self) -> dict[str, str]:
-        """The keys that name files."""
+        """The keys whose values are paths of files."""
         return {KEYSTORE_KEY: self.keystore, TRUSTSTORE_KEY: self.truststore}
 
     def keys(self) -> Sequence[_Key]:
-        """The lines of a node's file that say who may connect: (the line above, name, value)."""
+        """Return the security keys of a node's file: (the comment above, name, value)."""
         return [
             (
                 "Clients and brokers log in by a user and a password.",
@@ -127,17 +127,17 @@ LISTENER_KEYS: Sequence[_Key] = (
 
 
 def jaas(user: str, password: str) -> str:
-    """A login of a client's side, as Kafka's files have it. The password has no quotes in it."""
+    """Return the JAAS configuration of a client. The password must not contain quotes."""
     return f'{_MODULE} required username="{user}" password="{password}";'
 
 
 def client_places(bootstrap_servers: str, truststore: str) -> dict[str, str]:
-    """The keys of a client's file that follow from ports and folders."""
+    """Return the keys of a client's file that depend on ports and folders."""
     return {"bootstrap.servers": bootstrap_servers, TRUSTSTORE_KEY: truststore}
 
 
 def client_properties(user: str, password: str, bootstrap_servers: str, truststore: str) -> str:
-    """The whole file of a client."""
+    """Return the text of a user's file of client properties."""
     places = client_places(bootstrap_servers, truststore)
     keys = {
         "bootstrap.servers": places["bootstrap.servers"],

@@ -1,6 +1,6 @@
-"""Which commands there are, in the order of the help, and where those are that cli.py has not.
+"""The list of commands, in the order of the help, and the modules of those outside of cli.py.
 
-A command that is asked for is imported then, with what it needs; the help of all imports none.
+A command's module is imported when the command is used. The help of all commands imports none.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _ADMIN = "command.admin"
 _CONFIGS = "command.configs"
 _RECORDS = "command.records"
 
-ELSEWHERE = {
+MODULES = {
     "dump-log": ("command.dump.dump_command", "Print what files of a data folder hold."),
     "top": ("command.live.top_command", "Topics by rate and groups by lag, live."),
     "topic": ("command.topics.topic_command", "List, make, show, change, remove topics."),
@@ -33,7 +33,7 @@ ELSEWHERE = {
         "Complete commands in bash, zsh, fish.",
     ),
 }
-"""By name of the command: its module, and its line in the help."""
+"""The module of each command outside of cli.py, and its line in the help, by name."""
 
 SECTIONS = {
     "Run": ("serve", "cluster", "format"),
@@ -45,24 +45,26 @@ SECTIONS = {
 
 
 class Commands(click.Group):
-    """Those of cli.py, and ELSEWHERE."""
+    """The group of all commands: those of cli.py, and those in MODULES."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [name for names in SECTIONS.values() for name in names]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in ELSEWHERE:
+        if cmd_name not in MODULES:
             return super().get_command(ctx, cmd_name)
-        module, _ = ELSEWHERE[cmd_name]
-        found = getattr(import_module(module), cmd_name.replace("-", "_"))
-        assert isinstance(found, click.Command)
-        return found
+        module, _ = MODULES[cmd_name]
+        command = getattr(import_module(module), cmd_name.replace("-", "_"))
+        assert isinstance(command, click.Command)
+        return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that was typed; `help COMMAND` is that command's help. Raises UsageError,
-        which names one that is like it."""
+        """Return the command that was typed; `help COMMAND` becomes `COMMAND --help`.
+
+        Raises UsageError for an unknown command, with a similar name if there is one.
+        """
         if args and args[0] == "help":
             args = [*args[1:], "--help"]
             if len(args) == 1:
@@ -77,7 +79,7 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """A section for each kind, their columns one below the other."""
+        """Write a section for each kind of command, with columns of equal width."""
         width = max(map(len, self.list_commands(ctx)))
         for title, names in SECTIONS.items():
             with formatter.section(title):
@@ -85,8 +87,8 @@ class Commands(click.Group):
                 formatter.write_dl(rows)
 
     def _line(self, ctx: click.Context, name: str) -> str:
-        if name in ELSEWHERE:
-            return ELSEWHERE[name][1]
+        if name in MODULES:
+            return MODULES[name][1]
         command = super().get_command(ctx, name)
         assert command is not None
         return command.get_short_help_str(80)

@@ -1,7 +1,7 @@
-"""The console that `ottla serve --console` brings along: a process beside the broker's.
+"""The console of `ottla serve --console`: a process beside the broker's.
 
-Owns that process: it begins when clients may connect, and ends with the broker, also where that is
-killed: it hears the end of its standard input. What it says goes to the same terminal.
+Owns that process. It begins when clients may connect, and ends with the broker. If the broker is
+killed, the end of its standard input ends it. Its output goes to the broker's terminal.
 """
 
 from __future__ import annotations
@@ -20,20 +20,22 @@ _ANYWHERE = (None, "", "0.0.0.0", "::")
 
 
 def check_console_installed() -> None:
-    """Raises StartError where the packages of the extra are missing."""
+    """Check that the packages of the extra `console` are installed. Raises StartError if not."""
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
         raise StartError(f"the console needs {' and '.join(missing)}: pip install 'ottla[console]'")
 
 
 class ConsoleProcess:
-    """Of one broker."""
+    """The console process that belongs to a broker."""
 
     def __init__(
         self, folders: Sequence[str], port: int, decode: DecodeOptions, *, allow_writes: bool
     ) -> None:
-        """`folders`: where the broker has its data. Raises StartError where packages are
-        missing."""
+        """Begin without a process; `folders` are the broker's data folders.
+
+        Raises StartError if packages of the console are missing.
+        """
         check_console_installed()
         self._folders = folders
         self._port = port
@@ -42,7 +44,7 @@ class ConsoleProcess:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self, host: str | None, port: int) -> None:
-        """Look at the broker that listens there."""
+        """Start the process for the broker that listens at this address."""
         reached = "localhost" if host in _ANYWHERE else host
         words = ["console", "--bootstrap-server", f"{reached}:{port}"]
         for folder in self._folders:
@@ -55,7 +57,7 @@ class ConsoleProcess:
         )
 
     def stop(self) -> None:
-        """End it, if it has begun."""
+        """Stop the process, if it was started; kill it after _STOP_WITHIN_S."""
         process = self._process
         if process is None:
             return

@@ -1,9 +1,9 @@
-"""Where commands print: the only place that writes text to a terminal.
+"""The output of commands: the only module that writes text to a terminal.
 
-What is printed may come from outside: names that clients gave, errors of brokers, keys of a file.
-So every text is made printable here, and gets its colours after that. click leaves the colours out
-where nobody sees them, and with NO_COLOR (`command.cli`). Owns nothing; what is printed is made
-elsewhere (`client.tables`). Records have a way of their own (`client.records.rendering`).
+Texts may come from outside: names that clients chose, errors of brokers, keys of a file. So every
+text is made printable here, before it gets colours. click omits colours if the output is no
+terminal, and with NO_COLOR (`command.cli`). Owns nothing; other modules make the texts
+(`client.tables`). Records are written elsewhere (`client.records.rendering`).
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from client.tables import Cell, table
 from ground.printable import in_ascii_json, printable_json, printable_lines
 
 _CLEAR = "\x1b[H\x1b[2J"
-_THIS_LINE_ANEW = "\r\x1b[K"
+_OVERWRITE_LINE = "\r\x1b[K"
 
 
 class Styled(NamedTuple):
-    """A text in colour, or in bold."""
+    """A text with a colour, in bold by default."""
 
     text: str
     colour: str | None = None
@@ -30,12 +30,12 @@ class Styled(NamedTuple):
 
 
 def echo(*parts: str | Styled, to_stderr: bool = False, in_place: bool = False) -> None:
-    """Print the parts as one text, which may have several lines, and end the line.
+    """Print the parts as one text, which may have several lines, and a newline.
 
-    `in_place` prints over what the terminal's line has, and does not end it.
+    `in_place`: overwrite the terminal's current line, and print no newline.
     """
     text = "".join(map(_harmless, parts))
-    click.echo(_THIS_LINE_ANEW + text if in_place else text, err=to_stderr, nl=not in_place)
+    click.echo(_OVERWRITE_LINE + text if in_place else text, err=to_stderr, nl=not in_place)
 
 
 def echo_json(value: object) -> None:
@@ -49,7 +49,7 @@ def clear() -> None:
 
 
 def redraw(lines: Sequence[str | Styled], rows_above: int) -> None:
-    """Print lines in place of what the last so many rows of the terminal have."""
+    """Print lines in place of the last `rows_above` rows of the terminal."""
     up = f"\x1b[{rows_above}F\x1b[J" if rows_above else ""
     click.echo(up + "\n".join(map(_harmless, lines)))
 
@@ -64,7 +64,7 @@ def show(headings: Sequence[str], rows: Sequence[Sequence[Cell]], *, as_json: bo
 
 
 def echo_lines(lines: Sequence[str], colour: str | None = None) -> None:
-    """Print lines, of which the first stands out."""
+    """Print lines, the first in bold and in `colour`."""
     heading, *others = lines
     echo(Styled(heading, colour))
     if others:
@@ -72,7 +72,7 @@ def echo_lines(lines: Sequence[str], colour: str | None = None) -> None:
 
 
 def done(text: str, values: Mapping[str, Cell], *, as_json: bool) -> None:
-    """Say what was done; with --json it is an object on standard output instead."""
+    """Print on standard error what was done; with --json, print an object on standard output."""
     if as_json:
         show(list(values), [list(values.values())], as_json=True)
     else:
@@ -80,12 +80,12 @@ def done(text: str, values: Mapping[str, Cell], *, as_json: bool) -> None:
 
 
 def note(text: str) -> None:
-    """Say something beside what was asked: on standard error, so that a pipe does not get it."""
+    """Print a remark on standard error, so that a pipe does not get it."""
     echo(f"ottla: {text}", to_stderr=True)
 
 
 def _echo_json(text: str) -> None:
-    """Print lines of JSON, with JSON's own escapes for what the output's encoding does not have."""
+    """Print lines of JSON; characters that the output's encoding lacks become JSON escapes."""
     try:
         text.encode(sys.stdout.encoding or "utf-8")  # a text buffer has none
     except UnicodeEncodeError:

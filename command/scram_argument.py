@@ -1,11 +1,11 @@
-"""`ottla format --add-scram`: a user as a text, made into a record that the metadata begins with.
+"""The argument of `ottla format --add-scram`: a user as text, made into a first metadata record.
 
     SCRAM-SHA-512=[name=alice,password=secret]
     SCRAM-SHA-256=[name=bob,iterations=8192,salt="c2FsdA==",saltedpassword="…"]
 
-Owns: the form of the text, which is that of `kafka-storage format --add-scram`, and the order of
-its checks. A value may stand in double quotes, which do not guard a comma. Never: repeats in an
-error what may be a part of a password. Follows KIP-900.
+Owns the form of the text, which is that of `kafka-storage format --add-scram`, and the order of its
+checks. A value may stand in double quotes, which do not protect a comma. Never repeats text in an
+error that may be a part of a password. Follows KIP-900.
 """
 
 from __future__ import annotations
@@ -33,14 +33,17 @@ _KEYS = ("name", "password", "saltedpassword", "salt", "iterations")
 
 
 def scram_record(text: str, random_bytes: Callable[[int], bytes]) -> UserScramCredentialRecord:
-    """The user in `text`, salted from `random_bytes` where it names no salt. Raises StartError."""
-    name_of_mechanism, equals, configs = trim(text).partition("=")
+    """Return the record of the user in `text`; `random_bytes` makes a salt if it has none.
+
+    Raises StartError.
+    """
+    mechanism_name, equals, configs = trim(text).partition("=")
     if not equals:
         raise _wrong("there is no equals sign in it: MECHANISM=[name=USER,password=PASSWORD]")
-    mechanism = SCRAM_MECHANISMS.get(name_of_mechanism)
+    mechanism = SCRAM_MECHANISMS.get(mechanism_name)
     if mechanism is None:
-        known = " and ".join(SCRAM_MECHANISMS)
-        raise _wrong(f"this mechanism is not supported; {known} are")
+        supported = " and ".join(SCRAM_MECHANISMS)
+        raise _wrong(f"this mechanism is not supported; {supported} are")
     return _record(mechanism, _parts(configs), random_bytes)
 
 

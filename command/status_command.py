@@ -1,7 +1,7 @@
-"""`ottla status`: ask a node of a running cluster how it is, once or again and again.
+"""`ottla status`: the state of a running cluster, once or repeatedly.
 
-The shell around `client.status` (the first node that answers is asked) and `client.status_report`
-(the lines). Changes nothing in the cluster.
+The command line around `client.status` (the status from the first node that answers) and
+`client.status_report` (its lines). Changes nothing in the cluster.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ HEALTHY, DEGRADED, UNREACHABLE = 0, 1, 2
 def run_status(
     bootstrap_servers: str, *, watch: bool, as_json: bool, command_config: str | None = None
 ) -> int:
-    """Print the status; the exit code: 0 healthy, 1 degraded, 2 nobody answers. `command_config`
-    names a file of client properties.
+    """Print the status and return the exit code: 0 healthy, 1 degraded, 2 no node answers.
 
-    Raises StartError, one line, where an address is none, the file is wrong or nobody answers.
+    `command_config`: a file of client properties. Raises StartError for an invalid address or file,
+    and, without `watch`, if no node answers.
     """
     addresses = parse_addresses(bootstrap_servers)
     guard = command_guard(command_config)
@@ -54,7 +54,7 @@ def _show_once(addresses: Sequence[Address], guard: ClientGuard, as_json: bool) 
 
 
 def _print_error(error: StartError) -> None:
-    """What a program reads where there is no status."""
+    """Print the JSON object that a program gets if there is no status."""
     echo_json({"healthy": False, "error": str(error)})
 
 
@@ -68,7 +68,7 @@ def _show(status: ClusterStatus, as_json: bool) -> int:
 
 
 def _show_again(addresses: Sequence[Address], guard: ClientGuard, as_json: bool) -> int:
-    """One round of --watch: a cluster that is away may come back, so it is said and asked again."""
+    """Print the status for --watch, or the error: the cluster may answer the next time."""
     try:
         status = status_of(addresses, guard=guard)
     except StartError as error:
@@ -84,7 +84,7 @@ def _show_again(addresses: Sequence[Address], guard: ClientGuard, as_json: bool)
 
 
 def _separate(as_json: bool) -> None:
-    """A terminal shows one status at a time; a file gets one after the other."""
+    """Separate one status from the last: clear a terminal, print the time into a file."""
     if sys.stdout.isatty() and not as_json:
         clear()
     elif not as_json:

@@ -1,1 +1,1 @@
-"""Commands that ask a running cluster something or change it, and what they share."""
+"""Commands that administer a running cluster (users, ACLs, profiles), and options of commands."""

@@ -1,8 +1,8 @@
-"""`ottla acl add|list|delete`: who may do what, in the words of `kafka-acls`.
+"""`ottla acl add|list|delete`: access control entries, with the options of `kafka-acls`.
 
-The shell around `client.access.acl_words` (what the words mean) and
-`client.access.acls` (the questions to a cluster). What is added, found or removed is printed
-as rows of one form.
+The command line around `client.access.acl_words` (the meaning of options) and
+`client.access.acls` (the requests to a cluster). The entries that are added, listed or removed are
+printed as rows of one form.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _with_entries(command: Command) -> Command:
 def acl() -> None:
     """Say who may do what, list it, take it back.
 
-    An ACL allows or denies somebody an operation on a topic, a group, a transactional id, or the
+    An ACL allows or denies a principal an operation on a topic, a group, a transactional id or the
     cluster. What no ACL allows is denied, but to super users. Options that may be repeated are
     combined: each principal, host, operation and resource. Works with Apache Kafka too.
     """
@@ -101,7 +101,7 @@ def add_acls(bootstrap_server: str, command_config: str | None, as_json: bool, *
     ottla acl add --allow-principal User:bob --consumer --topic orders --group billing
     ottla acl add --allow-principal User:bob --operation Read --topic team. --resource-pattern-type prefixed
     """  # noqa: E501 - a line to be copied
-    acls = entries_to_add(_words(click.get_current_context()))
+    acls = entries_to_add(_typed_options(click.get_current_context()))
     for line in doubts(acls):
         echo(f"ottla: warning: {line}", to_stderr=True)
     with Cluster(bootstrap_server, command_config) as cluster:
@@ -125,18 +125,20 @@ def list_acls(
     """List ACLs: all, or those of the resources and principals named.
 
     \b
-    What speaks about the topic orders, by its name, by a prefix or by *:
+    All ACLs that match the topic orders, by its name, by a prefix or by *:
       ottla acl list --topic orders --resource-pattern-type match
     """
-    patterns = _words(click.get_current_context()).patterns()
+    patterns = _typed_options(click.get_current_context()).patterns()
     filters = filters_of(dict.fromkeys(patterns, ())) or [Filter()]
     by_principal = [
-        one._replace(principal=principal) for one in filters for principal in principals or (None,)
+        acl_filter._replace(principal=principal)
+        for acl_filter in filters
+        for principal in principals or (None,)
     ]
     with Cluster(bootstrap_server, command_config) as cluster:
-        found = find(cluster.call, by_principal)
-    _print(found, as_json=as_json)
-    if not found:
+        acls = find(cluster.call, by_principal)
+    _print(acls, as_json=as_json)
+    if not acls:
         echo("no ACLs found", to_stderr=True)
 
 
@@ -157,32 +159,35 @@ def delete_acls(
     ottla acl delete --allow-principal User:alice --producer --topic orders
     ottla acl delete --topic orders
     """
-    filters = filters_of(entries_by_pattern(_words(click.get_current_context())))
+    filters = filters_of(entries_by_pattern(_typed_options(click.get_current_context())))
     with Cluster(bootstrap_server, command_config) as cluster:
-        found = find(cluster.call, filters)
-        if not found:
+        acls = find(cluster.call, filters)
+        if not acls:
             note("no ACL is just so: ottla acl list shows those that there are")
             raise click.exceptions.Exit(EXIT_REFUSED_BY_CLUSTER)
         if not force:
-            _confirm(found)
+            _confirm(acls)
         removed = remove(cluster.call, filters)
     _print(removed, as_json=as_json)
 
 
-def _confirm(found: Sequence[Acl]) -> None:
-    """Let a person see what goes; who is no person has to say so by --force."""
+def _confirm(acls: Sequence[Acl]) -> None:
+    """Show the entries that are to be removed, and ask whether to remove them.
+
+    Raises StartError without a terminal, where --force is needed.
+    """
     if not sys.stdin.isatty():
         raise StartError("there is no terminal to ask whether to remove ACLs: add --force")
-    for line in table(Row._fields, [row(one) for one in found], as_json=False):
+    for line in table(Row._fields, [row(acl) for acl in acls], as_json=False):
         echo(line, to_stderr=True)
     click.confirm("Remove these?", abort=True, err=True)
 
 
-def _words(context: click.Context) -> TypedOptions:
+def _typed_options(context: click.Context) -> TypedOptions:
     typed = context.params
-    names = {resource: typed[name] for name, (resource, _) in _RESOURCE_OPTIONS.items()}
-    names[Resource.CLUSTER] = (CLUSTER_NAME,) if typed["cluster"] else ()
-    resources = {resource: found for resource, found in names.items() if found}
+    by_type = {resource: typed[name] for name, (resource, _) in _RESOURCE_OPTIONS.items()}
+    by_type[Resource.CLUSTER] = (CLUSTER_NAME,) if typed["cluster"] else ()
+    resources = {resource: names for resource, names in by_type.items() if names}
     others = {field: typed[field] for field in TypedOptions._fields if field in typed}
     return TypedOptions(resources, **others)
 

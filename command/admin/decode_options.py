@@ -1,7 +1,7 @@
-"""What explains values in the console: the options of `ottla console`, which `ottla serve` has too.
+"""The options by which the console decodes values, of `ottla console` and `ottla serve`.
 
-Both commands are given one `DecodeOptions`; `words()` says it again to another process. Opens no
-file and asks no registry: the console does.
+Both commands get one `DecodeOptions`; `words()` passes it on to another process. Opens no file and
+asks no registry: the console does.
 """
 
 from __future__ import annotations
@@ -15,26 +15,29 @@ import click
 
 @dataclass(frozen=True, slots=True)
 class DecodeOptions:
-    """What explains values; `TOPIC=` before it, or for all topics."""
+    """The schemas by which the console decodes values.
+
+    A value that begins with `TOPIC=` is for that topic, others are for all topics.
+    """
 
     avro: tuple[str, ...] = ()
-    """Files of Avro schemas."""
+    """The files of Avro schemas, with or without `TOPIC=`."""
     descriptors: str | None = None
-    """A file of Protobuf descriptors, as protoc writes it."""
+    """The file of Protobuf descriptors, as protoc writes it."""
     messages: tuple[str, ...] = ()
-    """Names of messages in it."""
+    """The names of messages in the descriptors, with or without `TOPIC=`."""
     registry: str | None = None
-    """The URL of a schema registry; a login may be in it."""
+    """The URL of a schema registry, which may contain a login."""
 
     def words(self) -> list[str]:
-        """As they are typed; none where nothing explains values."""
-        found: list[str] = []
+        """Return the options as words of a command line; none if no option is set."""
+        words: list[str] = []
         for option in _OPTIONS:
             value = getattr(self, str(option.name))
-            for one in value if isinstance(value, tuple) else (value,):
-                if one is not None:
-                    found.append(f"{option.opts[0]}={one}")
-        return found
+            for item in value if isinstance(value, tuple) else (value,):
+                if item is not None:
+                    words.append(f"{option.opts[0]}={item}")
+        return words
 
 
 _OPTIONS = (
@@ -64,7 +67,7 @@ _OPTIONS = (
 
 
 def with_decode_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The options of a command that is given them together, as its argument `decode`."""
+    """Add the options to a command, which gets them together as its argument `decode`."""
 
     @wraps(command)
     def gathered(
@@ -79,6 +82,6 @@ def with_decode_options(command: Callable[..., None]) -> Callable[..., None]:
 
     gathered.__click_params__ = [  # type: ignore[attr-defined]
         *getattr(command, "__click_params__", ()),
-        *reversed(_OPTIONS),  # click turns the list around
+        *reversed(_OPTIONS),  # click reverses the list
     ]
     return gathered

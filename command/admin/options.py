@@ -1,8 +1,7 @@
-"""The options that every command on a running cluster takes, with the same words in each.
+"""The options that every command on a running cluster has, with the same names and help in each.
 
-Where the cluster is and how one gets in may stand in the environment, for all commands of a shell,
-or in a profile (`client.profiles`). Values of click alone: what a command does with
-them is its own.
+The cluster's address and the client properties may come from the environment, for all commands of
+a shell, or from a profile (`client.profiles`). Only declares options of click; commands use them.
 """
 
 from __future__ import annotations
@@ -18,7 +17,10 @@ def _bootstrap_server() -> str:
 
 
 def _command_config() -> str | None:
-    """That of the profile in use, for its own cluster: another that was named has other users."""
+    """Return the client properties file of the profile in use, None if it has none.
+
+    None also if the user named another cluster, because that one has other users.
+    """
     context = click.get_current_context()
     if context.get_parameter_source("bootstrap_server") is not ParameterSource.DEFAULT:
         return None

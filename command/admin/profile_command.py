@@ -1,6 +1,6 @@
-"""`ottla profile list|use|add|remove`: clusters by a name.
+"""`ottla profile list|use|add|remove`: named clusters, and the one that commands use.
 
-The shell around `client.profiles`.
+The command line around `client.profiles`.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ def profile() -> None:
 @with_json
 def list_profiles(as_json: bool) -> None:
     """List profiles; a star stands at the one in use."""
-    found = load_profiles()
+    profiles = load_profiles()
     rows = [
-        ("*" if name == found.in_use else "", name, one.bootstrap_server, one.command_config)
-        for name, one in sorted(found.by_name.items())
+        ("*" if name == profiles.in_use else "", name, saved.bootstrap_server, saved.command_config)
+        for name, saved in sorted(profiles.by_name.items())
     ]
     show(("used", "profile", "bootstrap_server", "command_config"), rows, as_json=as_json)
     if not rows:
@@ -48,14 +48,14 @@ def list_profiles(as_json: bool) -> None:
 @with_json
 def use(name: str | None, none: bool, as_json: bool) -> None:
     """Let commands talk to this cluster from now on."""
-    found = load_profiles()
+    profiles = load_profiles()
     if none == (name is not None):
         raise StartError("give the NAME of a profile, or --none")
-    if name is not None and name not in found.by_name:
+    if name is not None and name not in profiles.by_name:
         raise StartError(f"there is no profile {name}: ottla profile list shows all")
-    save_profiles(found._replace(in_use=name))
-    said = f"profile {name} is used" if name is not None else "no profile is used"
-    done(said, {"profile": name, "used": name is not None}, as_json=as_json)
+    save_profiles(profiles._replace(in_use=name))
+    message = f"profile {name} is used" if name is not None else "no profile is used"
+    done(message, {"profile": name, "used": name is not None}, as_json=as_json)
 
 
 @profile.command("add")
@@ -70,12 +70,12 @@ def add(name: str, bootstrap_server: str, command_config: str | None, as_json: b
         if not os.path.isfile(command_config):
             raise StartError(f"--command-config {command_config}: there is no such file")
         command_config = os.path.abspath(command_config)
-    found = load_profiles()
-    in_use = found.in_use if found.by_name else name
-    added = {**found.by_name, name: Profile(bootstrap_server, command_config)}
-    save_profiles(found._replace(in_use=in_use, by_name=added))
-    said = f"profile {name} is there{' and used' if in_use == name else ''}"
-    done(said, {"profile": name, "used": in_use == name}, as_json=as_json)
+    profiles = load_profiles()
+    in_use = profiles.in_use if profiles.by_name else name
+    added = {**profiles.by_name, name: Profile(bootstrap_server, command_config)}
+    save_profiles(profiles._replace(in_use=in_use, by_name=added))
+    message = f"profile {name} is there{' and used' if in_use == name else ''}"
+    done(message, {"profile": name, "used": in_use == name}, as_json=as_json)
 
 
 @profile.command("remove")
@@ -83,11 +83,11 @@ def add(name: str, bootstrap_server: str, command_config: str | None, as_json: b
 @with_json
 def remove(name: str, as_json: bool) -> None:
     """Forget a cluster."""
-    found = load_profiles()
-    if name not in found.by_name:
+    profiles = load_profiles()
+    if name not in profiles.by_name:
         raise StartError(f"there is no profile {name}: ottla profile list shows all")
-    left = {one: profile for one, profile in found.by_name.items() if one != name}
+    left = {other: profile for other, profile in profiles.by_name.items() if other != name}
     save_profiles(
-        found._replace(in_use=None if found.in_use == name else found.in_use, by_name=left)
+        profiles._replace(in_use=None if profiles.in_use == name else profiles.in_use, by_name=left)
     )
     done(f"profile {name} is forgotten", {"profile": name, "removed": True}, as_json=as_json)

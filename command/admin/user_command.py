@@ -1,8 +1,8 @@
-"""`ottla user add|list|delete`: who can log in by SCRAM.
+"""`ottla user add|list|delete`: users who log in by SCRAM.
 
-The shell around `client.access.users`: words, the password, what is printed. A password is
-asked for on a terminal without an echo, or read from a file or from standard input; it is printed
-nowhere.
+The command line around `client.access.users`: options, the password, the output. The password is
+typed at a terminal without an echo, or read from a file or from standard input. It is never
+printed.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _mechanism_of = click.Choice(list(SCRAM_MECHANISMS))
 def user() -> None:
     """Make, list and remove the users who log in by SCRAM.
 
-    They stand in the cluster's metadata, as salted hashes. What they may do say ACLs: see ottla
-    acl. Works with Apache Kafka too.
+    The cluster's metadata has them as salted hashes. ACLs decide what they may do: see ottla acl.
+    Works with Apache Kafka too.
     """
 
 
@@ -111,9 +111,9 @@ def list_users(
 ) -> None:
     """List the users NAME, or all of them."""
     with Cluster(bootstrap_server, command_config) as cluster:
-        found = credentials(cluster.call, names)
-    _print(found, as_json=as_json)
-    if not found:
+        listed = credentials(cluster.call, names)
+    _print(listed, as_json=as_json)
+    if not listed:
         echo("no user can log in by SCRAM: ottla user add NAME makes one", to_stderr=True)
 
 
@@ -141,22 +141,26 @@ def delete_user(
     Connections that are open stay, and ACLs of the user do, too (ottla acl list --principal).
     """
     with Cluster(bootstrap_server, command_config) as cluster:
-        found = credentials(cluster.call, [name])
-        gone = [one for one in found if not mechanisms or one.mechanism in mechanisms]
+        existing = credentials(cluster.call, [name])
+        gone = [
+            credential
+            for credential in existing
+            if not mechanisms or credential.mechanism in mechanisms
+        ]
         if not gone:
-            raise Refused(f"user {name} logs in by {_by(found)} alone")
-        for one in gone:
-            delete(cluster.call, name, SCRAM_MECHANISMS[one.mechanism])
+            raise Refused(f"user {name} logs in by {_by(existing)} alone")
+        for credential in gone:
+            delete(cluster.call, name, SCRAM_MECHANISMS[credential.mechanism])
     if as_json:
         _print(gone, as_json=True)
         return
     echo(f"user {name} can no longer log in by {_by(gone)}; open connections stay")
 
 
-def _password(given: str | None, file: str | None) -> str:
-    if given is not None and file is not None:
+def _password(typed: str | None, file: str | None) -> str:
+    if typed is not None and file is not None:
         raise StartError("--password and --password-file are both given: leave one out")
-    password = given
+    password = typed
     if file is not None:
         with open(file, encoding="utf-8-sig") as opened:
             password = _first_line(file, opened)
@@ -184,9 +188,9 @@ def _first_line(name: str, file: TextIO) -> str:
     return password
 
 
-def _by(found: Sequence[Credential]) -> str:
-    return " and ".join(one.mechanism for one in found)
+def _by(listed: Sequence[Credential]) -> str:
+    return " and ".join(credential.mechanism for credential in listed)
 
 
-def _print(found: Sequence[Credential], *, as_json: bool) -> None:
-    show(Credential._fields, found, as_json=as_json)
+def _print(listed: Sequence[Credential], *, as_json: bool) -> None:
+    show(Credential._fields, listed, as_json=as_json)

@@ -1,4 +1,4 @@
-"""`ottla completion`: what shells complete, and how a name is put on their lines."""
+"""`ottla completion`: the names that shells complete, and how names are quoted on their lines."""
 
 VARIABLE = "_OTTLA_COMPLETE"
-"""In the environment of `ottla` where a shell asks."""
+"""The environment variable by which a shell asks `ottla` for completions."""

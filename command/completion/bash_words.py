@@ -1,9 +1,9 @@
-"""Bash's words: what a line that is being typed says, and how a name is put on it.
+"""Bash's words: parsing of a line that is being typed, and quoting of a name for it.
 
-Bash puts what it is given on the line as it is, and runs the line at the next ENTER. A name may
-come from any client: each character of it that means something to bash is quoted, as the word that
-it goes on was begun. A pure function of text. Never: expands anything; a word with a `$` of its
-own has no meaning here.
+Bash puts a completion on the line unchanged, and runs the line at the next ENTER. Any client may
+have chosen the name, so each character with a meaning for bash is quoted, in the style in which the
+user began the word. Pure functions of text. Never expands anything: a word with an unquoted `$` is
+not completed.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ _MEANT_IN_DOUBLE = '$`"\\'
 _EXPANDED = "$`"
 _OPERATORS = "<>|&;()"
 _PLAIN = "_-./:=@%+,"
-"""Beside letters and digits, what means nothing to bash within a word."""
+"""The characters besides letters and digits that have no meaning to bash within a word."""
 
 
 class Word(NamedTuple):
-    """A word, or as much of it as was typed."""
+    """A word of the line, or the part of it that was typed so far."""
 
     raw: str
     text: str
-    """Without its quotes."""
+    """The word without its quotes."""
     quote: str = ""
-    """The quote that is open at its end: SINGLE, DOUBLE or none."""
+    """The quote that is open at the end: SINGLE, DOUBLE or ""."""
     is_literal: bool = True
-    """Whether bash would take it for `text`: it has no expansion and no operator."""
+    """Whether bash would read the word as `text`: it has no expansion and no operator."""
     is_escaping: bool = False
-    """Whether a backslash at its end waits for what it quotes."""
+    """Whether the word ends with a backslash that quotes the next character."""
 
 
 def words_of(line: str) -> list[Word]:
-    """The words of a command up to the cursor; the last is the one that is being typed."""
+    """Return the words of a line up to the cursor; the last is the one that is being typed."""
     words: list[Word] = []
     text: list[str] = []
     begin, quote, is_literal, is_escaping = 0, "", True, False
@@ -62,11 +62,11 @@ def words_of(line: str) -> list[Word]:
 
 
 def quoted(text: str, quote: str = "") -> str:
-    """Printable text to go on a word in which this quote is open: bash closes it itself, but where
-    there is one before the cursor.
+    """Return printable text quoted for a word in which `quote` is open.
 
-    Each character is quoted for itself: what several names have in common at their beginnings,
-    their quoted forms have in common, and bash may put just that on the line.
+    Bash closes the quote itself, unless the text ends with one. Each character is quoted on its
+    own, so that quoted names have a common beginning if the names have one: bash may put only that
+    on the line.
     """
     if quote == SINGLE:
         inside = text.replace("'", r"'\''")
@@ -78,7 +78,7 @@ def quoted(text: str, quote: str = "") -> str:
 
 
 def _in_double(char: str) -> str:
-    if char == "!":  # an earlier command's: a backslash keeps it from that, and stays itself
+    if char == "!":  # history expansion: a backslash prevents it, but stays in the text
         return "\"'!'\""
     return f"\\{char}" if char in _MEANT_IN_DOUBLE else char
 
@@ -88,5 +88,5 @@ def _is_plain(char: str) -> bool:
 
 
 def needs_no_quotes(text: str) -> bool:
-    """Whether bash takes it for itself where it stands without quotes."""
+    """Return whether bash reads the text unchanged without quotes."""
     return quoted(text) == text

@@ -1,7 +1,7 @@
-"""Names that a shell completes, asked of the cluster at a tab: topics and groups.
+"""The names that a shell completes at a tab, from the cluster: topics and groups.
 
-Whoever waits at a prompt gets an answer soon or none: what goes wrong is no completion, and not
-told. Owns nothing.
+A user at a prompt gets an answer within WITHIN_S or none: after an error there are no completions,
+and no message. Owns nothing.
 """
 
 from __future__ import annotations
@@ -19,32 +19,41 @@ Names = Callable[[str, str | None], Sequence[str]]
 
 
 def complete_topics(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-    """Topics that begin so; those that a cluster keeps for itself once somebody types `__`."""
+    """Return the topics whose names begin with `incomplete`.
+
+    Internal topics are offered only after a `_` was typed.
+    """
     return _completed(context, incomplete, _topics)
 
 
 def complete_groups(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-    """Return the groups whose names begin with `incomplete`. A name that reads like an option is
-    offered only behind `--`, for a word that begins with `-`."""
+    """Return the groups whose names begin with `incomplete`.
+
+    A name that looks like an option is offered only for a word that begins with `-`, after `--`.
+    """
     return _completed(context, incomplete, _groups)
 
 
 def _completed(context: click.Context, incomplete: str, names: Names) -> list[str]:
-    given = context.params
-    servers, config = given.get("bootstrap_server"), given.get("command_config")
+    options = context.params
+    servers, config = options.get("bootstrap_server"), options.get("command_config")
     try:
-        found = names(servers, config) if isinstance(servers, str) else ()
+        all_names = names(servers, config) if isinstance(servers, str) else ()
     except (Refused, StartError):
         return []
-    left_out = tuple(mark for mark in ("__", "-") if not incomplete.startswith(mark[0]))
-    return [name for name in found if name.startswith(incomplete) and not name.startswith(left_out)]
+    omitted_prefixes = tuple(mark for mark in ("__", "-") if not incomplete.startswith(mark[0]))
+    return [
+        name
+        for name in all_names
+        if name.startswith(incomplete) and not name.startswith(omitted_prefixes)
+    ]
 
 
 def _topics(servers: str, config: str | None) -> list[str]:
     from client.cluster import Cluster
 
     with Cluster(servers, config, WITHIN_S) as cluster:
-        return sorted(one.name or "" for one in cluster.metadata(None).topics)
+        return sorted(topic.name or "" for topic in cluster.metadata(None).topics)
 
 
 def _groups(servers: str, config: str | None) -> list[str]:
@@ -54,8 +63,8 @@ def _groups(servers: str, config: str | None) -> list[str]:
     with Cluster(servers, config, WITHIN_S) as cluster:
         cluster.metadata([])
         answers = [
-            cluster.call_at(one, ListGroupsRequest(), ListGroupsResponse)
-            for one in cluster.broker_ids
+            cluster.call_at(node_id, ListGroupsRequest(), ListGroupsResponse)
+            for node_id in cluster.broker_ids
         ]
-    # One that moves is listed by two brokers; bash ends the word of a name that it has once.
-    return sorted(dict.fromkeys(one.group_id for answer in answers for one in answer.groups))
+    # Two brokers list a group that moves; bash completes a whole word only for a single name.
+    return sorted(dict.fromkeys(group.group_id for answer in answers for group in answer.groups))

@@ -1,4 +1,4 @@
-"""`ottla completion bash|zsh|fish`: what a shell reads to complete commands.
+"""`ottla completion bash|zsh|fish`: the script that a shell reads to complete commands.
 
 The shell asks `ottla` itself at each tab (`shells`), which asks the cluster for topics and groups
 (`command.completion.completing`). Owns nothing.
@@ -10,7 +10,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from command.completion import VARIABLE
-from command.completion.shells import use_these
+from command.completion.shells import use_own_shells
 from command.output import echo
 
 _SHELLS = ("bash", "zsh", "fish")
@@ -26,7 +26,7 @@ def completion(shell: str) -> None:
     zsh    eval "$(ottla completion zsh)"                 in ~/.zshrc
     fish   ottla completion fish | source                 in ~/.config/fish/config.fish
     """
-    use_these()
+    use_own_shells()
     kind = get_completion_class(shell)
     assert kind is not None
     echo(kind(click.get_current_context().find_root().command, {}, "ottla", VARIABLE).source())

@@ -1,12 +1,12 @@
-"""The answers to what a shell asks at a tab, in place of click's.
+"""The completions for each shell, in place of click's own.
 
-Any client may choose the name of a group, and a person who completes it presses ENTER next. Zsh and
-fish quote what they are given. Neither bash nor click does: bash sends the line up to the cursor,
-and gets the quoted rest of it (`bash_words`). A script of an earlier release asks in click's way,
-and is offered only what needs no quotes. No shell is offered what cannot be seen on a line: control
-characters, marks of direction.
+Any client may choose the name of a group, and a user who completes it presses ENTER next. Zsh and
+fish quote completions. Neither bash nor click does: bash sends the line up to the cursor, and gets
+the quoted rest of the word (`bash_words`). A bash script of an earlier release asks in click's way,
+and gets only names that need no quotes. No shell gets names with invisible characters, such as
+control characters or marks of direction.
 
-Owns: the scripts of bash and fish. Never: asks a cluster (`command.completion.completing`).
+Owns the scripts of bash and fish. Never asks a cluster (`command.completion.completing`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from command.completion.bash_words import needs_no_quotes, quoted, words_of
 
 _LINE, _WORD = "_OTTLA_LINE", "_OTTLA_WORD"
 
-# $2 is what bash takes for the word: it replaces that alone. Only bash from 4.4 on has nosort.
+# $2 is the part that bash takes for the word and replaces. Only bash from 4.4 on has nosort.
 _SOURCE_BASH = """\
 %(complete_func)s() {
     local response one
@@ -42,7 +42,7 @@ complete -o nosort -F %(complete_func)s %(prog_name)s 2>/dev/null || \
 complete -F %(complete_func)s %(prog_name)s
 """
 
-# Click's own cuts a name at its first comma.
+# Click's own script cuts a name at its first comma.
 _SOURCE_FISH = """\
 function %(complete_func)s
     set -l response (env %(complete_var)s=fish_complete COMP_WORDS=(commandline -cp) \
@@ -56,11 +56,13 @@ complete --no-files --command %(prog_name)s --arguments "(%(complete_func)s)"
 
 
 class _WholeWords(ShellComplete):
-    """Gives whole words, as they are to stand on the line, without quotes."""
+    """The completions of a shell as whole words of the line, without quotes."""
 
     def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem[str]]:
-        """Return the words that begin with `incomplete`. Where it is `--group=VALUE`, click returns
-        the value alone; here the whole word is returned."""
+        """Return the words that begin with `incomplete`.
+
+        For `--group=VALUE`, click returns only the value; the whole word is returned here.
+        """
         if incomplete == "=":  # click takes it for the end of an option
             return []
         option, equals, _ = incomplete.partition("=")
@@ -73,12 +75,12 @@ class _WholeWords(ShellComplete):
 
 
 class Bash(_WholeWords, BashComplete):
-    """Bash, by the line; by click's words where the script is of an earlier release."""
+    """The completions of bash, by its line; by click's words for a script of an earlier release."""
 
     source_template = _SOURCE_BASH
 
     def complete(self) -> str:
-        """A line each: what is to take the place of the word as bash sees it."""
+        """Return the completions, a line each, that replace the word as bash sees it."""
         if _LINE not in os.environ:
             return super().complete()
         line, replaced = os.environ[_LINE], os.environ[_WORD]
@@ -93,7 +95,7 @@ class Bash(_WholeWords, BashComplete):
         return "\n".join(quoted(name.removeprefix(kept.text), kept.quote) for name in names)
 
     def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem[str]]:
-        """Only what needs no quotes, where the script would put it on the line as it is."""
+        """Return the completions; for an older script, which does not quote, only plain names."""
         items = super().get_completions(args, incomplete)
         if _LINE in os.environ:
             return items
@@ -101,16 +103,16 @@ class Bash(_WholeWords, BashComplete):
 
 
 class Zsh(_WholeWords, ZshComplete):
-    """Zsh, which quotes."""
+    """The completions of zsh, which quotes them itself."""
 
 
 class Fish(_WholeWords, FishComplete):
-    """Fish, which quotes."""
+    """The completions of fish, which quotes them itself."""
 
     source_template = _SOURCE_FISH
 
 
-def use_these() -> None:
-    """Let click ask these in place of its own."""
+def use_own_shells() -> None:
+    """Have click use the completions of this module in place of its own."""
     for kind in (Bash, Zsh, Fish):
         add_completion_class(kind)

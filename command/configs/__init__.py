@@ -1,1 +1,1 @@
-"""`ottla config` and `ottla quota`: settings of a cluster that runs, and limits of clients."""
+"""`ottla config` and `ottla quota`: settings of a running cluster, and quotas of clients."""

@@ -1,6 +1,7 @@
 """`ottla config show|set|explain`: settings of topics, brokers and groups while a cluster runs.
 
-The shell around `settings` (what is asked and changed) and `explanation` (what a key means).
+The command line around `client.configs.settings` (the requests) and `client.configs.explanation`
+(the meaning of keys).
 """
 
 from __future__ import annotations
@@ -56,12 +57,12 @@ def _with_resource(command: Command) -> Command:
 
 
 def _resource(topic: str | None, broker: str | None, group: str | None) -> ConfigResource:
-    """The one that was named. Raises StartError."""
+    """Return the resource that the options name. Raises StartError unless they name exactly one."""
     named = [(TOPIC, topic), (BROKER, broker), (GROUP, group)]
-    found = [ConfigResource(kind, name) for kind, name in named if name is not None]
-    if len(found) != 1:
+    resources = [ConfigResource(kind, name) for kind, name in named if name is not None]
+    if len(resources) != 1:
         raise StartError("name one of --topic NAME, --broker ID, --broker all, --group NAME")
-    (resource,) = found
+    (resource,) = resources
     if resource.kind != BROKER:
         return resource
     if resource.name == "all":
@@ -103,32 +104,34 @@ def show_configs(
     with Cluster(bootstrap_server, command_config) as cluster:
         if resource.kind == TOPIC:
             cluster.topics([resource.name])
-        found = configs_of(cluster, resource, list(keys) or None)
-    _check_found(keys, found, resource)
-    wanted = [one for one in found if every or keys or _is_set(one, resource)]
-    show(_Shown._fields, [_row(one) for one in wanted], as_json=as_json)
+        configs = configs_of(cluster, resource, list(keys) or None)
+    _check_found(keys, configs, resource)
+    wanted = [config for config in configs if every or keys or _is_set(config, resource)]
+    show(_Shown._fields, [_row(config) for config in wanted], as_json=as_json)
     if not wanted:
         note(f"nothing is set for {resource}: --all shows the defaults")
 
 
 def _check_found(
-    keys: Sequence[str], found: Sequence[DescribeConfigsResourceResult], resource: ConfigResource
+    keys: Sequence[str], configs: Sequence[DescribeConfigsResourceResult], resource: ConfigResource
 ) -> None:
-    """A key that the answer has not is none, or has no value there."""
-    known = [one.name for one in found]
+    """Check that the response has all `keys`. Raises StartError for one that does not exist."""
+    existing_keys = [config.name for config in configs]
     for key in keys:
-        if key not in known:
+        if key not in existing_keys:
             raise StartError(f"{resource} has no config {key}: ottla config explain shows all")
 
 
-def _is_set(one: DescribeConfigsResourceResult, resource: ConfigResource) -> bool:
+def _is_set(config: DescribeConfigsResourceResult, resource: ConfigResource) -> bool:
     own = OWN_SOURCES[resource.kind]
-    return one.config_source in own or (resource.kind == BROKER and one.config_source == _FROM_FILE)
+    return config.config_source in own or (
+        resource.kind == BROKER and config.config_source == _FROM_FILE
+    )
 
 
-def _row(one: DescribeConfigsResourceResult) -> _Shown:
-    value = _HIDDEN if one.is_sensitive else one.value
-    return _Shown(one.name, value, SOURCES.get(one.config_source, str(one.config_source)))
+def _row(config: DescribeConfigsResourceResult) -> _Shown:
+    value = _HIDDEN if config.is_sensitive else config.value
+    return _Shown(config.name, value, SOURCES.get(config.config_source, str(config.config_source)))
 
 
 @config.command("set")
@@ -164,12 +167,12 @@ def set_configs(
         if resource.kind == TOPIC:
             cluster.topics([resource.name])
         alter_configs(cluster, resource, values, removed, dry_run=dry_run)
-    said = "a dry run: nothing was changed" if dry_run else f"{resource} is changed"
-    done(said, {**_named(resource), "changed": not dry_run}, as_json=as_json)
+    message = "a dry run: nothing was changed" if dry_run else f"{resource} is changed"
+    done(message, {**_named(resource), "changed": not dry_run}, as_json=as_json)
 
 
 def _named(resource: ConfigResource) -> dict[str, str]:
-    """As the options name it."""
+    """Return the resource under the name of its option, for JSON."""
     words = {TOPIC: "topic", BROKER: "broker", GROUP: "group"}
     return {words[resource.kind]: resource.name or "all"}
 

@@ -1,6 +1,6 @@
-"""`ottla quota list|set|remove`: how much clients may ask of a cluster.
+"""`ottla quota list|set|remove`: quotas of clients.
 
-The shell around `client.configs.quotas`: words and what is printed.
+The command line around `client.configs.quotas`: options and output.
 """
 
 from __future__ import annotations
@@ -69,9 +69,9 @@ def list_quotas(
 ) -> None:
     """List quotas: all, or those that speak of a user, a client id or an address."""
     with Cluster(bootstrap_server, command_config) as cluster:
-        found = listed(cluster, {USER: user, CLIENT_ID: client_id, IP: ip})
-    show(ListedQuota._fields, found, as_json=as_json)
-    if not found:
+        quotas = listed(cluster, {USER: user, CLIENT_ID: client_id, IP: ip})
+    show(ListedQuota._fields, quotas, as_json=as_json)
+    if not quotas:
         note("no quotas")
 
 
@@ -128,29 +128,29 @@ def remove_quotas(
     for key in keys:
         check_key(key, entity)
     with Cluster(bootstrap_server, command_config) as cluster:
-        there = _own(cluster, entity)
-        gone = [key for key in keys or there if key in there]
-        if not gone:
+        existing = _own(cluster, entity)
+        removed = [key for key in keys or existing if key in existing]
+        if not removed:
             which = f"no {', '.join(keys)}" if keys else "no quotas"
             raise Refused(f"{as_text(entity)}: there are {which} (ottla quota list shows all)")
-        alter(cluster, entity, {}, gone)
+        alter(cluster, entity, {}, removed)
     if as_json:
-        _show_changes(entity, dict.fromkeys(gone), "removed")
+        _show_changes(entity, dict.fromkeys(removed), "removed")
     else:
-        note(f"{as_text(entity)}: {', '.join(gone)} removed")
+        note(f"{as_text(entity)}: {', '.join(removed)} removed")
 
 
 def _show_changes(entity: Entity, rates: Mapping[str, float | None], change: str) -> None:
-    """An object for each quota, as `list` has it, with what became of it."""
+    """Print a JSON object for each quota, as `list` does, with the change that was made to it."""
     names = dict(entity)
-    whose = [names.get(kind) for kind in TYPES]
-    rows = [(*whose, key, value, change) for key, value in rates.items()]
+    owner_columns = [names.get(kind) for kind in TYPES]
+    rows = [(*owner_columns, key, value, change) for key, value in rates.items()]
     show((*ListedQuota._fields, "change"), rows, as_json=True)
 
 
 def _own(cluster: Cluster, entity: Entity) -> list[str]:
-    """Which quotas just this entity has."""
+    """Return the keys of the quotas of exactly this entity. Raises Refused."""
     names = dict(entity)
-    found = listed(cluster, dict.fromkeys(TYPES) | names)
+    quotas = listed(cluster, dict.fromkeys(TYPES) | names)
     wanted = tuple(names.get(kind) for kind in TYPES)
-    return [one.quota for one in found if (one.user, one.client_id, one.ip) == wanted]
+    return [quota.quota for quota in quotas if (quota.user, quota.client_id, quota.ip) == wanted]

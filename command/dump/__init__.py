@@ -1,1 +1,1 @@
-"""`ottla dump-log`: the files of a data folder, in words and in JSON."""
+"""`ottla dump-log`: the files of a data folder, as text and as JSON."""

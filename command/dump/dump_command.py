@@ -1,6 +1,6 @@
-"""`ottla dump-log`: words, and what is printed.
+"""`ottla dump-log`: its options and its output.
 
-The shell around `files` (which files) and `decoders` (what records mean).
+The command line around `command.dump.files` (the files to read) and `client.records.decoders`.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from storage.dump_log import Entry, UnknownFile, line_of, object_of
 
 _POLL_S = 0.2
 _FIRST_MS = -62_135_596_800_000
-"""The year 1."""
+"""The beginning of the year 1, in ms since the epoch."""
 _END_MS = 253_402_300_800_000
-"""The year 10000."""
+"""The beginning of the year 10000, in ms since the epoch."""
 
 
 @click.command("dump-log")
@@ -81,23 +81,23 @@ def _follow(printer: _Printer, tail: Tail) -> None:
             if not entries:
                 time.sleep(_POLL_S)
     except (KeyboardInterrupt, BrokenPipeError):
-        return  # whoever reads has enough
+        return  # the user or the reader of the pipe has stopped
 
 
 class _Printer:
-    """Standard output, and which file was named last."""
+    """The printer of entries on standard output; it remembers the file that it named last."""
 
     def __init__(self, *, as_json: bool, time_text: Callable[[int], str]) -> None:
         self.with_names = False
         self._as_json = as_json
         self._time_text = time_text
-        self._named: Path | None = None
+        self._last_named: Path | None = None
 
     def put(self, file: Path, entries: Iterable[Entry]) -> None:
-        """Print what a file holds, under its name where several are printed."""
-        if self.with_names and not self._as_json and file != self._named:
+        """Print the entries of a file, under its name if `with_names`."""
+        if self.with_names and not self._as_json and file != self._last_named:
             echo(Styled(f"Dumping {file}"))
-        self._named = file
+        self._last_named = file
         for entry in entries:
             if self._as_json:
                 echo_json({"file": str(file), **object_of(entry)})
@@ -106,7 +106,10 @@ class _Printer:
 
 
 def readable(ms: int) -> str:
-    """`2026-11-26T08:00:00.123Z`; what is outside the years 1 to 9999 stays a number."""
+    """Return a time (ms since the epoch) as `2026-11-26T08:00:00.123Z`.
+
+    A time outside of the years 1 to 9999 stays a number.
+    """
     if not _FIRST_MS <= ms < _END_MS:
         return str(ms)
     at = time.gmtime(ms // 1000)

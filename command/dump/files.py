@@ -1,7 +1,7 @@
-"""The files that `ottla dump-log` was asked for: their order, their entries, and what is added.
+"""The files that `ottla dump-log` reads: their order, their entries, and new entries of a segment.
 
-A folder stands for its own files, in the order of their names; a log directory does not stand for
-its partitions, of which there may be thousands. Owns how far a followed segment was read. Never:
+A folder stands for its own files, in the order of their names. A log directory does not stand for
+its partitions, because there may be thousands. Owns the position in a followed segment. Never
 prints.
 """
 
@@ -18,18 +18,21 @@ _SEGMENT = ".log"
 
 
 def files_of(paths: tuple[str, ...]) -> list[Path]:
-    """All files of these paths. Raises StartError for a folder that has none, and OSError."""
-    found: list[Path] = []
+    """Return the files of the paths, in order.
+
+    Raises StartError for a folder without a readable file, and OSError.
+    """
+    files: list[Path] = []
     for text in paths:
         path = Path(text)
-        found += _in_folder(path) if path.is_dir() else [path]
-    return found
+        files += _in_folder(path) if path.is_dir() else [path]
+    return files
 
 
 def _in_folder(folder: Path) -> list[Path]:
-    files = sorted(one for one in folder.iterdir() if one.is_file() and _is_known(one))
+    files = sorted(file for file in folder.iterdir() if file.is_file() and _is_known(file))
     if not files:
-        below = sorted(one.name for one in folder.iterdir() if one.is_dir())
+        below = sorted(subfolder.name for subfolder in folder.iterdir() if subfolder.is_dir())
         inside = f"; name one of its folders, such as {folder / below[0]}" if below else ""
         raise StartError(f"{folder} holds no file that dump-log can read{inside}")
     return files
@@ -44,38 +47,42 @@ def _is_known(file: Path) -> bool:
 
 
 def entries_in(file: Path, decoder: str | None, *, with_records: bool) -> Iterator[Entry]:
-    """What a file holds. `decoder` None: the one that fits its folder. Raises UnknownFile,
-    OSError."""
+    """Return the entries of a file; `decoder` None: the one for its folder's topic.
+
+    Raises UnknownFile, OSError.
+    """
     return entries_of(
         file.name,
         file.read_bytes(),
         with_records=with_records,
-        decode=decode_by(decoder or _fitting(file)),
+        decode=decode_by(decoder or _default_decoder(file)),
     )
 
 
-def _fitting(file: Path) -> str:
+def _default_decoder(file: Path) -> str:
     return decoder_of(file.absolute().parent.name, file.name)
 
 
 class Tail:
-    """The newest segment of a partition's folder, or one segment: what is added to it."""
+    """A reader that follows a segment: the newest and later ones of a folder, or a single file."""
 
     def __init__(self, path: str, decoder: str | None, *, with_records: bool) -> None:
-        """Raises StartError where there is no segment."""
-        given = Path(path)
-        self._folder = given if given.is_dir() else None
-        newest = self._newest() if self._folder is not None else given
+        """Begin at the start of the segment. Raises StartError if `path` has no segment."""
+        named = Path(path)
+        self._folder = named if named.is_dir() else None
+        newest = self._newest() if self._folder is not None else named
         if newest is None or newest.suffix != _SEGMENT:
             raise StartError(f"--follow {path}: name a segment (.log) or a partition's folder")
         self.file = newest
         self._with_records = with_records
-        self._decode = decode_by(decoder or _fitting(newest))
+        self._decode = decode_by(decoder or _default_decoder(newest))
         self._position = 0
 
     def read(self) -> Iterator[Entry]:
-        """The whole batches that came since the last call; those of the segments that were begun
-        meanwhile come by the next calls, one file at a time. Raises OSError."""
+        """Return the entries of the complete batches added since the last call.
+
+        If a later segment exists, the next calls continue with it. Raises OSError.
+        """
         added = self._added()
         if not added and self._next_file():
             added = self._added()
@@ -90,10 +97,13 @@ class Tail:
             return opened.read()
 
     def _next_file(self) -> bool:
-        """Go on with the segment after this one, if there is one: then this one is complete."""
+        """Continue with the next segment. Return False if there is none.
+
+        A segment is complete if there is a later one.
+        """
         if self._folder is None:
             return False
-        later = [one for one in self._segments() if one.name > self.file.name]
+        later = [segment for segment in self._segments() if segment.name > self.file.name]
         if not later:
             return False
         self.file, self._position = later[0], 0

@@ -1,1 +1,1 @@
-"""`ottla group`: who reads what, how far behind, and moving a group to other offsets."""
+"""`ottla group`: members, offsets and lag of groups, and moving a group to other offsets."""

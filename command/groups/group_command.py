@@ -1,7 +1,7 @@
-"""`ottla group list|describe|reset|delete`: words and what is printed.
+"""`ottla group list|describe|reset|delete`: options and output.
 
-The shell around `client.groups.groups` and `committed`. What moves or removes a group is
-shown first, and done with --execute.
+The command line around `client.groups.groups` and `client.groups.committed`. Moving or deleting a
+group is only shown, unless --execute is given.
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ def group() -> None:
 def list_groups(
     bootstrap_server: str, command_config: str | None, as_json: bool, quiet: bool
 ) -> None:
-    """List groups."""
+    """List consumer groups."""
     with Cluster(bootstrap_server, command_config) as cluster:
-        found = listed(cluster)
+        groups = listed(cluster)
     if quiet and not as_json:
-        for one in found:
-            echo(one.group)
+        for group in groups:
+            echo(group.group)
     else:
-        show(GroupSummary._fields, found, as_json=as_json)
-    if not found:
+        show(GroupSummary._fields, groups, as_json=as_json)
+    if not groups:
         note("no groups that you may see: a consumer that commits makes one")
 
 
@@ -80,86 +80,89 @@ def describe_groups(
     the member that reads it. --json has the members too."""
     with Cluster(bootstrap_server, command_config) as cluster:
         for number, name in enumerate(dict.fromkeys(names)):
-            found = described(cluster, name)
-            rows = standings(cluster, found)
+            group = described(cluster, name)
+            rows = standings(cluster, group)
             if as_json:
-                echo_json(_as_object(found, rows))
+                echo_json(_as_object(group, rows))
             else:
-                _print_group(found, rows, apart=number > 0, with_members=members)
+                _print_group(group, rows, apart=number > 0, with_members=members)
 
 
-def _as_object(found: Group, rows: Sequence[Standing]) -> dict[str, object]:
+def _as_object(group: Group, rows: Sequence[Standing]) -> dict[str, object]:
     lag = _lag(rows)
     return {
-        "group": found.name,
-        "type": found.type,
-        "state": found.state,
-        "coordinator": found.coordinator,
-        "assignor": found.assignor,
-        "epoch": found.epoch,
-        "target_epoch": found.target_epoch,
-        "members": [_member_as_object(one) for one in found.members],
+        "group": group.name,
+        "type": group.type,
+        "state": group.state,
+        "coordinator": group.coordinator,
+        "assignor": group.assignor,
+        "epoch": group.epoch,
+        "target_epoch": group.target_epoch,
+        "members": [_member_as_object(member) for member in group.members],
         "lag": lag.records,
         "partitions_without_lag": lag.unknown,
-        "partitions": [one._asdict() for one in rows],
+        "partitions": [row._asdict() for row in rows],
     }
 
 
-def _member_as_object(one: Member) -> dict[str, object]:
+def _member_as_object(member: Member) -> dict[str, object]:
     return {
-        "member": one.name,
-        "id": one.member_id,
-        "instance": one.instance_id,
-        "host": one.host,
-        "protocol": one.protocol,
-        "epoch": one.epoch,
-        "assignment": by_topic(one.partitions),
-        "target": None if one.target is None else by_topic(one.target),
+        "member": member.name,
+        "id": member.member_id,
+        "instance": member.instance_id,
+        "host": member.host,
+        "protocol": member.protocol,
+        "epoch": member.epoch,
+        "assignment": by_topic(member.partitions),
+        "target": None if member.target is None else by_topic(member.target),
     }
 
 
 def by_topic(partitions: Sequence[Partition]) -> dict[str, list[int]]:
-    """Partition numbers by topic, both in order."""
-    found: dict[str, list[int]] = {}
+    """Return the partition numbers by topic, both in order."""
+    numbers_by_topic: dict[str, list[int]] = {}
     for topic, index in sorted(partitions):
-        found.setdefault(topic, []).append(index)
-    return found
+        numbers_by_topic.setdefault(topic, []).append(index)
+    return numbers_by_topic
 
 
 def _print_group(
-    found: Group, rows: Sequence[Standing], *, apart: bool, with_members: bool
+    group: Group, rows: Sequence[Standing], *, apart: bool, with_members: bool
 ) -> None:
     if apart:
         echo()
-    echo(Styled(found.name), f"  {_heading(found, rows)}")
+    echo(Styled(group.name), f"  {_heading(group, rows)}")
     if with_members:
         headings = ("member", "host", "epoch", "assignment", "target", "instance", "id")
-        show(headings, [_member_row(one) for one in found.members], as_json=False)
+        show(headings, [_member_row(member) for member in group.members], as_json=False)
     else:
         show(Standing._fields, rows, as_json=False)
 
 
-def _heading(found: Group, rows: Sequence[Standing]) -> str:
-    """`consumer, stable, epoch 3, assignor uniform, coordinator 1, 2 members, lag 5`."""
-    words = [found.type, found.state.lower()]
-    if found.epoch is not None:
-        behind = "" if found.epoch == found.target_epoch else f" (assigned: {found.target_epoch})"
-        words.append(f"epoch {found.epoch}{behind}")
-    if found.assignor is not None:
-        words.append(f"assignor {found.assignor}")
-    plural = "" if len(found.members) == 1 else "s"
-    words.append(f"coordinator {found.coordinator}")
-    return ", ".join([*words, f"{len(found.members)} member{plural}", f"lag {_lag(rows)}"])
+def _heading(group: Group, rows: Sequence[Standing]) -> str:
+    """Return the text beside a group's name.
+
+    `consumer, stable, epoch 3, assignor uniform, coordinator 1, 2 members, lag 5`
+    """
+    words = [group.type, group.state.lower()]
+    if group.epoch is not None:
+        behind = "" if group.epoch == group.target_epoch else f" (assigned: {group.target_epoch})"
+        words.append(f"epoch {group.epoch}{behind}")
+    if group.assignor is not None:
+        words.append(f"assignor {group.assignor}")
+    plural = "" if len(group.members) == 1 else "s"
+    words.append(f"coordinator {group.coordinator}")
+    return ", ".join([*words, f"{len(group.members)} member{plural}", f"lag {_lag(rows)}"])
 
 
-def _member_row(one: Member) -> Sequence[Cell]:
-    target = None if one.target is None else _in_words(one.target)
-    has = _in_words(one.partitions)
-    return one.name, one.host, one.epoch, has, target, one.instance_id, one.member_id
+def _member_row(member: Member) -> Sequence[Cell]:
+    target = None if member.target is None else _in_words(member.target)
+    has = _in_words(member.partitions)
+    return member.name, member.host, member.epoch, has, target, member.instance_id, member.member_id
 
 
 def _in_words(partitions: Sequence[Partition]) -> str | None:
-    """`orders:0,1 payments:3`, as `--topic` of `ottla group reset` takes them."""
+    """Return text such as `orders:0,1 payments:3`, as `--topic` of `ottla group reset` takes it."""
     return (
         " ".join(
             f"{topic}:{','.join(map(str, numbers))}"
@@ -170,7 +173,7 @@ def _in_words(partitions: Sequence[Partition]) -> str | None:
 
 
 def _lag(rows: Sequence[Standing]) -> TotalLag:
-    return total_lag(one.lag for one in rows)
+    return total_lag(row.lag for row in rows)
 
 
 @group.command("reset")
@@ -208,7 +211,7 @@ def reset_group(
       ottla group reset billing --all-topics --to end --execute
     """
     place = parse_place(where, time.time_ns() // 1_000_000, "--to")
-    chosen = [_parse_topic(one) for one in topics]
+    chosen = [_parse_topic(text) for text in topics]
     if bool(chosen) == all_topics:
         raise StartError("name what to move: --topic TOPIC, which may be repeated, or --all-topics")
     with Cluster(bootstrap_server, command_config) as cluster:
@@ -218,7 +221,7 @@ def reset_group(
         wanted = list(committed) if all_topics else _places(cluster, chosen)
         rows = planned(cluster, committed, dict.fromkeys(wanted, place))
         if execute:
-            commit_offsets(cluster, name, {(one.topic, one.partition): one.new for one in rows})
+            commit_offsets(cluster, name, {(row.topic, row.partition): row.new for row in rows})
     show(Moved._fields, rows, as_json=as_json)
     if not execute:
         note("a dry run: nothing was moved; add --execute to do it")
@@ -226,10 +229,10 @@ def reset_group(
 
 def _parse_topic(text: str) -> tuple[str, list[int]]:
     name, colon, numbers = text.partition(":")
-    found = [one for one in numbers.split(",") if one]
-    if not name or not all(one.isdecimal() for one in found) or (colon and not found):
+    parts = [part for part in numbers.split(",") if part]
+    if not name or not all(part.isdecimal() for part in parts) or (colon and not parts):
         raise StartError(f"--topic {text}: write it as TOPIC, or TOPIC:0,3 for some partitions")
-    return name, [int(one) for one in found]
+    return name, [int(part) for part in parts]
 
 
 def _places(cluster: Cluster, chosen: Sequence[tuple[str, list[int]]]) -> list[Partition]:
@@ -265,8 +268,8 @@ def delete_groups(
         rows = []
         for name in dict.fromkeys(names):
             check_is_idle(described(cluster, name))
-            found = committed_offsets(cluster, name)
-            rows += [(name, *at, offset) for at, offset in found.items()]
+            offsets = committed_offsets(cluster, name)
+            rows += [(name, *at, offset) for at, offset in offsets.items()]
         for name in dict.fromkeys(names) if execute else ():
             delete(cluster, name)
             note(f"group {name} is deleted")

@@ -1,1 +1,1 @@
-"""`ottla top`: what goes on in a cluster just now."""
+"""`ottla top`: the current rates and lags in a cluster."""

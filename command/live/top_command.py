@@ -1,7 +1,7 @@
-"""`ottla top`: topics by rate and groups by lag, on one screen, again and again.
+"""`ottla top`: topics by rate and groups by lag, on one screen that is redrawn.
 
-The shell around `client.live.rates`: looks at the cluster, waits, draws. Changes nothing
-there.
+The command line around `client.live.rates`: takes a sample of the cluster, waits, draws. Changes
+nothing in the cluster.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def top(
         before = _look(cluster, internal=internal)
         shown = 0
         if sys.stdout.isatty() and not as_json:
-            _print(Sample(before.at), before, as_json=False)  # what is there, without rates
+            _print(Sample(before.at), before, as_json=False)  # the state, without rates
         try:
             while count is None or shown < count:
                 time.sleep(interval)
@@ -77,8 +77,8 @@ def _look(cluster: Cluster, *, internal: bool) -> Sample:
 def _print(before: Sample, now: Sample, *, as_json: bool) -> None:
     topics, groups = topic_rates(before, now), group_rates(before, now)
     if as_json:
-        for found in [one._asdict() for one in topics] + [one._asdict() for one in groups]:
-            echo_json(found)
+        for row in [rate._asdict() for rate in topics] + [rate._asdict() for rate in groups]:
+            echo_json(row)
     elif sys.stdout.isatty():
         from shutil import get_terminal_size
 

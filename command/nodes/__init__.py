@@ -1,1 +1,1 @@
-"""The nodes of an `ottla cluster` that runs, led from another shell."""
+"""The nodes of a running `ottla cluster`, controlled from another shell."""

@@ -1,9 +1,9 @@
 """Nodes of an `ottla cluster`, killed and started again from another shell.
 
-A broker holds `.lock` of its data folder and has its process id written there: that is how a node
-is found, whoever started it. Killing and stopping are signals. It is the running `ottla cluster`
-that starts a node again, as its child, with its output where it was: a file `start` in the node's
-folder asks for that, and is gone when it was heard.
+A broker holds the lock `.lock` of its data folder, which has its process id: by it, a node is found
+whether `ottla cluster` or the user started it. Killing and stopping are signals. The running
+`ottla cluster` starts a node again, as its child, with the same output file. A file `start` in the
+node's folder requests that; `ottla cluster` deletes it before the start.
 
 Owns that file. Never starts a process.
 """
@@ -24,15 +24,15 @@ from broker.network.outgoing.blocking_client import accepts
 from storage.log.checkpoints import LOCK_FILE
 
 WAIT_S = 60.0
-"""For a node to end, or to serve: it may have much to write or to read."""
+"""The time for a node to end, or to accept connections: it may have much to write or to read."""
 _POLL_S = 0.05
 _REQUEST = "start"
 
 
 def holder_of(folder: Path) -> int | None:
-    """The process that holds the lock of a folder; None where nobody does.
+    """Return the id of the process that holds the lock of a folder, None if there is none.
 
-    Whoever looks holds it for an instant: do not ask while the node may be starting.
+    The test itself holds the lock for an instant: do not call this while the node may be starting.
     """
     try:
         fd = os.open(folder / LOCK_FILE, os.O_RDONLY | os.O_CLOEXEC)
@@ -50,7 +50,7 @@ def holder_of(folder: Path) -> int | None:
 
 
 class RunningNode:
-    """A node of a cluster's folder. Raises StartError where the folder has no such node."""
+    """A node of a cluster's folder. Raises StartError if the folder has no such node."""
 
     def __init__(self, folder: str, node_id: int) -> None:
         self.folder, self.node_id = Path(folder), node_id
@@ -62,13 +62,14 @@ class RunningNode:
         self.config = load_config(str(file), ())
 
     def kill(self) -> int:
-        """End its process at once, as a failure does; the process. Raises StartError."""
+        """Kill the node's process and return its id. Raises StartError if it does not run."""
         return self._end(signal.SIGKILL)
 
     def restart(self) -> int:
-        """Stop it cleanly if it runs and have it started again; its new process, which serves.
+        """Stop the node cleanly if it runs, and have it started again.
 
-        Raises StartError, also where no `ottla cluster` runs that could start it.
+        Return the id of its new process, once it accepts connections. Raises StartError, also if no
+        `ottla cluster` runs that could start the node.
         """
         if holder_of(self.folder) is None:
             raise StartError(
@@ -109,19 +110,19 @@ class RunningNode:
 
 
 def ask_to_start(folder: Path, node_id: int) -> None:
-    """Let the cluster that runs in `folder` start a node as soon as it has ended."""
+    """Request that the `ottla cluster` of `folder` starts a node as soon as it has ended."""
     request = _request(folder, node_id)
     request.parent.mkdir(parents=True, exist_ok=True)
     request.touch()
 
 
 def is_asked_to_start(folder: Path, node_id: int) -> bool:
-    """Whether somebody asked for it."""
+    """Return whether there is a request to start the node."""
     return _request(folder, node_id).exists()
 
 
 def take_request(folder: Path, node_id: int) -> None:
-    """It was heard, or comes from an earlier run."""
+    """Delete the request to start a node, if there is one."""
     _request(folder, node_id).unlink(missing_ok=True)
 
 
@@ -130,7 +131,7 @@ def _request(folder: Path, node_id: int) -> Path:
 
 
 def _runs(process: int) -> bool:
-    """Whether a process is there: one that ended and is not reaped yet counts for some time."""
+    """Return whether a process exists; one that has ended exists until its parent reaps it."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:

@@ -1,8 +1,8 @@
 """`ottla consume`: print the records of topics.
 
-The shell around `reading` (which records) and `rendering` (what they look like): words, where to
-begin and to end, standard output. Commits nothing, unless --commit asks for it: then every five
-seconds, at the end, and when SIGTERM or SIGHUP ends it.
+The command line around `client.records.reading` and `client.records.rendering`: options, where to
+begin and to end, standard output. Commits nothing without --commit; with it, commits every five
+seconds, at the end, and when SIGTERM or SIGHUP ends the command.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from protocol.record_batch import CorruptBatch
 
 _STDOUT = 1
 _COMMITTED_EACH_S = 5
-"""As Kafka's own consumers do by default, auto.commit.interval.ms."""
+"""The interval of commits, the default of Kafka's consumers (auto.commit.interval.ms)."""
 
 Commits = Callable[[Mapping[Partition, int]], None]
-"""Lets a group stand at these offsets."""
+"""A function that commits offsets for a group."""
 
 
 @click.command()
@@ -99,23 +99,23 @@ def consume(  # one argument an option
     view = _view(as_json=as_json, looks=looks)
     level = READ_UNCOMMITTED if uncommitted else READ_COMMITTED
     with Cluster(bootstrap_server, command_config) as cluster:
-        known = cluster.led_topics(topics)
-        wanted = _chosen(known, chosen)
-        positions = _positions(cluster, known, wanted, (start, stop), level)
+        topics_by_name = cluster.led_topics(topics)
+        wanted = _chosen(topics_by_name, chosen)
+        positions = _positions(cluster, topics_by_name, wanted, (start, stop), level)
         if group is not None:
             _begin_at_group(cluster, group, positions)
         if follow:
-            for one in positions.values():
-                one.follow()
+            for position in positions.values():
+                position.follow()
         followed = Follow(note, new_partitions=not chosen) if follow else None
         reader = Reader(cluster, positions, level, follow=followed)
         printed, code = _Printed(reader), 0
         if group is None or not commit:
             printed.print_all(view, count)
         else:
-            # By connections of its own: those of the reader have a Fetch under way.
+            # Commits need separate connections: those of the reader have a Fetch in flight.
             with Cluster(bootstrap_server, command_config) as committing:
-                code = _print_and_commit(printed, view, count, _commits(committing, group))
+                code = _print_and_commit(printed, view, count, _committer(committing, group))
     _say_the_rest(printed, reader)
     if code:
         raise click.exceptions.Exit(code)
@@ -153,15 +153,15 @@ def _view(*, as_json: bool, looks: Mapping[str, object]) -> View:
     )
 
 
-def _commits(cluster: Cluster, group: str) -> Commits:
+def _committer(cluster: Cluster, group: str) -> Commits:
     from client.groups.committed import commit_offsets
 
     return partial(commit_offsets, cluster, group)
 
 
 def _print_and_commit(printed: _Printed, view: View, count: int | None, to: Commits) -> int:
-    """Commit what was printed once in a while, at the end, and before a signal ends the run; return
-    the exit code."""
+    """Print records, and commit what was printed regularly, at the end, and before a signal ends
+    the run. Return the exit code."""
     printed.commit_to(to)
     with ended_by_signals() as signals:
         try:
@@ -184,7 +184,7 @@ def _chosen(topics: Mapping[str, MetadataResponseTopic], numbers: Sequence[int])
             if number >= len(topic.partitions):
                 last = len(topic.partitions) - 1
                 raise StartError(f"topic {name} has partitions 0 to {last}, and no {number}")
-    return [one for one in every if one[1] in numbers]
+    return [place for place in every if place[1] in numbers]
 
 
 def _positions(
@@ -213,7 +213,7 @@ def _begin_at_group(cluster: Cluster, group: str, positions: dict[Partition, Pos
 
 
 class _Printed:
-    """What was printed so far."""
+    """The printer of records, which remembers how far it has printed."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
@@ -228,32 +228,34 @@ class _Printed:
         most: int | None,
         whole: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
-        """Until the reader is at its end, or `most` records are printed, or Ctrl-C. Each batch is
-        printed, and known to be, inside `whole`."""
+        """Print until the reader's end, until `most` records are printed, or until Ctrl-C.
+
+        Each batch is printed and counted inside `whole`, which signals do not interrupt.
+        """
         try:
             for batch in self._reader.batches():
                 left = None if most is None else most - self.records
-                found = render(batch, view, left)
+                rendered = render(batch, view, left)
                 with whole():
-                    if found.data:
-                        _write(found.data)
-                    self.records += found.records
-                    self._ends[batch.topic, batch.partition] = found.end
+                    if rendered.data:
+                        _write(rendered.data)
+                    self.records += rendered.records
+                    self._ends[batch.topic, batch.partition] = rendered.end
                 if time.monotonic() - self._committed_at >= _COMMITTED_EACH_S:
                     self.commit()
                 if most is not None and self.records >= most:
                     return
         except (KeyboardInterrupt, BrokenPipeError):
-            return  # whoever reads has enough
+            return  # the user or the reader of the pipe has stopped
         except CorruptBatch as error:
             raise StartError(f"{error}; --from an offset behind it passes it over") from error
 
     def commit_to(self, commits: Commits) -> None:
-        """Let `commits` have the offsets behind what was printed, again and again."""
+        """Pass the offsets after the printed records to `commits`, every _COMMITTED_EACH_S."""
         self._commits = commits
 
     def commit(self) -> None:
-        """Let the group stand behind what was printed; nothing without a group."""
+        """Commit the offsets after the printed records, if there is a group to commit for."""
         self._committed_at = time.monotonic()
         if self._commits is not None and self._ends:
             self._commits(self._ends)
@@ -266,7 +268,7 @@ def _write(data: bytes) -> None:
 
 
 def _say_the_rest(printed: _Printed, reader: Reader) -> None:
-    deleted = sum(one.deleted for one in reader.positions.values())
+    deleted = sum(position.deleted for position in reader.positions.values())
     if deleted:
         note(f"{deleted} records were deleted before they were read")
     if not printed.records and sys.stdout.isatty():

@@ -1,7 +1,7 @@
-"""The signals that end a run which has something to finish: between two pieces of work, not in one.
+"""Signals that end a run between two pieces of work, not within one.
 
-A batch that is printed and not yet known to be is printed again by the next run. So a signal that
-comes while `whole` runs takes effect behind it; the second one takes effect at once.
+A batch that was printed and not yet counted would be printed again by the next run. So a signal
+during `whole` takes effect after it; a second signal takes effect at once.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class EndingSignals:
-    """Which of them has come, and whether it may interrupt now."""
+    """The state of the signals: the first one received, and whether it may interrupt now."""
 
     def __init__(self) -> None:
         self.number: int | None = None
-        """The first that came."""
+        """The number of the first signal received, None before."""
         self._waits = False
 
     @contextmanager
     def whole(self) -> Iterator[None]:
-        """Let the block end before the first signal takes effect. Raises KeyboardInterrupt."""
+        """Delay the first signal until the block has ended. Raises KeyboardInterrupt then."""
         self._waits = True
         try:
             yield
@@ -36,7 +36,7 @@ class EndingSignals:
             raise KeyboardInterrupt
 
     def came(self, number: int, _frame: FrameType | None) -> None:
-        """Note a signal, and interrupt what runs, if it may be. Raises KeyboardInterrupt."""
+        """Handle a signal: interrupt by KeyboardInterrupt, unless it has to wait for `whole`."""
         is_first = self.number is None
         if is_first:
             self.number = number
@@ -45,14 +45,16 @@ class EndingSignals:
 
     @property
     def exit_code(self) -> int:
-        """0 after Ctrl-C, as without a group; else 128 and the signal's number."""
+        """The exit code: 0 without a signal or after Ctrl-C, else 128 and the signal's number."""
         return 0 if self.number in (None, signal.SIGINT) else 128 + (self.number or 0)
 
 
 @contextmanager
 def ended_by_signals() -> Iterator[EndingSignals]:
-    """Let the block be ended by signals, but for those that its parent has it ignore. For the main
-    thread alone."""
+    """Handle ending signals in the block, except those that the parent process has set to ignore.
+
+    To be used in the main thread only.
+    """
     signals = EndingSignals()
     before = {number: signal.signal(number, signals.came) for number in _ENDING if is_heard(number)}
     try:

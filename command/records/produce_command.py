@@ -1,8 +1,8 @@
 """`ottla produce`: lines, JSON or whole files become the records of a topic.
 
-The shell around `encoding` (batches), `partitioning` and `writing` (the way to the leaders): words,
-where records come from, how far it is. What comes slowly is sent as it comes; what is there at once
-goes in large batches.
+The command line around `client.records.batching` and `client.records.writing`: options, input,
+progress. Input that arrives slowly is sent as it arrives; input that is available at once is sent
+in large batches.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from protocol.compression import Codec
 _STDIN = 0
 _CHUNK_BYTES = 256 * 1024
 _MORE_WITHIN_S = 0.005
-"""How long more lines are waited for before those that there are go."""
+"""The wait for more input before the lines read so far are sent."""
 _MAX_MESSAGE = "max.message.bytes"
 _REDRAWN_AFTER_S = 0.1
 
-_CODECS = {one.name.lower(): one for one in Codec}
+_CODECS = {codec.name.lower(): codec for codec in Codec}
 
 
 @click.command()
@@ -64,7 +64,7 @@ def produce(
     whole: bool,
     tombstone: bool,
     compression: str,
-    **said: object,
+    **options: object,
 ) -> None:
     """Write records to TOPIC: each line of FILE, or of standard input, is one.
 
@@ -77,7 +77,7 @@ def produce(
     stay. A key decides the partition, as in Kafka's own clients. All replicas in sync have what is
     written when the command ends.
     """
-    settings = Settings.of(said, whole=whole, codec=int(_CODECS[compression]))
+    settings = Settings.of(options, whole=whole, codec=int(_CODECS[compression]))
     if whole and not files:
         raise StartError("--whole needs a FILE")
     if tombstone and (files or settings.key is None):
@@ -85,7 +85,7 @@ def produce(
     with Cluster(bootstrap_server, command_config) as cluster:
         writer = Writer(cluster, topic)
         batching = Batching(settings, topic, _bytes_max(cluster, topic), writer, _now_ms)
-        progress = _Shown(_size_of(files), batching)
+        progress = _ProgressLine(_size_of(files), batching)
         try:
             _send_all(batching, writer, files, progress, tombstone=tombstone)
         except KeyboardInterrupt:
@@ -101,7 +101,7 @@ def _send_all(
     batching: Batching,
     writer: Writer,
     files: Sequence[str],
-    progress: _Shown,
+    progress: _ProgressLine,
     *,
     tombstone: bool,
 ) -> None:
@@ -119,7 +119,7 @@ def _send_all(
             raise NoRecord(f"{name}: {error.strerror or error}") from error
 
 
-def _send_file(batching: Batching, writer: Writer, name: str, progress: _Shown) -> None:
+def _send_file(batching: Batching, writer: Writer, name: str, progress: _ProgressLine) -> None:
     if batching.settings.whole:
         with open(name, "rb") as file:
             batching.whole(name, file.read(batching.record_bytes_max + 1))
@@ -133,17 +133,20 @@ def _send_file(batching: Batching, writer: Writer, name: str, progress: _Shown) 
 
 
 def _send_lines(
-    batching: Batching, writer: Writer, descriptor: int, name: str, progress: _Shown
+    batching: Batching, writer: Writer, descriptor: int, name: str, progress: _ProgressLine
 ) -> None:
     batching.begin(name)
     for data in _chunks(descriptor, writer):
         batching.lines(data)
-        progress.again()
+        progress.update()
     batching.end()
 
 
 def _chunks(descriptor: int, writer: Writer) -> Iterator[bytes]:
-    """What can be read: much at once where much is there, little where it comes slowly."""
+    """Yield the input in chunks: large ones if much is available, small ones if it arrives slowly.
+
+    Before waiting for more input, flush the writer.
+    """
     regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
     while True:
         data = _read(descriptor)
@@ -173,12 +176,12 @@ def _has_more(descriptor: int) -> bool:
 
 
 def _bytes_max(cluster: Cluster, topic: str) -> int | None:
-    """The largest batch that the topic takes; None for who may not see configs."""
+    """Return the topic's max.message.bytes, None if this login may not see configs."""
     try:
-        found = configs_of(cluster, ConfigResource(TOPIC, topic), [_MAX_MESSAGE])
+        configs = configs_of(cluster, ConfigResource(TOPIC, topic), [_MAX_MESSAGE])
     except Refused:
         return None
-    return int(found[0].value) if found and found[0].value else None
+    return int(configs[0].value) if configs and configs[0].value else None
 
 
 def _now_ms() -> int:
@@ -186,18 +189,18 @@ def _now_ms() -> int:
 
 
 def _size_of(files: Sequence[str]) -> int | None:
-    """How many bytes are to come; None where nobody knows."""
+    """Return the size of the input in bytes, None if it is not known (a pipe, a missing file)."""
     try:
-        found = [os.stat(name) for name in files] if files else [os.fstat(_STDIN)]
+        states = [os.stat(name) for name in files] if files else [os.fstat(_STDIN)]
     except OSError:
-        return None  # who opens it says so
-    if not all(stat.S_ISREG(one.st_mode) for one in found):
+        return None  # opening the file reports the error
+    if not all(stat.S_ISREG(state.st_mode) for state in states):
         return None
-    return sum(one.st_size for one in found)
+    return sum(state.st_size for state in states)
 
 
-class _Shown:
-    """A line in a terminal that tells how far it is; nothing where nobody looks."""
+class _ProgressLine:
+    """The progress on the last line of a terminal; without a terminal nothing is drawn."""
 
     def __init__(self, total: int | None, batching: Batching) -> None:
         self._seen = sys.stderr.isatty() and not sys.stdin.isatty()
@@ -205,15 +208,15 @@ class _Shown:
         self._progress = Progress(total, time.monotonic())
         self._drawn_at = 0.0
 
-    def again(self) -> None:
-        """Redraw it, if it was drawn long enough ago."""
+    def update(self) -> None:
+        """Redraw the line, unless that was done within _REDRAWN_AFTER_S."""
         now = time.monotonic()
         if self._seen and now - self._drawn_at > _REDRAWN_AFTER_S:
             self._drawn_at = now
             self._draw(now)
 
     def end(self, writer: Writer) -> None:
-        """Say what was done."""
+        """Draw the final progress, or print how many records were written."""
         if self._seen:
             self._draw(time.monotonic())
             echo(to_stderr=True)

@@ -1,8 +1,8 @@
-"""How far a command is, as one line: a bar where the end is known, and rates.
+"""The progress of a command as one line: a bar if the size is known, and rates.
 
     [##########              ]  41 %  410,000 records  52.1 MB  381,000/s
 
-Pure text; `now` comes in, in seconds.
+Pure text; the caller passes the time `now`, in seconds.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ _WIDTH = 24
 
 
 class Progress:
-    """Of something that began at `started`."""
+    """The progress of work that began at `started`; `total_bytes` None: the size is not known."""
 
     def __init__(self, total_bytes: int | None, started: float) -> None:
         self._total = total_bytes
         self._started = started
 
     def line(self, records: int, done_bytes: int, now: float) -> str:
-        """After so many records and bytes."""
+        """Return the line after `records` records and `done_bytes` bytes."""
         passed = max(now - self._started, 1e-6)
         rate = f"{records:,} records  {size_text(done_bytes)}  {records / passed:,.0f}/s"
         if not self._total:

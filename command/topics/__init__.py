@@ -1,1 +1,1 @@
-"""`ottla topic`: what topics there are, how they are laid out, making and removing them."""
+"""`ottla topic`: topics listed, described, created, altered and deleted."""

@@ -1,6 +1,6 @@
-"""`ottla topic list|create|describe|alter|delete`: words and what is printed.
+"""`ottla topic list|create|describe|alter|delete`: options and output.
 
-The shell around `client.topics`, which puts the questions.
+The command line around `client.topics`, which sends the requests.
 """
 
 from __future__ import annotations
@@ -138,19 +138,23 @@ def describe_topics(
         topics = cluster.topics(names)
         first, last = ends(cluster, topics, partitions_of(topics))
         sizes = log_sizes(cluster, topics)
-        for number, (name, found) in enumerate(sorted(topics.items())):
-            rows = placed(found, first, last, sizes)
+        for number, (name, described) in enumerate(sorted(topics.items())):
+            rows = placed(described, first, last, sizes)
             own = _own_configs(cluster, name)
             if as_json:
-                echo_json(_as_object(found, rows, own))
+                echo_json(_as_object(described, rows, own))
             else:
-                _print_topic(found, rows, own, apart=number > 0)
+                _print_topic(described, rows, own, apart=number > 0)
 
 
 def _own_configs(cluster: Cluster, name: str) -> dict[str, str | None]:
-    """What was set for the topic itself."""
+    """Return the configs that were set for the topic itself. Raises Refused."""
     configs = configs_of(cluster, ConfigResource(TOPIC, name))
-    return {one.name: one.value for one in configs if one.config_source in OWN_SOURCES[TOPIC]}
+    return {
+        config.name: config.value
+        for config in configs
+        if config.config_source in OWN_SOURCES[TOPIC]
+    }
 
 
 def _as_object(
@@ -162,14 +166,14 @@ def _as_object(
         "internal": topic.is_internal,
         "configs": own,
         "partitions": [
-            one._asdict() | {"replicas": _numbers(one.replicas), "isr": _numbers(one.isr)}
-            for one in rows
+            row._asdict() | {"replicas": _numbers(row.replicas), "isr": _numbers(row.isr)}
+            for row in rows
         ],
     }
 
 
 def _numbers(text: str) -> list[int]:
-    return [int(one) for one in text.split(",") if one]
+    return [int(number) for number in text.split(",") if number]
 
 
 def _print_topic(
@@ -228,8 +232,8 @@ def alter_topic(
             alter_configs(cluster, resource, settings, removed, dry_run=dry_run)
         if partitions:
             add_partitions(cluster, name, partitions, dry_run=dry_run)
-    said = "a dry run: nothing was changed" if dry_run else f"topic {name} is changed"
-    done(said, {"topic": name, "changed": not dry_run}, as_json=as_json)
+    message = "a dry run: nothing was changed" if dry_run else f"topic {name} is changed"
+    done(message, {"topic": name, "changed": not dry_run}, as_json=as_json)
 
 
 @topic.command("delete")

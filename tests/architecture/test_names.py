@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from command.command_list import ELSEWHERE
+from command.command_list import MODULES
 from tests.architecture.sources import (
     PACKAGES,
     PIPELINE,
@@ -69,7 +69,7 @@ def test_no_orphans() -> None:
         for path in sources(generated=False)
         for node in nodes(path)
         for name in _imported_names(node)
-    } | {module for module, _ in ELSEWHERE.values()}
+    } | {module for module, _ in MODULES.values()}
     orphans = [
         relative(path)
         for path in modules()

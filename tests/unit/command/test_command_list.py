@@ -9,22 +9,22 @@ from pathlib import Path
 import pytest
 
 from command.cli import ottla, run_cli
-from command.command_list import ELSEWHERE, SECTIONS
+from command.command_list import MODULES, SECTIONS
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_every_command_is_in_one_section() -> None:
     shown = [name for names in SECTIONS.values() for name in names]
-    assert sorted(shown) == sorted({*ELSEWHERE, *ottla.commands})
+    assert sorted(shown) == sorted({*MODULES, *ottla.commands})
     assert len(shown) == len(set(shown))
 
 
 def test_the_help_names_all_and_imports_none(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_cli(["--help"]) == 0
     out = capsys.readouterr().out
-    assert all(f"  {name} " in out for name in ELSEWHERE) and "Topics and records:" in out
-    modules = [module for module, _ in ELSEWHERE.values()]
+    assert all(f"  {name} " in out for name in MODULES) and "Topics and records:" in out
+    modules = [module for module, _ in MODULES.values()]
     code = (
         "import sys; from command.cli import run_cli; run_cli(['--help']); "
         f"print([one for one in {modules} if one in sys.modules])"
