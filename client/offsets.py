@@ -58,7 +58,7 @@ def _responses(
     wanted: Mapping[Partition, int],
     isolation_level: int,
 ) -> dict[Partition, ListOffsetsPartitionResponse]:
-    """Return the response of each partition's leader, which may have an error code."""
+    """Return the part of a leader's response for each partition, which may have an error code."""
     return cluster.run(offsets.list_offsets(cluster.leaders(topics), wanted, isolation_level))
 
 

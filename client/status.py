@@ -39,12 +39,15 @@ def status_of(
             if isinstance(error, StatusRefused):
                 verdict = "no broker tells the cluster's state"
         else:
-            return status if status.quorum is not None else _with_those_that_answer(status)
+            return status if status.quorum is not None else _with_reachability(status)
     raise unanswered.error(verdict)
 
 
-def _with_those_that_answer(status: ClusterStatus) -> ClusterStatus:
-    """Return the status with `reachable` set for each broker, because no quorum fences brokers."""
+def _with_reachability(status: ClusterStatus) -> ClusterStatus:
+    """Return the status with `reachable` set for each broker that is not fenced.
+
+    Without a quorum, no controller fences brokers that died.
+    """
     return replace(
         status,
         brokers=[

@@ -135,9 +135,9 @@ def entries_by_pattern(words: TypedOptions) -> dict[Pattern, list[Acl]]:
 
 
 def doubts(acls: Sequence[Acl]) -> list[str]:
-    """Return a warning for each entry that never matches, or matches less than it seems.
+    """Return warnings about entries that never match, or match less than they seem to.
 
-    A cluster stores such entries all the same.
+    A cluster stores such entries all the same. Each resource, principal and host is named once.
     """
     lines = []
     for resource, name, pattern in dict.fromkeys(acl[:3] for acl in acls):

@@ -110,7 +110,10 @@ def kafka_name(name: str) -> str:
 
 
 def _keyed(module: ModuleType) -> Decode:
-    """Return a decoder for keys that begin with a type and values that begin with a version."""
+    """Return a decoder of records whose keys begin with a type, and whose values with a version.
+
+    `module` has the message classes of keys and values, by type (API_KEY).
+    """
     classes: dict[tuple[int, bool], Any] = {}
     for name, cls in vars(module).items():
         if isinstance(cls, type) and hasattr(cls, "API_KEY"):

@@ -26,7 +26,7 @@ class EndingSignals:
 
     @contextmanager
     def whole(self) -> Iterator[None]:
-        """Delay the first signal until the block has ended. Raises KeyboardInterrupt then."""
+        """Delay the first signal until the block has ended; raise KeyboardInterrupt for it then."""
         self._waits = True
         try:
             yield
