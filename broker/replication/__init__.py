@@ -1,1 +1,1 @@
-"""Leader and follower replicas, and the coordinators' view of their logs."""
+"""The replicas that a broker hosts: leaders, followers, fetch sessions and log directories."""

@@ -1,11 +1,11 @@
-"""Proposals of new ISRs on their way to the controller: AlterPartition (KIP-497).
+"""The sender of AlterPartition, which proposes new ISRs to the controller (KIP-497).
 
-Owns what was proposed and not yet answered: at most one proposal a partition, one request at a
-time, which carries all that wait. What fails for no fault of the proposal is sent again until the
-controller has decided; the leader that proposed it ignores an answer that has become old.
+Owns the proposals without an answer: at most one for each partition. It sends one request at a
+time, with all that wait. A proposal that fails for a reason outside of it is sent again until the
+controller has decided; the leader that proposed it ignores an answer that came too late.
 
-Never knows what an ISR means. The number that wait is bounded by the partitions that this broker
-leads. Follows Kafka's `AlterPartitionManager`.
+Never knows what an ISR means. At most one proposal waits for each partition that this broker leads.
+Follows Kafka's `AlterPartitionManager`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ RETRY_BACKOFF_MS = 50
 
 PartitionKey = tuple[bytes, int]  # topic id, index
 
-# The controller's last word about a proposal. Anything else may pass: it is sent again.
+# The errors that end a proposal. After any other error it is sent again.
 FINAL_ERRORS = (
     ErrorCode.FENCED_LEADER_EPOCH,
     ErrorCode.INELIGIBLE_REPLICA,
@@ -47,7 +47,7 @@ FINAL_ERRORS = (
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A new ISR, with the epoch that each of its members fetched in (-1: not known; KIP-903)."""
+    """A proposed ISR, with each member's broker epoch at its last fetch (-1: unknown; KIP-903)."""
 
     topic_id: bytes
     index: int
@@ -59,7 +59,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Altered:
-    """A partition as the controller has it after a proposal that it took."""
+    """A partition as the controller has it after an accepted proposal."""
 
     leader_epoch: int
     partition_epoch: int
@@ -70,7 +70,7 @@ Decided = Callable[[Altered | ErrorCode], None]
 
 
 class AlterPartitionManager:
-    """Sends this broker's proposals, and hands out the answers."""
+    """The ISR proposals of this broker and their answers."""
 
     def __init__(
         self,
@@ -87,15 +87,18 @@ class AlterPartitionManager:
         self._under_way = False
 
     def submit(self, proposal: Proposal, decided: Decided) -> None:
-        """Propose. `decided` is called once, later: with OPERATION_NOT_ATTEMPTED where an older
-        proposal for this partition has no answer yet."""
+        """Send a proposal. `decided` is called once, later, with the controller's decision.
+
+        The decision is OPERATION_NOT_ATTEMPTED if an older proposal for this partition has no
+        answer yet.
+        """
         key = (proposal.topic_id, proposal.index)
         if key in self._waiting:
             self._scheduler.call_soon(lambda: decided(ErrorCode.OPERATION_NOT_ATTEMPTED))
             return
         self._waiting[key] = (proposal, decided)
         if not self._under_way:
-            # What is proposed in one go, as when a follower is lost, goes in one request.
+            # Proposals of the same turn, as after the loss of a follower, share a request.
             self._under_way = True
             self._scheduler.call_soon(self._send)
 
@@ -132,15 +135,15 @@ class AlterPartitionManager:
         sent: Mapping[PartitionKey, tuple[Proposal, Decided]],
         response: AlterPartitionResponse | None,
     ) -> None:
-        again = True
+        must_retry = True
         if response is None:
             _log.warning("the controller has not answered AlterPartition; sending it again")
         elif response.error_code:
             code = ErrorCode(response.error_code).name
             _log.warning("the controller refused AlterPartition: %s; sending it again", code)
         else:
-            again = self._take(sent, response)
-        if again:
+            must_retry = self._take(sent, response)
+        if must_retry:
             self._scheduler.call_later(RETRY_BACKOFF_MS, self._send)
         else:
             self._send()
@@ -150,13 +153,13 @@ class AlterPartitionManager:
         sent: Mapping[PartitionKey, tuple[Proposal, Decided]],
         response: AlterPartitionResponse,
     ) -> bool:
-        """Hand out the answers; whether some must be sent again."""
+        """Pass the answers on. Return whether some proposals must be sent again."""
         answers = {
             (topic.topic_id, partition.partition_index): partition
             for topic in response.topics
             for partition in topic.partitions
         }
-        again = False
+        must_retry = False
         for key, (proposal, decided) in sent.items():
             answer = answers.get(key)
             outcome = None if answer is None else _outcome(answer)
@@ -165,11 +168,11 @@ class AlterPartitionManager:
                 _log.warning(
                     "AlterPartition of partition %d: %s; sending it again", proposal.index, code
                 )
-                again = True
+                must_retry = True
                 continue
             del self._waiting[key]
             decided(outcome)
-        return again
+        return must_retry
 
 
 def _outcome(answer: AlterPartitionResponsePartitionData) -> Altered | ErrorCode | None:

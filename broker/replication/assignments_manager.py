@@ -1,11 +1,11 @@
-"""Tells the controller in which log directory a replica lies: AssignReplicasToDirs (KIP-858).
+"""The sender of AssignReplicasToDirs, which reports the log directories of replicas (KIP-858).
 
-The broker chooses the directory of a new replica where it has several, or where the one that the
-metadata names is not there any more (a disk that was replaced). Until the controller knows, it
-takes the replica for offline as soon as that directory is gone, and never lets it lead.
+The broker chooses the directory of a new replica if it has several directories, or if the directory
+that the metadata names is gone (a replaced disk). Until the controller knows the new directory, it
+counts the replica as offline once the old directory is gone, and never elects it leader.
 
-Owns what the controller does not know yet: one directory a partition, one request at a time. Never
-chooses a directory for a log that exists. Follows Kafka's `AssignmentsManager`.
+Owns what the controller does not know yet: one directory for each partition, one request at a time.
+Never chooses a directory for a log that exists. Follows Kafka's `AssignmentsManager`.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from protocol.messages.assign_replicas_to_dirs import (
 _log = logging.getLogger(f"ottla.{__name__}")
 
 ASSIGNMENTS_MAX = 2250
-"""Partitions in one request, as in Kafka."""
+"""The most partitions in a request, as in Kafka."""
 FIRST_BACKOFF_MS = 500
 LAST_BACKOFF_MS = 10_000
 
 PartitionKey = tuple[bytes, int]
 
-# The partition is gone, or not ours: the metadata that says so is on its way.
+# The partition is gone, or not on this broker; the metadata that says so follows.
 _GONE = (
     ErrorCode.UNKNOWN_TOPIC_ID,
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
@@ -44,7 +44,7 @@ _GONE = (
 
 
 class AssignmentsManager:
-    """The directories of this broker's replicas, as far as the controller has them wrong."""
+    """The directories of this broker's replicas that the controller does not know yet."""
 
     def __init__(
         self,
@@ -54,7 +54,10 @@ class AssignmentsManager:
         broker_epoch: Callable[[], int],
         directory_ids: Mapping[str, bytes],
     ) -> None:
-        """`directory_ids` are the ids of the log directories by their paths."""
+        """Create a manager with nothing to report.
+
+        `directory_ids` has the ids of the log directories by path.
+        """
         self._scheduler = scheduler
         self._to_controller = to_controller
         self._node_id = node_id
@@ -65,7 +68,7 @@ class AssignmentsManager:
         self._failures = 0
 
     def placed(self, partition: Partition, registration: PartitionRegistration) -> None:
-        """The log of `partition` is open: tell the controller where it lies, if it must know."""
+        """Report the directory of a partition whose log is open, unless the controller knows it."""
         key = (partition.topic_id, partition.index)
         directory = self._ids.get(partition.log.log_dir)
         if directory is None or registration.directory_of(self._node_id) == directory:
@@ -74,8 +77,10 @@ class AssignmentsManager:
         self._want(key, directory)
 
     def lost(self, topic_id: bytes, index: int) -> None:
-        """The log of a replica is not here, or cannot be used: tell the controller, so that it
-        neither leads nor counts as in sync."""
+        """Report that a replica's log is lost or unusable.
+
+        The controller then neither elects the replica nor counts it as in sync.
+        """
         self._want((topic_id, index), LOST_DIRECTORY)
 
     def _want(self, key: PartitionKey, directory: bytes) -> None:
@@ -85,7 +90,7 @@ class AssignmentsManager:
             self._scheduler.call_soon(self._send)
 
     def forget(self, topic_id: bytes, index: int) -> None:
-        """It is not here any more."""
+        """Drop the report about a replica that left this broker."""
         self._wanted.pop((topic_id, index), None)
 
     def _send(self) -> None:
@@ -112,10 +117,10 @@ class AssignmentsManager:
     def _answered(
         self, sent: dict[PartitionKey, bytes], response: AssignReplicasToDirsResponse | None
     ) -> None:
-        again = response is None or bool(response.error_code)
+        must_retry = response is None or bool(response.error_code)
         if response is not None and not response.error_code:
-            again = self._take(sent, response)
-        if not again:
+            must_retry = self._take(sent, response)
+        if not must_retry:
             self._failures = 0
             self._send()
             return
@@ -128,18 +133,18 @@ class AssignmentsManager:
     def _take(
         self, sent: dict[PartitionKey, bytes], response: AssignReplicasToDirsResponse
     ) -> bool:
-        """Whether some must be told again."""
+        """Remove the reports that succeeded. Return whether some must be sent again."""
         codes = {
-            (topic.topic_id, one.partition_index): ErrorCode(one.error_code)
+            (topic.topic_id, partition.partition_index): ErrorCode(partition.error_code)
             for directory in response.directories
             for topic in directory.topics
-            for one in topic.partitions
+            for partition in topic.partitions
         }
-        again = False
+        must_retry = False
         for key, directory_id in sent.items():
             code = codes.get(key, ErrorCode.UNKNOWN_SERVER_ERROR)
             if code and code not in _GONE:
-                again = True
+                must_retry = True
             elif self._wanted.get(key) == directory_id:
                 del self._wanted[key]
-        return again
+        return must_retry

@@ -1,11 +1,11 @@
-"""Fetch sessions: a consumer or follower names its partitions once (KIP-227).
+"""Fetch sessions, in which a consumer or follower names its partitions once (KIP-227).
 
-A session remembers, per partition, where its reader is and what it was last told, and it hears of
-every change of its partitions. So the work of a Fetch follows the partitions that changed or that
-the request names, never all partitions of the session.
+A session remembers its reader's position in each partition and the last answer about it, and is
+notified of every change of its partitions. So the work of a Fetch depends on the partitions that
+changed or that the request names, never on all partitions of the session.
 
-A follower's session stands in for its idle partitions, too: see `broker.replication.replica`. Which
-sessions there are is the business of `broker.replication.fetch_session_cache`.
+A follower's session also stands in for its idle partitions: see `broker.replication.replica`.
+`broker.replication.fetch_session_cache` creates and finds the sessions.
 
 Never reads a log. Follows Kafka's `FetchSession`.
 """
@@ -32,7 +32,7 @@ FetchKey = tuple[bytes | str, int]
 
 
 class FetchPartition:
-    """One partition of a fetch: where the reader is, and what it was last told."""
+    """A partition of a fetch: the reader's position, and the last answer about it."""
 
     __slots__ = (
         "current_leader_epoch",
@@ -42,8 +42,8 @@ class FetchPartition:
         "max_bytes",
         "partition",
         "replica",
-        "told_high_watermark",
-        "told_log_start_offset",
+        "sent_high_watermark",
+        "sent_log_start_offset",
         "turn",
     )
 
@@ -62,49 +62,52 @@ class FetchPartition:
         self.last_fetched_epoch = last_fetched_epoch
         self.partition: Partition | None = None
         self.replica: Replica | None = None
-        """A follower as the leader knows it, while its session stands in for it."""
-        self.told_high_watermark = NO_OFFSET
-        self.told_log_start_offset = NO_OFFSET
+        """The leader's state of the follower, while the session stands in for it."""
+        self.sent_high_watermark = NO_OFFSET
+        self.sent_log_start_offset = NO_OFFSET
         self.turn = 0
-        """Its place among the partitions of the session: the lowest is read first."""
+        """The order among the partitions of the session: the lowest is read first."""
 
-    def found(self, partition: Partition | None) -> None:
-        """It is this partition, or there is none of that name here."""
+    def attach(self, partition: Partition | None) -> None:
+        """Set the local replica; None if there is none of that name."""
         self.partition = partition
 
     def is_news(self, read: PartitionRead) -> bool:
-        """Whether an incremental response must name this partition."""
+        """Return whether an incremental response must name this partition."""
         return bool(
             read.error
             or read.size
             or read.diverging_epoch
-            or read.high_watermark != self.told_high_watermark
-            or read.log_start_offset != self.told_log_start_offset
+            or read.high_watermark != self.sent_high_watermark
+            or read.log_start_offset != self.sent_log_start_offset
             or (read.unsettled and read.preferred_read_replica >= 0)
         )
 
-    def has_told_all(self) -> bool:
-        """Whether a read at the position of the last one would bring records at most: there was no
-        error, and neither leader, high watermark nor log start are others since."""
+    def has_sent_all(self) -> bool:
+        """Return whether a read at the last position could bring nothing but records.
+
+        That is so if the last answer had no error, and leader, high watermark and log start are the
+        same since.
+        """
         partition = self.partition
         return (
             partition is not None
-            and partition.log.high_watermark == self.told_high_watermark
-            and partition.log.log_start_offset == self.told_log_start_offset
+            and partition.log.high_watermark == self.sent_high_watermark
+            and partition.log.log_start_offset == self.sent_log_start_offset
             and self.current_leader_epoch in (NO_EPOCH, partition.leader_epoch)
             and partition.is_leader
             and not partition.deleted
         )
 
-    def told(self, read: PartitionRead) -> None:
-        # Who is told to truncate does that first, and learns no high watermark from it.
+    def note_sent(self, read: PartitionRead) -> None:
+        # A reader that must truncate does so first, and takes no high watermark from this answer.
         diverges = read.diverging_epoch is not None
-        self.told_high_watermark = NO_OFFSET if diverges else read.high_watermark
-        self.told_log_start_offset = read.log_start_offset
+        self.sent_high_watermark = NO_OFFSET if diverges else read.high_watermark
+        self.sent_log_start_offset = read.log_start_offset
 
 
 class FollowerPartition(FetchPartition):
-    """One partition of a follower's fetch."""
+    """A partition of a follower's fetch."""
 
     __slots__ = ("log_start_offset",)
 
@@ -119,11 +122,14 @@ class FollowerPartition(FetchPartition):
     ) -> None:
         super().__init__(key, fetch_offset, max_bytes, current_leader_epoch, last_fetched_epoch)
         self.log_start_offset = log_start_offset
-        """Where the follower's own log starts."""
+        """The start of the follower's own log."""
 
 
 class FetchSession:
-    """One reader's session. Identity is the object: parked fetches wait under it."""
+    """The fetch session of a reader.
+
+    Its identity is the key under which its parked fetches wait.
+    """
 
     __slots__ = (
         "_last_turn",
@@ -155,38 +161,40 @@ class FetchSession:
         self.last_used_ms = now_ms
         self.partitions: dict[FetchKey, FetchPartition] = {}
         self.by_partition: dict[Partition, FetchPartition] = {}
-        # Those to look at in the next response.
+        # The partitions to read for the next response.
         self.changed: dict[FetchKey, FetchPartition] = {}
         self._last_turn = 0
         self._on_change = on_change
 
     def touch(self, now_ms: float) -> None:
-        """A fetch of it came."""
+        """Note the time of a fetch in this session."""
         self.last_used_ms = now_ms
 
     def partition_changed(self, partition: Partition) -> None:
-        """A partition of ours has news (`PartitionListener`)."""
+        """Note a change of a partition, and wake the reader if it sees it (`PartitionListener`)."""
         wanted = self.by_partition[partition]
         self.changed[wanted.key] = wanted
         if partition.followers is None or self._sees_news(wanted, partition):
             self._on_change(self, partition)
 
     def _sees_news(self, wanted: FetchPartition, partition: Partition) -> bool:
-        """Whether a consumer of a partition with followers would see more than it was told: an
-        append shows when the high watermark passes it."""
+        """Return whether a consumer would see more of a replicated partition than its last answer.
+
+        It sees an append after the high watermark has passed it.
+        """
         log = partition.log
         return (
-            log.high_watermark != wanted.told_high_watermark
-            or log.log_start_offset != wanted.told_log_start_offset
+            log.high_watermark != wanted.sent_high_watermark
+            or log.log_start_offset != wanted.sent_log_start_offset
             or wanted.current_leader_epoch not in (NO_EPOCH, partition.leader_epoch)
         )
 
     def put(self, wanted: FetchPartition, partition: Partition | None) -> None:
-        """Add a partition, or take a new position of one, keeping what it was told."""
+        """Add a partition, or set its new position and keep the last answer about it."""
         old = self.partitions.get(wanted.key)
         if old is not None:
-            wanted.told_high_watermark = old.told_high_watermark
-            wanted.told_log_start_offset = old.told_log_start_offset
+            wanted.sent_high_watermark = old.sent_high_watermark
+            wanted.sent_log_start_offset = old.sent_log_start_offset
             wanted.turn = old.turn
             self._unlisten(old)
         else:
@@ -196,7 +204,7 @@ class FetchSession:
         self.listen(wanted, partition)
 
     def listen(self, wanted: FetchPartition, partition: Partition | None) -> None:
-        """Hear of `partition`'s changes from now on."""
+        """Listen to changes of `partition` instead of the previous replica."""
         self._unlisten(wanted)
         wanted.partition = partition
         if partition is not None:
@@ -204,7 +212,7 @@ class FetchSession:
             partition.listeners[self] = None
 
     def forget(self, key: FetchKey) -> None:
-        """The reader wants this partition no more."""
+        """Remove a partition that the reader no longer wants."""
         wanted = self.partitions.pop(key, None)
         if wanted is not None:
             self.changed.pop(key, None)
@@ -218,18 +226,17 @@ class FetchSession:
         wanted.partition = None
 
     def close(self) -> None:
-        """Hear of nothing any more."""
+        """Stop listening to all partitions, and drop them."""
         for wanted in list(self.partitions.values()):
             self._unlisten(wanted)
         self.partitions.clear()
         self.changed.clear()
 
     def settle(self, wanted: FetchPartition, read: PartitionRead) -> bool:
-        """After a response: look again next time only where there may be more to say; whether
-        there is nothing.
+        """Update the partition after a response. Return whether it is idle.
 
-        What had records goes behind the others, so that all get their turn (KIP-74); what had
-        none, for whatever reason, keeps its place.
+        An idle partition is not read again until it changes. A partition with records goes behind
+        the others, so that all get their turn (KIP-74); a partition without any keeps its place.
         """
         if read.size:
             self.put_last(wanted)
@@ -240,37 +247,43 @@ class FetchSession:
         return False
 
     def put_last(self, wanted: FetchPartition) -> None:
-        """It is read when all others have been."""
+        """Read the partition after all others."""
         self._last_turn += 1
         wanted.turn = self._last_turn
 
-    def look_at(self, wanted: FetchPartition) -> None:
-        """There is something to say of this partition of ours, whatever its log says."""
+    def mark_changed(self, wanted: FetchPartition) -> None:
+        """Read the partition for the next response, even if its log does not change."""
         self.changed[wanted.key] = wanted
 
-    def to_look_at(self) -> list[FetchPartition]:
-        """What changed, in the order in which it is to be read."""
+    def changed_partitions(self) -> list[FetchPartition]:
+        """Return the changed partitions, in the order in which they are read."""
         return sorted(self.changed.values(), key=_TURN)
 
-    def answered_one(
+    def answered_single(
         self, partition: Partition, position: tuple[int, int, int, int], read: PartitionRead
     ) -> None:
-        """A request that named `partition` alone is answered with `read`. `position`: its offset,
-        most bytes, leader epoch and last fetched epoch."""
+        """Update the session after the answer `read` to a request that names only `partition`.
+
+        `position` is the request's fetch offset, maximum bytes, leader epoch and last fetched
+        epoch.
+        """
         wanted = self.by_partition[partition]
         wanted.fetch_offset, wanted.max_bytes = position[:2]
         wanted.current_leader_epoch, wanted.last_fetched_epoch = position[2:]
         self.advance_epoch()
         self.settle(wanted, read)
-        wanted.told(read)
+        wanted.note_sent(read)
 
     def advance_epoch(self) -> None:
         self.epoch = 1 if self.epoch == LAST_EPOCH else self.epoch + 1
 
 
 class FollowerSession(FetchSession):
-    """A follower's session. `wakes_on_high_watermark`: whether it is told of that at once, for
-    the sake of consumers that read from followers (KIP-392), or with its next fetch."""
+    """The fetch session of a follower.
+
+    With `wakes_on_high_watermark` a new high watermark wakes the follower's fetch at once, for
+    consumers that read from followers (KIP-392). Otherwise the next answer has it.
+    """
 
     __slots__ = ("wakes_on_high_watermark",)
 
@@ -290,25 +303,28 @@ class FollowerSession(FetchSession):
         wanted = self.by_partition[partition]
         self.changed[wanted.key] = wanted
         if wanted.replica is not None:
-            self._rest(wanted, wanted.replica)
+            self._detach(wanted, wanted.replica)
         if (
             self.wakes_on_high_watermark
             or wanted.fetch_offset != partition.log.log_end_offset
-            or wanted.told_log_start_offset != partition.log.log_start_offset
+            or wanted.sent_log_start_offset != partition.log.log_start_offset
             or wanted.current_leader_epoch != partition.leader_epoch
             or not partition.is_leader
         ):
             self._on_change(self, partition)
 
-    def named_one(
+    def put_single(
         self, partition: Partition, position: tuple[int, int, int, int], log_start_offset: int
     ) -> FollowerPartition:
-        """A request names `partition` alone, which the session knows: as if it was `put`.
-        `position` as in `answered_one`."""
+        """Set the position of a request for `partition` alone, and return the partition's entry.
+
+        The session already has the partition. The result is the same as of `put`. `position` is as
+        in `answered_single`.
+        """
         wanted = self.by_partition[partition]
         assert isinstance(wanted, FollowerPartition), "a follower's session"
         if wanted.replica is not None:
-            self._rest(wanted, wanted.replica)
+            self._detach(wanted, wanted.replica)
         wanted.fetch_offset, wanted.max_bytes = position[:2]
         wanted.current_leader_epoch, wanted.last_fetched_epoch = position[2:]
         wanted.log_start_offset = log_start_offset
@@ -322,7 +338,7 @@ class FollowerSession(FetchSession):
         if not idle or partition is None or partition.followers is None:
             return idle
         if self.replica_id not in partition.isr:
-            # Each fetch is another try to come in sync, however long nothing is written.
+            # Each fetch is another attempt to join the ISR, however long nothing is written.
             self.changed[wanted.key] = wanted
             return False
         assert isinstance(wanted, FollowerPartition), "a follower's session"
@@ -330,21 +346,21 @@ class FollowerSession(FetchSession):
         if replica is None:
             return True
         if replica.log_end_offset != wanted.fetch_offset:
-            # A fetch that was late on another connection has told an older position since.
+            # A late fetch on another connection has reported an older position since.
             self.changed[wanted.key] = wanted
             return False
         wanted.replica = replica
-        replica.stand_in(self)
+        replica.attach_session(self)
         return True
 
     def _unlisten(self, wanted: FetchPartition) -> None:
         if wanted.replica is not None:
-            self._rest(wanted, wanted.replica)
+            self._detach(wanted, wanted.replica)
         super()._unlisten(wanted)
 
-    def _rest(self, wanted: FetchPartition, replica: Replica) -> None:
-        """Stand in for `replica` no more."""
-        # A session whose first answer got lost lives on beside the one that is in use.
+    def _detach(self, wanted: FetchPartition, replica: Replica) -> None:
+        """Stop standing in for `replica`."""
+        # A session whose first answer was lost lives on beside the session that is in use.
         if replica.session is self:
-            replica.rest()
+            replica.detach_session()
         wanted.replica = None

@@ -1,8 +1,8 @@
-"""Which fetch sessions there are (KIP-227): found by id, made, and ended to make room.
+"""The fetch sessions of a broker (KIP-227): created, found by id, and evicted to make room.
 
-Owns the sessions, at most `max.incremental.fetch.session.cache.slots`; one that was not used for
-`min.incremental.fetch.session.eviction.ms` gives its place to a new one. Never: what a session
-remembers of its partitions (`broker.replication.fetch_session`).
+Owns the sessions, at most `max.incremental.fetch.session.cache.slots`. A session that was not used
+for `min.incremental.fetch.session.eviction.ms` gives its place to a new one. Never handles what a
+session remembers of its partitions (`broker.replication.fetch_session`).
 
 Follows Kafka's `FetchSessionCache`.
 """
@@ -22,7 +22,7 @@ from protocol.errors import ErrorCode
 
 
 class FetchSessionCache:
-    """All sessions of one broker, least recently used first."""
+    """All fetch sessions of a broker, least recently used first."""
 
     def __init__(
         self,
@@ -32,7 +32,11 @@ class FetchSessionCache:
         on_change: Callable[[FetchSession, Partition], None],
         serves_consumers_from_followers: bool = False,
     ) -> None:
-        """The last: whether a replica selector sends consumers to followers."""
+        """Create an empty cache.
+
+        `serves_consumers_from_followers`: whether a replica selector is configured, which sends
+        consumers to followers.
+        """
         self.slots = slots
         self.eviction_ms = eviction_ms
         self.serves_consumers_from_followers = serves_consumers_from_followers
@@ -53,7 +57,7 @@ class FetchSessionCache:
         now_ms: float,
         replica_id: int = NO_REPLICA,
     ) -> FetchSession | None:
-        """A new session, or None where all places are taken: the fetch then goes without one."""
+        """Return a new session; None if the cache is full, and the fetch goes without a session."""
         if len(self._sessions) >= self.slots and not self._evict(
             partition_count, now_ms, replica_id
         ):
@@ -78,7 +82,7 @@ class FetchSessionCache:
         now_ms: float,
         replica_id: int = NO_REPLICA,
     ) -> FetchSession | ErrorCode:
-        """The session that an incremental request goes on with."""
+        """Return the session that an incremental request continues, or an error of id or epoch."""
         session = self._sessions.get(session_id)
         if session is None or session.replica_id != replica_id:
             return ErrorCode.FETCH_SESSION_ID_NOT_FOUND
@@ -97,7 +101,10 @@ class FetchSessionCache:
         uses_topic_ids: bool,
         replica_id: int = NO_REPLICA,
     ) -> FetchSession | None:
-        """The reader's session, where it knows `partition` and has news of no other."""
+        """Return the reader's session if it has `partition` and no changes of other partitions.
+
+        Return None otherwise, also if the request does not match the session.
+        """
         session = self._sessions.get(session_id)
         if (
             session is None
@@ -113,12 +120,12 @@ class FetchSessionCache:
         return session
 
     def touch(self, session: FetchSession, now_ms: float) -> None:
-        """`session` is in use: the last one to be evicted."""
+        """Note a use of `session`, which makes it the last to be evicted."""
         session.touch(now_ms)
         self._sessions[session.session_id] = self._sessions.pop(session.session_id)
 
     def remove(self, session_id: int) -> bool:
-        """End this session; whether it was there."""
+        """Remove and close this session. Return whether it existed."""
         session = self._sessions.pop(session_id, None)
         if session is None:
             return False
@@ -126,9 +133,11 @@ class FetchSessionCache:
         return True
 
     def _evict(self, partition_count: int, now_ms: float, replica_id: int) -> bool:
-        """Free one place: a session long unused, else an old one that serves fewer partitions.
+        """Evict a session to make room. Return whether there was one to evict.
 
-        A follower takes the place of any consumer, and no consumer that of a follower in use.
+        That is the oldest session if it is long unused. Otherwise it is the consumer session with
+        the fewest partitions: for a new follower in any case, for a new consumer only if it is old
+        enough and smaller than the new session. No consumer evicts a follower that is in use.
         """
         if not self._sessions:
             return False

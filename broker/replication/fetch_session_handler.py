@@ -1,7 +1,8 @@
-"""A follower's side of a fetch session: each request names only what changed since the last one.
+"""The follower's side of a fetch session: each request names only what changed since the last.
 
-Owns what the leader was told of every partition in the session (KIP-227). Never reads a log or
-decides what is fetched; `broker.replication.replica_fetcher` marks what may have changed.
+Owns the position of every partition in the session that the leader knows (KIP-227). Never reads a
+log or decides what is fetched; `broker.replication.replica_fetcher` marks the partitions that may
+have changed.
 
 Follows Kafka's `FetchSessionHandler`.
 """
@@ -23,37 +24,37 @@ from protocol.messages.fetch import (
     ReplicaState,
 )
 
-Wanted = Callable[[FetchKey], Position | None]
-"""The position from which a partition is to be fetched; None where it is not."""
+PositionOf = Callable[[FetchKey], Position | None]
+"""A lookup of the position from which to fetch a partition; None if it is not fetched."""
 
 
 class FetchSessionHandler:
-    """One session with one leader."""
+    """A fetch session with a leader."""
 
     def __init__(self, settings: FetcherSettings) -> None:
         self._settings = settings
         self.session_id = NO_SESSION
         self.epoch = INITIAL_EPOCH
-        self.told: dict[FetchKey, Position] = {}
-        """What the leader knows, partition by partition."""
+        self.sent_positions: dict[FetchKey, Position] = {}
+        """The positions that the leader knows, by partition."""
         self._dirty: dict[FetchKey, None] = {}
 
     def mark(self, key: FetchKey) -> None:
-        """A partition came, moved or went: the next request may have to say so."""
+        """Note that a partition was added, moved or removed; the next request may name it."""
         self._dirty[key] = None
 
     def request(
-        self, wait_ms: int, everything: Iterable[FetchKey], wanted: Wanted
+        self, wait_ms: int, everything: Iterable[FetchKey], wanted: PositionOf
     ) -> ReplicaFetchOne | ReplicaFetchRequest | None:
-        """The next Fetch: of what changed, or of `everything` where a session begins.
+        """Return the next Fetch, of the changed partitions, or of `everything` in a new session.
 
-        None where there is nothing to fetch and nothing to forget.
+        Return None if there is nothing to fetch and nothing to forget.
         """
         settings = self._settings
         if len(self._dirty) == 1 and self.epoch != INITIAL_EPOCH:
             (key,) = self._dirty
             position = wanted(key)
-            if position is not None and self.told.get(key) != position:
+            if position is not None and self.sent_positions.get(key) != position:
                 return self._one(wait_ms, key, position)
         request = ReplicaFetchRequest(
             replica_state=ReplicaState(settings.node_id, settings.broker_epoch()),
@@ -65,7 +66,7 @@ class FetchSessionHandler:
 
     def _one(self, wait_ms: int, key: FetchKey, position: Position) -> ReplicaFetchOne:
         settings = self._settings
-        self.told[key] = position
+        self.sent_positions[key] = position
         self._dirty = {}
         topic_id, index = key
         leader_epoch, fetch_offset, log_start, last_epoch = position
@@ -86,23 +87,25 @@ class FetchSessionHandler:
             settings.broker_epoch(),
         )
 
-    def _fill(self, request: FetchRequest, everything: Iterable[FetchKey], wanted: Wanted) -> bool:
-        """Name all that in `request`. False where that is nothing."""
+    def _fill(
+        self, request: FetchRequest, everything: Iterable[FetchKey], wanted: PositionOf
+    ) -> bool:
+        """Add the partitions to `request`. Return False if neither it nor the session has any."""
         begins = self.epoch == INITIAL_EPOCH
         if begins:
-            self.told = {}
+            self.sent_positions = {}
         topics: dict[bytes, FetchTopic] = {}
         forgotten: dict[bytes, ForgottenTopic] = {}
         for key in everything if begins else self._dirty:
             position = wanted(key)
             if position is None:
-                if self.told.pop(key, None) is not None:
+                if self.sent_positions.pop(key, None) is not None:
                     topic_id, index = key
                     forgotten.setdefault(topic_id, ForgottenTopic("", topic_id)).partitions.append(
                         index
                     )
-            elif self.told.get(key) != position:
-                self.told[key] = position
+            elif self.sent_positions.get(key) != position:
+                self.sent_positions[key] = position
                 topic_id, index = key
                 topics.setdefault(topic_id, FetchTopic("", topic_id)).partitions.append(
                     self._partition(index, position)
@@ -111,7 +114,7 @@ class FetchSessionHandler:
         request.session_id, request.session_epoch = self.session_id, self.epoch
         request.topics = list(topics.values())
         request.forgotten_topics_data = list(forgotten.values())
-        return bool(self.told or forgotten)
+        return bool(self.sent_positions or forgotten)
 
     def _partition(self, index: int, position: Position) -> FetchPartition:
         leader_epoch, fetch_offset, log_start, last_epoch = position
@@ -125,7 +128,7 @@ class FetchSessionHandler:
         )
 
     def answered(self, session_id: int) -> None:
-        """The leader answered under this session; 0 where it has no room for one."""
+        """Note an answer under this session; 0 if the leader has no room for a session."""
         self.session_id = session_id
         if session_id == NO_SESSION:
             self.epoch = INITIAL_EPOCH
@@ -133,14 +136,14 @@ class FetchSessionHandler:
             self.epoch = 1 if self.epoch == LAST_EPOCH else self.epoch + 1
 
     def refused(self, error: ErrorCode) -> None:
-        """The leader does not know the session, or not this epoch of it: begin another.
+        """Begin another session because the leader does not know this session, or not its epoch.
 
-        One that it knows is closed by naming it.
+        If the leader knows the session, the next request names it and so closes it.
         """
         if error is ErrorCode.FETCH_SESSION_ID_NOT_FOUND:
             self.session_id = NO_SESSION
         self.epoch = INITIAL_EPOCH
 
     def lost(self) -> None:
-        """No answer: whether the leader saw the request is not known, so begin another session."""
+        """Begin another session: it is unknown whether the leader has seen the last request."""
         self.epoch = INITIAL_EPOCH

@@ -1,4 +1,4 @@
-"""What every fetcher of a broker is told: Kafka's `replica.fetch.*` configs, and who fetches."""
+"""The settings that all fetchers of a broker share: `replica.fetch.*` configs and callbacks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from broker.requests.tracer import Tracer
 
 @dataclass(frozen=True, slots=True)
 class FetcherSettings:
-    """Configs of the fetchers, under Kafka's names, and who fetches."""
+    """The configs of the fetchers, under Kafka's names, this broker's identity, and callbacks."""
 
     node_id: int
     replica_fetch_max_bytes: int
@@ -22,12 +22,12 @@ class FetcherSettings:
     replica_socket_timeout_ms: int
     broker_epoch: Callable[[], int]
     is_throttled: Callable[[Partition], bool]
-    """Whether a partition that lags must wait for the follower's replication quota."""
+    """Returns whether a lagging partition must wait for the follower's replication quota."""
     count_bytes: Callable[[Partition, int], None]
-    """Told of every part of a response with records: for metrics and the quota."""
+    """Runs for every part of a response with records, for metrics and the quota."""
     refused_by: Callable[[int, str], None]
-    """Told of each leader, by its id, that does not let this broker fetch."""
+    """Runs with a leader's id and a request's name if that leader denies it to this broker."""
     truncated: Callable[[], None]
-    """Told after a log was cut: recovery points on disk must not lie beyond it for long."""
+    """Runs after a truncation: recovery points on disk must soon be below the log's end."""
     tracer: Tracer | None = None
-    """Told of each append; None: nobody asks."""
+    """Records each append; None if there is no tracing."""

@@ -1,6 +1,6 @@
-"""What the replica manager asks of those who copy partitions from other brokers: a port.
+"""A port of the replica manager: the fetchers that copy partitions from other brokers.
 
-`broker.replication.replica_fetcher_manager` fills it. Owns nothing.
+`broker.replication.replica_fetcher_manager` implements it. Owns nothing.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from broker.replication.partition import Partition
 
 
 class Fetchers(Protocol):
-    """What copies the partitions that other brokers lead (`ReplicaFetcherManager`)."""
+    """The fetchers of the partitions that other brokers lead (`ReplicaFetcherManager`)."""
 
     def follow(self, partition: Partition) -> None:
-        """Copy it from the leader that it has now, under the epoch that it has now."""
+        """Copy `partition` from its current leader, under its current leader epoch."""
 
     def stop(self, partition: Partition) -> None:
-        """Copy it no more; nothing to do where it was not."""
+        """Stop copying `partition`; do nothing if it is not copied."""
 
     def close_idle(self) -> None:
-        """All changes of one image were told."""
+        """Close the fetchers without partitions, after all changes of an image are applied."""
 
     def brokers_changed(self) -> None:
-        """Some brokers have other addresses."""
+        """Use the new addresses of brokers."""
 
     def log_start_moved(self, partition: Partition) -> None:
-        """By retention here, not by its leader: the leader is to hear of it."""
+        """Report to the leader a log start that retention on this broker has moved."""

@@ -1,12 +1,14 @@
-"""One partition that this broker follows: what a leader's answer does to its log.
+"""A partition that this broker follows, and the effect of the leader's answers on its log.
 
-Owns the rules of a follower: what leaders disagree about is cut off before anything else is taken
-(KIP-101, KIP-279, KIP-595), batches are appended as they are, the high watermark is the leader's as
-far as the log reaches, and rises only then (KAFKA-14704), the log start follows the leader's.
+Owns the rules of a follower. It truncates what differs from the leader's log before it appends
+anything (KIP-101, KIP-279, KIP-595), and appends batches unchanged. Its high watermark is the
+leader's, limited to its own log end, and rises only after truncation and append (KAFKA-14704). Its
+log start follows the leader's.
 
-Never sends anything, and knows no other partition: `broker.replication.replica_fetcher` does.
+Never sends anything, and knows no other partition; `broker.replication.replica_fetcher` does.
 
-Follows Kafka's `ReplicaFetcherThread`, and of `AbstractFetcherThread` what is about one partition.
+Follows Kafka's `ReplicaFetcherThread`, and the part of `AbstractFetcherThread` that is about a
+single partition.
 """
 
 from __future__ import annotations
@@ -22,20 +24,20 @@ from storage.log.fetch_data import UNDEFINED_EPOCH, UNDEFINED_OFFSET
 _log = logging.getLogger(f"ottla.{__name__}")
 
 FetchKey = tuple[bytes, int]
-"""Topic id and partition index: how a Fetch names a partition."""
+"""The topic id and the partition index, by which a Fetch names a partition."""
 
 Position = tuple[int, int, int, int]
-"""What a Fetch says of a partition: leader epoch, fetch offset, log start, last fetched epoch."""
+"""A partition's state in a Fetch: leader epoch, fetch offset, log start, last fetched epoch."""
 
 UNKNOWN_LAG = -1
 FIRST_RETRY_MS = 50
 
 
 class FollowerState(Enum):
-    """Where a followed partition stands.
+    """The state of a followed partition.
 
-    FETCHING      is in every fetch; → DELAYED, OUT_OF_RANGE
-    OUT_OF_RANGE  asks the leader where its log begins and ends; → FETCHING, DELAYED
+    FETCHING      every fetch includes it; → DELAYED, OUT_OF_RANGE
+    OUT_OF_RANGE  the fetcher asks the leader for its log's bounds; → FETCHING, DELAYED
     DELAYED       waits a while after an error; → FETCHING
     """
 
@@ -45,7 +47,7 @@ class FollowerState(Enum):
 
 
 class FollowedPartition:
-    """A partition under one leader epoch; a later epoch makes another of these."""
+    """A partition under a single leader epoch; a later epoch gets another instance."""
 
     __slots__ = ("due_ms", "failures", "key", "lag", "leader_epoch", "partition", "state")
 
@@ -57,14 +59,14 @@ class FollowedPartition:
         self.due_ms = 0.0
         self.failures = 0
         self.lag = UNKNOWN_LAG
-        """Records below the leader's high watermark that are missing here; -1 before it told."""
+        """Missing records below the leader's high watermark; -1 before the first answer."""
 
     def __repr__(self) -> str:
         return f"{self.partition!r} (leader epoch {self.leader_epoch})"
 
     @property
     def position(self) -> Position:
-        """What the next fetch says of it."""
+        """The position that the next fetch carries."""
         log = self.partition.log
         return (
             self.leader_epoch,
@@ -74,26 +76,29 @@ class FollowedPartition:
         )
 
     def resume(self) -> None:
-        """It is in the fetches again."""
+        """Include the partition in fetches again."""
         self.state = FollowerState.FETCHING
 
     def delay(self, due_ms: float) -> None:
-        """It waits until then (monotonic)."""
+        """Leave the partition out of fetches until `due_ms` (monotonic)."""
         self.state = FollowerState.DELAYED
         self.due_ms = due_ms
 
     def out_of_range(self) -> None:
-        """Its end is outside the leader's log: bounds are asked for."""
+        """Note that the log ends outside the leader's log, whose bounds the fetcher requests."""
         self.state = FollowerState.OUT_OF_RANGE
 
     def retry_ms(self, backoff_ms: int) -> int:
-        """How long to wait after one more error: not long at first, for most errors come of
-        metadata that reached this broker before the leader; then `replica.fetch.backoff.ms`."""
+        """Return the wait in ms after another error.
+
+        It is short at first, because most errors come from metadata that reached this broker before
+        the leader. It grows to `replica.fetch.backoff.ms`.
+        """
         self.failures += 1
         return min(backoff_ms, FIRST_RETRY_MS << min(self.failures - 1, 16))
 
     def begin(self) -> None:
-        """A log without any epoch cannot be compared with the leader's: what is not committed goes.
+        """Truncate to the high watermark if the log has no leader epochs to compare.
 
         Raises LogDirFailure.
         """
@@ -101,16 +106,20 @@ class FollowedPartition:
         if log.latest_epoch == UNDEFINED_EPOCH and log.high_watermark < log.log_end_offset:
             self._truncate(log.high_watermark)
 
-    # ---- what a leader answers -------------------------------------------------------------------
+    # ---- the leader's answers --------------------------------------------------------------------
 
     def take(self, data: Any) -> ErrorCode:
-        """Append what the leader sent, then learn its high watermark and log start."""
+        """Append the leader's records, then adopt its high watermark and log start.
+
+        Return the error of the append. Raises LogDirFailure.
+        """
         partition = self.partition
         log = partition.log
         before = log.high_watermark, log.log_start_offset
         if data.records and log.log_start_offset < log.log_end_offset <= data.log_start_offset:
-            # The leader deleted all that we have. Its log may begin inside a batch, which reaches
-            # back over our end: only a log that begins there can take it (KAFKA-6975).
+            # The leader deleted all that this log has. The leader's log may begin inside a batch,
+            # which starts before this log's end: only a log that begins there can append it
+            # (KAFKA-6975).
             log.truncate_fully_and_start_at(log.log_end_offset)
         if data.records:
             info = log.append_as_follower(data.records, self.leader_epoch)
@@ -118,11 +127,12 @@ class FollowedPartition:
                 _log.error("%r: append refused: %s", self, info.error_message)
                 return info.error
             if not info.size:
-                # Not one whole batch of this epoch: the leader is ahead of our metadata.
+                # Not one whole batch of this epoch: the leader's metadata is newer than this
+                # broker's.
                 return ErrorCode.UNKNOWN_LEADER_EPOCH
         end = log.log_end_offset
-        # What was committed once stays so: a new leader that does not know it yet takes nothing
-        # back, and what an unclean election takes back was cut off before.
+        # What was once committed stays committed. A new leader that does not know it yet does not
+        # lower the high watermark, and what an unclean election takes back was truncated before.
         committed = min(data.high_watermark, end)
         if committed > log.high_watermark:
             log.update_high_watermark(committed)
@@ -137,10 +147,11 @@ class FollowedPartition:
         return ErrorCode.NONE
 
     def truncate_on_divergence(self, leader_epoch: int, leader_end_offset: int) -> None:
-        """The leader's log says where the largest epoch up to our last one ended: cut there.
+        """Truncate to where this log and the leader's diverge.
 
-        Where we do not know that epoch, we cut to the end of the largest that we know before it,
-        and the next fetch asks again (KIP-279). Raises LogDirFailure.
+        The leader's answer is the end, in its log, of its largest epoch up to the last epoch here.
+        If this log does not have that epoch, truncate to the end of its largest earlier epoch; the
+        next fetch asks again (KIP-279). Raises LogDirFailure.
         """
         log = self.partition.log
         end = log.log_end_offset
@@ -160,7 +171,7 @@ class FollowedPartition:
         self._truncate(min(offset, end))
 
     def take_bounds(self, leader_start: int, leader_end: int) -> bool:
-        """Our end is outside the leader's log, which has these bounds; True where that moved it.
+        """Move the log's end into the leader's log with these bounds. Return whether it moved.
 
         Raises LogDirFailure.
         """
@@ -184,7 +195,7 @@ class FollowedPartition:
     def _truncate(self, offset: int) -> None:
         log = self.partition.log
         if offset < log.high_watermark:
-            # Only an election of a replica that was not in sync takes back what was committed.
+            # Only the election of a replica that was not in sync takes back committed records.
             _log.warning(
                 "%r: truncated to %d, below its high watermark %d", self, offset, log.high_watermark
             )

@@ -1,14 +1,14 @@
-"""What the leader of a partition knows of its followers: who is in sync, what all of them have.
+"""The followers of a partition, as its leader sees them: their progress and which are in sync.
 
-Owns the remote replicas of one leadership, which of them count as in sync, and how far the high
-watermark may go. Never proposes another ISR (`isr_proposals`), appends, reads or sends anything.
+Owns the remote replicas of a single leadership, which of them count as in sync, and the limit of
+the high watermark. Never proposes an ISR (`isr_proposals`), appends, reads or sends anything.
 
-A replica that is proposed counts as in sync until the controller has answered, and one whose
-leaving is proposed still counts: `maximal_isr` is the larger of both, so that whichever the
-controller has committed, nothing is acknowledged that a member of the ISR misses.
+A replica that is proposed to join the ISR counts as in sync until the controller has answered, and
+a replica that is proposed to leave still counts. `maximal_isr` is the larger of both sets. So
+whichever the controller has committed, nothing is acknowledged that a member of the ISR lacks.
 
-Follows Kafka's `Partition`, `PartitionState`, KIP-497, KIP-903 (broker epochs) and KIP-966 (the
-high watermark stands while the ISR is smaller than min.insync.replicas).
+Follows Kafka's `Partition` and `PartitionState`, KIP-497, KIP-903 (broker epochs) and KIP-966 (the
+high watermark stands still while the ISR is smaller than min.insync.replicas).
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from ground.ports import Scheduler
 from storage.log.unified_log import UnifiedLog
 
 TAIL_BYTES_MAX = 16 * 1024
-"""What is larger is read from the file: then sending it costs more than finding it."""
+"""The largest size of a `Tail`: the read of a larger batch costs less than its sending."""
 
 
 class LeaderView:
-    """What all leaders of one broker share: time, the allowed lag, the cluster, its controller."""
+    """State that all leaders of a broker share: clock, allowed lag, brokers, and the controller."""
 
     __slots__ = (
         "alter_partitions",
@@ -43,38 +43,37 @@ class LeaderView:
         self.now_ms = scheduler.monotonic_ms
         self.lag_max_ms = lag_max_ms
         self.brokers: Mapping[int, BrokerRegistration] = {}
-        """As of the metadata that the replicas follow."""
+        """The registered brokers, as of the metadata that the replicas follow."""
         self.isr_shrinks = 0
         self.isr_expands = 0
-        """Proposals of theirs that came to be."""
+        """ISR expansions that the controller has committed."""
         self.failed_isr_updates = 0
-        """Those that were refused, or answered too late (Kafka's FailedIsrUpdatesPerSec)."""
+        """Proposals that were rejected, or answered too late (Kafka's FailedIsrUpdatesPerSec)."""
         self.alter_partitions: AlterPartitionManager | None = None
-        """Where proposals go; None until there is a way to the controller, and nothing is
-        proposed."""
+        """The sender of proposals; None until the controller can be reached: none are made."""
 
     def follow(self, brokers: Mapping[int, BrokerRegistration]) -> None:
-        """The metadata tells of these brokers now."""
+        """Set the brokers that the metadata names now."""
         self.brokers = brokers
 
     def isr_changed(self, before: tuple[int, ...], after: tuple[int, ...]) -> None:
-        """The controller has answered a proposal of a leader here."""
+        """Count an ISR that the controller has shrunk or expanded on a proposal."""
         self.isr_shrinks += len(after) < len(before)
         self.isr_expands += len(after) > len(before)
 
     def isr_update_failed(self) -> None:
-        """A proposal was refused, or answered too late."""
+        """Count a proposal that was rejected, or answered too late."""
         self.failed_isr_updates += 1
 
     def propose_to(self, manager: AlterPartitionManager) -> None:
-        """There is a way to the controller."""
+        """Set the sender of proposals."""
         self.alter_partitions = manager
 
 
 class Tail(NamedTuple):
-    """The batch that was appended last, as it lies in the log from `first_offset` to `end_offset`.
+    """The last appended batch, as it is in the log from `first_offset` to `end_offset`.
 
-    Followers that have all before it wait for it: they get it without a look into the file.
+    Followers that have everything before it receive it without a read from the file.
     """
 
     first_offset: int
@@ -103,33 +102,35 @@ class Followers:
         self.maximal_isr: tuple[int, ...] = ()
         self.epoch_start_offset = 0
         self.tail: Tail | None = None
-        """Until all in sync have it, if it is a small one."""
+        """The last appended batch, if it is small, until all in-sync replicas have it."""
 
     def replace_log(self, log: UnifiedLog) -> None:
-        """The same log lies in another directory now."""
+        """Use the log from its new directory after a move."""
         self.log = log
 
-    # --- what the metadata says ------------------------------------------------------------------
+    # --- metadata --------------------------------------------------------------------------------
 
     def assign(self, registration: PartitionRegistration) -> None:
-        """Take the replicas: new ones are unknown, removed ones forgotten."""
-        known, leader = self.replicas, registration.leader
+        """Set the replicas: new followers start without progress, removed ones are dropped."""
+        current_replicas, leader = self.replicas, registration.leader
         self.replicas = {
-            one: known.get(one) or Replica(one) for one in registration.replicas if one != leader
+            broker_id: current_replicas.get(broker_id) or Replica(broker_id)
+            for broker_id in registration.replicas
+            if broker_id != leader
         }
 
     def begin_epoch(self, registration: PartitionRegistration) -> None:
-        """A leader epoch of this broker begins, at the log's end."""
+        """Begin a leader epoch of this broker, at the log's end."""
         now_ms, end = self._view.now_ms(), self.log.log_end_offset
         self.epoch_start_offset = end
         for replica in self.replicas.values():
             replica.reset(end, now_ms, in_sync=replica.broker_id in registration.isr)
 
     def commit(self, isr: tuple[int, ...]) -> None:
-        """Take the ISR that the controller has decided, or has left as it was."""
+        """Set the ISR that the controller has committed, changed or not."""
         self.isr = self.maximal_isr = isr
 
-    def count(self, isr: tuple[int, ...]) -> None:
+    def count_in_sync(self, isr: tuple[int, ...]) -> None:
         """Count this larger ISR as in sync until the controller has answered."""
         self.maximal_isr = isr
 
@@ -137,14 +138,17 @@ class Followers:
 
     @property
     def min_isr(self) -> int:
-        """A topic with fewer replicas than min.insync.replicas is not unwritable (KIP-966)."""
+        """The smallest ISR that accepts acks=all.
+
+        That is min.insync.replicas, or the number of replicas if it is smaller (KIP-966).
+        """
         return min(self.log.config.min_insync_replicas, len(self.replicas) + 1)
 
     def advance_high_watermark(self) -> bool:
-        """Move the log's high watermark to what all in sync have; whether it moved.
+        """Move the high watermark to the end that all in-sync replicas have.
 
-        It waits, too, for a replica that is about to come in sync: otherwise one that is always a
-        little behind would never be let in.
+        Return whether it moved. It also waits for replicas that are about to join the ISR.
+        Otherwise a replica that is always a little behind would never join.
         """
         log = self.log
         end = lowest = log.log_end_offset
@@ -161,7 +165,7 @@ class Followers:
         return True
 
     def appended(self, first_offset: int, batch: memoryview) -> None:
-        """One batch was appended, and nothing else."""
+        """Note that exactly this batch was appended, and advance the high watermark."""
         self.tail = None
         if not self.advance_high_watermark() and len(batch) <= TAIL_BYTES_MAX:
             self.tail = Tail(first_offset, self.log.log_end_offset, bytes(batch))
@@ -173,7 +177,7 @@ class Followers:
         ) and self.is_eligible(replica)
 
     def low_watermark(self, start: int) -> int:
-        """The earliest log start of the leader, which is `start`, and all live followers."""
+        """Return the earliest log start of all live replicas; `start` is that of the leader."""
         brokers = self._view.brokers
         for broker_id, replica in self.replicas.items():
             broker = brokers.get(broker_id)
@@ -181,15 +185,18 @@ class Followers:
                 start = replica.log_start_offset
         return start
 
-    # --- whose fetches count ---------------------------------------------------------------------
+    # --- broker epochs ---------------------------------------------------------------------------
 
     def is_stale(self, broker_id: int, broker_epoch: int) -> bool:
-        """Whether a fetch of this broker epoch is from before the broker's last start (KIP-903)."""
+        """Return whether this broker epoch is older than the broker's last start (KIP-903)."""
         broker = self._view.brokers.get(broker_id)
         return broker is not None and NO_BROKER_EPOCH != broker_epoch < broker.epoch
 
     def is_eligible(self, replica: Replica) -> bool:
-        """Whether the controller would let it in: alive, staying, and the one that fetched."""
+        """Return whether the controller would accept the replica into the ISR.
+
+        Its broker must be active, and registered with the epoch of the replica's last fetch.
+        """
         broker = self._view.brokers.get(replica.broker_id)
         return (
             broker is not None

@@ -1,8 +1,8 @@
-"""Who is proposed for the ISR of one leadership, and what the controller answers.
+"""The ISR changes that a leader proposes to the controller, for a single leadership.
 
-Owns the proposal under way (AlterPartition, KIP-497), and the rules by which a leader proposes: who
-may come into the ISR and who must leave it. It proposes; the controller decides, and the partition
-takes what was decided. Never moves a high watermark, reads or appends.
+Owns the pending proposal (AlterPartition, KIP-497), and the rules by which replicas join and leave
+the ISR. The leader proposes, the controller decides, and the partition applies the decision. Never
+moves a high watermark, reads or appends.
 
 Follows Kafka's `Partition` and KIP-903 (broker epochs).
 """
@@ -20,13 +20,13 @@ from protocol.errors import ErrorCode
 
 _log = logging.getLogger(f"ottla.{__name__}")
 
-# By these the controller says that nothing was changed, by this proposal nor by an earlier try of
-# it. After any other refusal the metadata alone tells what is so.
+# With these errors the controller says that it applied neither this proposal nor an earlier attempt
+# at it. After any other error only the metadata shows the result.
 NOT_APPLIED = (ErrorCode.INELIGIBLE_REPLICA, ErrorCode.OPERATION_NOT_ATTEMPTED)
 
 
 class LedPartition(Protocol):
-    """The partition that this broker leads, as its proposals know it."""
+    """The partition that this broker leads, as seen by its proposals."""
 
     topic_id: bytes
     index: int
@@ -36,17 +36,17 @@ class LedPartition(Protocol):
     isr: tuple[int, ...]
 
     def take_isr(self, isr: tuple[int, ...], partition_epoch: int) -> None:
-        """The controller has decided: this ISR is in force, as of that epoch."""
+        """Apply the ISR that the controller has decided, as of that partition epoch."""
 
 
 class IsrChange(NamedTuple):
-    """A proposed ISR. Identity tells the answer to this proposal from that to an older one."""
+    """A proposed ISR. Its identity tells an answer to it from an answer to an older proposal."""
 
     isr: tuple[int, ...]
 
 
 class IsrProposals:
-    """The proposals of one leadership, one at a time."""
+    """The ISR proposals of a single leadership, one at a time."""
 
     __slots__ = ("_followers", "_partition", "_pending", "_view")
 
@@ -57,30 +57,33 @@ class IsrProposals:
         self._pending: IsrChange | None = None
 
     def commit(self, isr: tuple[int, ...]) -> None:
-        """Count what the controller has decided, or has left as it was; nothing is under way."""
+        """Set the committed ISR, changed or not, and drop the pending proposal."""
         if self._pending is not None:
             self._view.isr_changed(self._followers.isr, isr)
         self._pending = None
         self._followers.commit(isr)
 
     def end(self) -> None:
-        """This broker leads no more: an answer that comes now says nothing."""
+        """Drop the pending proposal because this broker leads no more; its answer is ignored."""
         self._pending = None
 
-    # --- who leaves ----------------------------------------------------------------------------
+    # --- leaving the ISR -----------------------------------------------------------------------
 
     def shrink(self) -> None:
-        """Propose an ISR without those that lag for longer than `replica.lag.time.max.ms`."""
+        """Propose an ISR without the replicas that lag for more than `replica.lag.time.max.ms`."""
         late = self._out_of_sync()
         if late:
             followers, partition = self._followers, self._partition
             lags = ", ".join(repr(followers.replicas[broker_id]) for broker_id in late)
             end = followers.log.log_end_offset
             _log.info("%r: out of sync (end %d): %s", partition, end, lags)
-            self._propose(tuple(one for one in followers.isr if one not in late))
+            self._propose(tuple(broker_id for broker_id in followers.isr if broker_id not in late))
 
     def _out_of_sync(self) -> tuple[int, ...]:
-        """Members of the ISR that miss what the leader had `replica.lag.time.max.ms` ago."""
+        """Return the ISR members that lack records older than `replica.lag.time.max.ms`.
+
+        Return none while a proposal is pending.
+        """
         followers, view = self._followers, self._view
         if self._pending is not None or view.alter_partitions is None:
             return ()
@@ -93,22 +96,24 @@ class IsrProposals:
             and not replica.is_caught_up(end, view.now_ms(), view.lag_max_ms)
         )
 
-    # --- who comes in --------------------------------------------------------------------------
+    # --- joining the ISR -----------------------------------------------------------------------
 
     def expand(self) -> None:
-        """Propose whoever may come in now, without a fetch: so only replicas that have fetched
-        lately, lest one that was just found to lag comes back, as it would where the high
-        watermark stands."""
+        """Propose each replica that may join now, without waiting for its next fetch.
+
+        Propose only replicas that have fetched lately. Otherwise a replica that has just been
+        removed for its lag would come back at once while the high watermark stands still.
+        """
         view = self._view
         for replica in self._followers.replicas.values():
             if view.now_ms() - replica.caught_up_ms <= view.lag_max_ms:
                 self.expand_by(replica)
 
     def expand_by(self, replica: Replica) -> None:
-        """Propose the ISR with `replica`, where that has all that is committed.
+        """Propose an ISR with `replica`, if that has every committed record.
 
-        It must have reached this epoch's start, too: what lies below may be committed while the
-        high watermark does not know it yet.
+        It must also have reached the start of this leader epoch: records below that may be
+        committed before the leader's high watermark shows it.
         """
         followers, end = self._followers, replica.log_end_offset
         if self._pending is not None or replica.broker_id in followers.isr:
@@ -120,7 +125,7 @@ class IsrProposals:
         if not followers.is_eligible(replica):
             return
         isr = (*followers.isr, replica.broker_id)
-        followers.count(isr)
+        followers.count_in_sync(isr)
         _log.info("%r: %r is in sync (ISR %s)", self._partition, replica, self._partition.isr)
         self._propose(isr)
 
@@ -137,12 +142,12 @@ class IsrProposals:
             partition.leader_epoch,
             partition.partition_epoch,
             self._broker_epochs(isr, (partition.node_id, manager.broker_epoch())),
-            RECOVERED,  # an unclean leader has recovered by leading
+            RECOVERED,  # a leader elected uncleanly has recovered by leading
         )
         manager.submit(proposal, lambda answer: self._answered(change, answer))
 
     def _broker_epochs(self, isr: tuple[int, ...], own: tuple[int, int]) -> list[tuple[int, int]]:
-        """(broker, the epoch that it fetched with, or -1) for a proposal; `own` is ours."""
+        """Return pairs of broker and broker epoch (-1: unknown); `own` is this broker's pair."""
         epochs = []
         for broker_id in isr:
             replica = self._followers.replicas.get(broker_id)
@@ -156,14 +161,15 @@ class IsrProposals:
 
     def _answered(self, change: IsrChange, answer: Altered | ErrorCode) -> None:
         if self._pending is not change:
-            return  # the metadata has told more since
+            return  # newer metadata has replaced this proposal
         partition = self._partition
         if isinstance(answer, ErrorCode):
             self._view.isr_update_failed()
             if answer in NOT_APPLIED:
                 partition.take_isr(partition.isr, partition.partition_epoch)
             else:
-                # It may have been applied: `change` counts until the metadata tells.
+                # The controller may have applied it: `change` counts until the metadata shows the
+                # result.
                 _log.info("%r: ISR %s refused: %s", partition, change.isr, answer.name)
             return
         if (
@@ -174,4 +180,4 @@ class IsrProposals:
             return
         _log.info("%r: ISR %s is now %s", partition, partition.isr, answer.isr)
         partition.take_isr(answer.isr, answer.partition_epoch)
-        self.expand()  # another may have waited for this answer
+        self.expand()  # another replica may have waited for this answer

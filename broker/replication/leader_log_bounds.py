@@ -1,8 +1,8 @@
-"""Asks a leader where its logs begin and end, for followers whose own end is outside of them.
+"""The questions to a leader where its logs begin and end, for followers that are out of its range.
 
-Owns who asks, and what was answered of the two questions: the end first, then the start (Kafka's
-`fetchOffsetAndTruncate`). Never sends anything: `broker.replication.replica_fetcher` does, one
-request for all that ask.
+Owns the asking partitions and the answers. It asks for the log end first, then for the log start
+(Kafka's `fetchOffsetAndTruncate`). Never sends anything: `broker.replication.replica_fetcher` sends
+a request for all asking partitions.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ EARLIEST_LOCAL_TIMESTAMP = -4
 
 
 class Bounds(NamedTuple):
-    """The leader's answer for one partition; `error` where it has none."""
+    """The leader's answer for a partition; `error` if it has none."""
 
     followed: FollowedPartition
     error: ErrorCode
@@ -32,7 +32,7 @@ class Bounds(NamedTuple):
 
 
 class LeaderLogBounds:
-    """The partitions of one fetcher that are out of range."""
+    """The partitions of a fetcher that are out of range."""
 
     def __init__(self, node_id: int, timeout_ms: int) -> None:
         self._node_id = node_id
@@ -41,48 +41,48 @@ class LeaderLogBounds:
         self._ends: dict[FetchKey, int] = {}
 
     def __len__(self) -> int:
-        """Partitions that want to know."""
+        """Return the number of asking partitions."""
         return len(self._waiting)
 
     def ask(self, followed: FollowedPartition) -> None:
-        """A partition wants to know."""
+        """Add a partition, or ask again for both of its bounds."""
         self._waiting[followed.key] = followed
         self._ends.pop(followed.key, None)
 
     def drop(self, key: FetchKey) -> None:
-        """A partition is not followed any more."""
+        """Remove a partition that is not followed any more."""
         self._waiting.pop(key, None)
         self._ends.pop(key, None)
 
     def request(self) -> ListOffsetsRequest:
-        """The next question: the ends that are not known yet, then the starts."""
-        asked = [followed for key, followed in self._waiting.items() if key not in self._ends]
-        timestamp = LATEST_TIMESTAMP if asked else EARLIEST_LOCAL_TIMESTAMP
+        """Return the next request: for the unknown log ends, then for the log starts."""
+        asking = [followed for key, followed in self._waiting.items() if key not in self._ends]
+        timestamp = LATEST_TIMESTAMP if asking else EARLIEST_LOCAL_TIMESTAMP
         topics: dict[str, ListOffsetsTopic] = {}
-        for followed in asked or self._waiting.values():
+        for followed in asking or self._waiting.values():
             name, index = followed.partition.topic, followed.partition.index
             topic = topics.setdefault(name, ListOffsetsTopic(name))
             topic.partitions.append(ListOffsetsPartition(index, followed.leader_epoch, timestamp))
         return ListOffsetsRequest(self._node_id, 0, list(topics.values()), self._timeout_ms)
 
-    def answered(self, asked: ListOffsetsRequest, response: ListOffsetsResponse) -> list[Bounds]:
-        """What is known now of both bounds, or is refused; those ask no more."""
-        told = {
-            (topic.name, one.partition_index): one
+    def answered(self, request: ListOffsetsRequest, response: ListOffsetsResponse) -> list[Bounds]:
+        """Return the partitions whose bounds are known or rejected, and stop asking for them."""
+        answers = {
+            (topic.name, partition.partition_index): partition
             for topic in response.topics
-            for one in topic.partitions
+            for partition in topic.partitions
         }
-        wanted = {
-            (topic.name, one.partition_index): one
-            for topic in asked.topics
-            for one in topic.partitions
+        questions = {
+            (topic.name, partition.partition_index): partition
+            for topic in request.topics
+            for partition in topic.partitions
         }
         outcomes = []
         for key, followed in list(self._waiting.items()):
             name = (followed.partition.topic, followed.partition.index)
-            question, answer = wanted.get(name), told.get(name)
+            question, answer = questions.get(name), answers.get(name)
             if question is None or question.current_leader_epoch != followed.leader_epoch:
-                continue  # asks since then
+                continue  # asked again since then
             error = ErrorCode.UNKNOWN_SERVER_ERROR
             if answer is not None:
                 error = ErrorCode(answer.error_code)

@@ -1,13 +1,13 @@
-"""One replica of one partition on this broker: its log, its leader, its in-sync replicas.
+"""A replica of a partition on this broker: its log, its leader and its in-sync replicas.
 
-Owns the leader's rules: who may append (the leader, with acks=all only while enough replicas are
-in sync, and to an internal topic its coordinator and Kafka's admin client alone), what an append
-counts as and when it is acknowledged, which leader epoch a request must carry (KIP-320). Changes of
-leadership come from the metadata image only. Never says who is proposed for the ISR
-(`isr_proposals`), or does I/O itself; the log does. Follows Kafka's `Partition`, and
+Owns the leader's rules: which appends it accepts, how it counts them and when it acknowledges them,
+and which leader epoch a request must carry (KIP-320). With acks=all it accepts appends only while
+enough replicas are in sync, and to an internal topic only from its coordinator and Kafka's admin
+client. Leadership changes come from the metadata image only. Never decides which ISR is proposed
+(`isr_proposals`), and never does I/O itself; the log does. Follows Kafka's `Partition`, and
 `ReplicaManager` for internal topics.
 
-Fetch sessions and parked operations hear of every change through `on_change`.
+`on_change` reports every change to fetch sessions and parked operations.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ from storage.log.verification_state import VerificationGuard
 
 
 class PartitionListener(Protocol):
-    """Something that keeps what it knows of many partitions up to date (a fetch session)."""
+    """A fetch session, which keeps the state of its partitions up to date."""
 
     def partition_changed(self, partition: Partition) -> None:
-        """Data, watermarks, leadership or existence of `partition` changed."""
+        """React to new data, watermarks, leadership or deletion of `partition`."""
 
 
 class Partition:
-    """A partition that this broker hosts a replica of. Identity is the object: it is a dict key."""
+    """A partition of which this broker hosts a replica. Its identity makes it a dict key."""
 
     __slots__ = (
         "_alone",
@@ -98,19 +98,19 @@ class Partition:
         self.log = log
         self.node_id = node_id
         self.leader_id = NO_EPOCH
-        self.is_leader = False  # this broker, that is, and the partition is not deleted
+        self.is_leader = False  # this broker leads, and the partition is not deleted
         self.leader_epoch = NO_EPOCH
         self.partition_epoch = NO_EPOCH
         self.replicas: tuple[int, ...] = ()
         self.adding_replicas: tuple[int, ...] = ()
         self.removing_replicas: tuple[int, ...] = ()
-        self.isr: tuple[int, ...] = ()  # as committed
-        self.followers: Followers | None = None  # while it leads, and is not the only replica
-        self._proposals: IsrProposals | None = None  # beside the followers
-        self._alone = False  # whether it leads, and is the only replica
+        self.isr: tuple[int, ...] = ()  # the committed ISR
+        self.followers: Followers | None = None  # set while it leads and others exist
+        self._proposals: IsrProposals | None = None  # set while `followers` is set
+        self._alone = False  # this broker leads, and is the only replica
         self.deleted = False
         self.listeners: dict[PartitionListener, None] = {}
-        self.watch: PartitionWatch | None = None  # while an append of a traced request is followed
+        self.watch: PartitionWatch | None = None  # set while it follows a traced append
         self._on_change = on_change
         self._view = view
 
@@ -120,16 +120,16 @@ class Partition:
     # --- leadership ----------------------------------------------------------------------------
 
     def apply(self, registration: PartitionRegistration) -> bool:
-        """Take what the metadata says; whether a leader epoch begins, ours or another's.
+        """Apply the metadata. Return whether a new leader epoch begins, on any broker.
 
-        A new epoch of ours starts at the log's end (KIP-101). The metadata may be behind an answer
-        to AlterPartition, which told the same before: what is older by its partition epoch is
-        left out.
+        A leader epoch of this broker starts at the log's end (KIP-101). The metadata may be older
+        than an answer to AlterPartition that this leader has already applied: a registration with
+        an older partition epoch is ignored.
         """
         if registration.partition_epoch < self.partition_epoch:
             return False
         assert registration.leader_epoch >= self.leader_epoch, f"{self!r}: leader epoch goes back"
-        begins = registration.leader_epoch > self.leader_epoch
+        epoch_begins = registration.leader_epoch > self.leader_epoch
         is_old = registration.partition_epoch == self.partition_epoch
         self.leader_id = registration.leader
         self.is_leader = self.leader_id == self.node_id and not self.deleted
@@ -140,15 +140,17 @@ class Partition:
         self.adding_replicas = registration.adding_replicas
         self.removing_replicas = registration.removing_replicas
         if self.is_leader:
-            self._lead(registration, begins=begins, is_old=is_old)
+            self._lead(registration, epoch_begins=epoch_begins, is_old=is_old)
         else:
             self.isr = registration.isr
             self._forget_followers()
         self._on_change(self)
-        return begins
+        return epoch_begins
 
-    def _lead(self, registration: PartitionRegistration, *, begins: bool, is_old: bool) -> None:
-        if begins:
+    def _lead(
+        self, registration: PartitionRegistration, *, epoch_begins: bool, is_old: bool
+    ) -> None:
+        if epoch_begins:
             self._open(registration.leader_epoch)
         if registration.replicas == (self.node_id,):
             self._forget_followers()
@@ -159,10 +161,10 @@ class Partition:
                 self.followers = Followers(self.log, self._view)
                 self._proposals = IsrProposals(self, self.followers, self._view)
             self.followers.assign(registration)
-            if begins:
+            if epoch_begins:
                 self.followers.begin_epoch(registration)
-        # What an answer told before stands: a proposal made since then is still under way.
-        if begins or not is_old:
+        # An ISR that an answer has already committed stays: a later proposal may be pending.
+        if epoch_begins or not is_old:
             self._commit_isr(registration.isr)
         self._advance_high_watermark()
 
@@ -177,13 +179,13 @@ class Partition:
             self._proposals.commit(isr)
 
     def _open(self, leader_epoch: int) -> None:
-        # A failed write took the log's directory offline; the metadata moves on all the same, and
-        # every use of this log says KAFKA_STORAGE_ERROR.
+        # After a failed write the log's directory is offline. The metadata is applied all the same,
+        # and every use of this log returns KAFKA_STORAGE_ERROR.
         with suppress(LogDirFailure):
             self.log.assign_epoch_start(leader_epoch, self.log.log_end_offset)
 
     def replace_log(self, log: UnifiedLog) -> None:
-        """The same log lies in another directory now."""
+        """Use the log from its new directory after a move."""
         log.is_replicated = self.log.is_replicated
         self.log = log
         if self.followers is not None:
@@ -191,7 +193,7 @@ class Partition:
         self._on_change(self)
 
     def mark_deleted(self) -> None:
-        """The log is gone: whoever still holds this partition learns it here."""
+        """Mark this partition as deleted, for everything that still holds it; its log is gone."""
         self.deleted = True
         self.is_leader = False
         self._forget_followers()
@@ -200,32 +202,35 @@ class Partition:
     # --- the ISR -------------------------------------------------------------------------------
 
     def shrink_isr(self) -> None:
-        """Propose an ISR without those that lag for longer than `replica.lag.time.max.ms`."""
+        """Propose an ISR without the replicas that lag for more than `replica.lag.time.max.ms`."""
         if self._proposals is not None:
             self._proposals.shrink()
 
     def brokers_changed(self) -> None:
-        """The metadata says otherwise of brokers: one that was refused may come in sync now."""
+        """Propose replicas that may join the ISR because the metadata of brokers has changed."""
         if self._proposals is not None:
             self._proposals.expand()
 
     def take_isr(self, isr: tuple[int, ...], partition_epoch: int) -> None:
-        """Take the ISR by which the controller has answered a proposal, as of that epoch."""
+        """Apply the ISR and the partition epoch of the controller's answer to a proposal."""
         self.partition_epoch = partition_epoch
         self._commit_isr(isr)
         if self._advance_high_watermark():
             self._on_change(self)
 
     def watch_by(self, watch: PartitionWatch | None) -> None:
-        """Who hears of followers' fetches and of the high watermark; None: nobody does."""
+        """Set the watch of followers' fetches and of the high watermark; None removes it."""
         self.watch = watch
 
     def changed(self) -> None:
-        """Wake what waits for this partition: after an append, once its answer is on its way."""
+        """Wake the requests that wait for this partition.
+
+        After an append the caller does this once the answer is on its way.
+        """
         self._on_change(self)
 
     def is_replicated_to(self, required_offset: int) -> ErrorCode | None:
-        """For acks=all: None while replicas miss data below `required_offset`, else the verdict."""
+        """Return the verdict for acks=all; None while replicas lack data below the offset."""
         if not self.is_leader:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         if self.log.high_watermark < required_offset:
@@ -244,7 +249,7 @@ class Partition:
             self.watch.high_watermark(self.log.high_watermark)
         return True
 
-    # --- what is written -------------------------------------------------------------------------
+    # --- writes ----------------------------------------------------------------------------------
 
     def append_as_leader(
         self,
@@ -257,11 +262,14 @@ class Partition:
         looked_at: LookedAt | None = None,
         trace: RequestTrace | None = None,
     ) -> LogAppendInfo | ErrorCode:
-        """Append batches, which are patched in place, with acks -1 (all), 0 or 1; the first of a
-        transaction with the guard of its verification. `internal_allowed`: the coordinator that
-        keeps its state here, or a client that may write between its records.
+        """Append batches, which are patched in place, with acks -1 (all), 0 or 1.
 
-        The error of the append is in the returned info; an ErrorCode alone where it was not tried.
+        The first append of a transaction needs the guard of its verification. `internal_allowed` is
+        set for the coordinator that keeps its state here, and for clients that may write to
+        internal topics.
+
+        Return the info, with the error of the append in it, or only an ErrorCode if no append was
+        tried.
         """
         if not -1 <= required_acks <= 1:
             return ErrorCode.INVALID_REQUIRED_ACKS
@@ -291,8 +299,11 @@ class Partition:
     def look_before_append(
         self, records: memoryview, now_ms: int, internal_allowed: bool = False
     ) -> Look | None:
-        """The look that a client's batch needs before `append_as_leader`, which is to be given what
-        came of it; None where it needs none, or will not be appended."""
+        """Return the look at the records that a client's batch needs before `append_as_leader`.
+
+        The outcome of the look goes to `append_as_leader` as `looked_at`. Return None if the batch
+        needs no look, or will not be appended.
+        """
         if not self.is_leader or (self.is_internal and not internal_allowed):
             return None
         log = self.log
@@ -302,7 +313,10 @@ class Partition:
         return look_before_append(records, log.config, now_ms, str(log.partition), allocate)
 
     def append_plain(self, records: memoryview, required_acks: int) -> int:
-        """Append a plain batch: its first offset; -1, nothing done: `append_as_leader` tells."""
+        """Append a plain batch and return its first offset.
+
+        Return -1 if nothing was appended: `append_as_leader` then appends, or says why it cannot.
+        """
         if (
             self.is_internal
             or not self.is_leader
@@ -313,7 +327,7 @@ class Partition:
         first = append_plain(log, records, self.leader_epoch)
         if first >= 0:
             end = log.log_end_offset
-            if self._alone:  # inside the log by itself: no need to be fitted into it every time
+            if self._alone:  # a sole replica always ends within its log, so no check is needed
                 log.high_watermark = end
             elif self.followers is not None:
                 self.followers.appended(first, records)
@@ -323,7 +337,11 @@ class Partition:
     def append_end_txn_marker(
         self, marker: TransactionMarkerRequest, now_ms: int
     ) -> LogAppendInfo | ErrorCode:
-        """End a producer's transaction here; acknowledged as acks=all is. Errors as above."""
+        """Append the marker that ends a producer's transaction; it is acknowledged like acks=all.
+
+        Return the info, with the error of the append in it, or only an ErrorCode if no append was
+        tried.
+        """
         if not self.is_leader:
             return self.check_leader_epoch(NO_EPOCH)
         if not self._has_enough_isr():
@@ -345,8 +363,11 @@ class Partition:
     def maybe_start_transaction_verification(
         self, producer_id: int, sequence: int, producer_epoch: int, supports_epoch_bump: bool
     ) -> VerificationGuard | None | ErrorCode:
-        """The guard for the append, once the coordinator was asked; None where nobody has to be,
-        for the transaction has begun here. An ErrorCode where this is not the leader."""
+        """Return the guard for an append after the coordinator has verified the transaction.
+
+        Return None if the transaction is already under way in this log, so needs no verification,
+        and an ErrorCode if this broker is not the leader.
+        """
         if not self.is_leader:
             return self.check_leader_epoch(NO_EPOCH)
         return self.log.start_verification(
@@ -357,7 +378,10 @@ class Partition:
         return self.followers is None or len(self.isr) >= self.followers.min_isr
 
     def delete_records(self, offset: int) -> tuple[ErrorCode, int]:
-        """Move the log start to `offset` (-1: the high watermark). The error, and the new start."""
+        """Move the log start to `offset` (-1: the high watermark).
+
+        Return the error and the new start.
+        """
         if not self.is_leader:
             return self.check_leader_epoch(NO_EPOCH), NO_OFFSET
         if offset == NO_OFFSET:
@@ -372,21 +396,27 @@ class Partition:
 
     @property
     def low_watermark(self) -> int:
-        """Where the log starts at the latest of all live replicas."""
+        """The earliest log start of all live replicas."""
         start = self.log.log_start_offset
         return start if self.followers is None else self.followers.low_watermark(start)
 
     def is_deleted_to(self, required_offset: int) -> ErrorCode | None:
-        """For DeleteRecords: None while live replicas have records below `required_offset`."""
+        """Return the verdict for DeleteRecords.
+
+        Return None while live replicas have records below `required_offset`.
+        """
         if not self.is_leader:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         return None if self.low_watermark < required_offset else ErrorCode.NONE
 
-    # --- what is read ----------------------------------------------------------------------------
+    # --- reads -----------------------------------------------------------------------------------
 
     def check_leader_epoch(self, current_leader_epoch: int, only_leader: bool = True) -> ErrorCode:
-        """Fence a client whose metadata is older, or newer, than ours (KIP-320), and one that
-        takes us for the leader."""
+        """Return the error for a leader epoch that differs from this replica's (KIP-320).
+
+        With `only_leader`, return NOT_LEADER_OR_FOLLOWER if this broker is not the leader. Return
+        NONE if the client may go on.
+        """
         if self.deleted:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if current_leader_epoch not in (NO_EPOCH, self.leader_epoch):
@@ -399,7 +429,7 @@ class Partition:
 
     @property
     def high_watermark_lags(self) -> bool:
-        """Whether this leader does not know yet what was committed before it led."""
+        """Whether this leader does not know yet all that was committed before its leadership."""
         followers = self.followers
         return followers is not None and self.log.high_watermark < followers.epoch_start_offset
 
@@ -413,11 +443,11 @@ class Partition:
         last_fetched_epoch: int = NO_EPOCH,
         only_leader: bool = True,
     ) -> PartitionRead:
-        """Records from `fetch_offset` for a consumer, at most `max_bytes`.
+        """Read records from `fetch_offset` for a consumer, at most `max_bytes`.
 
-        A first batch over `max_bytes` is given whole all the same with `min_one_message`, and not
-        at all without it. `isolation` is READ_UNCOMMITTED or READ_COMMITTED. Without `only_leader`
-        a follower answers, too, up to its own high watermark (KIP-392).
+        If the first batch is larger than `max_bytes`, `min_one_message` returns it whole, otherwise
+        nothing is returned. `isolation` is READ_UNCOMMITTED or READ_COMMITTED. Without
+        `only_leader` a follower also answers, up to its own high watermark (KIP-392).
         """
         log, epoch = self.log, self.leader_epoch
         if (
@@ -442,10 +472,11 @@ class Partition:
         current_leader_epoch: int,
         last_fetched_epoch: int,
     ) -> PartitionRead:
-        """Records up to the log's end for a follower; what it has is noted by `follower_fetched`.
+        """Read records up to the log's end for a follower.
 
-        UNKNOWN_LEADER_EPOCH for a replica that the leader has not heard of yet, and
-        NOT_LEADER_OR_FOLLOWER for one that died since (KIP-903): it tries again.
+        `follower_fetched` then notes its progress. The error is UNKNOWN_LEADER_EPOCH for a replica
+        that is not in the leader's metadata yet, and NOT_LEADER_OR_FOLLOWER for a fetch from before
+        the replica's last restart (KIP-903). The follower tries again.
         """
         if not self.is_leader or current_leader_epoch not in (NO_EPOCH, self.leader_epoch):
             return PartitionRead(self.check_leader_epoch(current_leader_epoch))
@@ -485,8 +516,10 @@ class Partition:
         current_leader_epoch: int,
         last_fetched_epoch: int,
     ) -> bool:
-        """Whether `read_for_follower` would give neither a record nor an error nor another history:
-        a follower that has all and waits for more, as nearly every one does."""
+        """Return whether `read_for_follower` would return no record, error or diverging epoch.
+
+        So it is for a follower that has everything and waits for more, which is the usual case.
+        """
         followers = self.followers
         return (
             followers is not None
@@ -501,21 +534,23 @@ class Partition:
     def follower_fetched(
         self, replica_id: int, fetch_offset: int, log_start_offset: int, broker_epoch: int
     ) -> bool:
-        """A follower has all before `fetch_offset`: a read for it went well, and told it of no
-        other history (KAFKA-13141). Whether its word moved the high watermark or a log start, or
-        went back."""
+        """Note that a follower has all before `fetch_offset`.
+
+        Only for a follower whose read succeeded without a diverging epoch (KAFKA-13141). Return
+        whether the high watermark or the follower's log start moved, or the follower went back.
+        """
         followers = self.followers
         assert followers is not None, "a read that went well"
         replica = followers.replicas[replica_id]
-        had, started = replica.log_end_offset, replica.log_start_offset
+        previous_end, previous_start = replica.log_end_offset, replica.log_start_offset
         end, now_ms = self.log.log_end_offset, self._view.now_ms()
         replica.fetched(fetch_offset, log_start_offset, end, broker_epoch, now_ms)
         if replica_id not in followers.isr and self._proposals is not None:
             self._proposals.expand_by(replica)
-        moved = had != fetch_offset and followers.advance_high_watermark()
+        moved = previous_end != fetch_offset and followers.advance_high_watermark()
         if self.watch is not None:
             self.watch.held_by(replica_id, fetch_offset)
             self.watch.high_watermark(self.log.high_watermark)
-        # Backwards: it was truncated, or this fetch is late. A session of it that rests tells
-        # where it is with its next fetch.
-        return moved or fetch_offset < had or started != log_start_offset
+        # A follower goes back if it was truncated, or if this fetch is late. An idle session of it
+        # sends its position with its next fetch.
+        return moved or fetch_offset < previous_end or previous_start != log_start_offset

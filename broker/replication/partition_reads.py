@@ -1,7 +1,7 @@
-"""What a Fetch reads of one partition's log, and what it is told with it.
+"""Reads of a partition's log for a Fetch, with the offsets that the response carries.
 
-Owns the form of such a read, how far each isolation may read, and when a reader is told that its
-history is another (KIP-595). Never: knows who may read (`broker.replication.partition`).
+Owns the result of such a read, the limit of each isolation level, and the check whether the
+reader's history diverges (KIP-595). Never decides who may read (`broker.replication.partition`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from storage.log.unified_log import UnifiedLog
 
 READ_UNCOMMITTED = 0
 READ_COMMITTED = 1
-READ_LOG_END = -1  # followers, and the debugging consumer; no request says so
+READ_LOG_END = -1  # followers and the debugging consumer; no request carries this value
 CONSUMER_ISOLATIONS = (READ_UNCOMMITTED, READ_COMMITTED)
 
 NO_EPOCH = -1
@@ -31,35 +31,40 @@ NO_OFFSET = -1
 
 @dataclass(slots=True)
 class PartitionRead:
-    """What one partition gives to a Fetch. Offsets are -1 where `error` left them unknown."""
+    """The result of a read of a partition for a Fetch.
+
+    Offsets are -1 if `error` left them unknown.
+    """
 
     error: ErrorCode = ErrorCode.NONE
     records: FileRecords | bytes = b""
-    """Bytes are for followers alone: the leader's last batch. A consumer has none to read then."""
+    """The records. Bytes are the leader's last batch, which only followers receive this way."""
     high_watermark: int = NO_OFFSET
     last_stable_offset: int = NO_OFFSET
     log_start_offset: int = NO_OFFSET
     diverging_epoch: tuple[int, int] | None = None  # (epoch, end offset), KIP-595
     size: int = 0
-    """Bytes of records."""
+    """The size of the records in bytes."""
     unsettled: bool = False
-    """There is more, which was not given, or it is elsewhere: look again next time."""
+    """Whether the next fetch must read again, because records were left out or are elsewhere."""
     preferred_read_replica: int = NO_EPOCH
-    """The broker to read from instead (KIP-392); -1 for this one."""
+    """The broker to read from instead (KIP-392); -1 for this broker."""
     aborted: Sequence[AbortedTxn] | None = None
-    """Transactions that a read_committed reader skips in these records; None where the answer has
-    none to name them for."""
+    """The aborted transactions that a read_committed reader skips in these records.
+
+    None if the response lists none, as for other isolation levels.
+    """
     withheld: int = 0
-    """Bytes that there was room for, where the first batch is larger and nothing of it is given."""
+    """The byte limit that was smaller than the first batch, if no records are returned for it."""
 
     def renew(self, log: UnifiedLog) -> None:
-        """The reader's own position has moved the bounds since."""
+        """Update the offsets that the reader's own progress has moved since."""
         self.high_watermark = log.high_watermark
         self.last_stable_offset = log.last_stable_offset
 
 
 def upper_offset(log: UnifiedLog, isolation: int) -> int:
-    """Readers see offsets below this one."""
+    """Return the offset below which a reader of this isolation level sees records."""
     if isolation == READ_COMMITTED:
         return log.last_stable_offset
     if isolation == READ_LOG_END:
@@ -68,7 +73,10 @@ def upper_offset(log: UnifiedLog, isolation: int) -> int:
 
 
 def with_aborted(log: UnifiedLog, fetch_offset: int, read: PartitionRead) -> PartitionRead:
-    """The read, and the aborted transactions in it that a read_committed reader skips."""
+    """Return the read with the aborted transactions that a read_committed reader skips.
+
+    Return a read with only an error if their lookup fails.
+    """
     if read.error or read.withheld or read.diverging_epoch is not None:
         return read
     try:
@@ -81,7 +89,10 @@ def with_aborted(log: UnifiedLog, fetch_offset: int, read: PartitionRead) -> Par
 
 
 def offset_by_time(log: UnifiedLog, timestamp: int) -> Steps[TimestampAndOffset | None | ErrorCode]:
-    """The first record at or after `timestamp` (ms), or by one of ListOffsets' names."""
+    """Return the first record at or after `timestamp` (ms), or for a special timestamp.
+
+    Special timestamps are those of ListOffsets.
+    """
     try:
         return (yield from look_up_by_time(log, timestamp))
     except LogDirFailure:
@@ -99,14 +110,14 @@ def read_log(
     min_one_message: bool,
     last_fetched_epoch: int,
 ) -> PartitionRead:
-    """Records below `upper`; or that the reader's history is another than this log's."""
+    """Read records below `upper`, or return where the reader's history diverges from this log."""
     if last_fetched_epoch != NO_EPOCH and last_fetched_epoch != leader_epoch:
         diverging = _diverging_epoch(log, fetch_offset, last_fetched_epoch)
         if diverging is not None:
             return diverging
     if not log.log_start_offset <= fetch_offset <= log.log_end_offset:
         diverging = None
-        if last_fetched_epoch != NO_EPOCH:  # of this very epoch it has more than there is
+        if last_fetched_epoch != NO_EPOCH:  # of its last epoch the reader has more than this log
             diverging = _diverging_epoch(log, fetch_offset, last_fetched_epoch)
         return diverging or PartitionRead(ErrorCode.OFFSET_OUT_OF_RANGE)
     records: FileRecords | bytes = b""

@@ -1,12 +1,12 @@
-"""A follower as its leader knows it: how far it has copied, and when it had copied everything.
+"""The state of a follower on its leader: how far it has copied, and when it last caught up.
 
-Owns what a follower's fetches told. Changes by fetches of the current leader epoch only
-(`broker.replication.followers` sees to that). Never decides who is in sync. Follows Kafka's
-`Replica` and `ReplicaState`.
+Owns what a follower's fetches reported. Only fetches of the current leader epoch change it
+(`broker.replication.followers` ensures that). Never decides which replicas are in sync. Follows
+Kafka's `Replica` and `ReplicaState`.
 
-A fetch session stands in for its idle partitions: a follower that has read to the end of a
-partition, and goes on fetching in the same session, is caught up there as of its last fetch,
-without a look at the partition. `session` is that session, for as long as nothing happens.
+A fetch session stands in for its idle partitions. A follower that has read to the end of a
+partition, and still fetches in the same session, is caught up there as of its last fetch, without
+any work for the partition. `session` is that session, until something happens.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ class ReplicaSession(Protocol):
     """The fetch session of a follower."""
 
     last_used_ms: float
-    """When its last fetch came (monotonic)."""
+    """The time of the last fetch in the session (monotonic)."""
 
 
 class Replica:
-    """One follower of one partition. Times are monotonic milliseconds."""
+    """A follower of a partition. Times are monotonic milliseconds."""
 
     __slots__ = (
         "_caught_up_ms",
@@ -42,7 +42,7 @@ class Replica:
     def __init__(self, broker_id: int) -> None:
         self.broker_id = broker_id
         self.broker_epoch: int | None = None
-        """The epoch that its last fetch named; None before the first."""
+        """The broker epoch of the follower's last fetch; None before the first."""
         self.log_end_offset = UNKNOWN_OFFSET
         self.log_start_offset = UNKNOWN_OFFSET
         self.session: ReplicaSession | None = None
@@ -55,26 +55,26 @@ class Replica:
 
     @property
     def caught_up_ms(self) -> float:
-        """The last time at which it had read all that the leader then had."""
+        """The last time at which the follower had read everything that the leader then had."""
         session = self.session
         if session is None or session.last_used_ms < self._caught_up_ms:
             return self._caught_up_ms
         return session.last_used_ms
 
     def is_caught_up(self, leader_end: int, now_ms: float, lag_max_ms: float) -> bool:
-        """Whether it misses nothing, or missed nothing `lag_max_ms` ago."""
+        """Return whether the follower lacks nothing, or lacked nothing `lag_max_ms` ago."""
         return self.log_end_offset == leader_end or now_ms - self.caught_up_ms <= lag_max_ms
 
     def fetched(
         self, offset: int, log_start: int, leader_end: int, broker_epoch: int, now_ms: float
     ) -> None:
-        """It asks for `offset`, so it has all before; `leader_end` is the leader's end now.
+        """Note a fetch at `offset`: the follower has all before.
 
-        A follower that is always a little behind counts as caught up when it asks for what was
-        the end at its fetch before.
+        `leader_end` is the leader's current end. A follower that is always a little behind counts
+        as caught up if it fetches from the leader's end at its previous fetch.
         """
         if self.session is not None:
-            self.rest()
+            self.detach_session()
         if offset >= leader_end:
             self._caught_up_ms = max(self._caught_up_ms, now_ms)
         elif offset >= self._last_fetch_leader_end:
@@ -85,19 +85,19 @@ class Replica:
         self._last_fetch_ms = now_ms
         self.broker_epoch = broker_epoch
 
-    def stand_in(self, session: ReplicaSession) -> None:
-        """`session` stands in for it from now on."""
+    def attach_session(self, session: ReplicaSession) -> None:
+        """Let `session` stand in for the follower from now on."""
         self.session = session
 
-    def rest(self) -> None:
-        """Its session stands in for it no more: keep the time of the last fetch before this."""
+    def detach_session(self) -> None:
+        """Detach the session that stands in for the follower, and keep its last fetch's time."""
         if self.session is not None:
             self._last_fetch_ms = self.session.last_used_ms
             self._caught_up_ms = max(self._caught_up_ms, self._last_fetch_ms)
             self.session = None
 
     def reset(self, leader_end: int, now_ms: float, *, in_sync: bool) -> None:
-        """A leader epoch begins: nobody in sync is late yet, and nobody else nearly there."""
+        """Begin a leader epoch: in-sync followers count as caught up now, the others as never."""
         self.session = None
         self._caught_up_ms = self._last_fetch_ms = now_ms if in_sync else NEVER
         self._last_fetch_leader_end = leader_end

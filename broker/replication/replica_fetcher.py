@@ -1,11 +1,12 @@
-"""Copies partitions from one leader: one connection, one request at a time, one fetch session.
+"""The copying of partitions from a leader, by one connection, one request at a time.
 
-Owns which partitions it copies, which of them wait after an error, and the loop: fetch, hand each
-partition its part (`broker.replication.followed_partition`), fetch again. A request names only the
-partitions that moved, and a response only those with news, so that an idle partition costs nothing.
+Owns which partitions it copies, which of them wait after an error, and the loop: send a Fetch, give
+each partition its part of the response (`broker.replication.followed_partition`), fetch again. A
+request names only the partitions that moved, and a response only those with news, so that an idle
+partition costs nothing.
 
-Never decides who leads: partitions are given to it and taken away by `ReplicaFetcherManager`. An
-error of one partition delays that one, a failed request delays all.
+Never decides leadership: `ReplicaFetcherManager` adds and removes the partitions. An error of a
+partition delays only that partition, a failed request delays all.
 
 Follows Kafka's `AbstractFetcherThread`, `ReplicaFetcherThread`, `RemoteLeaderEndPoint`; KIP-227
 (sessions), KIP-320 (epochs), KIP-595 (diverging epochs), KIP-903 (broker epochs).
@@ -50,7 +51,7 @@ _SESSION_ERRORS = (
 
 
 class ReplicaFetcher:
-    """The partitions that one fetcher copies from one leader."""
+    """A fetcher of some of the partitions of a leader."""
 
     def __init__(
         self,
@@ -60,7 +61,7 @@ class ReplicaFetcher:
         scheduler: Scheduler,
         settings: FetcherSettings,
     ) -> None:
-        """`connect()` gives a channel to where the leader is now."""
+        """Create a fetcher without partitions; `connect()` opens a channel to the leader."""
         self.name = name
         self.leader_id = leader_id
         self._connect = connect
@@ -72,15 +73,17 @@ class ReplicaFetcher:
         self._delayed: dict[FetchKey, FollowedPartition] = {}
         self._bounds = LeaderLogBounds(settings.node_id, settings.replica_socket_timeout_ms)
         self.failed: dict[Partition, None] = {}
-        """Given up until the metadata gives them another leader epoch: their disk failed, or the
-        leader is of a later epoch."""
-        # Answers of requests before the last `_reconnect` are not for us any more.
+        """Partitions that are not copied until their leader epoch changes.
+
+        Their disk failed, or the leader has a later epoch.
+        """
+        # Answers to requests of an earlier generation are ignored.
         self._generation = 0
         self._busy = False
         self._waits_for_data = False
         self._failures = 0
         self._traced: FollowerFetch | None = None
-        """The Fetch whose answer is being taken, where somebody asks for its times."""
+        """The Fetch whose answer is being processed, if a tracer wants its times."""
         self._interrupted_ms = float("-inf")
         self._step_soon = False
         self._retry: Timer | None = None
@@ -93,17 +96,17 @@ class ReplicaFetcher:
         return len(self._followed) + len(self.failed)
 
     def partitions(self) -> list[FollowedPartition]:
-        """Those that are copied or wait."""
+        """Return the partitions that are copied or wait."""
         return list(self._followed.values())
 
     def add(self, partition: Partition) -> None:
-        """Copy `partition` under the leader epoch that it has now; no change where it is so."""
+        """Copy `partition` under its current leader epoch; do nothing if that is so already."""
         key = (partition.topic_id, partition.index)
-        known = self._followed.get(key)
+        current = self._followed.get(key)
         if (
-            known is not None
-            and known.leader_epoch == partition.leader_epoch
-            and known.partition is partition
+            current is not None
+            and current.leader_epoch == partition.leader_epoch
+            and current.partition is partition
         ):
             return
         self.remove(partition)
@@ -119,7 +122,7 @@ class ReplicaFetcher:
         self._wake()
 
     def remove(self, partition: Partition) -> None:
-        """Copy it no more."""
+        """Stop copying `partition`."""
         self.failed.pop(partition, None)
         key = (partition.topic_id, partition.index)
         if self._followed.pop(key, None) is not None:
@@ -128,19 +131,19 @@ class ReplicaFetcher:
             self._session.mark(key)
 
     def mark(self, partition: Partition) -> None:
-        """Name it in the next fetch: its log changed by other than what the leader sent."""
+        """Name a partition in the next fetch because its log changed on this broker alone."""
         key = (partition.topic_id, partition.index)
         if key in self._followed:
             self._session.mark(key)
 
     def move(self) -> None:
-        """The leader has another address."""
+        """Reconnect to the leader's new address."""
         self._reconnect()
         self._backs_off = False
         self._wake()
 
     def close(self) -> None:
-        """Stop for good."""
+        """Stop fetching for good and close the connection."""
         self._closed = True
         self._generation += 1
         self._cancel_retry()
@@ -150,7 +153,7 @@ class ReplicaFetcher:
 
     def _wake(self) -> None:
         if not self._step_soon and not self._busy:
-            self._step_soon = True  # what is added in one go is fetched in one request
+            self._step_soon = True  # partitions that are added together share a request
             self._scheduler.call_soon(self._step_now)
 
     def _step_now(self) -> None:
@@ -165,8 +168,8 @@ class ReplicaFetcher:
         if self._delayed:
             self._resume()
         if self._bounds:
-            asked = self._bounds.request()
-            self._send(asked, lambda response: self._take_bounds(asked, response))
+            bounds_request = self._bounds.request()
+            self._send(bounds_request, lambda response: self._take_bounds(bounds_request, response))
             return
         wait_ms = self._wait_ms()
         request = self._session.request(wait_ms, self._followed, self._wanted)
@@ -186,7 +189,7 @@ class ReplicaFetcher:
         return followed.position
 
     def _wait_ms(self) -> int:
-        """How long the leader may wait for data: until the first delayed partition is due."""
+        """Return how long the leader may wait for data: until a delayed partition is due."""
         longest_ms = max(1, self._settings.replica_fetch_wait_max_ms)
         if not self._delayed:
             return longest_ms
@@ -194,7 +197,7 @@ class ReplicaFetcher:
         return max(1, int(min(longest_ms, first_ms - self._scheduler.monotonic_ms())))
 
     def _resume(self) -> None:
-        """Fetch again what was delayed for long enough."""
+        """Include the partitions in fetches again whose delay is over."""
         now_ms = self._scheduler.monotonic_ms()
         for key, followed in list(self._delayed.items()):
             if followed.due_ms <= now_ms:
@@ -231,7 +234,7 @@ class ReplicaFetcher:
         self._back_off()
 
     def _back_off(self) -> None:
-        """Nothing goes out for a while: short at first, then `replica.fetch.backoff.ms`."""
+        """Send nothing for a while: short at first, up to `replica.fetch.backoff.ms`."""
         self._failures += 1
         self._backs_off = True
         longest_ms = self._settings.replica_fetch_backoff_ms
@@ -252,9 +255,9 @@ class ReplicaFetcher:
             self._retry = None
 
     def _interrupt(self) -> None:
-        """A partition that came must not wait until the request under way has waited for data.
+        """Abandon a request that waits for data, so that an added partition is fetched at once.
 
-        The request is given up with its session, at most once in `replica.fetch.backoff.ms`.
+        The session is abandoned with it, at most once in `replica.fetch.backoff.ms`.
         """
         now_ms = self._scheduler.monotonic_ms()
         if not self._waits_for_data:
@@ -265,14 +268,14 @@ class ReplicaFetcher:
         self._reconnect()
 
     def _reconnect(self) -> None:
-        """Give up the request under way, and its session."""
+        """Abandon the pending request with its session, and open another channel."""
         self._generation += 1
         self._busy = self._waits_for_data = False
         self._session.lost()
         self._channel.close()
         self._channel = self._connect()
 
-    # ---- what a Fetch gives ----------------------------------------------------------------------
+    # ---- responses -------------------------------------------------------------------------------
 
     def _fetched(self, response: FetchResponse | OneFetched) -> None:
         if isinstance(response, OneFetched):
@@ -288,7 +291,7 @@ class ReplicaFetcher:
                 _log.warning("%s: broker %d refused: %s", self.name, self.leader_id, error.name)
                 self._back_off()
             else:
-                self._failures = 1  # a second one in a row waits
+                self._failures = 1  # a second error in a row waits
             return
         self._failures = 0
         self._session.answered(response.session_id)
@@ -297,11 +300,15 @@ class ReplicaFetcher:
                 self._take((topic.topic_id, data.partition_index), data)
 
     def _take(self, key: FetchKey, data: PartitionData | OneFetched) -> None:
-        followed, told = self._followed.get(key), self._session.told.get(key)
-        if followed is None or told is None or followed.state is not FollowerState.FETCHING:
+        followed, sent_position = self._followed.get(key), self._session.sent_positions.get(key)
+        if (
+            followed is None
+            or sent_position is None
+            or followed.state is not FollowerState.FETCHING
+        ):
             return
         before = followed.position
-        if told[:2] != before[:2]:  # asked in another epoch, or elsewhere
+        if sent_position[:2] != before[:2]:  # the request was for another epoch or offset
             return
         try:
             if isinstance(data, OneFetched):
@@ -323,9 +330,9 @@ class ReplicaFetcher:
             self._session.mark(followed.key)
             return ErrorCode.NONE
         if error is ErrorCode.FENCED_LEADER_EPOCH:
-            # The metadata that tells of the later epoch is on its way, and adds it again.
+            # The metadata with the later epoch follows, and adds the partition again.
             _log.info("%r: the leader has a later epoch", followed)
-            self._give_up(followed)
+            self._mark_failed(followed)
             return ErrorCode.NONE
         if error:
             return error
@@ -334,7 +341,7 @@ class ReplicaFetcher:
             before = followed.position
             followed.truncate_on_divergence(diverging.epoch, diverging.end_offset)
             self._settings.truncated()
-            # The same question again would get the same answer: not at once.
+            # The same fetch would get the same answer, so it is delayed.
             return ErrorCode.NONE if followed.position != before else ErrorCode.OFFSET_OUT_OF_RANGE
         return self._append(followed, data)
 
@@ -350,15 +357,18 @@ class ReplicaFetcher:
         return error
 
     def _note_denial(self, error: ErrorCode) -> None:
-        """Followers need no right on a topic: it is the broker that is not let in."""
+        """Report that the leader denies this broker its fetches.
+
+        Followers need no right on a topic, so the denial is about the broker.
+        """
         if error in _DENIALS:
             self._settings.refused_by(self.leader_id, "FETCH")
 
     def _partition_failed(self, followed: FollowedPartition, error: ErrorCode) -> None:
         if self._followed.get(followed.key) is not followed:
-            return  # taken away meanwhile, as all partitions of a disk that failed
+            return  # removed meanwhile, as all partitions of a failed disk
         if followed.partition.log.offline:
-            self._give_up(followed)
+            self._mark_failed(followed)
             return
         self._note_denial(error)
         delay_ms = followed.retry_ms(self._settings.replica_fetch_backoff_ms)
@@ -371,17 +381,17 @@ class ReplicaFetcher:
         self._delayed[followed.key] = followed
         self._session.mark(followed.key)
 
-    def _give_up(self, followed: FollowedPartition) -> None:
+    def _mark_failed(self, followed: FollowedPartition) -> None:
         self.remove(followed.partition)
         self.failed[followed.partition] = None
 
     # ---- out of range ----------------------------------------------------------------------------
 
-    def _take_bounds(self, asked: ListOffsetsRequest, response: ListOffsetsResponse) -> None:
+    def _take_bounds(self, request: ListOffsetsRequest, response: ListOffsetsResponse) -> None:
         self._failures = 0
-        for followed, error, start, end in self._bounds.answered(asked, response):
+        for followed, error, start, end in self._bounds.answered(request, response):
             if error is ErrorCode.FENCED_LEADER_EPOCH:
-                self._give_up(followed)
+                self._mark_failed(followed)
                 continue
             moved = False
             if not error:

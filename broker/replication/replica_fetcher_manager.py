@@ -1,8 +1,8 @@
-"""Which fetcher copies which partition: as many as `num.replica.fetchers` for each leader.
+"""The fetchers of a broker, up to `num.replica.fetchers` for each leader, and their partitions.
 
-Owns the fetchers and their connections: it makes one when a leader gets its first partition, aims
-it anew when that broker's address changes, and closes it after the last partition. Never decides
-who leads what: `ReplicaManager` tells it, from the metadata.
+Owns the fetchers and their connections. It creates a fetcher for a leader's first partition,
+reconnects it when the leader's address changes, and closes it after the last partition. Never
+decides leadership: `ReplicaManager` reports it from the metadata.
 
 Follows Kafka's `ReplicaFetcherManager` and `AbstractFetcherManager`.
 """
@@ -24,14 +24,14 @@ from ground.ports import Network, Scheduler
 _METRICS = "kafka_server_replicafetchermanager"
 
 EndpointOf = Callable[[int], tuple[str, int] | None]
-"""Where a broker takes requests of other brokers; None where it has no such listener now."""
+"""A lookup of the address where a broker accepts requests of other brokers; None if it has none."""
 
 FetcherId = tuple[int, int]
-"""The leader, and the number of the fetcher among those for that leader."""
+"""The leader's id, and the number of the fetcher among the fetchers for that leader."""
 
 
 class ReplicaFetcherManager:
-    """All fetchers of one broker."""
+    """All fetchers of a broker."""
 
     def __init__(
         self,
@@ -45,11 +45,11 @@ class ReplicaFetcherManager:
         refused_by: Callable[[int, str], None] = lambda _leader_id, _request: None,
         tracer: Tracer | None = None,
     ) -> None:
-        """Makes itself known to `replicas`, whose followed partitions come here from then on.
+        """Register with `replicas`, which passes its followed partitions here from then on.
 
-        `broker_epoch()` is the epoch of this broker's registration, which its fetches name;
-        `refused_by(leader, request)` is told of leaders that do not let it fetch; `tracer` of
-        each append.
+        `broker_epoch()` returns the epoch of this broker's registration, which fetches carry.
+        `refused_by(leader, request)` runs when a leader denies this broker its fetches. `tracer`
+        records each append.
         """
         self._network = network
         self._scheduler = scheduler
@@ -75,36 +75,38 @@ class ReplicaFetcherManager:
         self._fetchers: dict[FetcherId, ReplicaFetcher] = {}
         self._endpoints: dict[FetcherId, tuple[str, int]] = {}
         self._assigned: dict[Partition, FetcherId] = {}
-        # Their leader has no address here yet: they are taken up when it gets one.
+        # The address of their leader is unknown here; they are fetched after it becomes known.
         self._unreachable: dict[Partition, None] = {}
         self._bytes_in = 0
         self._stopped = False
         self._register_metrics(metrics)
         replicas.fetch_with(self)
 
-    # ---- what the metadata says ------------------------------------------------------------------
+    # ---- metadata --------------------------------------------------------------------------------
 
     def follow(self, partition: Partition) -> None:
-        """Copy `partition` from its leader; from nobody where it has none."""
+        """Copy `partition` from its leader; stop copying it if it has no leader."""
         leader_id = partition.leader_id
         number = fetcher_number(partition.topic, partition.index, self._fetchers_a_leader)
-        wanted = (leader_id, number)
+        fetcher_id = (leader_id, number)
         if self._stopped or leader_id < 0 or partition.log.offline:
             self.stop(partition)
             return
-        if self._assigned.get(partition, wanted) != wanted:
+        if self._assigned.get(partition, fetcher_id) != fetcher_id:
             self.stop(partition)
-        fetcher = self._fetchers.get(wanted) or self._make(wanted)
+        fetcher = self._fetchers.get(fetcher_id) or self._make(fetcher_id)
         if fetcher is None:
             self._unreachable[partition] = None
             return
         self._unreachable.pop(partition, None)
-        self._assigned[partition] = wanted
+        self._assigned[partition] = fetcher_id
         fetcher.add(partition)
 
     def resize(self, fetchers: int) -> None:
-        """So many fetchers for each leader from now on; each partition goes to the one that is its
-        own then, and on from where it is."""
+        """Use `fetchers` fetchers for each leader.
+
+        Partitions whose fetcher number changes move to that fetcher and continue at their offsets.
+        """
         if fetchers == self._fetchers_a_leader:
             return
         self._fetchers_a_leader = fetchers
@@ -113,53 +115,56 @@ class ReplicaFetcherManager:
         self.close_idle()
 
     def stop(self, partition: Partition) -> None:
-        """Copy `partition` no more."""
+        """Stop copying `partition`."""
         self._unreachable.pop(partition, None)
-        number = self._assigned.pop(partition, None)
-        if number is not None:
-            self._fetchers[number].remove(partition)
+        fetcher_id = self._assigned.pop(partition, None)
+        if fetcher_id is not None:
+            self._fetchers[fetcher_id].remove(partition)
 
     def close_idle(self) -> None:
-        """Close the fetchers that have nothing left: after all changes of one image."""
-        for number, fetcher in list(self._fetchers.items()):
+        """Close the fetchers without partitions; runs after all changes of an image are applied."""
+        for fetcher_id, fetcher in list(self._fetchers.items()):
             if not len(fetcher):
-                del self._fetchers[number], self._endpoints[number]
+                del self._fetchers[fetcher_id], self._endpoints[fetcher_id]
                 fetcher.close()
 
     def brokers_changed(self) -> None:
-        """Addresses of brokers may have changed."""
-        for number, fetcher in self._fetchers.items():
-            endpoint = self._endpoint_of(number[0])
-            if endpoint is not None and endpoint != self._endpoints[number]:
-                self._endpoints[number] = endpoint
+        """Reconnect the fetchers whose leader has a new address, and start those that had none."""
+        for fetcher_id, fetcher in self._fetchers.items():
+            endpoint = self._endpoint_of(fetcher_id[0])
+            if endpoint is not None and endpoint != self._endpoints[fetcher_id]:
+                self._endpoints[fetcher_id] = endpoint
                 fetcher.move()
         for partition in list(self._unreachable):
             self.follow(partition)
 
     def log_start_moved(self, partition: Partition) -> None:
-        """The next fetch tells the leader, for DeleteRecords waits for the log starts of all."""
-        number = self._assigned.get(partition)
-        if number is not None:
-            self._fetchers[number].mark(partition)
+        """Report the new log start to the leader in the next fetch.
+
+        A DeleteRecords request waits for the log starts of all replicas.
+        """
+        fetcher_id = self._assigned.get(partition)
+        if fetcher_id is not None:
+            self._fetchers[fetcher_id].mark(partition)
 
     def shutdown(self) -> None:
-        """Close all connections; nothing is copied any more."""
+        """Close all connections and stop copying for good."""
         self._stopped = True
         for fetcher in self._fetchers.values():
             fetcher.close()
         self._fetchers, self._endpoints, self._assigned = {}, {}, {}
         self._unreachable = {}
 
-    def _make(self, number: FetcherId) -> ReplicaFetcher | None:
-        endpoint = self._endpoint_of(number[0])
+    def _make(self, pair: FetcherId) -> ReplicaFetcher | None:
+        endpoint = self._endpoint_of(pair[0])
         if endpoint is None:
             return None
-        self._endpoints[number] = endpoint
-        name = f"broker-{self._node_id}-fetcher-{number[1]}"
-        fetcher = self._fetchers[number] = ReplicaFetcher(
+        self._endpoints[pair] = endpoint
+        name = f"broker-{self._node_id}-fetcher-{pair[1]}"
+        fetcher = self._fetchers[pair] = ReplicaFetcher(
             name,
-            number[0],
-            lambda: self._network.channel(*self._endpoints[number], name),
+            pair[0],
+            lambda: self._network.channel(*self._endpoints[pair], name),
             self._scheduler,
             self._settings,
         )
@@ -177,14 +182,18 @@ class ReplicaFetcherManager:
             self._quota.record(size)
 
     def max_lag(self) -> int:
-        """The most records that a partition here misses of those below its leader's watermark."""
+        """Return the most records below its leader's high watermark that a partition lacks."""
         return max(
-            (max(one.lag, 0) for all_ in self._fetchers.values() for one in all_.partitions()),
+            (
+                max(followed.lag, 0)
+                for fetcher in self._fetchers.values()
+                for followed in fetcher.partitions()
+            ),
             default=0,
         )
 
     def failed_partitions(self) -> int:
-        """Partitions that are copied no more until the metadata says something new of them."""
+        """Return how many partitions are not copied until the metadata changes them."""
         return sum(len(fetcher.failed) for fetcher in self._fetchers.values())
 
     def _register_metrics(self, metrics: Metrics) -> None:
@@ -207,5 +216,8 @@ class ReplicaFetcherManager:
 
 
 def fetcher_number(topic: str, index: int, fetchers: int) -> int:
-    """Which of the fetchers of its leader copies a partition: partitions of a topic take turns."""
+    """Return the number of the leader's fetcher that copies a partition.
+
+    The partitions of a topic are spread over the fetchers in turn.
+    """
     return (31 * zlib.crc32(topic.encode()) + index) % fetchers

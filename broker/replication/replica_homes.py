@@ -1,15 +1,16 @@
-"""What the metadata says that this broker has, held against what lies in its folders.
+"""A comparison of the replicas that the metadata places on this broker with its log directories.
 
-A replica whose log is not here was lost, or lies in a folder that left `log.dirs`.
-An empty log in its place would stand for what it held: with one replica its records would be gone,
-with more it might lead, and the others would cut theirs. So it is not made anew, and nobody leads
-it, until its folder is back. Where another broker leads, it is copied from there, as Kafka does,
-once the controller knows that nothing here is proof any more. So is what its log lacks at its end,
-by the checkpoints.
+A replica whose log is absent was lost, or lies in a directory that was removed from `log.dirs`. An
+empty log in its place would pass for the whole log. If it is the only replica, its records would be
+gone; otherwise it might become leader, and the others would truncate theirs. So the log is not
+created, and the replica does not lead, until its directory is back. If another broker leads, the
+replica is copied from there, as in Kafka, after the controller knows that this replica proves
+nothing about committed records. The same goes for a log that lacks records at its end, by the
+checkpoints.
 
-Owns: that decision, and the lines that tell of it. Never: makes a log.
+Owns that decision, and the log lines about it. Never creates a log.
 
-Beside Kafka's `ReplicaManager` 4.3, which makes it anew where no configured directory is offline
+Unlike Kafka's `ReplicaManager` 4.3, which creates the log if no configured directory is offline
 (KAFKA-16234). Follows KIP-858.
 """
 
@@ -38,7 +39,7 @@ _UNNAMED = (UNASSIGNED_DIRECTORY, MIGRATING_DIRECTORY)
 
 
 class ReplicaHomes:
-    """See the module."""
+    """The log directories of this broker's replicas, according to the metadata and in fact."""
 
     def __init__(
         self,
@@ -47,39 +48,42 @@ class ReplicaHomes:
         directory_ids: Mapping[str, bytes],
         assignments: AssignmentsManager,
     ) -> None:
-        """`directory_ids` are the ids of the log directories by their paths; `assignments` tells
-        the controller."""
+        """Begin with no missing directories.
+
+        `directory_ids` has the ids of all log directories by path. `assignments` reports lost
+        replicas to the controller.
+        """
         self._assignments = assignments
         self._node_id = node_id
         self._logs = logs
         self._paths = {directory: path for path, directory in directory_ids.items()}
         self._missing: dict[bytes, list[str]] = {}
-        self._told: dict[str, list[str]] = {}
+        self._offline_by_reason: dict[str, list[str]] = {}
 
-    def look(self, registrations: Iterable[PartitionRegistration]) -> None:
-        """At the start: which directories the metadata names that `log.dirs` does not."""
+    def find_missing_directories(self, registrations: Iterable[PartitionRegistration]) -> None:
+        """Find the directories that the metadata names and `log.dirs` lacks; runs at the start."""
         for registration in registrations:
             named = registration.directory_of(self._node_id)
             if named not in (*_UNNAMED, LOST_DIRECTORY) and named not in self._paths:
                 self._missing.setdefault(named, [])
 
-    def why_not_made(
+    def reason_not_created(
         self, partition: TopicPartition, registration: PartitionRegistration
     ) -> str | None:
-        """Why a log that is not new and not here must not be made; None where it may be."""
+        """Return why an existing replica's absent log must not be created; None if it may be."""
         log = self._logs.get(partition)
         if log is not None and log.recovery.lacks_its_end and len(registration.replicas) > 1:
-            # It goes on as a replica that is not in sync, once the controller has heard of it.
-            return None if self.is_known_as_gone(registration) else "its log lacks its end"
+            # The controller must know this first; then the replica continues, out of sync.
+            return None if self.is_offline_in_metadata(registration) else "its log lacks its end"
         if log is not None or partition in self._logs.unopened:
             return None
         named = registration.directory_of(self._node_id)
         if named in self._paths and partition not in self._logs.lacking:
-            return None  # of a broker's only directory the controller names it before it is made
+            return None  # the controller knows a broker's only directory before the log is created
         if named in _UNNAMED and partition not in self._logs.lacking and not self._missing:
             return None
         is_led = registration.leader not in (NO_LEADER, self._node_id)
-        if is_led and self.is_known_as_gone(registration):
+        if is_led and self.is_offline_in_metadata(registration):
             return None
         if named in self._missing:
             return f"it lies in the folder with directory.id={uuid_to_string(named)}"
@@ -87,69 +91,77 @@ class ReplicaHomes:
             return f"its folder is gone from {self._logs.lacking[partition]}"
         return "its folder was gone, or could not be opened, before"
 
-    def is_known_as_gone(self, registration: PartitionRegistration) -> bool:
-        """Whether the controller takes nothing that the replica here has for proof."""
+    def is_offline_in_metadata(self, registration: PartitionRegistration) -> bool:
+        """Return whether the metadata names a directory of the replica that this broker lacks.
+
+        The controller then counts the replica as offline, and does not let it lead.
+        """
         named = registration.directory_of(self._node_id)
         return named not in self._paths and named not in _UNNAMED
 
     def check(self, partition: TopicPartition, registration: PartitionRegistration) -> None:
-        """Raises LogUnusable where the log, which is not new, must not be made."""
-        why = self.why_not_made(partition, registration)
-        if why is not None:
-            raise LogUnusable(self.named_dir(registration) or "", why)
+        """Check that the log of an existing replica may be created. Raises LogUnusable if not."""
+        reason = self.reason_not_created(partition, registration)
+        if reason is not None:
+            raise LogUnusable(self.named_dir(registration) or "", reason)
 
     def named_dir(self, registration: PartitionRegistration) -> str | None:
-        """The log directory that the metadata names for the replica here, if it is online."""
+        """Return the replica's log directory by the metadata, or None if it is not online."""
         named = self._paths.get(registration.directory_of(self._node_id))
         return named if named in self._logs.online_dirs else None
 
-    def offline(
+    def record_offline(
         self,
         partition: TopicPartition,
         topic_id: bytes,
         registration: PartitionRegistration,
-        why: str,
+        reason: str,
     ) -> None:
-        """A log was not made, or cannot be used: people are to hear of it, and the controller."""
+        """Record, and report to the controller, that a log is unusable or was not created."""
         named = registration.directory_of(self._node_id)
         if named in self._missing:
             self._missing[named].append(str(partition))
         elif partition not in self._logs.unopened and self._logs.get(partition) is None:
-            self._told.setdefault(why, []).append(str(partition))
-        if not self.is_known_as_gone(registration):
+            self._offline_by_reason.setdefault(reason, []).append(str(partition))
+        if not self.is_offline_in_metadata(registration):
             self._assignments.lost(topic_id, partition.partition)
 
-    def held_back(self, topic_id: bytes, index: int, registration: PartitionRegistration) -> None:
-        """A log cannot be made yet, and nothing is known to be lost: there is no descriptor for it,
-        or something else has its folder. Where there are other replicas the controller is to hear
-        of it. An only one is nobody else's to lead, and is not to be taken for lost: it is made at
-        the next start, at the latest."""
-        if len(registration.replicas) > 1 and not self.is_known_as_gone(registration):
+    def report_held_back(
+        self, topic_id: bytes, index: int, registration: PartitionRegistration
+    ) -> None:
+        """Report to the controller a replica whose log cannot be created yet, if others exist.
+
+        Nothing is known to be lost: file descriptors are short, or something else occupies the
+        folder. A sole replica is not reported, because no other broker could lead it and it must
+        not count as lost. Its log is created at the next start, at the latest.
+        """
+        if len(registration.replicas) > 1 and not self.is_offline_in_metadata(registration):
             self._assignments.lost(topic_id, index)
 
-    def tell(self) -> None:
-        """All that was there at the start has been looked at: say what was not."""
+    def log_warnings(self) -> None:
+        """Log a warning for each missing directory and each other reason, after the first image."""
         for line in self.lines():
             _log.warning("%s", line)
 
     def lines(self) -> list[str]:
-        """A line for each directory that is missing, and for each other reason; once."""
-        found = []
+        """Return a line for each missing directory and each other reason; reasons only once."""
+        warnings = []
         for directory, names in self._missing.items():
             name = f"log.dirs lacks the folder with directory.id={uuid_to_string(directory)}"
             if names:
-                found.append(
+                warnings.append(
                     f"{name}: offline are {_shown(names)}, of which it has the records. Put it "
                     "back into log.dirs and start again"
                 )
             else:
-                found.append(f"{name}: what it had is copied anew from other brokers")
-        for why, names in self._told.items():
-            found.append(
-                f"{_shown(names)}: offline, {why}. Put it back and start again, or delete the topic"
+                warnings.append(f"{name}: what it had is copied anew from other brokers")
+        for reason, names in self._offline_by_reason.items():
+            warnings.append(
+                f"{_shown(names)}: offline, {reason}. Put it back and start again, "
+                "or delete the topic"
             )
-        self._told = {}
-        return found
+        self._offline_by_reason = {}
+        return warnings
 
 
 def _shown(names: list[str]) -> str:

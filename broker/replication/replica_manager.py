@@ -1,11 +1,12 @@
-"""All partitions that this broker hosts, and the two purgatories of requests that wait for them.
+"""The partitions that this broker hosts, and the purgatories of requests that wait for them.
 
-Owns which partitions exist here and who leads them, as the metadata image says: `follow` creates
-logs for new ones, opens leaders, has followers copied, deletes what is gone. It does that partition
-by partition, in slices; who asks for one that is not there yet is told NOT_LEADER_OR_FOLLOWER, and
-asks again, as in Kafka between its metadata cache and its ReplicaManager. It also has the timer by
-which leaders look for followers that fell behind. Appends and reads go through `Partition`.
-Never decides leadership, never speaks to a client. Follows Kafka's `ReplicaManager`.
+Owns which partitions exist here and which of them lead, as the metadata image says: `follow`
+creates logs of new replicas, starts leaders, lets fetchers copy the followers, and deletes the logs
+of removed replicas. It works partition by partition, in slices. A client that asks for a partition
+before its turn receives NOT_LEADER_OR_FOLLOWER and retries, as in Kafka between its metadata cache
+and its ReplicaManager. A timer here makes leaders look for followers that fell behind. Appends and
+reads go through `Partition`. Never decides leadership, never speaks to a client. Follows Kafka's
+`ReplicaManager`.
 """
 
 from __future__ import annotations
@@ -61,19 +62,19 @@ TopicPartition = tuple[str, int]
 
 NO_METADATA = MetadataImage()
 
-# Not a config of Kafka's either: `ServerConfigs.MIN_INCREMENTAL_FETCH_SESSION_EVICTION_MS`.
+# Not a config in Kafka either: `ServerConfigs.MIN_INCREMENTAL_FETCH_SESSION_EVICTION_MS`.
 SESSION_EVICTION_MS = 120_000
 
 CHANGES_A_SLICE = 20
-"""Partitions that take another leader, or logs other configs, before others have their turn."""
+"""Partitions in a slice that change their leader, or logs that change their configs."""
 CHANGES_A_NEW_LOG = 20
-"""As many of them take as long as one log that is made."""
+"""The number of such changes that take as long as the creation of a log."""
 DELETES_A_SLICE = 10
 ISRS_A_SLICE = 200
 
 
 class ReplicaManager:
-    """The replicas of one broker."""
+    """The replicas of a broker."""
 
     def __init__(
         self,
@@ -84,7 +85,10 @@ class ReplicaManager:
         metrics: Metrics,
         between_nodes: Scheduler | None = None,
     ) -> None:
-        """`between_nodes`: the time of followers; None: that of `scheduler`."""
+        """Create a manager without partitions.
+
+        `between_nodes` is the clock for followers' lags; None: that of `scheduler`.
+        """
         self.metrics = metrics
         self._between_nodes = between_nodes or scheduler
         self.node_id: int = config.node_id
@@ -106,9 +110,10 @@ class ReplicaManager:
         self.follower_quota = ReplicationQuota(FOLLOWER_RATE, FOLLOWER_REPLICAS, config, clock)
         self._partitions: dict[TopicPartition, Partition] = {}
         self._by_topic_id: dict[tuple[bytes, int], Partition] = {}
-        # Ours, but their logs cannot be opened or made: a log directory is offline.
+        # Replicas of this broker whose logs cannot be opened or created: their directory is
+        # offline.
         self._offline: dict[TopicPartition, None] = {}
-        self._held_back = HeldBackReplicas(log_manager.descriptors, scheduler, self._take_up)
+        self._held_back = HeldBackReplicas(log_manager.descriptors, scheduler, self._host_held_back)
         self._image: MetadataImage | None = None
         self._fetchers: Fetchers | None = None
         self._assignments: AssignmentsManager | None = None
@@ -122,63 +127,71 @@ class ReplicaManager:
 
     @property
     def image(self) -> MetadataImage:
-        """The metadata that the replicas follow."""
+        """The metadata image that the replicas follow."""
         return self._image or NO_METADATA
 
-    # --- what there is ---------------------------------------------------------------------------
+    # --- lookups ---------------------------------------------------------------------------------
 
     def partition(self, topic: str, index: int) -> Partition | None:
-        """The local replica of a partition, or None."""
+        """Return the local replica of a partition, or None."""
         return self._partitions.get((topic, index))
 
     def partition_by_id(self, topic_id: bytes, index: int) -> Partition | None:
-        """The local replica of a partition named by topic id, or None."""
+        """Return the local replica of a partition by its topic id, or None."""
         return self._by_topic_id.get((topic_id, index))
 
     def finder(self, topic: str | bytes, index: int) -> Callable[[], Partition | None]:
-        """Return what gives the local replica of a partition, named or by topic id, or None: as it
-        is when that is called."""
+        """Return a function that looks up the local replica of a partition at each call.
+
+        `topic` is a name or a topic id. The function returns None if there is no replica then.
+        """
         if isinstance(topic, str):
             return partial(self._partitions.get, (topic, index))
         return partial(self._by_topic_id.get, (topic, index))
 
     def why_absent(self, topic: str, index: int) -> ErrorCode:
-        """Why `partition(topic, index)` is None: there is none, it is offline, or elsewhere."""
-        known = self._image.topics.get(topic) if self._image else None
-        if known is None or index not in known.partitions:
+        """Return the error that says why `partition(topic, index)` is None.
+
+        The partition does not exist, its local log is offline, or the local replica does not exist
+        (yet).
+        """
+        topic_image = self._image.topics.get(topic) if self._image else None
+        if topic_image is None or index not in topic_image.partitions:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if (topic, index) in self._offline or (topic, index) in self._held_back:
             return ErrorCode.KAFKA_STORAGE_ERROR
         return ErrorCode.NOT_LEADER_OR_FOLLOWER
 
     def why_absent_by_id(self, topic_id: bytes, index: int) -> ErrorCode:
-        """The same for a partition named by topic id."""
-        known = self._image.topics.get_by_id(topic_id) if self._image else None
-        if known is None:
+        """Return the error that says why `partition_by_id(topic_id, index)` is None."""
+        topic_image = self._image.topics.get_by_id(topic_id) if self._image else None
+        if topic_image is None:
             return ErrorCode.UNKNOWN_TOPIC_ID
-        return self.why_absent(known.name, index)
+        return self.why_absent(topic_image.name, index)
 
     def partitions(self) -> Iterator[Partition]:
         return iter(self._partitions.values())
 
     @property
     def offline_count(self) -> int:
-        """Replicas of ours in a log directory that failed (Kafka's OfflineReplicaCount), and those
-        that there is no descriptor for."""
+        """The number of local replicas that are offline (Kafka's OfflineReplicaCount).
+
+        It includes the replicas that wait for file descriptors.
+        """
         missing = len(self._offline) + len(self._held_back)
-        return missing + sum(one.log.offline for one in self._partitions.values())
+        return missing + sum(partition.log.offline for partition in self._partitions.values())
 
     def on_leadership(self, listener: Callable[[Partition, bool], None]) -> None:
-        """`listener(partition, leads now)` runs after each change: coordinators load and unload."""
+        """Call `listener(partition, leads now)` after each change of leadership."""
         self._leadership_listeners.append(listener)
 
-    # --- following the metadata ------------------------------------------------------------------
+    # --- metadata --------------------------------------------------------------------------------
 
     def follow(self, delta: MetadataDelta, image: MetadataImage) -> Steps[None]:
-        """What brings the local replicas to what the image says, looking only at what changed: to
-        be done before that of the next change.
+        """Return the steps that bring the local replicas to the state of `image`.
 
-        What is answered about partitions that are not here follows the image at once.
+        They look only at the changes in `delta`. They must end before the steps for the next change
+        begin. Answers about partitions that are not hosted here use the new image at once.
         """
         at_start = self._image is None
         self._image = image
@@ -188,26 +201,30 @@ class ReplicaManager:
         return self._follow(delta, image, at_start)
 
     def apply(self, delta: MetadataDelta, image: MetadataImage) -> None:
-        """The same in one go."""
+        """Bring the local replicas to the state of `image`, without slices."""
         in_one_go(self.follow(delta, image))
 
     def _follow(self, delta: MetadataDelta, image: MetadataImage, at_start: bool) -> Steps[None]:
         changes = delta.topics.local_changes(self.node_id)
         homes = self._homes if at_start else None
         if homes is not None:
-            homes.look((*changes.leaders.values(), *changes.followers.values()))
+            homes.find_missing_directories((*changes.leaders.values(), *changes.followers.values()))
         with self.log_manager.upkeep.deletions():
-            yield from each(lambda one: self._delete(*one), changes.deletes, DELETES_A_SLICE)
+            yield from each(
+                lambda deleted: self._delete(*deleted), changes.deletes, DELETES_A_SLICE
+            )
         yield from self._host_all(changes, at_start)
         if homes is not None:
-            homes.tell()
-        self._held_back.take_up()
-        yield from self._tell_brokers(delta)
+            homes.log_warnings()
+        self._held_back.host_waiting()
+        yield from self._report_broker_changes(delta)
         yield from self._apply_configs(delta, image)
 
     def _host_all(self, changes: LocalReplicaChanges, at_start: bool) -> Steps[None]:
-        """Leaders first. A topic that the metadata has no more is left out: its deletion is on its
-        way here."""
+        """Create or change the local replicas, leaders first.
+
+        A topic that the metadata no longer has is skipped: the delta that deletes it follows.
+        """
         configs: dict[str, LogConfig] = {}
         slice_ = 0
         for kind in (changes.leaders, changes.followers):
@@ -224,7 +241,7 @@ class ReplicaManager:
 
     def _apply_configs(self, delta: MetadataDelta, image: MetadataImage) -> Steps[None]:
         topics = [name for kind, name in delta.changed_configs if kind == ResourceType.TOPIC]
-        yield from each(partial(self._limit_topic, image), topics, CHANGES_A_SLICE)
+        yield from each(partial(self._configure_throttles, image), topics, CHANGES_A_SLICE)
         own = ((ResourceType.BROKER, ""), (ResourceType.BROKER, str(self.node_id)))
         if any(resource in delta.changed_configs for resource in own):
             self.leader_quota.configure(image)
@@ -236,15 +253,15 @@ class ReplicaManager:
             configs: dict[str, LogConfig] = {}
             yield from each(partial(self._configure, configs), logs, CHANGES_A_SLICE)
 
-    def _limit_topic(self, image: MetadataImage, name: str) -> None:
+    def _configure_throttles(self, image: MetadataImage, name: str) -> None:
         for quota in (self.leader_quota, self.follower_quota):
             quota.configure_topic(name, image)
 
     def _configure(self, configs: dict[str, LogConfig], log: UnifiedLog) -> None:
-        """Give a log what its topic's configs are now; `configs` has those of logs before it."""
+        """Update a log to its topic's current configs; `configs` caches those of earlier logs."""
         topic = log.partition.topic
         if topic not in self.image.topics.by_name:
-            return  # its deletion is on its way here
+            return  # the delta that deletes it follows
         if topic not in configs:
             configs[topic] = self.topic_config(topic)
         log.update_config(configs[topic])
@@ -258,9 +275,11 @@ class ReplicaManager:
         config: LogConfig,
         at_start: bool = False,
     ) -> None:
-        """Bring the replica here to its registration, its log made where it is new. None is made
-        where its directory is offline or gone, something else has its folder, or descriptors
-        lack."""
+        """Bring the local replica to its registration, and create the log of a new replica.
+
+        No log is created if its directory is offline or gone, if something else occupies its
+        folder, or if file descriptors are short.
+        """
         partition = self._partitions.get(key := TopicPartitionName(topic, index))
         if partition is None or partition.topic_id != topic_id:
             is_new = not at_start and key not in self._offline
@@ -274,18 +293,18 @@ class ReplicaManager:
             except DescriptorsLack as lack:
                 self._held_back.hold(topic, index, lack)
                 if homes is not None:
-                    homes.held_back(topic_id, index, registration)
+                    homes.report_held_back(topic_id, index, registration)
                 return
-            except LogPlaceTaken as taken:
+            except LogPlaceTaken as conflict:
                 self._offline[key] = None
-                _log.error("%s is offline: %s", key, taken.why)
+                _log.error("%s is offline: %s", key, conflict.why)
                 if homes is not None:
-                    homes.held_back(topic_id, index, registration)
+                    homes.report_held_back(topic_id, index, registration)
                 return
             except LogDirFailure as failure:
                 self._offline[key] = None
                 if homes is not None and isinstance(failure, LogUnusable):
-                    homes.offline(key, topic_id, registration, failure.why)
+                    homes.record_offline(key, topic_id, registration, failure.why)
                 else:
                     _log.error("%s is offline: %s", key, failure)
                 return
@@ -293,33 +312,37 @@ class ReplicaManager:
             self._held_back.forget(topic, index)
         self._change(partition, registration)
 
-    def _take_up(self, topic: str, index: int) -> None:
-        """There is room for a replica that was held back."""
-        known = self.image.topics.get(topic)
-        registration = None if known is None else known.partitions.get(index)
-        if known is None or registration is None or self.node_id not in registration.replicas:
+    def _host_held_back(self, topic: str, index: int) -> None:
+        """Host a replica that was held back, or forget it if it was removed meanwhile."""
+        topic_image = self.image.topics.get(topic)
+        registration = None if topic_image is None else topic_image.partitions.get(index)
+        if topic_image is None or registration is None or self.node_id not in registration.replicas:
             self._held_back.forget(topic, index)
             return
         config = self.topic_config(topic)
-        self._host(topic, known.id, index, registration, config)
+        self._host(topic, topic_image.id, index, registration, config)
 
     def _change(self, partition: Partition, registration: PartitionRegistration) -> None:
         led, epoch = partition.is_leader, partition.leader_epoch
         fetchers = self._fetchers
         if fetchers is not None and registration.leader == self.node_id:
-            fetchers.stop(partition)  # before the epoch opens at the log's end
+            fetchers.stop(partition)  # before the epoch begins at the log's end
         partition.apply(registration)
         if self._assignments is not None:
             self._assignments.placed(partition, registration)
         if fetchers is not None and not partition.is_leader:
             fetchers.follow(partition)
         if partition.is_leader != led or partition.leader_epoch != epoch:
-            self._tell_leadership(partition, partition.is_leader)
+            self._report_leadership(partition, partition.is_leader)
 
-    def _tell_brokers(self, delta: MetadataDelta) -> Steps[None]:
+    def _report_broker_changes(self, delta: MetadataDelta) -> Steps[None]:
         if delta.changed_brokers:
-            led = [one for one in self._partitions.values() if one.followers is not None]
-            yield from each(_brokers_changed, led, CHANGES_A_SLICE)
+            led_partitions = [
+                partition
+                for partition in self._partitions.values()
+                if partition.followers is not None
+            ]
+            yield from each(_brokers_changed, led_partitions, CHANGES_A_SLICE)
             if self._fetchers is not None:
                 self._fetchers.brokers_changed()
         if self._fetchers is not None:
@@ -347,7 +370,7 @@ class ReplicaManager:
         return partition
 
     def _delete(self, topic: str, topic_id: bytes, index: int) -> None:
-        """The topic is gone, or this broker is none of the replicas any more: so goes the log."""
+        """Delete the log of a deleted topic, or of a replica that moved to another broker."""
         self._held_back.forget(topic, index)
         if self._assignments is not None:
             self._assignments.forget(topic_id, index)
@@ -365,33 +388,33 @@ class ReplicaManager:
         led = partition.is_leader
         partition.mark_deleted()
         if led:
-            self._tell_leadership(partition, False)
-        with suppress(LogDirFailure):  # its folder is put aside when the directory is back
+            self._report_leadership(partition, False)
+        with suppress(LogDirFailure):  # the folder is deleted when the directory is back
             self.log_manager.delete((topic, index))
         if self._image is None or self._image.topics.get_by_id(topic_id) is None:
             self.metrics.forget_topic(topic)
 
     def topic_config(self, topic: str) -> LogConfig:
-        """What a topic sets, above this broker's defaults."""
+        """Return the configs of a topic, with this broker's defaults."""
         return self.topic_config_in(self._image or MetadataImage(), topic)
 
     def topic_config_in(self, image: MetadataImage, topic: str) -> LogConfig:
-        """The same as `image` has it, which may be one that was not applied yet."""
+        """Return the configs of a topic in `image`, which may be newer than the applied one."""
         overrides = image.config(ResourceType.TOPIC, topic)
         return LogConfig.from_overrides(overrides, topic_defaults(self._config, image))
 
-    def _tell_leadership(self, partition: Partition, leads: bool) -> None:
+    def _report_leadership(self, partition: Partition, leads: bool) -> None:
         for listener in self._leadership_listeners:
             listener(partition, leads)
 
-    # --- waking --------------------------------------------------------------------------------
+    # --- waiting requests ----------------------------------------------------------------------
 
     def partition_changed(self, partition: Partition) -> None:
-        """Complete what waits for `partition`."""
+        """Wake the sessions and the requests that wait for `partition`."""
         if partition.listeners:
             for listener in list(partition.listeners):
                 listener.partition_changed(partition)
-        # Where nothing waits, as for most appends, nothing is called.
+        # Usually nothing waits, and the calls are saved.
         if self.fetch_purgatory.waiting:
             self.fetch_purgatory.check(partition)
         if self.produce_purgatory.waiting:
@@ -400,14 +423,14 @@ class ReplicaManager:
     # --- followers -----------------------------------------------------------------------------
 
     def fetch_with(self, fetchers: Fetchers) -> None:
-        """From now on `fetchers` copies what other brokers lead."""
+        """Let `fetchers` copy the partitions that other brokers lead, from now on."""
         self._fetchers = fetchers
         for partition in self._partitions.values():
             if not partition.is_leader:
                 fetchers.follow(partition)
 
     def assign_with(self, assignments: AssignmentsManager, homes: ReplicaHomes) -> None:
-        """From now on the controller hears where logs lie."""
+        """Report the log directories of replicas through `assignments`, from now on."""
         self._assignments, self._homes = assignments, homes
 
     def _check_isrs_later(self) -> None:
@@ -415,12 +438,14 @@ class ReplicaManager:
         self._between_nodes.call_later(half_ms, self._check_isrs)
 
     def _check_isrs(self) -> None:
-        """Leaders propose ISRs without those that lag (Kafka's `isr-expiration`)."""
+        """Let each leader propose an ISR without lagging replicas (Kafka's `isr-expiration`)."""
         if self._stopped:
             return
-        led = [one for one in self._partitions.values() if one.followers is not None]
+        led_partitions = [
+            partition for partition in self._partitions.values() if partition.followers is not None
+        ]
         work = OrderedWork(self.log_manager.sliced)
-        work.take(each(self._check_isr, led, ISRS_A_SLICE), self._isrs_checked)
+        work.take(each(self._check_isr, led_partitions, ISRS_A_SLICE), self._isrs_checked)
 
     def _check_isr(self, partition: Partition) -> None:
         if not self._stopped and not partition.deleted:
@@ -431,16 +456,16 @@ class ReplicaManager:
         if error is not None:
             raise error
 
-    def _retained(self, log: UnifiedLog, gone: Breaches) -> None:
-        """Retention took the oldest segments of a log."""
+    def _retained(self, log: UnifiedLog, removed: Breaches) -> None:
+        """Report the new log start after retention has removed segments."""
         _log.info(
             "%s: removed %d segment(s): %d before the log start, %d over retention.bytes, %d past "
             "retention.ms; the log starts at %d",
             log.partition,
-            gone.total,
-            gone.log_start,
-            gone.size,
-            gone.time,
+            removed.total,
+            removed.log_start,
+            removed.size,
+            removed.time,
             log.log_start_offset,
         )
         partition = self._partitions.get(log.partition)
@@ -450,25 +475,32 @@ class ReplicaManager:
                 self._fetchers.log_start_moved(partition)
 
     def _moved(self, partition: Partition) -> None:
-        """The log lies in another directory of this broker now."""
+        """Report the new log directory of a partition to the controller after a move."""
         topic = self.image.topics.get_by_id(partition.topic_id)
         registration = topic.partitions.get(partition.index) if topic is not None else None
         if self._assignments is not None and registration is not None:
             self._assignments.placed(partition, registration)
-        self._held_back.take_up()
+        self._held_back.host_waiting()
 
     def _log_dir_failed(self, log_dir: str) -> None:
-        """Its logs refuse everything already; the controller elects other leaders for them."""
-        lost = [one for one in self._partitions.values() if one.log.log_dir == log_dir]
+        """Stop the fetches into a failed log directory, and wake the requests that wait for it.
+
+        Its logs already reject every use. The controller elects other leaders.
+        """
+        lost = [
+            partition for partition in self._partitions.values() if partition.log.log_dir == log_dir
+        ]
         for partition in lost:
             if self._fetchers is not None:
                 self._fetchers.stop(partition)
-        # Whoever waits hears of it after the work in which the disk failed.
+        # Wake the waiting requests after the work in which the disk failed.
         self.scheduler.call_soon(lambda: self.wake(lost))
 
     def complete_waiting(self) -> None:
-        """Answer every parked request, and those that would be, with what there is: the node
-        stops."""
+        """Complete all parked requests with what there is, and park none from now on.
+
+        The node is stopping.
+        """
         self._stopped = True
         self.mover.stop()
         self.fetch_purgatory.close()
@@ -478,8 +510,11 @@ class ReplicaManager:
     def wait_for_replicas(
         self, waiting: DelayedProduce, appended: Iterable[Partition], timeout_ms: int
     ) -> bool:
-        """Whether appends with acks=all wait for their replicas, which are told of them. Not, if
-        all have them, or at once when they are told."""
+        """Return whether `waiting`, a request with acks=all, must wait for replicas.
+
+        If so, it is parked until then, at most `timeout_ms`. The `appended` partitions wake their
+        followers unless every append is already settled.
+        """
         if waiting.settle_all():
             return False
         self.wake(appended)
@@ -489,7 +524,7 @@ class ReplicaManager:
         return True
 
     def wake(self, partitions: Iterable[Partition]) -> None:
-        """Tell of appends whose answers are on their way."""
+        """Wake what waits for these partitions, after the answers to appends are on their way."""
         for partition in partitions:
             self.partition_changed(partition)
 

@@ -1,15 +1,15 @@
-"""Moves replicas between the log directories of this broker (KIP-113).
+"""Moves of replicas between the log directories of a broker (KIP-113).
 
-Owns each move from the request to the exchange: what the log has is copied into a `-future` folder,
-a chunk at a time, the slower the lower `replica.alter.log.dirs.io.max.bytes.per.second` is; what
-the log cuts off is cut off there; and once the copy holds all, and is as durable, it takes the
-log's place. The partition serves meanwhile. A move survives a restart.
+Owns each move from the request to the swap. The log is copied into a `-future` folder in chunks, at
+most `replica.alter.log.dirs.io.max.bytes.per.second` for all moves together. If the log is
+truncated, the copy is truncated too. When the copy holds everything and is as durable as the log,
+it replaces the log. The partition serves requests meanwhile. A move survives a restart.
 
-Never: names folders (`storage.directories.future_logs`), or lets a batch through unchecked: a copy
-takes what a follower would.
+Never names folders (`storage.directories.future_logs`), and never skips the checks that a follower
+makes of the batches that it appends.
 
-Kafka's classes: `ReplicaAlterLogDirsManager`, `ReplicaAlterLogDirsThread`, and of `ReplicaManager`
-`alterReplicaLogDirs` 4.3.
+Follows Kafka's `ReplicaAlterLogDirsManager` and `ReplicaAlterLogDirsThread`, and
+`alterReplicaLogDirs` of `ReplicaManager` 4.3.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ class _Move:
     partition: Partition
     future: UnifiedLog
     flushed: bool = False
-    """Whether what it held when it had caught up first is on stable storage."""
+    """Whether everything up to the log's end, as first reached, is on stable storage."""
 
 
 class ReplicaMover:
-    """See the module."""
+    """The moves of replicas between this broker's log directories."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class ReplicaMover:
         blocking: Blocking,
         moved: Callable[[Partition], None],
     ) -> None:
-        """`moved(partition)` runs when its log lies in the other directory."""
+        """`moved(partition)` runs after the copy has replaced the partition's log."""
         self._logs = logs
         self._scheduler = scheduler
         self._blocking = blocking
@@ -62,18 +62,19 @@ class ReplicaMover:
         self._free_ms = 0.0
 
     def limit(self, rate: int) -> None:
-        """All moves together copy at most `rate` bytes a second."""
+        """Limit all moves together to `rate` bytes a second."""
         self._rate = rate
 
     def __len__(self) -> int:
-        """Moves under way."""
+        """Return the number of moves under way."""
         return len(self._moves)
 
     def move(self, partition: Partition, log_dir: str) -> None:
-        """Begin to move `partition` to `log_dir`; a move elsewhere that is under way ends.
+        """Begin to move `partition` to `log_dir`, and cancel a move to any other directory.
 
-        Nothing to do where it lies, or is on its way, there. Raises LogDirFailure, DescriptorsLack
-        where there is no room for one more copy, LogPlaceTaken where there is none for its folder.
+        Do nothing if its log is already there, or on its way there. Raises LogDirFailure if the
+        directory failed, DescriptorsLack if the process has no file descriptors for another copy,
+        and LogPlaceTaken if something else occupies the folder of the copy.
         """
         future = self._logs.future_logs.get((partition.topic, partition.index))
         if future is not None and future.log_dir != log_dir:
@@ -93,7 +94,7 @@ class ReplicaMover:
         self._begin(partition, future)
 
     def resume(self, partition: Partition) -> None:
-        """Go on with a move that the last stop interrupted, if there was one."""
+        """Continue a move that the last shutdown interrupted, if there was one."""
         future = self._logs.future_logs.get((partition.topic, partition.index))
         if future is not None and partition not in self._moves:
             if future.log_dir == partition.log.log_dir:
@@ -104,27 +105,27 @@ class ReplicaMover:
     def _begin(self, partition: Partition, future: UnifiedLog) -> None:
         if partition not in self._moves:
             move = self._moves[partition] = _Move(partition, future)
-            self._again(move, 0)
+            self._step_later(move, 0)
 
     def cancel(self, partition: Partition) -> None:
-        """Drop the copy of a partition: it is not wanted any more."""
+        """Cancel the move of a partition, if there is one, and delete its copy."""
         self._moves.pop(partition, None)
         self._logs.future_logs.drop((partition.topic, partition.index))
 
     def stop(self) -> None:
-        """Copy nothing more."""
+        """Stop all moves; the copies stay on disk for the next start."""
         self._stopped = True
 
-    # ---- one step --------------------------------------------------------------------------------
+    # ---- the steps of a move ---------------------------------------------------------------------
 
-    def _again(self, move: _Move, delay_ms: float) -> None:
+    def _step_later(self, move: _Move, delay_ms: float) -> None:
         self._scheduler.call_later(delay_ms, lambda: self._step(move))
 
     def _is_live(self, move: _Move) -> bool:
         if self._stopped or self._moves.get(move.partition) is not move:
             return False
         if move.partition.deleted or move.future.offline or move.partition.log.offline:
-            # What is on disk of the copy goes on at the next start, if its log is there then.
+            # The copy stays on disk, and the next start resumes the move if the log is there then.
             del self._moves[move.partition]
             return False
         return True
@@ -134,7 +135,7 @@ class ReplicaMover:
             return
         wait_ms = self._free_ms - self._scheduler.monotonic_ms()
         if wait_ms > 0:
-            self._again(move, wait_ms)
+            self._step_later(move, wait_ms)
             return
         log, future = move.partition.log, move.future
         try:
@@ -146,7 +147,7 @@ class ReplicaMover:
             else:
                 self._exchange(move)
         except DescriptorsLack:
-            self._again(move, RETRY_MS)
+            self._step_later(move, RETRY_MS)
         except LogDirFailure as failure:
             _log.error("%r: the move ends: %s", move.partition, failure)
             self._moves.pop(move.partition, None)
@@ -157,12 +158,12 @@ class ReplicaMover:
         read = log.read(future.log_end_offset, chunk)
         if read.error or not len(read.records):
             _log.warning("%r: cannot be copied: %s", move.partition, read.error.name)
-            self._again(move, RETRY_MS)
+            self._step_later(move, RETRY_MS)
             return
         records = read.records
         if isinstance(records, bytes) or move.flushed:
-            # Flushed once, the copy lacks only what came meanwhile: it catches up in this go, in
-            # which nothing is appended.
+            # The copy was flushed once and lacks only what was appended since. Copy that on this
+            # thread, so that nothing is appended meanwhile.
             self._take(move, records if isinstance(records, bytes) else records.read())
             return
         cut = log.flusher.truncations
@@ -172,7 +173,7 @@ class ReplicaMover:
                 return
             if data is None or log.flusher.truncations != cut or move.partition.log is not log:
                 _log.warning("%r: a read for the move failed: %s", move.partition, error)
-                self._again(move, RETRY_MS if error else 0)
+                self._step_later(move, RETRY_MS if error else 0)
             else:
                 self._take(move, data)
 
@@ -186,7 +187,7 @@ class ReplicaMover:
             return
         if info.error or not info.size:
             _log.warning("%r: a chunk is refused: %s", move.partition, info.error_message)
-            self._again(move, RETRY_MS)
+            self._step_later(move, RETRY_MS)
             return
         future.update_high_watermark(log.high_watermark)
         if self._rate < UNLIMITED:
@@ -195,12 +196,12 @@ class ReplicaMover:
         if move.flushed and info.size < CHUNK_BYTES // 2:
             self._step(move)
         else:
-            self._again(move, 0)
+            self._step_later(move, 0)
 
     def _flush(self, move: _Move) -> None:
         def done(error: Exception | None) -> None:
             move.flushed = error is None
-            self._again(move, RETRY_MS if is_lack_of_descriptors(error) else 0)
+            self._step_later(move, RETRY_MS if is_lack_of_descriptors(error) else 0)
 
         move.future.flush(done)
 
@@ -218,9 +219,10 @@ class ReplicaMover:
 
 
 def align(log: UnifiedLog, future: UnifiedLog) -> None:
-    """Cut off `future` what `log` does not have, or not any more (KIP-101). Raises LogDirFailure.
+    """Truncate `future` to what it shares with `log` (KIP-101). Raises LogDirFailure.
 
-    A copy that lies before the log start, or has nothing in common with the log, begins anew.
+    If the copy ends before the log start, or has nothing in common with the log, it restarts empty
+    at the log start.
     """
     if future.log_end_offset < log.log_start_offset:
         future.truncate_fully_and_start_at(log.log_start_offset)
@@ -230,19 +232,19 @@ def align(log: UnifiedLog, future: UnifiedLog) -> None:
             future.truncate_fully_and_start_at(log.log_start_offset)
         return
     while future.latest_epoch != UNDEFINED_EPOCH:
-        mine = future.latest_epoch
-        theirs = log.end_offset_for_epoch(mine)
-        if theirs.end_offset == UNDEFINED_OFFSET:  # a later epoch than all that the log knows
-            theirs = log.end_offset_for_epoch(log.latest_epoch)
-        if theirs.end_offset == UNDEFINED_OFFSET:
+        copied_epoch = future.latest_epoch
+        log_end = log.end_offset_for_epoch(copied_epoch)
+        if log_end.end_offset == UNDEFINED_OFFSET:  # a later epoch than every epoch of the log
+            log_end = log.end_offset_for_epoch(log.latest_epoch)
+        if log_end.end_offset == UNDEFINED_OFFSET:
             future.truncate_fully_and_start_at(log.log_start_offset)
             return
-        if theirs.leader_epoch == mine and future.log_end_offset <= theirs.end_offset:
+        if log_end.leader_epoch == copied_epoch and future.log_end_offset <= log_end.end_offset:
             return
-        own = future.end_offset_for_epoch(theirs.leader_epoch)
-        target = theirs.end_offset
-        if own.end_offset != UNDEFINED_OFFSET:
-            target = min(target, own.end_offset)
-        if not future.truncate_to(target) and future.latest_epoch == mine:
+        future_end = future.end_offset_for_epoch(log_end.leader_epoch)
+        target = log_end.end_offset
+        if future_end.end_offset != UNDEFINED_OFFSET:
+            target = min(target, future_end.end_offset)
+        if not future.truncate_to(target) and future.latest_epoch == copied_epoch:
             future.truncate_fully_and_start_at(log.log_start_offset)
             return

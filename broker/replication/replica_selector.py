@@ -1,8 +1,8 @@
-"""Which replica a consumer is told to read from: one of its own rack, where there is one (KIP-392).
+"""The replica that a consumer should read from: one in its own rack, if there is one (KIP-392).
 
-Pure. Decides for one partition that this broker leads. Never a replica out of sync, nor one that
-lacks the asked offset: the consumer would come back at once. Follows Kafka's
-`RackAwareReplicaSelector` and `ReplicaManager.findPreferredReadReplica`.
+Decides for partitions that this broker leads, without any state. Never chooses a replica that is
+out of sync, or that lacks the requested offset: the consumer would come back at once. Follows
+Kafka's `RackAwareReplicaSelector` and `ReplicaManager.findPreferredReadReplica`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def rack_aware(
     leader_id: int,
     listener_name: str,
 ) -> int:
-    """The broker to read from instead of the leader, or -1 to stay there."""
+    """Return the broker to read from instead of the leader, or -1 to read from the leader."""
     leader = brokers.get(leader_id)
     if leader is None or leader.rack == rack:
         return NO_PREFERENCE

@@ -1,9 +1,9 @@
-"""Replication throttles: how many bytes of chosen partitions may be copied in a second (KIP-73).
+"""Replication throttles: limits on the copied bytes of chosen partitions per second (KIP-73).
 
-Owns which partitions are throttled, the rate, and the samples of what went through. Leader and
-follower have one each. Never holds anything back itself: who copies asks `is_exceeded` before each
-partition, copies or leaves it out, and records what it copied, so that a read may go over the rate
-and the next ones then wait.
+Owns the throttled partitions, the rate, and the samples of the copied bytes. A broker has a quota
+as a leader and another as a follower. Never delays a copy itself: the caller asks `is_exceeded`
+before each partition, copies or skips it, and records the copied bytes. So a single read may exceed
+the rate, and the next reads then wait.
 
 Follows Kafka's `ReplicationQuotaManager`: `replication.quota.window.num` samples of
 `replication.quota.window.size.seconds` each, and the rate over all of them.
@@ -26,7 +26,10 @@ ALL_REPLICAS = "*"
 
 
 class ReplicationQuota:
-    """One side's throttle. Rates are bytes a second, times monotonic milliseconds."""
+    """The throttle of the leaders, or of the followers, on a broker.
+
+    Rates are bytes a second, times monotonic milliseconds.
+    """
 
     def __init__(
         self,
@@ -45,14 +48,14 @@ class ReplicationQuota:
         self._throttled: dict[str, frozenset[int] | None] = {}  # None: all partitions of the topic
         self.rate = UNLIMITED
 
-    # --- what is set -----------------------------------------------------------------------------
+    # --- configuration ---------------------------------------------------------------------------
 
     def configure(self, image: MetadataImage) -> None:
-        """Take the rate."""
+        """Read the rate from the broker's configs."""
         self.rate = configured_rate(image, self._node_id, self._rate_key)
 
     def configure_topic(self, topic: str, image: MetadataImage) -> None:
-        """Take which partitions of a topic are throttled here; none where it is gone."""
+        """Read the throttled partitions of a topic from its configs."""
         text = image.topic_config(topic, self._replicas_key) or ""
         throttled = throttled_partitions(text.split(","), self._node_id)
         if throttled is not None and not throttled:
@@ -61,16 +64,16 @@ class ReplicationQuota:
             self._throttled[topic] = throttled
 
     def is_throttled(self, topic: str, index: int) -> bool:
-        """Whether the replica of this partition here goes by the rate."""
+        """Return whether the local replica of this partition is throttled."""
         if topic not in self._throttled:
             return False
         partitions = self._throttled[topic]
         return partitions is None or index in partitions
 
-    # --- what goes through -----------------------------------------------------------------------
+    # --- the rate --------------------------------------------------------------------------------
 
     def record(self, size: int) -> None:
-        """`size` bytes of throttled partitions were copied."""
+        """Count `size` copied bytes of throttled partitions."""
         now_ms = self._now_ms()
         if self._samples and now_ms - self._samples[-1][0] < self._sample_ms:
             start, before = self._samples[-1]
@@ -81,11 +84,11 @@ class ReplicationQuota:
             self._samples.popleft()
 
     def is_exceeded(self) -> bool:
-        """Whether more went through than the rate allows."""
+        """Return whether the measured rate is above the limit."""
         return self.rate < UNLIMITED and self.measured() > self.rate
 
     def measured(self) -> float:
-        """Bytes a second over the window of samples."""
+        """Return the bytes a second over the window of samples."""
         now_ms = self._now_ms()
         window_ms = self._sample_ms * self._samples_max
         samples = self._samples
@@ -98,18 +101,21 @@ class ReplicationQuota:
 
 
 def configured_rate(image: MetadataImage, node_id: int, key: str) -> int:
-    """Bytes a second: what this broker's own config says, or the default of all."""
+    """Return the rate in bytes a second: the broker's own config, or the cluster-wide default.
+
+    Return UNLIMITED if neither is set.
+    """
     rate = UNLIMITED
     for name in ("", str(node_id)):
         text = image.config(ResourceType.BROKER, name).get(key)
-        given = None if text is None else integer(trim(text), 64)
-        if given is not None and given >= 0:
-            rate = given
+        value = None if text is None else integer(trim(text), 64)
+        if value is not None and value >= 0:
+            rate = value
     return rate
 
 
 def throttled_partitions(entries: Sequence[str], broker_id: int) -> frozenset[int] | None:
-    """The partitions that `partition:broker,…` names for a broker; None for `*`: all of them."""
+    """Return the partitions that `partition:broker` entries name for a broker; None: all (`*`)."""
     if ALL_REPLICAS in map(trim, entries):
         return None
     pairs = (entry.split(":") for entry in map(trim, entries) if entry)

@@ -1,8 +1,9 @@
-"""When a parked fetch of a session looks at what changed: a consumer's at once, a follower's soon.
+"""The wake-up of parked fetches of sessions after a change: consumers' at once, followers' soon.
 
-What many clients append in one turn of the loop goes to each follower in one response, and comes
-back as one fetch: with twenty transactional producers that is most of what replication costs.
-A consumer's fetch waits for nobody. Owns which followers are to be woken. Never reads.
+What many clients append in one turn of the event loop goes to each follower in one response, and is
+confirmed by one fetch. With twenty transactional producers that saves most of the cost of
+replication. A consumer's fetch is not delayed. Owns the followers that are to be woken. Never
+reads.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from ground.ports import Scheduler
 
 
 class SessionWaking:
-    """Of the sessions whose fetches wait in `purgatory`."""
+    """The wake-up of the sessions whose fetches wait in `purgatory`."""
 
     def __init__(self, purgatory: Purgatory, scheduler: Scheduler) -> None:
         self._purgatory = purgatory
@@ -22,7 +23,7 @@ class SessionWaking:
         self._followers: dict[FetchSession, None] = {}
 
     def session_changed(self, session: FetchSession, _partition: Partition) -> None:
-        """A partition of `session` has news."""
+        """Wake the fetch of `session`, one of whose partitions has changed."""
         if session.replica_id == NO_REPLICA:
             self._purgatory.check(session)
         elif self._purgatory.is_watched(session):

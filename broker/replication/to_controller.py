@@ -1,6 +1,6 @@
-"""How the parts of a broker ask the active controller, wherever it is.
+"""The way in which parts of a broker send requests to the active controller.
 
-`broker.node.control.to_controller` is what they are given; they know only this callable.
+They know only this callable. `broker.node.control.to_controller` implements it.
 """
 
 from __future__ import annotations
@@ -9,4 +9,4 @@ from collections.abc import Callable
 from typing import Any
 
 ToController = Callable[[Any, Callable[[Any], None]], None]
-"""(request, what to do with its response, which is None where no answer came in time)."""
+"""A function of a request and of a callback for its response, None if none came in time."""

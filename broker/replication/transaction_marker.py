@@ -1,4 +1,4 @@
-"""What WriteTxnMarkers asks of a partition's leader: to end a producer's transaction in its log."""
+"""The marker of WriteTxnMarkers, by which a partition's leader ends a producer's transaction."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 
 class TransactionMarkerRequest(NamedTuple):
-    """What a transaction coordinator says of one producer's transaction.
+    """The end of a producer's transaction, as its transaction coordinator requests it.
 
-    `transaction_version` is the level of that feature under which it ran: from 2 on each end takes
-    a new producer epoch, which the marker has.
+    `transaction_version` is the level of that feature under which the transaction ran. From level 2
+    on, each end takes a new producer epoch, which the marker carries.
     """
 
     producer_id: int

@@ -40,7 +40,7 @@ class FetchSessions:
         for key, wanted in session.partitions.items():
             if not concerns(self._name(key[0])):
                 continue
-            session.look_at(wanted)
+            session.mark_changed(wanted)
             if key not in shown:
                 response.responses.append(_shown(key))
 

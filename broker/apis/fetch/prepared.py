@@ -111,7 +111,7 @@ class PreparedFetch:
             return None
         if session is not None:
             self._replicas.sessions.touch(session, self._replicas.scheduler.monotonic_ms())
-            session.answered_one(partition, (offset, *self._position), read)
+            session.answered_single(partition, (offset, *self._position), read)
         partition.counts.fetched(size)
         return self._reply.parts(
             correlation_id,

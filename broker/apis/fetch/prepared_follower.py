@@ -98,7 +98,7 @@ class PreparedFollowerFetch:
             if read.error or read.diverging_epoch is not None:
                 return None
         replicas.sessions.touch(session, replicas.scheduler.monotonic_ms())
-        wanted = session.named_one(partition, (offset, *self.position), self.log_start_offset)
+        wanted = session.put_single(partition, (offset, *self.position), self.log_start_offset)
         moved = partition.follower_fetched(replica_id, offset, self.log_start_offset, broker_epoch)
         fetch = _Fetch(self, partition, session, wanted, correlation_id)
         try:
@@ -187,9 +187,9 @@ class _Fetch(DelayedOperation):
     def is_urgent(self) -> bool:
         """Whether the log start or the high watermark must be answered even without records."""
         wanted, log = self._wanted, self._partition.log
-        return log.log_start_offset != wanted.told_log_start_offset or (
+        return log.log_start_offset != wanted.sent_log_start_offset or (
             self._followed.replicas.sessions.serves_consumers_from_followers
-            and log.high_watermark != wanted.told_high_watermark
+            and log.high_watermark != wanted.sent_high_watermark
         )
 
     def take(self, read: PartitionRead) -> bool:
@@ -218,7 +218,7 @@ class _Fetch(DelayedOperation):
         plain = self._general is None and self._session.epoch == self._session_epoch
         if plain and read is not None and read.size:
             self._session.settle(wanted, read)
-            wanted.told(read)
+            wanted.note_sent(read)
             self._partition.counts.fetched()
             records = read.records
             parts = followed.reply.parts(

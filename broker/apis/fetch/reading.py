@@ -146,7 +146,7 @@ class ConsumerFetch:
         for key, wanted in self.named.items():
             if pace.is_full():
                 yield None
-            wanted.found(self._find(key))
+            wanted.attach(self._find(key))
         return self.named
 
     def _checked_rights(self, pace: Pace) -> Steps[FetchRights | None]:
@@ -163,7 +163,7 @@ class ConsumerFetch:
                 if pace.is_full():
                     yield None
                 if not rights.may_read(wanted):
-                    self.session.look_at(wanted)
+                    self.session.mark_changed(wanted)
         return rights
 
     def _rights(self) -> FetchRights | None:
@@ -191,7 +191,7 @@ class ConsumerFetch:
     def read(self, pace: Pace) -> Steps[bool]:
         """Read what there is now. Return whether that is enough to answer."""
         session = None if self.full else self.session
-        candidates = list(self.wanted.values()) if session is None else session.to_look_at()
+        candidates = list(self.wanted.values()) if session is None else session.changed_partitions()
         self.reads = {}
         left, withheld, denied, enough = self.max_bytes, 0, 0, False
         may_skip = left > 0 and not (self.full or self.reads_unchanged)
@@ -203,7 +203,7 @@ class ConsumerFetch:
                 self.reads[wanted.key] = (wanted, _denied())
                 denied += 1
                 continue
-            if left <= 0 and may_skip and wanted.has_told_all() and wanted.key not in self.named:
+            if left <= 0 and may_skip and wanted.has_sent_all() and wanted.key not in self.named:
                 continue  # a read could only return records, and there is no room for any
             read = self._read_one(wanted, left)
             self.reads[wanted.key] = (wanted, read)
@@ -248,7 +248,7 @@ class ConsumerFetch:
         partition = self._find(wanted.key)
         if self.session is not None:
             self.session.listen(wanted, partition)
-        wanted.found(partition)
+        wanted.attach(partition)
         return partition
 
     def _name_partitions(self, request: FetchRequest, pace: Pace) -> Steps[None]:
@@ -316,7 +316,7 @@ class ConsumerFetch:
                     session.put_last(wanted)
             if not news:
                 continue
-            wanted.told(read)
+            wanted.note_sent(read)
             if wanted.partition is not None and read.error != _DENIED:
                 self._count(wanted.partition, read)
             topic, index = key
@@ -498,8 +498,8 @@ class FollowerFetch(ConsumerFetch):
         ):
             self._moved.append(partition)
             read.renew(partition.log)
-        if read.log_start_offset != wanted.told_log_start_offset or (
-            self.tells_high_watermark and read.high_watermark != wanted.told_high_watermark
+        if read.log_start_offset != wanted.sent_log_start_offset or (
+            self.tells_high_watermark and read.high_watermark != wanted.sent_high_watermark
         ):
             # A DeleteRecords, or a consumer of the follower, waits for the new offset.
             self.is_urgent = True

@@ -52,5 +52,5 @@ def put(session: FetchSession, index: int, offset: int = 0) -> FakePartition:
 
 def settle_all(session: FetchSession, read: PartitionRead) -> None:
     for wanted in list(session.changed.values()):
-        wanted.told(read)
+        wanted.note_sent(read)
         session.settle(wanted, read)

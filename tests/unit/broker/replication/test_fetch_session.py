@@ -32,7 +32,7 @@ def test_what_had_records_goes_behind_the_others() -> None:
     for index in range(4):
         put(session, index)
     for wanted, read in zip(
-        session.to_look_at(),
+        session.changed_partitions(),
         (
             PartitionRead(records=b"data", size=4),
             PartitionRead(unsettled=True, withheld=9),
@@ -42,10 +42,10 @@ def test_what_had_records_goes_behind_the_others() -> None:
         strict=True,
     ):
         session.settle(wanted, read)
-    assert [wanted.key[1] for wanted in session.to_look_at()] == [1, 2, 0]
+    assert [wanted.key[1] for wanted in session.changed_partitions()] == [1, 2, 0]
     put(session, 3)
     put(session, 1, offset=5)
-    assert [wanted.key[1] for wanted in session.to_look_at()] == [1, 2, 3, 0]
+    assert [wanted.key[1] for wanted in session.changed_partitions()] == [1, 2, 3, 0]
 
 
 def test_an_error_is_told_again_until_it_is_gone() -> None:
@@ -61,7 +61,7 @@ def test_news_are_data_errors_and_moved_watermarks() -> None:
     wanted = FetchPartition((b"t" * 16, 0), 0, 1000)
     read = PartitionRead(high_watermark=3, log_start_offset=0)
     assert wanted.is_news(read)
-    wanted.told(read)
+    wanted.note_sent(read)
     assert not wanted.is_news(read)
     assert wanted.is_news(PartitionRead(high_watermark=3, log_start_offset=1))
     assert wanted.is_news(PartitionRead(size=1, high_watermark=3, log_start_offset=0))
@@ -71,7 +71,7 @@ def test_news_are_data_errors_and_moved_watermarks() -> None:
 def test_a_high_watermark_that_came_with_a_divergence_is_told_again() -> None:
     """Whoever truncates does not look at it: an idle follower would never learn it."""
     wanted = FetchPartition(("t", 0), 4, 1_000)
-    wanted.told(PartitionRead(diverging_epoch=(1, 2), high_watermark=3, log_start_offset=0))
+    wanted.note_sent(PartitionRead(diverging_epoch=(1, 2), high_watermark=3, log_start_offset=0))
     assert wanted.is_news(PartitionRead(high_watermark=3, log_start_offset=0))
 
 
@@ -83,7 +83,7 @@ def test_a_new_position_keeps_what_was_told_and_hears_once() -> None:
     put(session, 0, offset=5)
     assert not old.listeners
     (wanted,) = session.changed.values()
-    assert (wanted.fetch_offset, wanted.told_high_watermark, wanted.told_log_start_offset) == (
+    assert (wanted.fetch_offset, wanted.sent_high_watermark, wanted.sent_log_start_offset) == (
         5,
         9,
         2,

@@ -33,10 +33,10 @@ def test_it_was_caught_up_when_it_asked_before_for_what_it_has_now() -> None:
 def test_its_session_stands_in_for_it_until_something_happens() -> None:
     replica, session = Replica(2), Session()
     replica.fetched(5, 0, 5, 1, now_ms=100)
-    replica.stand_in(session)
+    replica.attach_session(session)
     session.last_used_ms = 900
     assert replica.caught_up_ms == 900
-    replica.rest()
+    replica.detach_session()
     session.last_used_ms = 2000
     assert replica.caught_up_ms == 900
     replica.fetched(5, 0, 6, 1, now_ms=2000)  # 5 was the end at the fetch before, at 900
@@ -49,14 +49,14 @@ def test_a_session_that_was_not_used_since_says_nothing() -> None:
     replica, session = Replica(2), Session()
     session.last_used_ms = 50
     replica.fetched(5, 0, 5, 1, now_ms=100)
-    replica.stand_in(session)
+    replica.attach_session(session)
     assert replica.caught_up_ms == 100
 
 
 def test_with_an_epoch_nobody_in_sync_is_late_yet() -> None:
     replica = Replica(2)
     replica.fetched(5, 0, 8, 1, now_ms=100)
-    replica.stand_in(Session())
+    replica.attach_session(Session())
     replica.reset(9, 1000, in_sync=True)
     assert (replica.caught_up_ms, replica.session) == (1000, None)
     replica.reset(9, 2000, in_sync=False)

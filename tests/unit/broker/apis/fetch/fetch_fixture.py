@@ -33,8 +33,8 @@ REMEMBERED = (
     "current_leader_epoch",
     "last_fetched_epoch",
     "log_start_offset",
-    "told_high_watermark",
-    "told_log_start_offset",
+    "sent_high_watermark",
+    "sent_log_start_offset",
     "turn",
 )
 
