@@ -1,1 +1,1 @@
-"""One node put together from its parts: broker, controller or both."""
+"""A node of a cluster, with the parts of its roles: broker, controller, or both."""

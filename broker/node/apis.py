@@ -1,6 +1,6 @@
-"""Every API that a node serves, with its collaborators: the table behind ApiVersions.
+"""The table of all APIs that a broker serves, each with its collaborators.
 
-An API that is not in this list does not exist for clients.
+ApiVersions lists it. An API that is missing here does not exist for clients.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from protocol.api_keys import ApiKey
 if TYPE_CHECKING:
     from broker.apis.produce.interception import ProduceInterception
 
-# Loaded with the first request for one of them (`admin_apis`).
+# Their modules are loaded with the first request for any of these APIs (`admin_apis`).
 ADMIN_KEYS = (
     ApiKey.CREATE_TOPICS,
     ApiKey.DELETE_TOPICS,
@@ -71,10 +71,10 @@ ADMIN_KEYS = (
     ApiKey.DELETE_GROUPS,
 )
 
-# Loaded with the first login that is out of place (`sasl_apis`).
+# Their modules are loaded with the first login at the wrong time (`sasl_apis`).
 SASL_KEYS = (ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE)
 
-# Loaded with the first transaction (`transaction_apis`).
+# Their modules are loaded with the first transaction (`transaction_apis`).
 TRANSACTION_KEYS = (
     ApiKey.ADD_PARTITIONS_TO_TXN,
     ApiKey.ADD_OFFSETS_TO_TXN,
@@ -87,13 +87,13 @@ TRANSACTION_KEYS = (
 
 
 class ApiFamily(Protocol):
-    """One or more APIs with what they share."""
+    """A group of APIs that share their collaborators."""
 
     def apis(self) -> list[Api]: ...
 
 
 def assemble(parts: BrokerParts, served: Callable[[], Sequence[Api]]) -> list[Api]:
-    """All APIs of a broker, each with what it uses; `served()` is all of them, once they are."""
+    """Return all APIs of a broker; `served()` returns all of them after they are assembled."""
     shared, metadata, replicas = parts.shared, parts.metadata, parts.replicas
     groups, transactions = parts.groups, parts.transactions
     config = shared.config
@@ -139,7 +139,7 @@ def _all(families: Iterable[ApiFamily]) -> list[Api]:
 
 
 def _interception(parts: BrokerParts) -> ProduceInterception | None:
-    """Who looks at produced records first."""
+    """Return the interception of produced records by a plug-in, None without such a plug-in."""
     ports = parts.shared.ports
     interceptor = None if ports.plugins is None else ports.plugins.interceptor(ports.allocate)
     if interceptor is None:
@@ -160,14 +160,14 @@ def _transactional_produce(parts: BrokerParts) -> TransactionalProduce:
 
 
 def sasl_apis() -> list[Api]:
-    """The APIs of `SASL_KEYS`, whose modules are loaded here."""
+    """Load the modules of `SASL_KEYS`, and return these APIs."""
     from broker.apis.sasl import SaslApi
 
     return SaslApi().apis()
 
 
 def transaction_apis(parts: BrokerParts) -> list[Api]:
-    """The APIs of `TRANSACTION_KEYS`, whose modules are loaded here."""
+    """Load the modules of `TRANSACTION_KEYS`, and return these APIs."""
     from broker.apis.transaction_admin import TransactionAdminApi
     from broker.apis.transactions import TransactionsApi
     from broker.apis.txn_offset_commit import TxnOffsetCommitApi
@@ -177,7 +177,7 @@ def transaction_apis(parts: BrokerParts) -> list[Api]:
     timeout_ms, answers = parts.shared.config.request_timeout_ms, parts.shared.answers
     families: list[ApiFamily] = [
         TransactionsApi(metadata, coordinator, groups.partition_for, answers),
-        # Apart: a pattern that takes long leaves the places of all other long answers free.
+        # It has its own slices, so that a slow pattern does not delay other long answers.
         TransactionAdminApi(coordinator, SlicedAnswers(parts.names)),
         TxnOffsetCommitApi(metadata, groups, answers),
         WriteTxnMarkersApi(parts.replicas, groups, timeout_ms, answers),
@@ -186,7 +186,7 @@ def transaction_apis(parts: BrokerParts) -> list[Api]:
 
 
 def admin_apis(parts: BrokerParts) -> list[Api]:
-    """The APIs of `ADMIN_KEYS`, whose modules are loaded here."""
+    """Load the modules of `ADMIN_KEYS`, and return these APIs."""
     from broker.apis.alter_configs import AlterConfigsApis
     from broker.apis.alter_replica_log_dirs import AlterReplicaLogDirsApi
     from broker.apis.broker_loggers import BrokerLoggers

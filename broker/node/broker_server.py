@@ -1,12 +1,12 @@
-"""A broker comes up and goes down.
+"""The start and the stop of a broker.
 
-Owns the order of both. Up: it registers, wherever the controller is; once it has read the metadata
-up to its registration, logs are opened with their topics' configs and replicas follow the metadata;
-the controller unfences it; it serves. Down: leaders move away (a controlled shutdown), nothing new
-is begun, coordinators answer whoever waits.
+Owns the order of both. Start: the broker registers with the controller. After it has replayed the
+metadata up to its registration, it opens the logs with their topics' configs, and replicas follow
+the metadata. Then the controller unfences it, and it serves. Stop: leaders move to other brokers (a
+controlled shutdown), no new work starts, and coordinators answer waiting requests.
 
-Never makes a part (`broker.node.parts`), or touches a socket, a clock or a file itself. Follows
-Kafka's `BrokerServer`.
+Never creates a part (`broker.node.parts`), and never touches a socket, a clock or a file itself.
+Follows Kafka's `BrokerServer`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Started = Callable[[Exception | None], None]
 
 
 class BrokerServer:
-    """See the module."""
+    """The start and the stop of a broker."""
 
     def __init__(self, parts: BrokerParts, requests: RequestHandler) -> None:
         self.parts = parts
@@ -43,7 +43,7 @@ class BrokerServer:
         self.ports = shared.ports
         self.logs = shared.logs
         shared.reconfiguration.add(self._reconfigure)
-        # What to do when the metadata has our registration.
+        # Runs once, when the metadata contains the registration of this broker.
         self._when_registered: Callable[[], None] | None = None
 
     @property
@@ -52,19 +52,19 @@ class BrokerServer:
         return self._shared.image
 
     def broker_epoch(self) -> int:
-        """The epoch of this broker's registration; -1 before it."""
+        """Return the epoch of this broker's registration; -1 without a registration."""
         return self.parts.lifecycle.epoch
 
-    # --- up ------------------------------------------------------------------------------------
+    # --- start ---------------------------------------------------------------------------------
 
     def start(self, advertised: Sequence[EndPoint], done: Started) -> None:
-        """Come up; `done(None)` when clients may be served, or with what forbids it."""
+        """Start the broker, and call `done(None)` when clients can be served, or `done(error)`."""
         storage = self._shared.storage
         identity = BrokerIdentity(
             cluster_id=storage.cluster_id,
             incarnation_id=self.ports.random_bytes(16),
             endpoints=advertised,
-            log_dir_ids=[storage.directory_ids[one] for one in self.logs.online_dirs],
+            log_dir_ids=[storage.directory_ids[path] for path in self.logs.online_dirs],
             features=DEFAULT_FEATURES,
             previous_broker_epoch=self.logs.read_previous_broker_epoch(),
         )
@@ -80,20 +80,22 @@ class BrokerServer:
 
     def _metadata_changed(self, _delta: MetadataDelta, image: MetadataImage) -> None:
         if self._when_registered is not None and image.offset >= self.broker_epoch():
-            # Not from here, where others are still to hear of this change.
+            # Not right now, because other listeners have not received this change yet.
             self.ports.scheduler.call_soon(self._when_registered)
             self._when_registered = None
 
     def _load(self, done: Started) -> None:
-        """What was decided before the registration is in the image: a log that it does not name is
-        nobody's."""
+        """Load the logs, now that the image has everything decided before the registration.
+
+        So a log that the image does not name belongs to no topic any more.
+        """
         self.logs.load(self._is_stray, partial(self._loaded, done=done), _warn, self._home_of)
 
     def holdings(self) -> tuple[int, int]:
-        """Topics with a replica here, internal ones left out, and the bytes of all logs."""
+        """Return the number of topics with a replica here, except internal ones, and all bytes."""
         logs = self.logs.logs
-        topics = {one.partition.topic for one in logs if not is_internal(one.partition.topic)}
-        return len(topics), sum(one.segments.size_bytes for one in logs)
+        topics = {log.partition.topic for log in logs if not is_internal(log.partition.topic)}
+        return len(topics), sum(log.segments.size_bytes for log in logs)
 
     def _loaded(self, error: Exception | None, done: Started) -> None:
         if error is not None:
@@ -105,13 +107,13 @@ class BrokerServer:
         for line in self.logs.report:
             _warn(line)
         try:
-            # One that fails later keeps none of the others from following.
+            # A listener that fails later does not stop the others.
             self._shared.controller.add_listener(
                 self.parts.replicas.follow,
                 self._topics_changed,
                 self._leaders_changed,
             )
-        except Exception as failure:  # noqa: BLE001  whoever starts the node decides on it
+        except Exception as failure:  # noqa: BLE001  the node's starter decides what follows
             done(failure)
             return
         self.logs.start()
@@ -127,14 +129,16 @@ class BrokerServer:
         return registration is None or self.config.node_id not in registration.replicas
 
     def _home_of(self, partition: TopicPartition) -> str | None:
-        """The directory that has the replica by the metadata. Of an only replica nobody can say
-        that the other copy is the old one: there it decides nothing."""
-        known = self.image.topics.partition(*partition)
-        if known is None or len(known.replicas) == 1:
+        """Return the log directory that the metadata names for the replica.
+
+        Return None for a sole replica: the metadata cannot say which of two copies is the old one.
+        """
+        registration = self.image.topics.partition(*partition)
+        if registration is None or len(registration.replicas) == 1:
             return None
-        named = known.directory_of(self.config.node_id)
+        named_id = registration.directory_of(self.config.node_id)
         ids = self._shared.storage.directory_ids
-        return next((path for path in self.config.log_dirs if ids[path] == named), None)
+        return next((path for path in self.config.log_dirs if ids[path] == named_id), None)
 
     def _reconfigure(self, config: BrokerConfig) -> None:
         self.parts.cleaner.update_settings(cleaner_settings(config))
@@ -150,28 +154,30 @@ class BrokerServer:
     def _leaders_changed(self, _delta: MetadataDelta, _image: MetadataImage) -> None:
         self.parts.transactions.metadata_changed()
 
-    # --- while up --------------------------------------------------------------------------------
+    # --- events ----------------------------------------------------------------------------------
 
     def _log_dir_failed(self, _log_dir: str, _reason: str) -> None:
         self.ports.scheduler.call_soon(self.parts.lifecycle.log_dir_failed)
 
-    # --- down ----------------------------------------------------------------------------------
+    # --- stop ----------------------------------------------------------------------------------
 
     def hand_over(self, done: Callable[[], None]) -> None:
-        """Let the controller move leaders away while this broker still serves; `done` when it leads
-        nothing, or the time for that is up."""
+        """Let the controller move leaders away while this broker still serves.
+
+        Call `done` when it leads nothing, or the time for that is up.
+        """
         if self.broker_epoch() < 0 or not self.others_may_lead():
             done()
         else:
             self.parts.lifecycle.shut_down(done)
 
     def others_may_lead(self) -> bool:
-        """Whether another broker serves."""
-        mine = self.config.node_id
-        return any(one.active and one.id != mine for one in self.image.brokers.values())
+        """Return whether another broker is active."""
+        node_id = self.config.node_id
+        return any(broker.active and broker.id != node_id for broker in self.image.brokers.values())
 
     def begin_stop(self) -> None:
-        """Begin nothing new; answer whoever waits."""
+        """Start no new work, and answer all waiting requests."""
         parts = self.parts
         parts.cleaner.stop()
         parts.lifecycle.stop()

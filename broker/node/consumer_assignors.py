@@ -1,6 +1,6 @@
-"""The assignors of consumer groups that a node has, by its configuration.
+"""The assignors of consumer groups that a node's configuration names.
 
-Owns how those built in and somebody's own classes come together.
+Owns how built-in assignors and users' own classes are combined.
 """
 
 from __future__ import annotations
@@ -30,26 +30,30 @@ def assignors_of_node(
     work: SlicedWork,
     image: Callable[[], MetadataImage],
 ) -> Assignors:
-    """Those that `group.consumer.assignors` names. Raises ConfigError where a class cannot be
-    loaded, or has the name of another."""
-    made: dict[str, AskedAssignor] = {}
-    for named in consumer_assignors(config.group_consumer_assignors):
-        if isinstance(named, PythonClass):
+    """Return the assignors of `group.consumer.assignors`.
+
+    Raises ConfigError if a class cannot be loaded, or has the same name as another assignor.
+    """
+    assignors: dict[str, AskedAssignor] = {}
+    for setting in consumer_assignors(config.group_consumer_assignors):
+        if isinstance(setting, PythonClass):
             assert plugins is not None
-            one = _own(named, plugins, image)
+            assignor = _own(setting, plugins, image)
         else:
-            one = SlicedOnTheLoop(BUILT_IN[named](), work)
-        if one.name in made:
-            text = f"{CONSUMER_ASSIGNORS}: {named} calls itself {one.name}, as another one does"
+            assignor = SlicedOnTheLoop(BUILT_IN[setting](), work)
+        if assignor.name in assignors:
+            text = (
+                f"{CONSUMER_ASSIGNORS}: {setting} calls itself {assignor.name}, as another one does"
+            )
             raise ConfigError(CONSUMER_ASSIGNORS, text)
-        made[one.name] = one
-    return Assignors(list(made.values()))
+        assignors[assignor.name] = assignor
+    return Assignors(list(assignors.values()))
 
 
 def _own(
-    named: PythonClass, plugins: NodePlugins, image: Callable[[], MetadataImage]
+    setting: PythonClass, plugins: NodePlugins, image: Callable[[], MetadataImage]
 ) -> AskedAssignor:
     from broker.groups.consumer.assignors.plugin_assignor import PluginAssignor
 
-    assignor, calls = plugins.assignor(named)
+    assignor, calls = plugins.assignor(setting)
     return PluginAssignor(assignor, calls, plugins.compute, image)

@@ -1,8 +1,8 @@
-"""The controller's part of a node: what is served on the controller listener.
+"""The controller's part of a node: the APIs of the controller listener.
 
-Owns the table of APIs that other nodes and tools may ask there: the quorum's own messages, brokers'
-registrations and heartbeats, and clients' requests inside Envelopes. Registers this controller in
-the metadata (KIP-919), so that tools and brokers can see what it supports.
+Owns the table of APIs that other nodes and tools can call there: the quorum's own messages,
+brokers' registrations and heartbeats, and clients' requests inside Envelopes. Registers this
+controller in the metadata (KIP-919), so that tools and brokers can see what it supports.
 
 Never decides: `controller.requests.controller_apis` and `controller.raft.raft_apis` answer. Follows
 Kafka's `ControllerServer` and `ControllerRegistrationManager`.
@@ -55,14 +55,14 @@ RAFT_KEYS = (
 
 
 class ControllerServer:
-    """See the module."""
+    """The APIs of a controller, and its own registration."""
 
     def __init__(self, shared: SharedServer) -> None:
         self._shared = shared
         self._incarnation_id = shared.ports.random_bytes(16)
         self._endpoints: Sequence[EndPoint] = ()
         self._registering = False
-        self._refused: int = ErrorCode.NONE
+        self._last_error: int = ErrorCode.NONE
         self.requests = RequestHandler()
         self.requests.read_by(shared.answers)
         self.requests.limit_by(MutationQuotas(shared.quotas))
@@ -77,7 +77,7 @@ class ControllerServer:
         refusals[ApiKey.INCREMENTAL_ALTER_CONFIGS] = refuse_incremental_alter_configs
         refusals[ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS] = refuse_describe_user_scram_credentials
         decided = [
-            Api(key, *STABLE_VERSIONS[key], self._decided(key), refusals.get(key))
+            Api(key, *STABLE_VERSIONS[key], self._handler_of(key), refusals.get(key))
             for key in map(ApiKey, API_KEYS)
         ]
         raft = [
@@ -103,20 +103,20 @@ class ControllerServer:
             ).apis(),
         ]
 
-    def _decided(self, key: ApiKey) -> Any:
+    def _handler_of(self, key: ApiKey) -> Any:
         if key is ApiKey.BROKER_HEARTBEAT:
             return self._heartbeat
         return self._shared.ask_controller_here
 
     def _heartbeat(self, context: RequestContext, request: Any, respond: Respond) -> None:
         if context.rights.allows_on_cluster(Operation.CLUSTER_ACTION, audited=False):
-            self.probe.heard(context.connection_id, request)
+            self.probe.note_heartbeat(context.connection_id, request)
         self._shared.ask_controller_here(context, request, respond)
 
     # --- this controller's own registration -------------------------------------------------------
 
     def start(self, endpoints: Sequence[EndPoint]) -> None:
-        """Register with the quorum, as soon as it has a leader. `endpoints`: where we listen."""
+        """Register with the quorum once it has a leader; `endpoints` are this controller's."""
         self._endpoints = endpoints
         self._shared.controller.add_listener(self._metadata_changed)
 
@@ -124,8 +124,10 @@ class ControllerServer:
         self._register_if_needed()
 
     def _register_if_needed(self) -> None:
-        mine = self._shared.image.controllers.get(self._shared.config.node_id)
-        if self._registering or (mine is not None and mine.incarnation_id == self._incarnation_id):
+        registration = self._shared.image.controllers.get(self._shared.config.node_id)
+        if self._registering or (
+            registration is not None and registration.incarnation_id == self._incarnation_id
+        ):
             return
         self._registering = True
         request = ControllerRegistrationRequest(
@@ -133,12 +135,12 @@ class ControllerServer:
             incarnation_id=self._incarnation_id,
             listeners=[
                 Listener(
-                    one.listener_name,
-                    one.host or "",
-                    one.port,
-                    SECURITY_PROTOCOLS.index(one.security_protocol),
+                    endpoint.listener_name,
+                    endpoint.host or "",
+                    endpoint.port,
+                    SECURITY_PROTOCOLS.index(endpoint.security_protocol),
                 )
-                for one in self._endpoints
+                for endpoint in self._endpoints
             ],
             features=[Feature(name, low, high) for name, (low, high) in DEFAULT_FEATURES.items()],
         )
@@ -146,15 +148,15 @@ class ControllerServer:
 
     def _registered(self, response: ControllerRegistrationResponse | None) -> None:
         error = ErrorCode.NONE if response is None else response.error_code
-        if error and error != self._refused:
+        if error and error != self._last_error:
             _log.warning(
                 "the registration of this controller is refused: %s",
                 ErrorCode(error).name,
             )
-        self._refused = error
-        # Until the record is in the image, or to try again after a refusal.
-        self._shared.ports.scheduler.call_later(REGISTRATION_RETRY_MS, self._look_again)
+        self._last_error = error
+        # Check later whether the record is in the image, or try again after an error.
+        self._shared.ports.scheduler.call_later(REGISTRATION_RETRY_MS, self._check_registration)
 
-    def _look_again(self) -> None:
+    def _check_registration(self) -> None:
         self._registering = False
         self._register_if_needed()

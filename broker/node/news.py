@@ -1,8 +1,8 @@
-"""What changes in a cluster, a line each at INFO: topics, elections, brokers, who leads the quorum.
+"""The log lines about changes in a cluster: topics, elections, brokers, quorum leaders.
 
-A listener of the metadata: each node tells what it has heard of. Owns whether it has told how the
-metadata looks at the start. Never: decides or changes anything; says more than LINES_MAX lines of
-one change, however many partitions it has.
+A listener of the metadata that logs each change of it at INFO. Owns whether the first summary was
+logged. Never decides or changes anything, and never logs more than LINES_MAX lines of one change,
+however many partitions it has.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from controller.metadata.image import NO_LEADER, BrokerRegistration, MetadataIma
 from controller.metadata.topics_delta import TopicDelta
 
 LINES_MAX = 20
-"""Of one change of the metadata."""
+"""The most lines about one change of the metadata."""
 _log = logging.getLogger(f"ottla.{__name__}")
 
 
-class News:
-    """See the module."""
+class ClusterNews:
+    """The log lines about changes in a cluster."""
 
     def __init__(self, node_id: int) -> None:
         self._node_id = node_id
         self._begun = False
 
     def leader_changed(self, leader_id: int | None) -> None:
-        """Another node leads the quorum, or none."""
+        """Log the quorum's new leader, or that there is none."""
         if leader_id is None:
             _log.info("the quorum has no leader that is known here")
         else:
             _log.info("%s is the active controller", _node(leader_id, self._node_id))
 
     def metadata_changed(self, delta: MetadataDelta, image: MetadataImage) -> None:
-        """Tell what `delta` changes; at first, how the metadata looks."""
+        """Log the changes of `delta`; at first, log a summary of the metadata."""
         begun, self._begun = self._begun, True
         if not _log.isEnabledFor(logging.INFO):
             return
@@ -51,11 +51,11 @@ class News:
 
 
 def changes_of(delta: MetadataDelta) -> Iterator[str]:
-    """What a change of the metadata means, a line each."""
+    """Yield a line for each change of the metadata."""
     for broker_id, broker in delta.changed_brokers.items():
         yield from _broker(broker_id, delta.image.brokers.get(broker_id), broker)
-    for gone in delta.topics.deleted.values():
-        yield f"topic {gone.name} is deleted"
+    for deleted_topic in delta.topics.deleted.values():
+        yield f"topic {deleted_topic.name} is deleted"
     for topic in delta.topics.changed.values():
         yield from _topic(topic)
 
@@ -69,8 +69,8 @@ def _broker(
     if before is None or before.incarnation_id != after.incarnation_id:
         yield f"broker {broker_id} has registered (epoch {after.epoch})"
     if before is not None and before.fenced != after.fenced:
-        told = "is fenced: it leads nothing" if after.fenced else "is unfenced: it serves"
-        yield f"broker {broker_id} {told}"
+        state = "is fenced: it leads nothing" if after.fenced else "is unfenced: it serves"
+        yield f"broker {broker_id} {state}"
     if after.in_controlled_shutdown and not (before and before.in_controlled_shutdown):
         yield f"broker {broker_id} shuts down: others take over what it leads"
 
@@ -79,12 +79,12 @@ def _topic(topic: TopicDelta) -> Iterator[str]:
     if topic.before is None:
         yield f"topic {topic.name} is created with {_partitions(len(topic.changed))}"
         return
-    known = topic.before.partitions
-    added = sum(index not in known for index in topic.changed)
+    partitions_before = topic.before.partitions
+    added = sum(index not in partitions_before for index in topic.changed)
     if added:
-        yield f"topic {topic.name} has {_partitions(len(known) + added)} now"
+        yield f"topic {topic.name} has {_partitions(len(partitions_before) + added)} now"
     for index, after in topic.changed.items():
-        before = known.get(index)
+        before = partitions_before.get(index)
         if before is None or before.leader == after.leader:
             continue
         if after.leader == NO_LEADER:
@@ -97,7 +97,7 @@ def _topic(topic: TopicDelta) -> Iterator[str]:
 
 def _summary(image: MetadataImage) -> str:
     topics = image.topics.by_name.values()
-    partitions = sum(len(one.partitions) for one in topics)
+    partitions = sum(len(topic.partitions) for topic in topics)
     return (
         f"{_counted(len(image.brokers), 'broker')}, {_counted(len(topics), 'topic')}, "
         f"{_partitions(partitions)}"

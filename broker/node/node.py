@@ -1,22 +1,22 @@
-"""The cores of one node, put together: what runs the same in a process and in the simulator.
+"""A node, put together from its parts, which are the same in a process and in the simulator.
 
-A node has the roles of `process.roles`: broker, controller, or both. To read from the top down how
-it is made, follow `Node.__init__`:
+A node has the roles of `process.roles`: broker, controller, or both. `Node.__init__` shows from the
+top down how it is made:
 
-1. `node_ports`: everything outside, which whoever makes a node gives it;
+1. `node_ports`: everything outside of the node, which its creator passes in;
 2. `shared_server`: what a node of any role has: folders, logs, metadata, the controller's core;
-3. of a broker `parts`: replicas, coordinators, the ways to the controller; then `apis`, the table
-   of what clients can ask; `broker_server` brings all that up and down;
-4. of a controller that others can reach `controller_server`: the table of what nodes can ask;
-5. `security.authorization`: who judges what both are asked.
+3. of a broker `parts`: replicas, coordinators, senders to the controller; then `apis`, the table of
+   the requests that clients can send; `broker_server` starts and stops all that;
+4. of a controller that other nodes can reach `controller_server`: the table of their requests;
+5. `security.authorization`: the authorizer of the requests to both.
 
-What a process puts around a node (sockets, guards of listeners, threads) is in
-`broker.process.server`; what of a node is shown, in `metrics`.
+What surrounds a node in a process (sockets, guards of listeners, threads) is in
+`broker.process.server`, and the node's metrics are in `metrics`.
 
-Owns the order in which the roles come up and go down: the metadata log is opened and the node takes
-part in the quorum, then the broker registers and serves; at the end the broker hands its leaders
-over, and the quorum is left last. Never touches a socket, a clock or a file itself. Follows Kafka's
-`KafkaRaftServer`.
+Owns the order in which the roles start and stop. The metadata log is opened and the node joins the
+quorum, then the broker registers and serves. At the stop the broker first hands its leaders over,
+and the node leaves the quorum last. Never touches a socket, a clock or a file itself. Follows
+Kafka's `KafkaRaftServer`.
 """
 
 from __future__ import annotations
@@ -45,13 +45,15 @@ if TYPE_CHECKING:
 
 
 class Node:
-    """A node. `broker` is None without that role, `controller_server` where no other node can reach
-    this one."""
+    """A node.
+
+    `broker` is None without that role, `controller_server` if no other node can reach this node.
+    """
 
     def __init__(self, config: BrokerConfig, ports: NodePorts, storage: LogDirectories) -> None:
-        """Lock the folders and open the metadata log.
+        """Lock the log directories and open the metadata log.
 
-        Raises LogDirLocked where another process has them, StartError and OSError.
+        Raises LogDirLocked if another process has locked them, StartError and OSError.
         """
         self.config = config
         self.ports = ports
@@ -73,11 +75,11 @@ class Node:
         return self.shared.image
 
     def broker_epoch(self) -> int:
-        """The epoch of this broker's registration; -1 before it."""
+        """Return the epoch of this broker's registration; -1 without a registration."""
         return self.broker.broker_epoch() if self.broker is not None else -1
 
     def handle(self, connection: Connection, frame: memoryview, reply: Reply) -> None:
-        """Answer one request of a client; see `RequestHandler.handle`."""
+        """Answer a request of a client; see `RequestHandler.handle`."""
         assert self.broker is not None
         waiting: list[Reply] = []
 
@@ -95,7 +97,7 @@ class Node:
         assert self.broker is not None
         return self.broker.parts.replicas.topic_config_in(self.image, topic)
 
-    # --- up and down -----------------------------------------------------------------------------
+    # --- start and stop --------------------------------------------------------------------------
 
     def start(
         self,
@@ -103,9 +105,9 @@ class Node:
         done: Started,
         controller_endpoints: Sequence[EndPoint] = (),
     ) -> None:
-        """Come up; `done(None)` when clients may be served, or with what forbids it.
+        """Start the node, and call `done(None)` when clients can be served, or `done(error)`.
 
-        A node that is only a controller is up at once; the quorum may still be electing.
+        A node that is only a controller is started at once; the quorum may still be electing.
         """
         self.shared.controller.start()
         if self.controller_server is not None:
@@ -116,38 +118,39 @@ class Node:
             self.broker.start(advertised, done)
 
     def hand_over(self, done: Callable[[], None]) -> None:
-        """Before the stop, while everything still runs: others take over what is led here, first
-        the partitions, then the quorum."""
+        """Hand leadership over before the stop: first of partitions, then of the quorum."""
         self.hand_over_partitions(partial(self.leave_quorum, done))
 
     def hand_over_partitions(self, done: Callable[[], None]) -> None:
-        """The first half of `hand_over`: clients can be served on after it."""
+        """Hand the partitions over, as the first half of `hand_over`; clients are still served."""
         if self.broker is None:
             done()
         else:
             self.broker.hand_over(done)
 
     def leave_quorum(self, done: Callable[[], None]) -> None:
-        """The second half: the metadata is followed no longer."""
+        """Leave the quorum, as the second half of `hand_over`; metadata is followed no longer."""
         self.controller.hand_over(done)
 
     def begin_stop(self) -> None:
-        """Begin nothing new; answer whoever waits."""
+        """Start no new work, and answer all waiting requests."""
         if self.broker is not None:
             self.broker.begin_stop()
 
     def flush_logs(self, done: Callable[[], None]) -> None:
-        """When nothing is appended any more: leave the quorum and bring the logs to disk; then
-        `done`, and the stop can be finished soon."""
+        """Leave the quorum and flush the logs after the last append, then call `done`.
+
+        `finish_stop` is quick after that.
+        """
         self.shared.begin_close(done)
 
     def finish_stop(self) -> None:
-        """Close the logs and leave them clean; no job is under way any more."""
+        """Close the logs with clean-shutdown marks; no job may be running any more."""
         self.shared.close(self.broker_epoch())
 
 
 def _broker(shared: SharedServer) -> BrokerServer:
-    """Make the broker: its APIs are made of parts that use the table of them."""
+    """Create the broker; its parts and the table of its APIs refer to each other."""
     requests = RequestHandler((), shared.config.ottla_prepared_requests_max_bytes)
     requests.read_by(shared.answers)
     requests.limit_by(shared.quotas)
@@ -159,7 +162,7 @@ def _broker(shared: SharedServer) -> BrokerServer:
 
 
 def _controller_server(shared: SharedServer) -> ControllerServer:
-    # Not loaded where no other node can reach this one.
+    # Nodes that no other node can reach do not load this module.
     from broker.node.controller_server import ControllerServer
 
     return ControllerServer(shared)

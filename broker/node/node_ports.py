@@ -1,6 +1,6 @@
-"""Everything that a node has from outside: disk, time, threads, chance, the way to other nodes.
+"""The ports of a node: disk, time, threads, randomness and the network.
 
-A process gives the real ones (`broker.process.server`), a test or a simulation its own.
+A process passes real ones (`broker.process.server`), a test or a simulation its own.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from broker.plugins.node_plugins import NodePlugins
 
 
-def _for_no_known_reason(_host: str, _port: int) -> str:
+def _no_explanation(_host: str, _port: int) -> str:
     return ""
 
 
@@ -32,41 +32,44 @@ class NodePorts:
     filesystem: Filesystem
     scheduler: Scheduler
     io: Blocking
-    """For requests: cold reads, loading of coordinators. Its jobs hold handler slots."""
+    """Threads for requests: cold reads, loading of coordinators. A job holds a handler's slot."""
     background: Blocking
-    """For flushing, deleting, recovering."""
+    """Threads for flushing, deleting and recovering logs."""
     random_bytes: Callable[[int], bytes]
     halt: Callable[[str], None]
-    """End the process at once, for this reason; nothing after it runs."""
+    """Ends the process at once for the given reason; the function does not return."""
     peers: Scheduler | None = None
-    """The time in which nodes wait for each other; None: that of `scheduler`."""
+    """The clock for waits between nodes; None: that of `scheduler`."""
     network: Network | None = None
-    """The way to other brokers; None where there are no other nodes."""
+    """The network to other brokers; None if there are no other nodes."""
     controller_network: Network | None = None
-    """The way to controllers; None: the same as to brokers."""
-    why_no_connection: Callable[[str, int], str] = _for_no_known_reason
-    """See `ControllerSettings.why_no_connection`."""
+    """The network to controllers; None: the same as to brokers."""
+    why_no_connection: Callable[[str, int], str] = _no_explanation
+    """Explains why a host and port could not be reached; see `ControllerSettings`."""
     look: Look | None = None
-    """Looks whether a broker is there to which this node has no way; None: it has one."""
+    """Checks whether a process listens at an address without logging in.
+
+    None if this node can log in on the listener between brokers.
+    """
     open_files_max: int = UNLIMITED
     """The limit of file descriptors (RLIMIT_NOFILE)."""
     cleaner: CleanerRunner | None = None
-    """Where compaction runs; None for among the background's jobs."""
+    """Runs the compaction; None: the background threads do."""
     allocate: Allocate = bytearray
-    """Makes large buffers."""
+    """Allocates large buffers."""
     plugins: NodePlugins | None = None
-    """The users' classes that the configuration names; None: there are none."""
+    """The users' classes that the configuration names; None if there are none."""
     tracer: Tracer | None = None
-    """Who follows requests that ask for it; None: nobody does."""
+    """Traces the requests that ask for it; None if there is no tracing."""
     validate_security: SecurityValidator = nothing_to_load
-    """Whether the stores that a change to a listener names can be loaded."""
+    """Checks whether the stores can be loaded that a change to a listener names."""
 
     @property
     def between_nodes(self) -> Scheduler:
-        """The time of heartbeats, elections and replication."""
+        """The clock for heartbeats, elections and replication."""
         return self.scheduler if self.peers is None else self.peers
 
     @property
     def to_controllers(self) -> Network | None:
-        """The way to controllers; None where there are no other nodes."""
+        """The network to controllers; None if there are no other nodes."""
         return self.network if self.controller_network is None else self.controller_network

@@ -1,9 +1,9 @@
-"""The parts of a broker, each with what it uses: the one place where they meet.
+"""The parts of a broker, each with its collaborators.
 
-`broker_parts` names them in the order in which they are made, since each uses those before it; the
-functions below it make one each. Since the coordinators of a broker also send requests to itself,
-the table of its APIs is there first, and filled last (`broker.node.apis`). Never begins anything:
-that is `broker.node.broker_server`.
+`broker_parts` creates them in order, since each part uses earlier ones; the functions below it
+create one part each. The coordinators also send requests to their own broker, so the table of its
+APIs exists first and is filled last (`broker.node.apis`). Never starts anything:
+`broker.node.broker_server` does.
 """
 
 from __future__ import annotations
@@ -47,28 +47,27 @@ from storage.cleaning.log_cleaner import LogCleaner
 
 @dataclass(frozen=True, slots=True)
 class BrokerParts:
-    """What a broker is put together from."""
+    """The parts of a broker."""
 
     shared: SharedServer
     metadata: ImageSource
     lifecycle: BrokerLifecycle
     replicas: ReplicaManager
     fetchers: ReplicaFetcherManager | None
-    """None where there are no other nodes."""
+    """None if there are no other nodes."""
     groups: GroupCoordinator
     transactions: NodeTransactions
     verification: AppendVerification
     producer_ids: ProducerIdManager
     forwarding: NodeToController
-    """For requests of clients that the controller answers."""
+    """Forwards clients' requests that the controller answers."""
     cleaner: LogCleaner
     names: SlicedWork
-    """Looks among names for those that clients' expressions match: its jobs wait for no others."""
+    """Searches for the names that match clients' expressions; their jobs wait for no other jobs."""
 
 
 class _ToController(NamedTuple):
-    """The ways to the controller: one for each kind of traffic, so that none waits behind another
-    kind."""
+    """The senders to the controller: one for each kind of traffic, so that none waits."""
 
     alter_partitions: NodeToController
     assignments: NodeToController
@@ -78,7 +77,7 @@ class _ToController(NamedTuple):
 
 
 def broker_parts(shared: SharedServer, requests: RequestHandler) -> BrokerParts:
-    """Make all parts of a broker; `requests` is to serve its APIs."""
+    """Create all parts of a broker; `requests` will serve its APIs."""
     config, ports = shared.config, shared.ports
     to_controller = _to_controller(shared, requests.refusal)
     lifecycle = _lifecycle(shared, to_controller.heartbeats)
@@ -121,12 +120,12 @@ def broker_parts(shared: SharedServer, requests: RequestHandler) -> BrokerParts:
     )
 
 
-# --- with the controller ---------------------------------------------------------------------
+# --- controller ------------------------------------------------------------------------------
 
 
 def _to_controller(shared: SharedServer, refuse: Refuse) -> _ToController:
-    # A controller that does not hear a heartbeat for twice as long fences this broker (Kafka's
-    # BrokerServer): the next one is sent before that.
+    # The controller fences a broker that has sent no heartbeat for twice this time (Kafka's
+    # BrokerServer). The next heartbeat is sent before that.
     heartbeat_ms = shared.config.broker_session_timeout_ms // 2
     return _ToController(
         alter_partitions=shared.to_controller(refuse),
@@ -162,7 +161,10 @@ def _replicate(
     lifecycle: BrokerLifecycle,
     to_controller: _ToController,
 ) -> ReplicaFetcherManager | None:
-    """Give replicas what they need of the controller; return what copies from other brokers."""
+    """Connect the replicas with the controller, and return the fetchers for other brokers.
+
+    Return None if there are no other nodes.
+    """
     config, ports = shared.config, shared.ports
     broker_epoch = partial(_broker_epoch, lifecycle)
     replicas.leader_view.propose_to(
@@ -266,7 +268,7 @@ def _image(shared: SharedServer) -> MetadataImage:
 def _ask_itself(
     config: BrokerConfig, requests: RequestHandler, request: Any, respond: Respond
 ) -> None:
-    """Answer a request of a coordinator here, as another broker's would be."""
+    """Answer a coordinator's request on this broker, in the way another broker would."""
     key = ApiKey(request.API_KEY)
     context = RequestContext(
         api_key=key,
@@ -282,7 +284,7 @@ def _ask_itself(
 
 
 def _offsets_partition(shared: SharedServer, group_id: str) -> int:
-    """The partition of `__consumer_offsets` that holds a group."""
+    """Return the partition of `__consumer_offsets` that holds a group."""
     return partition_for(group_id, _offsets_partitions(shared))
 
 
@@ -291,9 +293,9 @@ def _offsets_partitions(shared: SharedServer) -> int:
 
 
 def _partition_count(shared: SharedServer, topic: str, at_creation: int) -> int:
-    """Of an internal topic; while there is none, what it will have."""
-    known = shared.image.topics.get(topic)
-    return at_creation if known is None else len(known.partitions)
+    """Return the partition count of an internal topic, or `at_creation` if it does not exist."""
+    topic_image = shared.image.topics.get(topic)
+    return at_creation if topic_image is None else len(topic_image.partitions)
 
 
 def _leadership_changed(
@@ -316,10 +318,10 @@ def _leadership_changed(
 
 
 def _cleaner(shared: SharedServer) -> LogCleaner:
-    """What compacts the logs: where there is no process for it, in the background's threads."""
+    """Return the log cleaner, which uses background threads if it has no process of its own."""
     runner = shared.ports.cleaner
     if runner is None:
-        # Not loaded where a process does it.
+        # Nodes with a cleaner process do not load this module.
         from storage.cleaning.inline_cleaner import InlineRunner
 
         runner = InlineRunner(shared.environment)

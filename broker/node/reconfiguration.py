@@ -1,9 +1,9 @@
-"""Dynamic configs of a running node: what is in force, and who is told when it changes.
+"""Dynamic configs of a running node: the configuration in force, and its users.
 
-Owns the configuration in force. Never: knows what a key does: each part of the node says what it
-makes of the whole. The security of listeners has a way of its own (`broker.node.security.guards`),
-and so do the defaults of topics (`broker.replication.replica_manager`). Follows Kafka's
-`DynamicBrokerConfig` (KIP-226).
+Owns the configuration in force. Never interprets a key: each part of the node applies the whole
+configuration to itself. The security of listeners is changed in another way
+(`broker.node.security.guards`), and so are the defaults of topics
+(`broker.replication.replica_manager`). Follows Kafka's `DynamicBrokerConfig` (KIP-226).
 """
 
 from __future__ import annotations
@@ -17,34 +17,36 @@ from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import MetadataImage, ResourceType
 
 Reconfigure = Callable[[BrokerConfig], None]
-"""Makes a configuration take effect; also called where what it looks at is as before."""
+"""A function that applies a configuration; it also runs if its own keys have not changed."""
 
 _log = logging.getLogger(f"ottla.{__name__}")
 
 
 class Reconfiguration:
-    """Of one node."""
+    """The dynamic configuration of a node."""
 
     def __init__(self, config: BrokerConfig) -> None:
-        """`config` is the file's."""
+        """Start with the configuration of the file."""
         self._file = config
         self._parts: list[Reconfigure] = []
         self.config = config
-        """What is in force."""
+        """The configuration in force."""
 
     def add(self, *parts: Reconfigure) -> None:
-        """Tell each of every change from now on; at once, where something is other than in the
-        file."""
+        """Call each function at every change from now on.
+
+        Call it now, too, if the configuration in force already differs from the file.
+        """
         self._parts += parts
         if self.config is not self._file:
             for part in parts:
                 part(self.config)
 
     def metadata_changed(self, delta: MetadataDelta, image: MetadataImage) -> None:
-        """Metadata was replayed."""
-        ours = ("", str(self._file.node_id))
+        """Apply changed dynamic configs of this broker, or of all brokers."""
+        own_names = ("", str(self._file.node_id))
         kind = int(ResourceType.BROKER)
-        if not any((kind, name) in delta.changed_configs for name in ours):
+        if not any((kind, name) in delta.changed_configs for name in own_names):
             return
         config = config_in_force(self._file, image)
         if config == self.config:
@@ -53,5 +55,5 @@ class Reconfiguration:
         for part in self._parts:
             try:
                 part(config)
-            except Exception:  # noqa: BLE001  the other parts are told nevertheless
+            except Exception:  # noqa: BLE001  the other parts still get the change
                 _log.exception("a change of this node's configs did not take effect")

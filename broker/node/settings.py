@@ -1,4 +1,4 @@
-"""What controller and log cleaner are told of the server's configuration: one plain value each."""
+"""The settings of the controller and the log cleaner, taken from the server's configuration."""
 
 from __future__ import annotations
 
@@ -27,9 +27,8 @@ def controller_settings(
     why_no_connection: Callable[[str, int], str],
     policies: Policies | None = None,
 ) -> ControllerSettings:
-    """The controller's part of `config`, with what the storage was formatted with, what this node
-    can hold, who is told of voters that let it take no part, who knows why a voter could not be
-    reached, and whom it asks."""
+    """Return the controller's settings. `refused_by` runs when a voter denies this node its part in
+    the quorum; `why_no_connection` explains a failed connection to a voter."""
     return ControllerSettings(
         node_id=config.node_id,
         cluster_id=storage.cluster_id,
@@ -86,24 +85,24 @@ def _leader_imbalance_check_ms(config: BrokerConfig) -> int:
 
 
 def _metadata_max_idle_ms(config: BrokerConfig) -> int:
-    """Return how often no-op records are written; 0 where no node can follow this controller."""
+    """Return the interval in ms of no-op records; 0 if no node can follow this controller."""
     return config.metadata_max_idle_interval_ms if config.opens_controller_listeners else 0
 
 
 def token_key(config: BrokerConfig) -> TokenKey | None:
-    """What secrets of delegation tokens are made with; None where there are no tokens."""
+    """Return the key of delegation tokens; None if the node has no tokens."""
     secret = config.originals.get("delegation.token.secret.key")
     return TokenKey(secret) if secret else None
 
 
 def divided(config: BrokerConfig, limit: int) -> Descriptors:
-    """How a process that may open `limit` files divides them."""
+    """Return how a process that may open `limit` files divides its file descriptors."""
     reserved = config.ottla_reserved_file_descriptors
     return Descriptors(limit, default_reserve if reserved < 0 else lambda _limit: reserved)
 
 
 def cleaner_settings(config: BrokerConfig) -> CleanerSettings:
-    """The log cleaner's part of `config`."""
+    """Return the log cleaner's settings."""
     return CleanerSettings(
         config.log_cleaner_enable,
         config.log_cleaner_threads,

@@ -1,12 +1,12 @@
-"""What a node has in any role: its folders, its part in the quorum, its way to the controller.
+"""The parts of a node that do not depend on its role: folders, metadata, controller access.
 
-In the order in which it is made: the logs, whose folders are locked and refused where they cannot
-be used; the metadata side (`controller.controller_node`), which every node has: a controller votes,
-a node that is only a broker follows as an observer; dynamic configs and quotas, which follow the
-metadata; the way to whoever is the active controller.
+In the order of their creation: the logs, whose directories are locked and checked; the metadata
+(`controller.controller_node`), which every node has: a controller votes in the quorum, a broker
+follows it as an observer; dynamic configs and quotas, which follow the metadata; the senders to the
+active controller.
 
-Owns the locks on the folders, and the failure channel of the disks. What is decided when a disk
-fails stands here too, since it ends the process. Never serves a client. Follows Kafka's
+Owns the locks on the directories, and the failure channel of the disks. It also decides what a
+failed disk means, since that may end the process. Never serves a client. Follows Kafka's
 `SharedServer`.
 """
 
@@ -23,7 +23,7 @@ from broker.config.start_error import StartError
 from broker.config.values import BrokerConfig
 from broker.metrics import Metrics
 from broker.node.control.to_controller import ControllerAddress, NodeToController, Refuse
-from broker.node.news import News
+from broker.node.news import ClusterNews
 from broker.node.node_ports import NodePorts
 from broker.node.reconfiguration import Reconfiguration
 from broker.node.settings import controller_settings, divided
@@ -51,11 +51,11 @@ if TYPE_CHECKING:
 _log = logging.getLogger(f"ottla.{__name__}")
 
 
-LACK_TOLD_MS = 60_000
+LACK_LOG_INTERVAL_MS = 60_000
 
 
 class SharedServer:
-    """See the module."""
+    """The parts of a node that do not depend on its role."""
 
     def __init__(
         self,
@@ -64,10 +64,10 @@ class SharedServer:
         storage: LogDirectories,
         config_of_topic: Callable[[str], LogConfig],
     ) -> None:
-        """Lock the folders and open the metadata log. `config_of_topic(name)` is asked when a log
-        is opened.
+        """Lock the log directories and open the metadata log.
 
-        Raises LogDirLocked where another process has them, StartError and OSError.
+        `config_of_topic(name)` returns the configs of a log that is opened. Raises LogDirLocked if
+        another process has locked the directories, StartError and OSError.
         """
         self.config = config
         self.ports = ports
@@ -83,7 +83,7 @@ class SharedServer:
         self._refuse_without_folders()
         self._refuse_more_logs_than_fit()
         self.failures.listen(self._log_dir_failed)
-        self._lack_told_ms = -math.inf
+        self._lack_logged_ms = -math.inf
         self.failures.on_lack(self._descriptors_lack)
         refusals = NodeRefusals(
             own_principal(config.controller_security), ports.between_nodes.monotonic_ms
@@ -114,19 +114,19 @@ class SharedServer:
             ports.to_controllers,
             refusals.refused,
         )
-        self._ways: list[NodeToController] = []
+        self._senders: list[NodeToController] = []
         self._left_quorum = False
         self._follow_controller()
 
     def _follow_controller(self) -> None:
-        """Who leads the quorum, and the log that tells what changed."""
-        news = News(self.config.node_id)
+        """Follow the leader of the quorum, and log what changes in the cluster."""
+        news = ClusterNews(self.config.node_id)
         self.controller.on_leader_change(self._leader_changed)
         self.controller.on_leader_change(news.leader_changed)
         self.controller.add_listener(news.metadata_changed)
 
     def _follow_settings(self) -> None:
-        """Dynamic configs and quotas, as the committed metadata sets them."""
+        """Follow dynamic configs and quotas of the committed metadata."""
         self.controller.add_listener(self.reconfiguration.metadata_changed, self._quotas_changed)
         self.reconfiguration.add(self._reconfigure)
 
@@ -159,61 +159,61 @@ class SharedServer:
         return self.controller.image
 
     def metadata_offset(self) -> int:
-        """The offset up to which the metadata is committed and replayed here."""
+        """Return the offset up to which the committed metadata is replayed here."""
         return self.image.offset
 
     def kraft_version(self) -> int:
-        """The finalized `kraft.version`, which is a matter of the quorum and in no image."""
+        """Return the finalized `kraft.version`, which the quorum has and no metadata image."""
         return self.controller.kraft_version
 
     def incarnation_of_broker(self) -> bytes | None:
-        """Which process is registered as the broker of this node's id, if any."""
+        """Return the incarnation id registered under this node's broker id, None without one."""
         broker = self.image.brokers.get(self.config.node_id)
         return None if broker is None else broker.incarnation_id
 
     def endpoint_of(self, broker_id: int) -> tuple[str, int] | None:
-        """Where a broker takes other brokers' requests."""
+        """Return the address where a broker accepts requests of other brokers; None if unknown."""
         broker = self.image.brokers.get(broker_id)
         name = self.config.inter_broker_listener_name
         endpoint = broker.endpoints.get(name) if broker is not None else None
         return None if endpoint is None else (endpoint.host, endpoint.port)
 
     def offline_log_dir_ids(self) -> list[bytes]:
-        """Of the log directories that failed since the start."""
+        """Return the ids of the log directories that failed since the start."""
         ids = self.storage.directory_ids
         return [ids[path] for path in self.failures.offline_dirs() if path in ids]
 
     @cached_property
     def answers(self) -> SlicedAnswers:
-        """Where long requests are read, and their responses made."""
+        """The slices in which long requests are read and their responses made."""
         return SlicedAnswers(self.logs.sliced)
 
     def ask_controller_here(self, context: RequestContext, request: Any, respond: Respond) -> None:
-        """Ask the controller of this process (`broker.requests.context.Handle`)."""
+        """Pass a request to the controller of this process (`broker.requests.context.Handle`)."""
         if request.API_KEY == ApiKey.DESCRIBE_QUORUM:
             self.controller.raft_apis.handle(context, request, respond)
         else:
             self.controller.apis.handle(context, request, respond)
 
     def to_controller(self, refuse: Refuse, timeout_ms: int | None = None) -> NodeToController:
-        """A way of its own to the active controller."""
+        """Return a new sender to the active controller, with its own connection."""
         timeout_ms = self.config.request_timeout_ms if timeout_ms is None else timeout_ms
         scheduler = self.ports.between_nodes
-        way = NodeToController(self.address, scheduler, timeout_ms, refuse, self.answers)
-        self._ways.append(way)
-        return way
+        sender = NodeToController(self.address, scheduler, timeout_ms, refuse, self.answers)
+        self._senders.append(sender)
+        return sender
 
     def _leader_changed(self, _leader_id: int | None) -> None:
-        for way in self._ways:
-            way.controller_changed()
+        for sender in self._senders:
+            sender.controller_changed()
 
     def begin_close(self, done: Callable[[], None]) -> None:
-        """Leave the quorum and bring the logs to disk, elsewhere; then `done`, for `close`."""
+        """Leave the quorum and flush the logs in other threads; then call `done` for `close`."""
         self._leave_quorum()
         self.logs.begin_close(done)
 
     def close(self, broker_epoch: int) -> None:
-        """Leave the quorum and close the logs; no job is under way any more."""
+        """Leave the quorum and close the logs; no job may be running any more."""
         self._leave_quorum()
         self.logs.close(broker_epoch)
 
@@ -221,8 +221,8 @@ class SharedServer:
         if self._left_quorum:
             return
         self._left_quorum = True
-        for way in self._ways:
-            way.close()
+        for sender in self._senders:
+            sender.close()
         self.controller.close()
 
     # --- disks ---------------------------------------------------------------------------------
@@ -231,22 +231,25 @@ class SharedServer:
         self.ports.halt(f"the metadata log failed: {error}{advice(error)}")
 
     def _refuse_without_folders(self) -> None:
-        """Nothing runs yet: a folder without which it cannot is the person's to mend."""
+        """Raise StartError if a needed directory is unusable; the user can still mend it."""
         for log_dir, reason in self.failures.offline_dirs().items():
             if log_dir == self.config.metadata_log_dir or not self.logs.online_dirs:
                 raise StartError(f"{log_dir} cannot be used (log.dirs): {reason}")
             _log.error("log directory %s is offline: %s", log_dir, reason)
 
     def _descriptors_lack(self, reason: str) -> None:
-        """Said once in a while: it may go on, many times a second."""
+        """Log that file descriptors are short, at most once in a while: it may recur quickly."""
         now_ms = self.ports.scheduler.monotonic_ms()
-        if now_ms - self._lack_told_ms >= LACK_TOLD_MS:
-            self._lack_told_ms = now_ms
+        if now_ms - self._lack_logged_ms >= LACK_LOG_INTERVAL_MS:
+            self._lack_logged_ms = now_ms
             limit = self.descriptors.limit
             _log.error("file descriptors are short (ulimit -n %d): %s", limit, reason)
 
     def _refuse_more_logs_than_fit(self) -> None:
-        """Before any is opened: what was made under a higher limit is not to fail in the midst."""
+        """Raise StartError if the logs do not fit under the limit of file descriptors.
+
+        Called before any log opens. The logs may have been created under a higher limit.
+        """
         logs, moves = self.logs.count_folders()
         needed, limit = self.descriptors.limit_for(logs, moves), self.descriptors.limit
         if needed > limit:

@@ -1,10 +1,11 @@
-"""The transactions' part of a broker, put together when it is needed first.
+"""The transaction parts of a broker, which are created when they are first needed.
 
-Many brokers never see a transaction, so nothing of it is loaded at the start: the coordinator comes
-with the first partition of `__transaction_state` that is led here, or with the first request for
-it; what leaders ask of coordinators with the first transactional batch.
+Many brokers never see a transaction, so the start loads none of these modules. The coordinator is
+created with the first partition of `__transaction_state` that this broker leads, or with the first
+request for the coordinator. The verification for partition leaders is created with the first
+transactional batch.
 
-Owns how these parts reach the rest of the node. Never decides.
+Owns the connections between these parts and the rest of the node. Never decides.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class NodeTransactions:
-    """See the module. A `TransactionVerifier` for the leaders of this broker."""
+    """The transaction parts of a broker, and the `TransactionVerifier` of its leaders."""
 
     def __init__(
         self,
@@ -53,8 +54,11 @@ class NodeTransactions:
         endpoint_of: EndpointOf,
         write_markers: LocalMarkers,
     ) -> None:
-        """`partition_count()` is that of `__transaction_state`; `write_markers` asks this broker,
-        as other ones are asked over the network."""
+        """Create nothing yet.
+
+        `partition_count()` returns that of `__transaction_state`. `write_markers` sends
+        WriteTxnMarkers to this broker itself, as the network does to others.
+        """
         self._config = config
         self._ports = ports
         self._metadata = metadata
@@ -72,8 +76,8 @@ class NodeTransactions:
 
     @cached_property
     def coordinator(self) -> TransactionCoordinator:
-        """The transaction coordinator of this broker."""
-        # Not loaded by a broker without transactions.
+        """The transaction coordinator of this broker, created at the first use."""
+        # Brokers without transactions do not load this module.
         from broker.transactions.transaction_coordinator import TransactionCoordinator
 
         self._coordinates = True
@@ -95,7 +99,7 @@ class NodeTransactions:
         )
 
     def begun_coordinator(self) -> TransactionCoordinator:
-        """Return the coordinator, which is made with the first call."""
+        """Return the coordinator, and create it at the first call."""
         return self.coordinator
 
     def _transaction_version(self) -> int:
@@ -118,16 +122,16 @@ class NodeTransactions:
         return self._sender
 
     def on_elected(self, partition: int, leader_epoch: int) -> None:
-        """This broker leads `partition` of `__transaction_state` now."""
+        """Load `partition` of `__transaction_state`, which this broker leads now."""
         self.coordinator.on_elected(partition, leader_epoch)
 
     def on_resigned(self, partition: int) -> None:
-        """This broker does not lead `partition` any more."""
+        """Unload `partition`, which this broker does not lead any more."""
         if self._coordinates:
             self.coordinator.on_resigned(partition)
 
     def metadata_changed(self) -> None:
-        """Leaders may have moved."""
+        """React to new metadata: leaders may have moved."""
         if self._coordinates:
             self.coordinator.metadata_changed()
         if self._verifies:
@@ -135,25 +139,25 @@ class NodeTransactions:
 
     @property
     def unknown_destination_count(self) -> int:
-        """Decided transactions with partitions whose leader is not known."""
+        """Decided transactions with partitions whose leader is unknown."""
         return self._sender.unknown_destination_count if self._sender is not None else 0
 
     def shutdown(self) -> None:
-        """Answer whoever waits; send nothing more."""
+        """Answer all waiting requests, and send nothing more."""
         if self._coordinates:
             self.coordinator.shutdown()
         if self._verifies:
             self._verifier.shutdown()
 
     def partition_for(self, transactional_id: str) -> int:
-        """The partition of `__transaction_state` that holds `transactional_id`."""
+        """Return the partition of `__transaction_state` that holds `transactional_id`."""
         return partition_for(transactional_id, self._partition_count())
 
     def serves(self, transactional_id: str) -> bool:
-        """Whether this broker's coordinator answers for `transactional_id`."""
+        """Return whether this broker's coordinator serves `transactional_id`."""
         return self._coordinates and self.coordinator.serves(transactional_id)
 
-    # -- who leads what --------------------------------------------------------------------------
+    # -- leaders ---------------------------------------------------------------------------------
 
     def _leader_of(self, partition: TopicPartition) -> Leader | NoLeader:
         from broker.transactions.marker_sender import NoLeader
@@ -180,7 +184,7 @@ class NodeTransactions:
         answers = SlicedAnswers(self._replicas.log_manager.sliced)
         return TransactionsApi(self._metadata, self.coordinator, self._group_partition_for, answers)
 
-    # -- what leaders ask of coordinators ----------------------------------------------------------
+    # -- verification for partition leaders --------------------------------------------------------
 
     @cached_property
     def _verifier(self) -> AddPartitionsToTxnManager:
@@ -191,7 +195,7 @@ class NodeTransactions:
             self._config,
             self._ports.network,
             self._coordinator_of,
-            lambda *asked: self._local_api.ask_here(*asked),
+            lambda *arguments: self._local_api.ask_here(*arguments),
         )
 
     def add_or_verify(
@@ -203,7 +207,7 @@ class NodeTransactions:
         operation: TransactionSupportedOperation,
         done: Verified,
     ) -> None:
-        """See `TransactionVerifier`."""
+        """Add partitions to a transaction or verify them; see `TransactionVerifier`."""
         self._verifier.add_or_verify(
             transactional_id, producer_id, producer_epoch, partitions, operation, done
         )

@@ -1,1 +1,1 @@
-"""How a node and the active controller reach each other, wherever that is."""
+"""The traffic between a node and the active controller, on whichever node that is."""

@@ -1,18 +1,18 @@
-"""Whether a broker that fell silent is dead: known at once, where its address says so.
+"""The probe of a silent broker, by which the active controller detects a dead process at once.
 
-A session runs out only after `broker.session.timeout.ms`. But when the connection of a broker's
-heartbeats closes, and a new connection to the broker's own listener is refused, then no process is
-there, and the active controller fences it at once. A broker that is only slow, paused or cut off
-refuses nothing and keeps its session. After a failover the new controller looks at every broker
-that is not fenced, since whoever died with the old one sends it nothing.
+A session expires only after `broker.session.timeout.ms`. But if the connection of a broker's
+heartbeats closes, and the broker's own listener refuses a new connection, then no process is there,
+and the active controller fences the broker at once. A broker that is only slow, paused or
+unreachable refuses nothing and keeps its session. After a failover the new controller probes every
+broker that is not fenced, since a broker that died with the old controller sends it nothing.
 
-A request is sent, since a process that ends may let somebody connect for a moment. But a node that
-is only a controller is not told how to get into a secured listener between brokers: it connects,
-says nothing, and does so again a little later.
+The probe sends a request, because an ending process may still accept connections for a moment. But
+a node that is only a controller has no login for a secured listener between brokers. There it only
+connects, sends nothing, and tries again a little later.
 
-Fencing is always safe: a broker that lives is unfenced by its next heartbeat. Kafka waits for the
-session (its longest gap after a `kill -9` is in `ARCHITECTURE.md`). Owns which connection is whose;
-never decides.
+Fencing is always safe: the next heartbeat unfences a broker that lives. Kafka waits for the session
+(its longest gap after a `kill -9` is in `ARCHITECTURE.md`). Owns which connection belongs to which
+broker; never decides.
 """
 
 from __future__ import annotations
@@ -33,18 +33,21 @@ from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
 _log = logging.getLogger(f"ottla.{__name__}")
 
 _TIMEOUT_MS = 2_000
-_AGAIN_MS = 100
-"""A process that ends closes its connections first and its listeners last, or the other way."""
+_RETRY_MS = 100
+"""Wait between attempts.
+
+An ending process closes its connections and its listeners in any order.
+"""
 _TRIES = 3
 _PLAINTEXT = 0
-"""The security protocol of an endpoint in the metadata."""
+"""The number of PLAINTEXT in the endpoints of the metadata."""
 
 
 class BrokerProbe:
-    """Looks whether brokers are there, for the active controller."""
+    """The probes of brokers' listeners for the active controller."""
 
     def __init__(self, config: BrokerConfig, ports: NodePorts, node: ControllerNode) -> None:
-        """`node` is this controller, whose metadata has the brokers."""
+        """Create a probe for the controller of `node`, whose metadata has the brokers."""
         self._config = config
         self._ports = ports
         self._metadata = node
@@ -53,23 +56,23 @@ class BrokerProbe:
         self._brokers: dict[str, tuple[int, int]] = {}
         node.controller.add_claim_listener(self._claimed)
 
-    def heard(self, connection_id: str, heartbeat: BrokerHeartbeatRequest) -> None:
-        """A heartbeat came over this connection."""
+    def note_heartbeat(self, connection_id: str, heartbeat: BrokerHeartbeatRequest) -> None:
+        """Note the connection over which a broker's heartbeat came."""
         self._brokers[connection_id] = (heartbeat.broker_id, heartbeat.broker_epoch)
 
     def connection_closed(self, connection_id: str) -> None:
-        """A connection to the controller listener is gone."""
-        known = self._brokers.pop(connection_id, None)
-        if known is not None and self._controller.is_active:
-            self._look(*known, tries=_TRIES)
+        """Probe the broker whose connection to the controller listener has closed."""
+        broker = self._brokers.pop(connection_id, None)
+        if broker is not None and self._controller.is_active:
+            self._probe(*broker, tries=_TRIES)
 
     def _claimed(self, unfenced: Sequence[BrokerRegistration]) -> None:
-        """This node is the active controller from now on."""
+        """Probe all unfenced brokers because this node has become the active controller."""
         for broker in unfenced:
             if broker.id != self._config.node_id:
-                self._look(broker.id, broker.epoch, tries=1)
+                self._probe(broker.id, broker.epoch, tries=1)
 
-    def _look(self, broker_id: int, epoch: int, tries: int) -> None:
+    def _probe(self, broker_id: int, epoch: int, tries: int) -> None:
         network, broker = self._ports.network, self._metadata.image.brokers.get(broker_id)
         if network is None or broker is None or broker.epoch != epoch or broker.fenced:
             return
@@ -106,7 +109,7 @@ class BrokerProbe:
     def _connected(
         self, broker_id: int, epoch: int, tries: int, failure: ChannelFailure | None
     ) -> None:
-        """It was not asked anything, so that a connection proves as little as one that is lost."""
+        """Count an established connection as lost: without a request it proves as little."""
         self._judge(broker_id, epoch, tries, failure or ChannelFailure.LOST)
 
     def _judge(
@@ -116,5 +119,5 @@ class BrokerProbe:
             _log.warning("broker %d is gone: nobody listens at its address", broker_id)
             self._controller.broker_gone(broker_id, epoch)
         elif failure is ChannelFailure.LOST and tries > 1:
-            again = partial(self._look, broker_id, epoch, tries - 1)
-            self._ports.scheduler.call_later(_AGAIN_MS, again)
+            retry = partial(self._probe, broker_id, epoch, tries - 1)
+            self._ports.scheduler.call_later(_RETRY_MS, retry)

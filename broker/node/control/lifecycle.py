@@ -1,12 +1,12 @@
-"""This broker as the controller sees it: registered, then heard of by heartbeats.
+"""The lifecycle of this broker on the controller: registration, then heartbeats.
 
-Owns the broker's epoch and its state on the way: it registers until the controller takes it,
-then sends a heartbeat every `broker.heartbeat.interval.ms`, at once where it has news. Unfenced by
-the controller once it has read the metadata up to its registration, it may serve. Heartbeats name
-the log directories that failed (KIP-858); one that no controller heard of within
-`log.dir.failure.timeout.ms` ends the process, since nobody else would lead what is in it. Speaks to
-the controller through one callable, whether that is in this process or on another node. Follows
-KIP-631 and Kafka's `BrokerLifecycleManager`.
+Owns the broker's epoch and its state. The broker registers until the controller accepts it. Then it
+sends a heartbeat every `broker.heartbeat.interval.ms`, and at once after a change. It may serve
+when the controller has unfenced it, which happens after it has read the metadata up to its
+registration. Heartbeats name the log directories that failed (KIP-858). If no controller learns of
+a failed directory within `log.dir.failure.timeout.ms`, the process ends, since otherwise nothing
+would lead its partitions. The controller is reached through a callable, whether it is in this
+process or on another node. Follows KIP-631 and Kafka's `BrokerLifecycleManager`.
 """
 
 from __future__ import annotations
@@ -35,14 +35,16 @@ _log = logging.getLogger(f"ottla.{__name__}")
 REGISTRATION_RETRY_MS = 100
 SHUT_DOWN_POLL_MS = 50
 SHUT_DOWN_TIMEOUT_MS = 5_000
-"""A stop waits so long for leaders to move away, then ends without that. (Kafka waits five minutes,
-longer than whoever supervises a process.)"""
-SHUT_DOWN_SILENCE_MS = 1_500
-"""Or so long for a controller's answer: when a whole cluster stops, the last have none."""
+"""The longest wait for leaders to move away before the broker stops.
 
-DUPLICATE_TOLD_AFTER_MS = 3_000
-"""After the end of the session that this broker's last process may have left."""
-DUPLICATE_TOLD_AGAIN_MS = 60_000
+Kafka waits five minutes, longer than most supervisors of a process.
+"""
+SHUT_DOWN_SILENCE_MS = 1_500
+"""The longest wait for an answer. When a whole cluster stops, the last nodes have none."""
+
+DUPLICATE_WARNING_DELAY_MS = 3_000
+"""Wait before the first warning, after the end of a session of this broker's last process."""
+DUPLICATE_WARNING_INTERVAL_MS = 60_000
 
 NO_ANSWER = ErrorCode.REQUEST_TIMED_OUT
 RETRIED = (
@@ -55,7 +57,7 @@ RETRIED = (
 
 @dataclass(frozen=True, slots=True)
 class BrokerIdentity:
-    """What a registration tells beside the config."""
+    """The fields of a registration that are not in the config."""
 
     cluster_id: str
     incarnation_id: bytes
@@ -66,7 +68,7 @@ class BrokerIdentity:
 
 
 class BrokerLifecycle:
-    """Registration and heartbeats of one broker."""
+    """The registration and the heartbeats of a broker."""
 
     def __init__(
         self,
@@ -78,10 +80,14 @@ class BrokerLifecycle:
         give_up: Callable[[str], None],
         registered_incarnation: Callable[[], bytes | None],
     ) -> None:
-        """`metadata_offset()` is the offset up to which this broker has applied the metadata,
-        `offline_log_dirs()` the ids of the registered log directories that failed since;
-        `give_up(reason)` ends the process where no controller hears of one;
-        `registered_incarnation()` is which process the metadata has under our id, if any."""
+        """Create an unregistered broker.
+
+        `metadata_offset()` is the offset up to which this broker has applied the metadata.
+        `offline_log_dirs()` are the ids of the registered log directories that have failed.
+        `give_up(reason)` ends the process if no controller learns of one.
+        `registered_incarnation()` is the incarnation id that the metadata has under this broker's
+        id, if any.
+        """
         self._config = config
         self._to_controller = to_controller
         self._scheduler = scheduler
@@ -89,15 +95,15 @@ class BrokerLifecycle:
         self._offline_log_dirs = offline_log_dirs
         self._give_up = give_up
         self._registered_incarnation = registered_incarnation
-        self._untold: dict[bytes, Timer | None] = {}
-        """Failed log directories, and how long the controller may not know; None: it does."""
+        self._unreported: dict[bytes, Timer | None] = {}
+        """Failed log directories, with the timer until the controller must know; None: it knows."""
         self._timer: Timer | None = None
         self._silence: Timer | None = None
         self._stopped = False
         self._may_unfence = False
         self._registration: BrokerRegistrationRequest | None = None
-        self._duplicate_told_at_ms: float | None = None
-        """When to say that another process has our place; None: none has."""
+        self._duplicate_warning_ms: float | None = None
+        """The time of the next warning about another process with this id; None: no warning."""
         self._on_registered: Callable[[Exception | None], None] | None = None
         self._on_unfenced: Callable[[], None] | None = None
         self._on_shut_down: Callable[[], None] | None = None
@@ -105,7 +111,7 @@ class BrokerLifecycle:
         self.fenced = True
 
     def register(self, identity: BrokerIdentity, done: Callable[[Exception | None], None]) -> None:
-        """Register; `done(None)` once the controller has taken us, or with what forbids it."""
+        """Register, and call `done(None)` once accepted, or `done(error)` if rejected for good."""
         self._on_registered = done
         self._registration = BrokerRegistrationRequest(
             broker_id=self._config.node_id,
@@ -120,30 +126,30 @@ class BrokerLifecycle:
         self._send_registration()
 
     def unfence(self, done: Callable[[], None]) -> None:
-        """Ask to serve; `done` once the controller lets us."""
+        """Ask the controller to unfence this broker, and call `done` after that."""
         self._on_unfenced = done
         self._may_unfence = True
         self._send_heartbeat()
 
     def shut_down(self, done: Callable[[], None]) -> None:
-        """Ask that leaders move away; `done` when none is left here, or the time is up.
+        """Ask the controller to move leaders away, and call `done` when none is left or time is up.
 
         Heartbeats go on meanwhile, and the broker serves (KIP-631's controlled shutdown).
         """
         self._on_shut_down = done
         self._scheduler.call_later(SHUT_DOWN_TIMEOUT_MS, self._end_shut_down)
-        self._bound_silence()
+        self._restart_silence()
         self._send_heartbeat()
 
     def log_dir_failed(self) -> None:
-        """Tell the controller at once, so that others lead what was in that directory."""
+        """Report failed directories to the controller at once, so that it elects other leaders."""
         if self.epoch >= 0:
             self._send_heartbeat()
 
     def stop(self) -> None:
-        """Send nothing any more."""
+        """Cancel all timers and send nothing more."""
         self._stopped = True
-        for timer in (self._timer, *self._untold.values()):
+        for timer in (self._timer, *self._unreported.values()):
             if timer is not None:
                 timer.cancel()
 
@@ -156,12 +162,12 @@ class BrokerLifecycle:
     def _registered(self, response: BrokerRegistrationResponse | None) -> None:
         error = NO_ANSWER if response is None else ErrorCode(response.error_code)
         if error is ErrorCode.DUPLICATE_BROKER_REGISTRATION:
-            self._tell_of_duplicate()
+            self._warn_of_duplicate()
         else:
-            self._duplicate_told_at_ms = None
+            self._duplicate_warning_ms = None
         if error in RETRIED:
             _log.info("registration is not taken yet: %s", error.name)
-            self._again(REGISTRATION_RETRY_MS, self._send_registration)
+            self._call_once(REGISTRATION_RETRY_MS, self._send_registration)
             return
         done, self._on_registered = self._on_registered, None
         if done is None or self._stopped:
@@ -173,14 +179,14 @@ class BrokerLifecycle:
         self.epoch = response.broker_epoch
         done(None)
 
-    def _tell_of_duplicate(self) -> None:
-        """Two brokers with one id: this one waits until the other one is gone, maybe for ever."""
+    def _warn_of_duplicate(self) -> None:
+        """Warn that another broker with this id is alive; this one waits until it is gone."""
         now_ms = self._scheduler.monotonic_ms()
-        if self._duplicate_told_at_ms is None:
+        if self._duplicate_warning_ms is None:
             session_ms = self._config.broker_session_timeout_ms
-            self._duplicate_told_at_ms = now_ms + session_ms + DUPLICATE_TOLD_AFTER_MS
-        elif now_ms >= self._duplicate_told_at_ms:
-            self._duplicate_told_at_ms = now_ms + DUPLICATE_TOLD_AGAIN_MS
+            self._duplicate_warning_ms = now_ms + session_ms + DUPLICATE_WARNING_DELAY_MS
+        elif now_ms >= self._duplicate_warning_ms:
+            self._duplicate_warning_ms = now_ms + DUPLICATE_WARNING_INTERVAL_MS
             _log.warning(
                 "another process with node.id=%d is registered and alive "
                 "(DUPLICATE_BROKER_REGISTRATION): this broker waits until it is gone; stop it, or "
@@ -194,7 +200,7 @@ class BrokerLifecycle:
         if self._stopped:
             return
         offline = list(self._offline_log_dirs())
-        self._bound_untold(offline)
+        self._limit_unreported(offline)
         request = BrokerHeartbeatRequest(
             broker_id=self._config.node_id,
             broker_epoch=self.epoch,
@@ -203,24 +209,26 @@ class BrokerLifecycle:
             want_shut_down=self._on_shut_down is not None,
             offline_log_dirs=offline,
         )
-        self._to_controller(request, partial(self._heard, offline=offline))
+        self._to_controller(request, partial(self._heartbeat_answered, offline=offline))
 
-    def _bound_untold(self, offline: Sequence[bytes]) -> None:
+    def _limit_unreported(self, offline: Sequence[bytes]) -> None:
         for directory in offline:
-            if directory not in self._untold:
+            if directory not in self._unreported:
                 name = uuid_to_string(directory)
                 reason = f"no controller could be told that the log directory {name} is offline"
-                self._untold[directory] = self._scheduler.call_later(
+                self._unreported[directory] = self._scheduler.call_later(
                     self._config.log_dir_failure_timeout_ms, partial(self._give_up, reason)
                 )
 
-    def _told(self, offline: Sequence[bytes]) -> None:
+    def _note_reported(self, offline: Sequence[bytes]) -> None:
         for directory in offline:
-            timer, self._untold[directory] = self._untold[directory], None
+            timer, self._unreported[directory] = self._unreported[directory], None
             if timer is not None:
                 timer.cancel()
 
-    def _heard(self, response: BrokerHeartbeatResponse | None, offline: Sequence[bytes]) -> None:
+    def _heartbeat_answered(
+        self, response: BrokerHeartbeatResponse | None, offline: Sequence[bytes]
+    ) -> None:
         if self._stopped:
             return
         error = NO_ANSWER if response is None else ErrorCode(response.error_code)
@@ -234,46 +242,47 @@ class BrokerLifecycle:
                 self._register_again()
                 return
             quick = response is None or self._on_shut_down is not None
-            self._again(
+            self._call_once(
                 REGISTRATION_RETRY_MS if quick else self._config.broker_heartbeat_interval_ms,
                 self._send_heartbeat,
             )
             return
-        self._told(offline)
+        self._note_reported(offline)
         if self._on_shut_down is not None:
             if response.should_shut_down:
                 self._end_shut_down()
                 return
-            self._bound_silence()
+            self._restart_silence()
         if response.is_fenced != self.fenced:
             self._fencing_changed(response.is_fenced)
-        self._again(self._interval_ms(), self._send_heartbeat)
+        self._call_once(self._interval_ms(), self._send_heartbeat)
 
     def _is_replaced(self) -> bool:
-        """Whether another registration took the place of ours, before we serve or since.
+        """Return whether another registration has replaced this one, at the start or later.
 
-        A broker that somebody unregistered stays so, as in Kafka; so does one that stops.
+        A broker that was unregistered by an admin stays so, as in Kafka; a stopping broker does,
+        too.
         """
         if self._on_shut_down is not None or self._registration is None:
             return False
-        other = self._registered_incarnation()
+        registered_id = self._registered_incarnation()
         return self._on_unfenced is not None or (
-            other is not None and other != self._registration.incarnation_id
+            registered_id is not None and registered_id != self._registration.incarnation_id
         )
 
     def _register_again(self) -> None:
-        """Take our place back from a registration that replaced ours.
+        """Register again because another registration has replaced this broker's.
 
-        It can be that of this broker's last process: sent before that was killed, and delivered by
-        a slow link or read by a slow controller after ours. Nobody else would ever take it back.
-        Two live brokers with one id do not contend in this way for long: as long as one of them has
-        a session, the other is a duplicate.
+        The other may be from this broker's last process: sent before that was killed, delivered by
+        a slow link or processed by a slow controller after the new one. Nothing else would ever
+        correct it. Two live brokers with one id do not contend in this way for long: as long as one
+        of them has a session, the other is a duplicate.
         """
         self._on_registered = self._registered_again
-        self._again(REGISTRATION_RETRY_MS, self._send_registration)
+        self._call_once(REGISTRATION_RETRY_MS, self._send_registration)
 
     def _registered_again(self, _error: Exception | None) -> None:
-        self._again(REGISTRATION_RETRY_MS, self._send_heartbeat)
+        self._call_once(REGISTRATION_RETRY_MS, self._send_heartbeat)
 
     def _fencing_changed(self, fenced: bool) -> None:
         self.fenced = fenced
@@ -286,11 +295,11 @@ class BrokerLifecycle:
     def _interval_ms(self) -> int:
         if self._on_shut_down is not None:
             return SHUT_DOWN_POLL_MS
-        # Until it serves, a broker waits for nothing but its own reading of the metadata.
+        # Before it serves, a broker waits only for its own replay of the metadata.
         waiting = self._may_unfence and self.fenced
         return REGISTRATION_RETRY_MS if waiting else self._config.broker_heartbeat_interval_ms
 
-    def _bound_silence(self) -> None:
+    def _restart_silence(self) -> None:
         if self._silence is not None:
             self._silence.cancel()
         self._silence = self._scheduler.call_later(SHUT_DOWN_SILENCE_MS, self._end_shut_down)
@@ -298,19 +307,19 @@ class BrokerLifecycle:
     def _end_shut_down(self) -> None:
         done, self._on_shut_down = self._on_shut_down, None
         if done is not None and not self._stopped:
-            # Another heartbeat would ask to be let in again.
+            # Another heartbeat would ask to be unfenced again.
             self.stop()
             done()
 
-    def _again(self, delay_ms: int, what: Callable[[], None]) -> None:
+    def _call_once(self, delay_ms: int, callback: Callable[[], None]) -> None:
         if not self._stopped:
             if self._timer is not None:
                 self._timer.cancel()
-            self._timer = self._scheduler.call_later(delay_ms, what)
+            self._timer = self._scheduler.call_later(delay_ms, callback)
 
 
 class RegistrationRefused(Exception):
-    """The controller does not take this broker, and will not."""
+    """A registration that the controller has rejected for good."""
 
     def __init__(self, node_id: int, error: ErrorCode) -> None:
         super().__init__(f"the controller refuses to register broker {node_id}: {error.name}")

@@ -1,13 +1,13 @@
-"""Requests of this node to the active controller, wherever that is now.
+"""The requests of this node to the active controller, on whichever node that is.
 
-`send` carries the broker's own requests (registration, heartbeats, AlterPartition, producer ids),
-`forward` a client's, in an Envelope so that the controller answers in the client's version
-(KIP-590). On the node that leads the quorum both are calls. A request that finds no controller,
-loses its connection or is told NOT_CONTROLLER is tried again until its time is up; so it may come
-true twice, as in Kafka, and the controller's answers allow for that.
+`send` carries the broker's own requests (registration, heartbeats, AlterPartition, producer ids).
+`forward` carries a client's request in an Envelope, so that the controller answers in the client's
+version (KIP-590). On the node that leads the quorum both are local calls. A request that finds no
+controller, loses its connection or receives NOT_CONTROLLER is retried until its timeout. So it may
+be applied twice, as in Kafka, and the controller's answers allow for that.
 
-Owns: requests that are not answered yet, and one channel to the leader for each kind of traffic, so
-that heartbeats never wait behind a client's request. Never: decides who leads
+Owns the requests without an answer, and one channel to the leader for each kind of traffic, so that
+heartbeats never wait behind a client's request. Never decides which node leads
 (`controller.raft.raft`).
 
 Follows Kafka's `NodeToControllerChannelManager` and `ForwardingManager`.
@@ -40,11 +40,11 @@ T = TypeVar("T")
 RETRY_BACKOFF_MS = 50
 
 Refuse = Callable[[int, Any, ErrorCode], Any]
-"""(API key, request, error) → the response of that API which says so."""
+"""A function of (API key, request, error) that returns that API's response with the error."""
 
 
 class ControllerAddress:
-    """Who leads the quorum now, and the way there."""
+    """The leader of the quorum, and the network to it."""
 
     def __init__(
         self,
@@ -55,8 +55,11 @@ class ControllerAddress:
         network: Network | None,
         refused_by: Callable[[int, str], None],
     ) -> None:
-        """`local` answers on this node; `endpoints` are host and port of every voter; `refused_by`
-        is told of a controller that does not take a kind of request of this node."""
+        """Create the address from the quorum.
+
+        `local` answers on this node. `endpoints` are the host and port of every voter. `refused_by`
+        runs when a controller rejects a kind of request of this node.
+        """
         self.node_id = node_id
         self.local = local
         self._quorum = quorum
@@ -65,18 +68,18 @@ class ControllerAddress:
         self._refused_by = refused_by
 
     def note_refusal(self, api_key: int) -> None:
-        """Tell that the controller does not take what this node sends it in its own name."""
+        """Report that the controller rejects a request that this node sends in its own name."""
         leader_id = self.leader_id
         if leader_id is not None:
             self._refused_by(leader_id, ApiKey(api_key).name)
 
     @property
     def leader_id(self) -> int | None:
-        """The node to ask, None while none is known."""
+        """The id of the quorum's leader, None while it is unknown."""
         return self._quorum.leader_id
 
     def channel(self, leader_id: int) -> Channel | None:
-        """A new channel to `leader_id`; None where its address is unknown."""
+        """Return a new channel to `leader_id`; None if its address is unknown."""
         endpoint = self._endpoints.get(leader_id)
         if endpoint is None or self._network is None:
             return None
@@ -84,7 +87,7 @@ class ControllerAddress:
 
 
 class NodeToController:
-    """One kind of traffic to the active controller."""
+    """A sender of one kind of traffic to the active controller."""
 
     def __init__(
         self,
@@ -94,8 +97,11 @@ class NodeToController:
         refuse: Refuse,
         answers: SlicedAnswers,
     ) -> None:
-        """`timeout_ms`: for how long a request is tried (`request.timeout.ms`). `answers` puts long
-        requests into Envelopes, and reads what comes back."""
+        """Create a sender without a connection.
+
+        `timeout_ms` limits the attempts for a request (`request.timeout.ms`). `answers` writes long
+        requests into Envelopes and reads their responses.
+        """
         self.answers = answers
         self._address = address
         self._scheduler = scheduler
@@ -103,25 +109,27 @@ class NodeToController:
         self.refuse = refuse
         self._channel: Channel | None = None
         self._channel_to: int | None = None
-        self._errands: dict[_Errand, None] = {}
+        self._pending: dict[_PendingRequest, None] = {}
         self._stopped = False
 
     def send(self, request: Any, respond: Respond) -> None:
-        """Send this node's own request in its latest version; `respond(None)` where no answer came
-        in time."""
+        """Send a request of this node in its latest version.
+
+        `respond(None)` runs if no answer comes in time.
+        """
         node = f"node-{self._address.node_id}"
         context = RequestContext(
             request.API_KEY, request.MAX_VERSION, 0, node, "", "", node, UNLIMITED
         )
-        _Errand(self, context, request, request, respond).go()
+        _PendingRequest(self, context, request, request, respond).start()
 
     def forward(self, context: RequestContext, request: Any, respond: Respond) -> None:
-        """Pass a client's request on (`broker.requests.context.Handle`); REQUEST_TIMED_OUT in its
-        response's form where no answer came in time.
+        """Forward a client's request (`broker.requests.context.Handle`).
 
-        A controller that holds the client back says so in its answer; its connection is muted
-        here, also where this broker has not heard of the quota yet (Kafka's
-        `sendForwardedResponse`)."""
+        If no answer comes in time, the response has REQUEST_TIMED_OUT. If the controller throttles
+        the client, its answer says so, and this broker mutes the client's connection, even if it
+        does not know the quota yet (Kafka's `sendForwardedResponse`).
+        """
 
         def answer(response: Any) -> None:
             if response is None:
@@ -131,40 +139,40 @@ class NodeToController:
                 context.connection.throttled(wait_ms)
             respond(response)
 
-        _Errand(self, context, request, None, answer).go()
+        _PendingRequest(self, context, request, None, answer).start()
 
     def close(self) -> None:
-        """Send nothing any more; what waits gets no answer."""
+        """Send nothing more; pending requests get no answer."""
         self._stopped = True
-        errands, self._errands = self._errands, {}
-        for errand in errands:
-            errand.drop()
-        self._hang_up()
+        dropped, self._pending = self._pending, {}
+        for pending in dropped:
+            pending.drop()
+        self._close_channel()
 
     def controller_changed(self) -> None:
-        """Another node leads: what waits for the old one is tried there instead."""
+        """Retry pending requests on another node because that leads now."""
         if self._channel_to != self._address.leader_id:
-            self._hang_up()
+            self._close_channel()
 
-    # --- for errands ---------------------------------------------------------------------------
+    # --- for pending requests ------------------------------------------------------------------
 
-    def attempt(self, errand: _Errand) -> None:
-        """Try once."""
+    def attempt(self, pending: _PendingRequest) -> None:
+        """Send a request now, or retry it later if no leader is known."""
         if self._stopped:
-            errand.drop()
+            pending.drop()
             return
-        self._errands[errand] = None
+        self._pending[pending] = None
         address, leader_id = self._address, self._address.leader_id
         if leader_id == address.node_id:
-            address.local(errand.context, errand.request, errand.answered)
+            address.local(pending.context, pending.request, pending.answered)
             return
         if leader_id is None or self._channel_for(leader_id) is None:
-            errand.again()
+            pending.retry_later()
         else:
-            errand.wrap(partial(self._send, errand))
+            pending.wrap(partial(self._send, pending))
 
-    def _send(self, errand: _Errand, wire: Message) -> None:
-        """Send what an errand has for the wire, unless the node has stopped, or leads by now."""
+    def _send(self, pending: _PendingRequest, wire: Message) -> None:
+        """Send a request over the channel, unless the node has stopped, or leads by now."""
         if self._stopped:
             return
         leader_id = self._address.leader_id
@@ -172,70 +180,70 @@ class NodeToController:
         if leader_id is not None and leader_id != self._address.node_id:
             channel = self._channel_for(leader_id)
         if channel is None:
-            errand.again()
+            pending.retry_later()
             return
-        left_ms = errand.deadline_ms - self._scheduler.monotonic_ms()
-        channel.send(wire, errand.heard, max(left_ms, 1.0))
+        left_ms = pending.deadline_ms - self._scheduler.monotonic_ms()
+        channel.send(wire, pending.channel_answered, max(left_ms, 1.0))
 
     def _channel_for(self, leader_id: int) -> Channel | None:
         if leader_id != self._channel_to:
-            self._hang_up()
+            self._close_channel()
             self._channel = self._address.channel(leader_id)
             self._channel_to = leader_id
         return self._channel
 
-    def _hang_up(self) -> None:
+    def _close_channel(self) -> None:
         channel, self._channel, self._channel_to = self._channel, None, None
         if channel is not None:
             channel.close()
 
     def note_refusal(self, api_key: int) -> None:
-        """Who does not let this node in is named, whatever becomes of the request."""
+        """Report that the controller rejects this node, whatever happens to the request."""
         self._address.note_refusal(api_key)
 
-    def settled(self, errand: _Errand) -> None:
-        """It has its answer, or no time left."""
-        self._errands.pop(errand, None)
+    def settled(self, pending: _PendingRequest) -> None:
+        """Forget a request that has its answer, or has timed out."""
+        self._pending.pop(pending, None)
 
     @property
     def scheduler(self) -> Scheduler:
-        """For the deadlines."""
+        """The clock of the deadlines."""
         return self._scheduler
 
     @property
     def timeout_ms(self) -> int:
-        """For how long a request is tried."""
+        """The longest time for the attempts for a request."""
         return self._timeout_ms
 
 
-class _Errand:
-    """One request until its answer."""
+class _PendingRequest:
+    """A request until its answer."""
 
     def __init__(
         self,
-        way: NodeToController,
+        sender: NodeToController,
         context: RequestContext,
         request: Any,
         plain: Any | None,
         respond: Respond,
     ) -> None:
-        """`plain` is what goes on the wire as it is; None: the request in an Envelope."""
+        """Create a request; `plain` goes out as it is; None: `request` in an Envelope."""
         self.context = context
         self.request = request
-        self.deadline_ms = way.scheduler.monotonic_ms() + way.timeout_ms
-        self._way = way
+        self.deadline_ms = sender.scheduler.monotonic_ms() + sender.timeout_ms
+        self._sender = sender
         self._wire = plain
         self._respond: Respond | None = respond
         self._timer: Timer | None = None
 
-    def go(self) -> None:
-        """Begin."""
-        self._way.attempt(self)
+    def start(self) -> None:
+        """Send it now, and set the timer of its deadline."""
+        self._sender.attempt(self)
         if self._respond is not None and self._timer is None:
-            self._arm(self._left_ms(), self._out_of_time)
+            self._arm(self._left_ms(), self._timed_out)
 
     def wrap(self, send: Callable[[Message], None]) -> None:
-        """Call `send` with what goes to another node, once it is written."""
+        """Call `send` with the message for another node, after that is encoded."""
         if self._wire is None:
             self._in_slices(wrap(self.context, self.request), partial(self._wrapped, send))
         else:
@@ -255,28 +263,28 @@ class _Errand:
             _log.error("a request to the controller failed: %s", error, exc_info=trace)
             self._settle(self._refusal())
 
-        self._way.answers.make(steps, ended, done)
+        self._sender.answers.make(steps, ended, done)
 
     def _refusal(self) -> Message:
-        refuse, error = self._way.refuse, ErrorCode.UNKNOWN_SERVER_ERROR
+        refuse, error = self._sender.refuse, ErrorCode.UNKNOWN_SERVER_ERROR
         refused: Message = refuse(self.context.api_key, self.request, error)
         return refused
 
     def answered(self, response: Any) -> None:
-        """The controller's answer, from this node or another."""
+        """Handle the controller's answer, from this node or another."""
         if tells_not_controller(response):
-            self.again()
+            self.retry_later()
         else:
             self._settle(response)
 
-    def heard(self, response: Any, failure: ChannelFailure | None) -> None:
-        """What came over the channel."""
+    def channel_answered(self, response: Any, failure: ChannelFailure | None) -> None:
+        """Handle the response or failure of the channel."""
         if failure is not None:
-            self.again()
+            self.retry_later()
             return
         wire: Any = self._wire
         if getattr(response, "error_code", 0) == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
-            self._way.note_refusal(wire.API_KEY)
+            self._sender.note_refusal(wire.API_KEY)
         if wire is self.request:
             self.answered(response)
         else:
@@ -290,43 +298,43 @@ class _Errand:
 
     def _unwrapped(self, response: Message | None) -> None:
         if response is None:
-            self.again()
+            self.retry_later()
         else:
             self.answered(response)
 
-    def again(self) -> None:
-        """Try again a little later, if there is time."""
+    def retry_later(self) -> None:
+        """Retry a little later, if there is time."""
         if self._respond is None:
             return
         if self._left_ms() <= RETRY_BACKOFF_MS:
-            self._arm(self._left_ms(), self._out_of_time)
+            self._arm(self._left_ms(), self._timed_out)
         else:
-            self._arm(RETRY_BACKOFF_MS, self._try_again)
+            self._arm(RETRY_BACKOFF_MS, self._retry)
 
     def drop(self) -> None:
-        """It is never answered: the node stops."""
+        """Drop the request without an answer because the node stops."""
         self._respond = None
         if self._timer is not None:
             self._timer.cancel()
 
-    def _try_again(self) -> None:
+    def _retry(self) -> None:
         self._timer = None
-        self.go()
+        self.start()
 
-    def _out_of_time(self) -> None:
+    def _timed_out(self) -> None:
         self._settle(None)
 
     def _left_ms(self) -> float:
-        return max(self.deadline_ms - self._way.scheduler.monotonic_ms(), 0.0)
+        return max(self.deadline_ms - self._sender.scheduler.monotonic_ms(), 0.0)
 
-    def _arm(self, delay_ms: float, then: Callable[[], None]) -> None:
+    def _arm(self, delay_ms: float, callback: Callable[[], None]) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = self._way.scheduler.call_later(delay_ms, then)
+        self._timer = self._sender.scheduler.call_later(delay_ms, callback)
 
     def _settle(self, response: Any) -> None:
         respond, self._respond = self._respond, None
-        self._way.settled(self)
+        self._sender.settled(self)
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

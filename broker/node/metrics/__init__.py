@@ -1,1 +1,1 @@
-"""What a node shows at /metrics: a file a subject, named as Kafka names its MBeans."""
+"""The metrics of a node for /metrics, a module for each subject, named like Kafka's MBeans."""

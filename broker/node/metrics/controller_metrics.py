@@ -1,4 +1,4 @@
-"""What is shown of the cluster, as a node's metadata has it: topics, brokers, elections.
+"""Metrics of the cluster by a node's metadata: topics, brokers, elections.
 
 Follows the MBeans of Kafka's `KafkaController`.
 """
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def register_controller_metrics(node: Node) -> None:
-    """Register what the metadata here says of the cluster."""
+    """Register metrics of the cluster, by the metadata that this node has."""
     metrics, name = node.metrics, "kafka_controller_kafkacontroller"
     metrics.gauge(
         f"{name}_activecontrollercount",
@@ -37,12 +37,14 @@ def register_controller_metrics(node: Node) -> None:
     metrics.gauge(
         f"{name}_offlinepartitionscount",
         "Partitions that nobody leads",
-        lambda: sum(one.leader == NO_LEADER for one in _registrations(node)),
+        lambda: sum(partition.leader == NO_LEADER for partition in _registrations(node)),
     )
     metrics.gauge(
         f"{name}_preferredreplicaimbalancecount",
         "Partitions that are not led by their first replica",
-        lambda: sum(one.leader != one.preferred_replica for one in _registrations(node)),
+        lambda: sum(
+            partition.leader != partition.preferred_replica for partition in _registrations(node)
+        ),
     )
     metrics.gauge(
         f"{name}_activebrokercount",

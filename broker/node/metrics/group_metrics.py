@@ -1,7 +1,7 @@
-"""What is shown of groups: how many in which state, commits, rebalances, what is loaded.
+"""Metrics of groups: their number by state, commits, rebalances, loaded partitions.
 
-Follows Kafka's `group-coordinator-metrics` and the MBeans of its `GroupMetadataManager`. Committed
-offsets and lags are the matter of `partition_metrics`.
+Follows Kafka's `group-coordinator-metrics` and the MBeans of its `GroupMetadataManager`.
+`partition_metrics` has committed offsets and lags.
 """
 
 from __future__ import annotations
@@ -25,24 +25,28 @@ if TYPE_CHECKING:
 _GROUPS = "kafka_server_group_coordinator_metrics"
 _CLASSIC_GROUPS = "kafka_coordinator_group_groupmetadatamanager"
 _GROUP_COUNTS: tuple[tuple[str, str, Callable[[GroupMetrics], int]], ...] = (
-    ("offset_commit", "Offsets that were committed", lambda one: one.offset_commits),
-    ("offset_deletion", "Offsets that OffsetDelete took away", lambda one: one.offset_deletions),
-    ("offset_expiration", "Offsets that expired", lambda one: one.offset_expirations),
+    ("offset_commit", "Offsets that were committed", lambda counts: counts.offset_commits),
+    (
+        "offset_deletion",
+        "Offsets that OffsetDelete took away",
+        lambda counts: counts.offset_deletions,
+    ),
+    ("offset_expiration", "Offsets that expired", lambda counts: counts.offset_expirations),
     (
         "group_completed_rebalance",
         "Generations of classic groups that their leaders assigned",
-        lambda one: one.completed_rebalances,
+        lambda counts: counts.completed_rebalances,
     ),
     (
         "consumer_group_rebalance",
         "Epochs of consumer groups that heartbeats began",
-        lambda one: one.consumer_rebalances,
+        lambda counts: counts.consumer_rebalances,
     ),
 )
 
 
 def register_group_metrics(metrics: Metrics, groups: GroupCoordinator) -> None:
-    """Register what is shown of the groups that this broker coordinates."""
+    """Register metrics of the groups that this broker coordinates."""
     for word, help_text, read in _GROUP_COUNTS:
         metrics.counter(f"{_GROUPS}_{word}", help_text, partial(read, groups.metrics))
 
@@ -76,9 +80,9 @@ def register_group_metrics(metrics: Metrics, groups: GroupCoordinator) -> None:
         "Classic groups",
         lambda: sum(count for (kind, _), count in groups.group_counts().items() if kind == CLASSIC),
     )
-    for one in ClassicGroupState:
+    for state in ClassicGroupState:
         metrics.gauge(
-            f"{_CLASSIC_GROUPS}_numgroups{one.value.lower()}",
-            f"Classic groups that are {one.value}",
-            partial(in_state, one.value),
+            f"{_CLASSIC_GROUPS}_numgroups{state.value.lower()}",
+            f"Classic groups that are {state.value}",
+            partial(in_state, state.value),
         )

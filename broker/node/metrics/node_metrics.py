@@ -1,7 +1,7 @@
-"""Which values of a node are shown, under the names of Kafka's MBeans. They are read when asked.
+"""The metrics of a node, under the names of Kafka's MBeans; values are read at each scrape.
 
-The files beside this one have a subject each. They follow the MBeans of a 4.3 broker: type, then
-name, then tags as labels. What Kafka has no name for is named after what it is.
+The other modules of this package have a subject each. They follow the MBeans of a 4.3 broker: type,
+then name, then tags as labels. A metric that Kafka does not have is named after its subject.
 """
 
 from __future__ import annotations
@@ -29,8 +29,10 @@ if TYPE_CHECKING:
 def register_node_metrics(
     node: Node, sockets: SocketServer | None, controllers: SocketServer | None = None
 ) -> None:
-    """Give `node.metrics` everything that is read from its owners. `sockets` are the broker's,
-    `controllers` those of the listeners of controllers."""
+    """Register all metrics of a node in `node.metrics`.
+
+    `sockets` serve the broker's listeners, `controllers` those of the controller.
+    """
     metrics, now_s = node.metrics, partial(_now_s, node)
     register_controller_metrics(node)
     register_quorum_metrics(node)

@@ -1,7 +1,7 @@
-"""What is shown of the quorum, and by its leader of the topics that there are.
+"""Metrics of the quorum, and of the topics in its leader's metadata.
 
-Follows Kafka's `raft-metrics`; `kafka_topic_partitions` is a name of exporters that run beside
-Kafka. They tell it once for the whole cluster, so the active controller alone does.
+Follows Kafka's `raft-metrics`. `kafka_topic_partitions` is a name of exporters that run beside
+Kafka. They show it once for a whole cluster, so only the active controller does.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _NAME = "kafka_server_raft_metrics"
 
 
 def register_quorum_metrics(node: Node) -> None:
-    """Read when asked."""
+    """Register metrics of the quorum, whose values are read at each scrape."""
     metrics, raft = node.metrics, node.controller.raft
     metrics.gauge(
         f"{_NAME}_current_leader",

@@ -1,6 +1,6 @@
-"""What is shown of clients with a quota: what they use, and how long they had to wait.
+"""Metrics of clients with a quota: their use, and their throttle times.
 
-Tags are as Kafka has them, or those of a callback of somebody's own.
+Tags are those of Kafka, or of a user's own quota callback.
 """
 
 from __future__ import annotations
@@ -26,20 +26,22 @@ _QUOTA_LEVELS = {
 
 
 def register_quota_metrics(node: Node) -> None:
-    """Register what clients with a quota have used."""
+    """Register metrics of the clients with a quota."""
     quotas = node.shared.quotas
 
     def read(kind: QuotaKind, value: Callable[[Measurement], float]) -> Iterator[Sample]:
-        for one in quotas.managers[kind].measurements(quotas.now_ms()):
-            yield _tags(one.tags), value(one)
+        for measurement in quotas.managers[kind].measurements(quotas.now_ms()):
+            yield _tags(measurement.tags), value(measurement)
 
     for kind, (word, text) in _QUOTA_LEVELS.items():
         name = f"kafka_server_{kind.metric_group.lower()}"
-        node.metrics.gauges(f"{name}_{word}", text, partial(read, kind, lambda one: one.level))
+        node.metrics.gauges(
+            f"{name}_{word}", text, partial(read, kind, lambda measurement: measurement.level)
+        )
         node.metrics.gauges(
             f"{name}_throttle_time",
             "How long a client had to wait for it lately, in milliseconds, on average",
-            partial(read, kind, lambda one: one.throttle_ms),
+            partial(read, kind, lambda measurement: measurement.throttle_ms),
         )
 
 

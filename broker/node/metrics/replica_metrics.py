@@ -1,6 +1,6 @@
-"""What is shown of a broker's replicas: how many, who is in sync, which requests wait for them.
+"""Metrics of a broker's replicas: their number, in-sync replicas, waiting requests.
 
-Each partition for itself is the matter of `partition_metrics`. Follows the MBeans of Kafka's
+`partition_metrics` has those of each single partition. Follows the MBeans of Kafka's
 `ReplicaManager`.
 """
 
@@ -22,32 +22,34 @@ _SERVER = "kafka_server_replicamanager"
 
 _PARTITION_COUNTS: tuple[tuple[str, str, Callable[[Partition], bool]], ...] = (
     ("partitioncount", "Partitions with a replica here", lambda _: True),
-    ("leadercount", "Partitions that this broker leads", lambda one: one.is_leader),
+    ("leadercount", "Partitions that this broker leads", lambda partition: partition.is_leader),
     (
         "underreplicatedpartitions",
         "Partitions led here with replicas that are not in sync",
-        lambda one: one.is_leader and len(one.isr) < len(one.replicas),
+        lambda partition: partition.is_leader and len(partition.isr) < len(partition.replicas),
     ),
     (
         "underminisrpartitioncount",
         "Partitions led here with fewer replicas in sync than min.insync.replicas",
-        lambda one: one.is_leader and len(one.isr) < min_isr(one),
+        lambda partition: partition.is_leader and len(partition.isr) < min_isr(partition),
     ),
     (
         "atminisrpartitioncount",
         "Partitions led here with just as many replicas in sync as min.insync.replicas",
-        lambda one: one.is_leader and len(one.isr) == min_isr(one),
+        lambda partition: partition.is_leader and len(partition.isr) == min_isr(partition),
     ),
     (
         "reassigningpartitions",
         "Partitions led here whose replicas are being moved",
-        lambda one: one.is_leader and bool(one.adding_replicas or one.removing_replicas),
+        lambda partition: (
+            partition.is_leader and bool(partition.adding_replicas or partition.removing_replicas)
+        ),
     ),
 )
 
 
 def register_replica_metrics(node: Node, broker: BrokerServer) -> None:
-    """Register what is shown of all replicas of a broker together."""
+    """Register metrics of all replicas of a broker together."""
     metrics, replicas = node.metrics, broker.parts.replicas
     for word, help_text, counts in _PARTITION_COUNTS:
         metrics.gauge(f"{_SERVER}_{word}", help_text, partial(_count, replicas, counts))

@@ -1,7 +1,7 @@
-"""Requests by API: how many, and how long each stage took, under Kafka's names for it.
+"""Metrics of requests by API: their number, and the time of each stage, under Kafka's names.
 
-Histograms since the start are Ottla's own, in seconds. Beside them are quantiles of about the last
-minute in milliseconds, as Kafka's MBeans have them and both families of dashboards ask for. They
+The histograms since the start are Ottla's own, in seconds. Beside them are quantiles of about the
+last minute in milliseconds, as in Kafka's MBeans and as both families of dashboards need them. They
 are estimates from the histogram's buckets.
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _NAME = "kafka_network_requestmetrics"
 _QUANTILES = (0.5, 0.75, 0.95, 0.98, 0.99, 0.999)
-"""Those of Kafka's MBeans."""
+"""The quantiles of Kafka's MBeans."""
 _TEXTS = {
     Stage.REQUEST_QUEUE: "How long requests waited for a handler",
     Stage.LOCAL: "How long handlers of requests ran",
@@ -38,14 +38,19 @@ _Named = tuple[str, tuple[RequestMetrics, ...]]
 def register_request_metrics(
     metrics: Metrics, requests: RequestHandler, now_s: Callable[[], float]
 ) -> None:
-    """Those of one handler; `now_s`: seconds of a clock that never goes back."""
+    """Register metrics of a request handler.
+
+    `now_s()` returns the seconds of a clock that never goes back.
+    """
     metrics.counters(
-        f"{_NAME}_requests", "Requests by API", partial(_counts, requests, lambda one: one.requests)
+        f"{_NAME}_requests",
+        "Requests by API",
+        partial(_counts, requests, lambda metrics_of_api: metrics_of_api.requests),
     )
     metrics.counters(
         f"{_NAME}_errors",
         "Requests that failed by a fault of ours",
-        partial(_counts, requests, lambda one: one.errors),
+        partial(_counts, requests, lambda metrics_of_api: metrics_of_api.errors),
     )
     for stage in STAGES:
         name, text = f"{_NAME}_{stage.value}", _TEXTS[stage]
@@ -55,15 +60,15 @@ def register_request_metrics(
 
 
 def _named(requests: RequestHandler) -> Iterator[_Named]:
-    """Each API; Kafka counts fetches of consumers and of followers apart, and together."""
-    for key, one in requests.metrics.items():
-        name, others = _kafka_name(ApiKey(key)), requests.follower_fetches
-        if key != ApiKey.FETCH or others is None:
-            yield name, (one,)
+    """Yield each API; Kafka counts fetches of consumers and followers both apart and together."""
+    for key, own in requests.metrics.items():
+        name, of_followers = _kafka_name(ApiKey(key)), requests.follower_fetches
+        if key != ApiKey.FETCH or of_followers is None:
+            yield name, (own,)
             continue
-        yield name, (one, others)
-        yield f"{name}Consumer", (one,)
-        yield f"{name}Follower", (others,)
+        yield name, (own, of_followers)
+        yield f"{name}Consumer", (own,)
+        yield f"{name}Follower", (of_followers,)
 
 
 def _counts(requests: RequestHandler, read: Callable[[RequestMetrics], int]) -> Iterator[Sample]:
@@ -72,12 +77,12 @@ def _counts(requests: RequestHandler, read: Callable[[RequestMetrics], int]) -> 
 
 
 def _times(requests: RequestHandler, stage: Stage) -> Iterator[tuple[str, Times]]:
-    """Of APIs that anybody has asked."""
+    """Yield the times of each API that has had a request."""
     for name, counted in _named(requests):
-        if any(one.requests for one in counted):
+        if any(part.requests for part in counted):
             times = Times()
-            for one in counted:
-                times.add(one.times(stage))
+            for part in counted:
+                times.add(part.times(stage))
             yield name, times
 
 
@@ -90,7 +95,7 @@ def _buckets(requests: RequestHandler, stage: Stage) -> Iterator[Sample]:
 
 
 class _Quantiles:
-    """Of one stage, by API."""
+    """The quantiles of a stage, by API."""
 
     def __init__(self, requests: RequestHandler, stage: Stage, now_s: Callable[[], float]) -> None:
         self._requests = requests
@@ -110,5 +115,5 @@ class _Quantiles:
 
 
 def _kafka_name(key: ApiKey) -> str:
-    """OFFSET_COMMIT is OffsetCommit in the MBeans of `kafka.network:type=RequestMetrics`."""
+    """Return an API's name in `kafka.network:type=RequestMetrics`, such as OffsetCommit."""
     return key.name.title().replace("_", "")

@@ -1,4 +1,4 @@
-"""What is shown of the network: requests under way, connections, their limits, logins.
+"""Metrics of the network: requests under way, connections, their limits, logins.
 
 Follows Kafka's `socket-server-metrics`, and the MBeans of its `RequestChannel`, `SocketServer`,
 `Processor`, `Acceptor` and `KafkaRequestHandlerPool`.
@@ -28,8 +28,11 @@ _NAME = "kafka_server_socket_server_metrics"
 def register_socket_metrics(
     metrics: Metrics, servers: Sequence[SocketServer], now_s: Callable[[], float]
 ) -> None:
-    """Register what is shown of the servers of a node; of requests, those of the first, which is
-    the broker's where there is one. `now_s`: seconds of a clock that never goes back."""
+    """Register metrics of the socket servers of a node.
+
+    Metrics of requests are those of the first server, which is the broker's if there is one.
+    `now_s()` returns the seconds of a clock that never goes back.
+    """
     _requests_under_way(metrics, servers[0])
     _connections(metrics, servers)
     _limits(metrics, servers)
@@ -67,8 +70,8 @@ def _requests_under_way(metrics: Metrics, sockets: SocketServer) -> None:
 
     def unsent() -> Iterator[Sample]:
         yield {}, float(sockets.unsent_answers)
-        for one in sockets.processors:
-            yield {"processor": str(one.processor_id)}, float(one.unsent_answers)
+        for processor in sockets.processors:
+            yield {"processor": str(processor.processor_id)}, float(processor.unsent_answers)
 
     metrics.gauges(
         "kafka_network_requestchannel_responsequeuesize",
@@ -78,20 +81,20 @@ def _requests_under_way(metrics: Metrics, sockets: SocketServer) -> None:
     metrics.gauge(
         "kafka_network_socketserver_expiredconnectionskilledcount",
         "Connections closed after connections.max.idle.ms",
-        lambda: sum(one.expired for one in sockets.processors),
+        lambda: sum(processor.expired for processor in sockets.processors),
     )
 
 
 def _processors(servers: Sequence[SocketServer]) -> Iterator[tuple[Labels, Processor]]:
     for acceptor in _acceptors(servers):
-        for one in (*acceptor.processors, *acceptor.leaving):
+        for processor in (*acceptor.processors, *acceptor.leaving):
             name = acceptor.listener.name
-            yield {"listener": name, "networkProcessor": str(one.processor_id)}, one
+            yield {"listener": name, "networkProcessor": str(processor.processor_id)}, processor
 
 
 def _acceptors(servers: Sequence[SocketServer]) -> Iterator[Acceptor]:
-    for one in servers:
-        yield from one.acceptors
+    for server in servers:
+        yield from server.acceptors
 
 
 def _connections(metrics: Metrics, servers: Sequence[SocketServer]) -> None:
@@ -109,23 +112,23 @@ def _connections(metrics: Metrics, servers: Sequence[SocketServer]) -> None:
 def _per_processor(
     servers: Sequence[SocketServer], read: Callable[[Processor], int]
 ) -> Iterator[Sample]:
-    for labels, one in _processors(servers):
-        yield labels, float(read(one))
+    for labels, processor in _processors(servers):
+        yield labels, float(read(processor))
 
 
 def _software(servers: Sequence[SocketServer]) -> Iterator[Sample]:
     for labels, processor in _processors(servers):
-        found = Counter(
-            (one.context.client_software_name, one.context.client_software_version)
-            for one in processor.connections()
+        counts = Counter(
+            (connection.context.client_software_name, connection.context.client_software_version)
+            for connection in processor.connections()
         )
-        for (name, version), count in found.items():
+        for (name, version), count in counts.items():
             of_client = {"clientSoftwareName": name, "clientSoftwareVersion": version}
             yield of_client | labels, float(count)
 
 
 def _muted(processor: Processor) -> int:
-    return sum(one.core.state is State.MUTED for one in processor.connections())
+    return sum(connection.core.state is State.MUTED for connection in processor.connections())
 
 
 _PROCESSOR_COUNTS: tuple[tuple[str, str, Callable[[Processor], int]], ...] = (
@@ -157,8 +160,8 @@ def _limits(metrics: Metrics, servers: Sequence[SocketServer]) -> None:
 
     def waits(read: Callable[[ConnectionQuotas, str, float], float]) -> Iterator[Sample]:
         for server in servers:
-            for one in server.acceptors:
-                listener = one.listener.name
+            for acceptor in server.acceptors:
+                listener = acceptor.listener.name
                 value = read(server.quotas, listener, server.loop.time() * 1000)
                 yield {"listener": listener}, value
 
@@ -176,27 +179,30 @@ def _limits(metrics: Metrics, servers: Sequence[SocketServer]) -> None:
         f"{_NAME}_connections_limited",
         "How often a limit made clients wait for their connection, or closed it",
         lambda: (
-            ({"listener": one.listener.name, "limit": limit}, float(count))
+            ({"listener": acceptor.listener.name, "limit": limit}, float(count))
             for server in servers
-            for one in server.acceptors
-            for limit, count in server.quotas.not_served(one.listener.name).items()
+            for acceptor in server.acceptors
+            for limit, count in server.quotas.not_served(acceptor.listener.name).items()
         ),
     )
     metrics.counter(
         f"{_NAME}_stalled_connections_closed",
         "Connections that took no answers while too many bytes of answers waited",
-        lambda: sum(one.unsent.given_up for one in servers),
+        lambda: sum(server.unsent.given_up for server in servers),
     )
     metrics.gauge(
         f"{_NAME}_throttled_connections",
         "Connections of addresses over their quota that wait to be closed",
-        lambda: sum(len(one.throttled) for one in servers),
+        lambda: sum(len(server.throttled) for server in servers),
     )
 
 
 def _shares(metrics: Metrics, servers: Sequence[SocketServer], now_s: Callable[[], float]) -> None:
-    """Register shares of about the last minute. The loop is the same for all; handlers and
-    processors are those of the broker, where there is one."""
+    """Register shares of about the last minute.
+
+    The event loop is common to all servers. Handlers and processors are those of the first server,
+    which is the broker's if there is one.
+    """
     sockets, pool = servers[0], servers[0].io_pool
     handlers, loop = RecentShare(now_s(), 0.0), RecentShare(now_s(), sockets.busy_s)
     blocked: dict[str, RecentShare] = {}
@@ -205,9 +211,9 @@ def _shares(metrics: Metrics, servers: Sequence[SocketServer], now_s: Callable[[
         return max(0.0, 1.0 - loop.read(now_s(), sockets.busy_s))
 
     def acceptors_blocked() -> Iterator[Sample]:
-        for one in _acceptors(servers):
-            share = blocked.setdefault(one.listener.name, RecentShare(now_s(), 0.0))
-            yield {"listener": one.listener.name}, share.read(now_s(), one.blocked_s)
+        for acceptor in _acceptors(servers):
+            share = blocked.setdefault(acceptor.listener.name, RecentShare(now_s(), 0.0))
+            yield {"listener": acceptor.listener.name}, share.read(now_s(), acceptor.blocked_s)
 
     metrics.gauge(
         "kafka_server_kafkarequesthandlerpool_requesthandleravgidlepercent",
@@ -223,7 +229,8 @@ def _shares(metrics: Metrics, servers: Sequence[SocketServer], now_s: Callable[[
         "kafka_network_processor_idlepercent",
         "The same, as each network processor shares that loop",
         lambda: (
-            ({"networkProcessor": str(one.processor_id)}, loop_idle()) for one in sockets.processors
+            ({"networkProcessor": str(processor.processor_id)}, loop_idle())
+            for processor in sockets.processors
         ),
     )
     metrics.gauges(
@@ -242,11 +249,14 @@ _LOGINS = {
 
 
 def register_login_metrics(metrics: Metrics, logins: Sequence[Logins]) -> None:
-    """Logins to secured listeners, under Kafka's names."""
+    """Register the counts of logins to secured listeners, under Kafka's names."""
 
     def counted(attribute: str) -> Iterator[Sample]:
-        for one in logins:
-            yield {"listener": one.listener_name}, float(getattr(one, attribute))
+        for listener_logins in logins:
+            yield (
+                {"listener": listener_logins.listener_name},
+                float(getattr(listener_logins, attribute)),
+            )
 
     for name, (attribute, text) in _LOGINS.items():
         metrics.counters(f"{_NAME}_{name}", text, partial(counted, attribute))

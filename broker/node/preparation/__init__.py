@@ -1,1 +1,1 @@
-"""What is done before there is a node: its folders are made or opened, its voters found."""
+"""The steps before a node is created: its folders are formatted or opened, its voters found."""

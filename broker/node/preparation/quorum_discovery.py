@@ -1,10 +1,11 @@
-"""Who votes, where the configuration names only `controller.quorum.bootstrap.servers`.
+"""The discovery of the voters by a node that has only `controller.quorum.bootstrap.servers`.
 
-A node whose metadata log names the voters (kraft.version 1) takes those. A node with a controller's
-role and an empty folder is its own quorum, where the only server named is itself; the format then
-writes it down. A broker that knows nobody asks the servers named who leads, until one says so.
+If the node's metadata log names the voters (kraft.version 1), the node uses these. A node with the
+controller role and an empty folder is its own quorum if the only bootstrap server is itself; the
+formatting then writes that down. A broker that knows no voters asks the bootstrap servers until the
+leader answers.
 
-Owns nothing. Never: changes who votes, which is not served yet. Follows KIP-853 and Kafka's
+Owns nothing. Never changes the voters, which is not served yet. Follows KIP-853 and Kafka's
 `kafka-storage format --standalone`.
 """
 
@@ -36,23 +37,25 @@ from protocol.messages.describe_quorum import (
     DescribeQuorumRequestTopicData,
 )
 
-ASKED_AGAIN_S = 0.2
+RETRY_INTERVAL_S = 0.2
 _ANSWER_WITHIN_S = 2.0
 _SET = "set controller.quorum.voters=ID@HOST:PORT for each controller"
 
 
 class DoesNotLead(Exception):
-    """A server that was asked who votes has no answer to it, as one that does not lead."""
+    """A server's answer without voters, as from a server that does not lead."""
 
 
 async def find_voters(
     config: BrokerConfig, filesystem: Filesystem, asked_to_stop: asyncio.Future[Any]
 ) -> BrokerConfig | None:
-    """`config` with the voters, which a broker may have to ask for until a controller leads; None
-    where it is to stop meanwhile. Raises StartError and OSError."""
-    found = with_known_voters(config, filesystem)
-    if found is None and not is_formatted(config, filesystem):
-        return config  # refused by who opens the folders
+    """Return `config` with the voters, after asking the servers until a controller leads.
+
+    Return None if `asked_to_stop` ends the wait. Raises StartError and OSError.
+    """
+    known_config = with_known_voters(config, filesystem)
+    if known_config is None and not is_formatted(config, filesystem):
+        return config  # the opening of the folders rejects it
     guard = asking_guard(
         config.controller_security, controller_prefix(config), os.urandom, _wall_ms
     )
@@ -66,32 +69,34 @@ async def find_voters(
             warnings.warn(host, port, error)
         silence.failed(f"{host}:{port}", guard.explain(error, host))
 
-    while found is None and not asked_to_stop.done():
-        found = await asyncio.to_thread(ask_for_voters, config, guard, could_not)
-        if found is None:
-            await asyncio.wait((asked_to_stop,), timeout=ASKED_AGAIN_S)
-    if found is not None:
+    while known_config is None and not asked_to_stop.done():
+        known_config = await asyncio.to_thread(ask_for_voters, config, guard, could_not)
+        if known_config is None:
+            await asyncio.wait((asked_to_stop,), timeout=RETRY_INTERVAL_S)
+    if known_config is not None:
         silence.ended()
-    return found
+    return known_config
 
 
 def with_known_voters(config: BrokerConfig, filesystem: Filesystem) -> BrokerConfig | None:
-    """`config` with the voters that this node knows by itself; None where it has to ask.
+    """Return `config` with the voters that this node knows by itself; None if it must ask.
 
-    Raises StartError where there is nobody to ask either, and OSError.
+    Raises StartError if there are no servers to ask either, and OSError.
     """
     if config.controller_quorum_voters:
         return config
     name = next(iter(config.controller_listener_names))
-    found = voters_on_disk(filesystem, config.metadata_log_dir, name)
-    if found:
-        return config._replace(controller_quorum_voters=tuple(QuorumVoter(*one) for one in found))
+    voters = voters_on_disk(filesystem, config.metadata_log_dir, name)
+    if voters:
+        return config._replace(
+            controller_quorum_voters=tuple(QuorumVoter(*voter) for voter in voters)
+        )
     if not config.is_controller:
         return None
     servers = parse_servers(config.controller_quorum_bootstrap_servers)
-    ports = [one.port for one in config.controller_listeners]
-    itself = len(servers) == 1 and servers[0][1] in ports and _is_here(servers[0][0])
-    if itself and _was_alone(config, filesystem):
+    ports = [listener.port for listener in config.controller_listeners]
+    names_itself = len(servers) == 1 and servers[0][1] in ports and _is_here(servers[0][0])
+    if names_itself and _had_no_other_voters(config, filesystem):
         return config._replace(controller_quorum_voters=(QuorumVoter(config.node_id, *servers[0]),))
     formatted = is_formatted(config, filesystem)
     lacking = "does not say where all voters are" if formatted else "is not formatted"
@@ -101,8 +106,8 @@ def with_known_voters(config: BrokerConfig, filesystem: Filesystem) -> BrokerCon
     )
 
 
-def _was_alone(config: BrokerConfig, filesystem: Filesystem) -> bool:
-    """Whether no static quorum of more than this node is on the disk."""
+def _had_no_other_voters(config: BrokerConfig, filesystem: Filesystem) -> bool:
+    """Return whether no static quorum of more than this node is on the disk."""
     path = f"{config.metadata_log_dir}/{METADATA_FOLDER}/quorum-state"
     try:
         before = decode_static_voters(filesystem.read(path)) if filesystem.exists(path) else []
@@ -116,12 +121,13 @@ def ask_for_voters(
     guard: ClientGuard = PLAINTEXT_GUARD,
     could_not: Callable[[str, int, Exception], None] = lambda *_: None,
 ) -> BrokerConfig | None:
-    """`config` with the voters that a server of `controller.quorum.bootstrap.servers` tells; None
-    where none of them leads now. `could_not`: is told host, port and reason where one tells
-    nothing."""
+    """Return `config` with the voters that a bootstrap server names; None if none leads now.
+
+    `could_not(host, port, error)` runs for each server that does not answer with voters.
+    """
     for host, port in parse_servers(config.controller_quorum_bootstrap_servers):
         try:
-            voters = _told_by(host, port, guard)
+            voters = _voters_from(host, port, guard)
         except (OSError, ProtocolError, ApiNotServed, DoesNotLead) as error:
             could_not(host, port, error)
         else:
@@ -129,22 +135,27 @@ def ask_for_voters(
     return None
 
 
-def _told_by(host: str, port: int, guard: ClientGuard) -> Sequence[QuorumVoter]:
-    """Raises DoesNotLead, OSError, ProtocolError and ApiNotServed."""
-    asked = DescribeQuorumRequestTopicData(
+def _voters_from(host: str, port: int, guard: ClientGuard) -> Sequence[QuorumVoter]:
+    """Return the voters that a server names.
+
+    Raises DoesNotLead, OSError, ProtocolError and ApiNotServed.
+    """
+    request_topic = DescribeQuorumRequestTopicData(
         "__cluster_metadata", [DescribeQuorumRequestPartitionData(0)]
     )
     with BlockingClient(host, port, _ANSWER_WITHIN_S, guard=guard) as client:
-        answer = client.call(DescribeQuorumRequest([asked]))
-    partition = next((one for topic in answer.topics for one in topic.partitions), None)
+        answer = client.call(DescribeQuorumRequest([request_topic]))
+    partition = next((partition for topic in answer.topics for partition in topic.partitions), None)
     code = answer.error_code or (partition.error_code if partition is not None else ErrorCode.NONE)
     if partition is None or code:
         raise DoesNotLead(f"it does not say who votes: {ErrorCode(code).name}")
-    at = {node.node_id: node.listeners[0] for node in answer.nodes if node.listeners}
+    endpoints = {node.node_id: node.listeners[0] for node in answer.nodes if node.listeners}
     voters = [
-        QuorumVoter(one.replica_id, at[one.replica_id].host, at[one.replica_id].port)
-        for one in partition.current_voters
-        if one.replica_id in at
+        QuorumVoter(
+            voter.replica_id, endpoints[voter.replica_id].host, endpoints[voter.replica_id].port
+        )
+        for voter in partition.current_voters
+        if voter.replica_id in endpoints
     ]
     if not voters:
         raise DoesNotLead("it does not say where the voters are")
@@ -156,12 +167,12 @@ def _wall_ms() -> int:
 
 
 def _is_here(host: str) -> bool:
-    """Whether a name or address is this machine's: only then can a socket be bound to it."""
+    """Return whether a name or address is this machine's: only then a socket can bind to it."""
     try:
-        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+        addresses = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except OSError:
         return False
-    for family, kind, _, _, address in found:
+    for family, kind, _, _, address in addresses:
         try:
             with socket.socket(family, kind) as probe:
                 probe.bind((address[0], 0, *address[2:]))

@@ -1,8 +1,8 @@
-"""The data folders of a node at start: formatted already, or empty and then formatted.
+"""The data folders of a node at its start: formatted already, or empty and then formatted.
 
-A folder that holds something but was never formatted is somebody else's: it is refused in one
-line. So is an empty folder of a node that has others beside it: each would make up a cluster id of
-its own. Owns no state. Never opens a log.
+A folder that holds something but was never formatted belongs to something else: the start fails
+with one line. So it does for an empty folder of a node in a cluster, where each node would make up
+a cluster id of its own. Owns no state. Never opens a log.
 """
 
 from __future__ import annotations
@@ -29,10 +29,11 @@ from storage.log.checkpoints import META_PROPERTIES
 
 _log = logging.getLogger(f"ottla.{__name__}")
 
-# What a file system itself puts into an empty volume, and a lock left by a start that failed.
-# Then what formatting itself writes before `meta.properties`, which comes last: without that one
-# the folder was never used, so an end in the midst of formatting must not make it unusable.
-_NOTHING = (
+# The names that do not count as content: what a file system itself puts into an empty volume, the
+# lock of a start that failed, and what formatting itself writes before `meta.properties`. That file
+# comes last. Without it the folder was never used, so an interrupted formatting must not make it
+# unusable.
+_IGNORED_NAMES = (
     "lost+found",
     ".lock",
     ".kafka_cleanshutdown",
@@ -47,9 +48,10 @@ RandomBytes = Callable[[int], bytes]
 def open_storage(
     config: BrokerConfig, filesystem: Filesystem, random_bytes: RandomBytes, now_ms: int
 ) -> LogDirectories:
-    """Who owns the folders; they are formatted first where all are empty. Raises StartError.
+    """Return what the folders were formatted with, and format them first if all are empty.
 
-    The folders of one node of several are not: `ottla format` gives all of them one cluster id.
+    The folders of a node in a cluster are not formatted here: `ottla format` gives all of them the
+    same cluster id. Raises StartError.
     """
     directories = _read(config, filesystem)
     if directories is None:
@@ -76,9 +78,10 @@ def format_storage(
     cluster_id: str | None = None,
     first_records: Sequence[FirstRecord] = (),
 ) -> LogDirectories:
-    """Format the empty folders of a node, in a cluster that begins with these users and ACLs.
+    """Format the empty folders of a node, and return what they were formatted with.
 
-    Raises StartError where one holds something.
+    The cluster begins with `first_records`, which are users and ACLs. Raises StartError if a folder
+    is not empty.
     """
     if cluster_id is not None:
         check_cluster_id(cluster_id)
@@ -89,15 +92,16 @@ def format_storage(
         )
     for log_dir in _all_dirs(config):
         if filesystem.exists(log_dir):
-            found = [
+            contents = [
                 name
                 for name in filesystem.list_dir(log_dir)
-                if name not in _NOTHING and not _is_begun(filesystem, log_dir, name)
+                if name not in _IGNORED_NAMES
+                and not _is_unfinished_metadata_log(filesystem, log_dir, name)
             ]
-            if found:
+            if contents:
                 raise StartError(
                     f"{log_dir} is not a data folder of a broker, and is not empty (it has "
-                    f"{sorted(found)[0]}): use an empty folder, --override log.dirs=FOLDER"
+                    f"{sorted(contents)[0]}): use an empty folder, --override log.dirs=FOLDER"
                 )
     try:
         directories = format_directories(
@@ -117,28 +121,31 @@ def format_storage(
     return directories
 
 
-def _is_begun(filesystem: Filesystem, log_dir: str, name: str) -> bool:
-    """Whether a folder is that of a metadata log that formatting began, with nothing in it yet."""
+def _is_unfinished_metadata_log(filesystem: Filesystem, log_dir: str, name: str) -> bool:
+    """Return whether a folder is an empty metadata log of an interrupted formatting."""
     if name != METADATA_FOLDER:
         return False
     inside = filesystem.list_dir(f"{log_dir}/{name}")
-    return all(one in (FIRST_SNAPSHOT, f"{FIRST_SNAPSHOT}.tmp") for one in inside)
+    return all(child in (FIRST_SNAPSHOT, f"{FIRST_SNAPSHOT}.tmp") for child in inside)
 
 
 def _standalone(config: BrokerConfig) -> tuple[str, str, int] | None:
-    """The listener of a controller that is its own quorum, and of no voters that somebody set."""
+    """Return the node's controller listener (name, host, port) if it is a quorum of its own.
+
+    Return None if the configuration sets voters.
+    """
     if "controller.quorum.voters" in config.originals or not config.is_controller:
         return None
-    (itself,) = config.controller_quorum_voters
-    return config.controller_listeners[0].listener_name, itself.host, itself.port
+    (voter,) = config.controller_quorum_voters
+    return config.controller_listeners[0].listener_name, voter.host, voter.port
 
 
 def is_formatted(
     config: BrokerConfig, filesystem: Filesystem, cluster_id: str | None = None
 ) -> bool:
-    """Whether the folders were formatted before.
+    """Return whether the folders are formatted.
 
-    Raises StartError where they do not agree, or belong to another cluster than `cluster_id`.
+    Raises StartError if they contradict each other, or belong to another cluster than `cluster_id`.
     """
     directories = _read(config, filesystem)
     if directories is None:
@@ -152,7 +159,7 @@ def is_formatted(
 
 
 def is_one_of_several(config: BrokerConfig) -> bool:
-    """Whether this node cannot be a whole cluster: other nodes must have the same cluster id."""
+    """Return whether this node is only part of a cluster, whose nodes need the same cluster id."""
     alone = config.is_broker and config.is_controller
     return not alone or len(config.controller_quorum_voters) > 1
 
@@ -166,14 +173,17 @@ def _read(config: BrokerConfig, filesystem: Filesystem) -> LogDirectories | None
 
 
 def _check_named_once(config: BrokerConfig, filesystem: Filesystem) -> None:
-    """A folder with two names would be two log directories that write over each other."""
-    known: dict[str, str] = {}
+    """Check that no folder has two names: two log directories would overwrite each other.
+
+    Raises StartError.
+    """
+    name_of: dict[str, str] = {}
     for name in config.log_dirs:
-        first = known.setdefault(filesystem.real_path(name), name)
+        first = name_of.setdefault(filesystem.real_path(name), name)
         if first != name:
             raise StartError(f"log.dirs names one folder twice: {first} and {name}; leave one out")
     name = config.metadata_log_dir
-    first = known.get(filesystem.real_path(name), name)
+    first = name_of.get(filesystem.real_path(name), name)
     if first != name:
         raise StartError(
             f"metadata.log.dir={name} is the folder that log.dirs names {first}: name it so, too"
@@ -185,7 +195,7 @@ def _all_dirs(config: BrokerConfig) -> list[str]:
 
 
 def check_cluster_id(text: str) -> None:
-    """Raise StartError for a text that is no cluster id."""
+    """Check a cluster id. Raises StartError if it is not 22 characters of base64url."""
     try:
         uuid_from_string(text)
     except ValueError as error:

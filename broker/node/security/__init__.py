@@ -1,1 +1,1 @@
-"""Who gets into this node, how this node gets into others, and who judges what clients ask."""
+"""The security of a node: logins to it, its own logins to other nodes, and authorization."""

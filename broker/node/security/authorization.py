@@ -1,9 +1,9 @@
-"""By whom the requests of this node are judged.
+"""The choice of the authorizer for the requests to this node.
 
-Owns: which judge the settings name, that it knows of no ACLs before the metadata is loaded after a
-start, and that what was prepared dies with the ACLs by which it was judged, or with the word of an
-authorizer of somebody's own. Never judges (`controller.authorization.standard_authorizer`,
-`broker.plugins.judge`).
+Owns which authorizer the settings name. Before the metadata is loaded after a start, the authorizer
+knows of no ACLs. A prepared request expires with the ACLs by which it was authorized, or when a
+user's own authorizer says so. Never authorizes a request itself
+(`controller.authorization.standard_authorizer`, `broker.plugins.judge`).
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ from controller.metadata.image import MetadataImage
 
 
 def authorize(shared: SharedServer, handlers: Sequence[RequestHandler]) -> None:
-    """Judge what these handlers are asked, by `authorizer.class.name`; empty: nothing is judged.
-    Raises ConfigError where an authorizer of somebody's own cannot be loaded."""
+    """Let `authorizer.class.name` authorize the requests of these handlers; if empty, allow all.
+
+    Raises ConfigError if a user's own authorizer cannot be loaded.
+    """
     config, plugins = shared.config, shared.ports.plugins
     if not config.authorizer_class_name:
         return
@@ -33,7 +35,7 @@ def authorize(shared: SharedServer, handlers: Sequence[RequestHandler]) -> None:
             handler.admission.changed()
 
     standard = StandardAuthorizer(
-        partial(_known_acls, shared),
+        partial(_loaded_acls, shared),
         parse_super_users(config.super_users),
         config.allow_everyone_if_no_acl_found,
     )
@@ -53,8 +55,8 @@ def authorize(shared: SharedServer, handlers: Sequence[RequestHandler]) -> None:
     shared.controller.add_listener(metadata_changed)
 
 
-def _known_acls(shared: SharedServer) -> AclsImage | None:
-    """None before the metadata is loaded: until then nobody knows who may do what."""
+def _loaded_acls(shared: SharedServer) -> AclsImage | None:
+    """Return the ACLs; None before the metadata is loaded, when nothing can be authorized."""
     return shared.image.acls if shared.controller.is_loaded else None
 
 
@@ -63,8 +65,10 @@ def _now_s(shared: SharedServer) -> float:
 
 
 def _register(shared: SharedServer, audit: AuditLog) -> None:
-    """What was judged, under the names of Kafka's plug-ins; counts in place of its rates a
-    minute."""
+    """Register the counts of authorized operations under the names of Kafka's plug-ins.
+
+    They are counts, where Kafka has rates a minute.
+    """
     metrics, name = shared.metrics, "kafka_server_plugins"
     metrics.gauge(
         f"{name}_acls_total_count",

@@ -1,11 +1,11 @@
-"""How this node gets into the listeners of other nodes: brokers' and controllers'.
+"""The security of this node's connections to the listeners of other nodes.
 
-Made once at the start, so that a store that cannot be read ends the start. Owns the tokens by which
-a node logs in with OAUTHBEARER. Never: a socket. Without security nothing is loaded.
+Created once at the start, so that an unreadable store ends the start. Owns the tokens by which a
+node logs in with OAUTHBEARER. Never touches a socket. Without security it loads no further modules.
 
-Dynamic configs of this node (KIP-226) change this half of a listener with the server half
-(`broker.node.security.guards`): connections that are made then use the new stores, and logins the
-new JAAS text. Open connections stay, also where somebody else's certificate is no longer trusted.
+Dynamic configs of this node (KIP-226) change this client half of a listener with the server half
+(`broker.node.security.guards`): later connections use the new stores, and later logins the new JAAS
+text. Open connections stay, even if the peer's certificate is no longer trusted.
 """
 
 from __future__ import annotations
@@ -35,31 +35,31 @@ _log = logging.getLogger(f"ottla.{__name__}")
 
 
 @dataclass(slots=True)
-class _Way:
-    """To one listener of others. Each new login is by what `login` is then."""
+class _Peers:
+    """The other nodes behind a listener. A new login uses the current value of `login`."""
 
     listener_name: str
     security_of: Callable[[BrokerConfig], ClientSecurity]
     login: NewLogin | None
     tokens: ClientTokens | None
-    """Where it logs in by token."""
+    """The tokens of its logins, None for other mechanisms."""
     guard: ClientGuard = field(init=False)
-    coming: ClientTokens | None = None
-    """What takes the place of `tokens` as soon as it has one."""
+    next_tokens: ClientTokens | None = None
+    """The tokens that replace `tokens` as soon as the first has arrived."""
 
     def begin(self, client_id: str) -> ClientLogin:
-        """See `NewLogin`."""
+        """Start a login with the current settings; see `NewLogin`."""
         assert self.login is not None
         return self.login(client_id)
 
     def close(self) -> None:
-        for tokens in (self.tokens, self.coming):
+        for tokens in (self.tokens, self.next_tokens):
             if tokens is not None:
                 tokens.close()
 
 
 class ClientGuards:
-    """Of a node."""
+    """The client guards of a node."""
 
     def __init__(
         self,
@@ -68,36 +68,41 @@ class ClientGuards:
         scheduler: Scheduler,
         blocking: Blocking,
     ) -> None:
-        """`blocking` fetches tokens. Raises ConfigError."""
+        """Create the guards; `blocking` runs the jobs that fetch tokens. Raises ConfigError."""
         self._config = config
         self._random_bytes = random_bytes
         self._scheduler = scheduler
         self._blocking = blocking
-        self._ways = [
-            self._way(config.inter_broker_listener_name, lambda one: one.inter_broker_security)
+        self._peers = [
+            self._peers_of(
+                config.inter_broker_listener_name, lambda config: config.inter_broker_security
+            )
         ]
         if config.controller_security.security_protocol != "PLAINTEXT" or self.is_secured:
             name = next(iter(config.controller_listener_names))
-            self._ways.append(self._way(name, lambda one: one.controller_security))
+            self._peers.append(self._peers_of(name, lambda config: config.controller_security))
 
     @property
     def to_brokers(self) -> ClientGuard:
-        """By `inter.broker.listener.name`."""
-        return self._ways[0].guard
+        """The guard of connections to `inter.broker.listener.name`."""
+        return self._peers[0].guard
 
     @property
     def to_controllers(self) -> ClientGuard:
-        """By the first of `controller.listener.names`. The same only where neither is secured."""
-        return self._ways[-1].guard
+        """The guard of connections to the first of `controller.listener.names`.
+
+        It is the same object as `to_brokers` only if neither is secured.
+        """
+        return self._peers[-1].guard
 
     @property
     def is_secured(self) -> bool:
-        """Whether there is anything that may change."""
-        return any(way.guard.is_secured for way in self._ways)
+        """Whether any of the connections is secured, so that its security may change."""
+        return any(peers.guard.is_secured for peers in self._peers)
 
     def start(self, done: Callable[[], None]) -> None:
-        """Begin to get tokens; then `done`, when the first ones have come or could not be had."""
-        left = [way.tokens for way in self._ways if way.tokens is not None]
+        """Start to fetch tokens; call `done` after the first attempts have succeeded or failed."""
+        left = [peers.tokens for peers in self._peers if peers.tokens is not None]
 
         def tried(tokens: ClientTokens) -> None:
             left.remove(tokens)
@@ -106,83 +111,88 @@ class ClientGuards:
 
         for tokens in list(left):
             tokens.start(partial(tried, tokens))
-        if not any(way.tokens for way in self._ways):
+        if not any(peers.tokens for peers in self._peers):
             done()
 
     def close(self) -> None:
-        """Get no more."""
-        for way in self._ways:
-            way.close()
+        """Stop fetching tokens."""
+        for peers in self._peers:
+            peers.close()
 
     # --- changes --------------------------------------------------------------------------------
 
     def validate(self, new: BrokerConfig, listeners: Collection[str]) -> ApiError | None:
-        """See `broker.config.dynamic.SecurityValidator`. It may run in a thread."""
+        """Return why changed security cannot be applied, or None; it may run in a thread.
+
+        See `broker.config.dynamic.SecurityValidator`.
+        """
         try:
-            for way in self._ways:
-                if way.listener_name in listeners:
-                    security = way.security_of(new)
-                    self._login(security, way.listener_name)
-                    way.guard.check(security)
+            for peers in self._peers:
+                if peers.listener_name in listeners:
+                    security = peers.security_of(new)
+                    self._login(security, peers.listener_name)
+                    peers.guard.check(security)
         except ConfigError as error:
             return ApiError(ErrorCode.INVALID_REQUEST, str(error))
         return None
 
     def metadata_changed(self, delta: MetadataDelta, image: MetadataImage) -> None:
-        """Metadata was replayed: this node may connect otherwise from now on."""
+        """Apply changed security settings to this node's later connections."""
         from broker.config.security.changes import replayed_listeners
 
         listeners = replayed_listeners(self._config, delta)
         if not listeners:
             return
         config = secured_config(self._config, image)
-        for way in self._ways:
-            if way.listener_name not in listeners:
+        for peers in self._peers:
+            if peers.listener_name not in listeners:
                 continue
             try:
-                self._replace(way, way.security_of(config))
+                self._replace(peers, peers.security_of(config))
             except ConfigError as error:
                 _log.error(
                     "this node connects to listener %s of others as before: %s",
-                    way.listener_name, error,
+                    peers.listener_name, error,
                 )  # fmt: skip
             else:
-                _log.warning("this node connects to listener %s of others anew", way.listener_name)
+                _log.warning(
+                    "this node connects to listener %s of others anew", peers.listener_name
+                )
 
-    def _replace(self, way: _Way, security: ClientSecurity) -> None:
-        before = way.guard.security.mechanism
-        login, tokens = self._login(security, way.listener_name)
-        way.guard.replace(security)
+    def _replace(self, peers: _Peers, security: ClientSecurity) -> None:
+        before = peers.guard.security.mechanism
+        login, tokens = self._login(security, peers.listener_name)
+        peers.guard.replace(security)
         if security.mechanism == before:
             return
         if tokens is None:
-            way.login = login
+            peers.login = login
             return
-        if way.coming is not None:
-            way.coming.close()
-        way.coming = tokens
-        tokens.start(partial(self._come, way, login, tokens))
+        if peers.next_tokens is not None:
+            peers.next_tokens.close()
+        peers.next_tokens = tokens
+        tokens.start(partial(self._use_next_tokens, peers, login, tokens))
 
-    def _come(self, way: _Way, login: NewLogin | None, tokens: ClientTokens) -> None:
-        """There is a token to log in with; until now there was the old one."""
-        old, way.login, way.tokens, way.coming = way.tokens, login, tokens, None
+    def _use_next_tokens(self, peers: _Peers, login: NewLogin | None, tokens: ClientTokens) -> None:
+        """Log in with the new tokens from now on, because the first one has arrived."""
+        old, peers.login, peers.tokens, peers.next_tokens = peers.tokens, login, tokens, None
         if old is not None:
             old.close()
 
-    # --- what guards are made of ----------------------------------------------------------------
+    # --- parts of guards ------------------------------------------------------------------------
 
-    def _way(self, name: str, security_of: Callable[[BrokerConfig], ClientSecurity]) -> _Way:
+    def _peers_of(self, name: str, security_of: Callable[[BrokerConfig], ClientSecurity]) -> _Peers:
         security = security_of(self._config)
         login, tokens = self._login(security, name)
-        way = _Way(name, security_of, login, tokens)
-        begin = None if login is None else way.begin
-        way.guard = ClientGuard(security, prefix_of(name), begin)
-        return way
+        peers = _Peers(name, security_of, login, tokens)
+        begin = None if login is None else peers.begin
+        peers.guard = ClientGuard(security, prefix_of(name), begin)
+        return peers
 
     def _login(
         self, security: ClientSecurity, name: str
     ) -> tuple[NewLogin | None, ClientTokens | None]:
-        """What begins a login, and what has its tokens, which is not started."""
+        """Return the function that starts logins, and the tokens for them, not yet started."""
         prefix = prefix_of(name)
         if not logs_in_by_token(security):
             return _new_login(security, prefix, self._random_bytes, None), None
@@ -196,8 +206,10 @@ class ClientGuards:
 def asking_guard(
     security: ClientSecurity, prefix: str, random_bytes: RandomBytes, wall_ms: Callable[[], int]
 ) -> ClientGuard:
-    """For who asks and waits, a command or a node before it starts: it waits for a token, too.
-    Raises ConfigError."""
+    """Return a guard for a blocking client: a command, or a node before its start.
+
+    The guard waits for a token, too. Raises ConfigError.
+    """
 
     def token() -> str:
         from broker.security.sasl.oauthbearer.parts import token_now
@@ -223,15 +235,15 @@ def _new_login(
 
 
 def logs_in_by_token(security: ClientSecurity) -> bool:
-    """Whether it is OAUTHBEARER."""
+    """Return whether the mechanism is OAUTHBEARER."""
     return security.mechanism is not None and security.mechanism.name == "OAUTHBEARER"
 
 
 def prefix_of(listener_name: str) -> str:
-    """Of the keys of a listener."""
+    """Return the prefix of the keys of a listener."""
     return f"listener.name.{listener_name.lower()}."
 
 
 def controller_prefix(config: BrokerConfig) -> str:
-    """Of the keys by which a node reaches controllers."""
+    """Return the prefix of the keys for connections to controllers."""
     return prefix_of(next(iter(config.controller_listener_names)))

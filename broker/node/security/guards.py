@@ -1,13 +1,12 @@
-"""The guards of a node's secured listeners: made at its start, and changed while it serves.
+"""The guards of a node's secured listeners, created at the start and changed while it serves.
 
-Owns one `ListenerGuard` a listener, with the plug-ins that name its clients or judge its logins,
-what judges its tokens, and what is counted about logins. Never: a socket, or a connection. A
-listener without security has no guard, unless somebody names its clients, and a node without guards
-loads nothing of this.
+Owns a `ListenerGuard` for each listener, the plug-ins that name its clients or judge its logins,
+the judge of its tokens, and the counts of logins. Never touches a socket or a connection. A
+listener without security has no guard, unless a plug-in names its clients, and a node without
+guards loads none of these modules.
 
 Dynamic configs of this node (KIP-226) give a listener other stores, or a mechanism another JAAS
-text, for the connections and logins that come then. The judge of OAUTHBEARER and
-plug-ins stay what they were.
+text, for later connections and logins. The judge of OAUTHBEARER and the plug-ins stay the same.
 """
 
 from __future__ import annotations
@@ -49,13 +48,13 @@ NONCE_BYTES = 24
 OAUTHBEARER = "OAUTHBEARER"
 
 CredentialOf = Callable[[ScramMechanism, str], ScramCredential | None]
-"""Of a user, as the metadata that this node has replayed knows it."""
+"""A lookup of a user's SCRAM credential in the metadata that this node has replayed."""
 
 _log = logging.getLogger(f"ottla.{__name__}")
 
 
 class Guards:
-    """See the module."""
+    """The guards of the secured listeners of a node."""
 
     def __init__(
         self,
@@ -67,7 +66,10 @@ class Guards:
         delegation_tokens: Callable[[], Tokens] = dict,
         plugins: NodePlugins | None = None,
     ) -> None:
-        """`delegation_tokens`: those of now."""
+        """Create no guards yet.
+
+        `delegation_tokens()` returns the current delegation tokens.
+        """
         self._config = config
         self._credential_of = credential_of
         self._random_bytes = random_bytes
@@ -77,12 +79,15 @@ class Guards:
         self._guards: dict[str, ListenerGuard] = {}
         self._judges: dict[str, TokenJudge] = {}
         self._delegation_tokens = self._token_credentials(delegation_tokens)
-        # By listener and mechanism: what begins the logins that somebody's own class judges.
+        # By listener and mechanism: the functions that start logins which a user's class judges.
         self._own_logins: dict[tuple[str, str], Callable[[], ServerMechanism]] = {}
 
     def guard(self, listener_name: str, refuse: Refuse) -> ListenerGuard | None:
-        """The guard of a listener, which is to be loaded; None where it has no security. `refuse`
-        raises KeyError for an API that is not served there. Raises ConfigError."""
+        """Create and return the guard of a listener; None if the listener has no security.
+
+        `refuse` returns an API's response with an error, and raises KeyError if the listener does
+        not serve the API. Raises ConfigError.
+        """
         security = self._config.listener_security[listener_name]
         plugins, name_peer = self._plugins, None
         if plugins is not None:
@@ -106,23 +111,23 @@ class Guards:
         return guard
 
     def meet_logins_by(self, meet: MeetLogin) -> None:
-        """Who comes between logins and their answers from now on, at each guarded listener."""
+        """Let `meet` stand between logins and their answers at all guarded listeners."""
         for guard in self._guards.values():
             guard.meet_logins_by(meet)
 
     def logins(self) -> list[Logins]:
-        """What is counted, of each guarded listener."""
+        """Return the login counts of each guarded listener."""
         return [guard.logins for guard in self._guards.values()]
 
     def start(self, blocking: Blocking) -> None:
-        """Keep fresh what tokens are judged by, by jobs of `blocking`."""
+        """Start the jobs on `blocking` that keep the keys and credentials of tokens fresh."""
         for judge in self._judges.values():
             judge.start(blocking)
         if self._delegation_tokens is not None:
             self._delegation_tokens.start(blocking)
 
     def close(self) -> None:
-        """The end of that."""
+        """Stop the jobs that keep the keys and credentials of tokens fresh."""
         for judge in self._judges.values():
             judge.close()
         if self._delegation_tokens is not None:
@@ -131,7 +136,10 @@ class Guards:
     # --- changes --------------------------------------------------------------------------------
 
     def validate(self, new: BrokerConfig, listeners: Collection[str]) -> ApiError | None:
-        """See `broker.config.dynamic.SecurityValidator`. It may run in a thread."""
+        """Return why changed security cannot be applied, or None; it may run in a thread.
+
+        See `broker.config.dynamic.SecurityValidator`.
+        """
         try:
             for name in listeners:
                 if name in self._guards:
@@ -141,8 +149,7 @@ class Guards:
         return None
 
     def metadata_changed(self, delta: MetadataDelta, image: MetadataImage) -> None:
-        """Metadata was replayed: listeners may be secured otherwise from now on, and others log in
-        by token."""
+        """Apply changed security settings of listeners, and changed delegation tokens."""
         if self._delegation_tokens is not None and delta.changed_tokens:
             self._delegation_tokens.changed(delta.changed_tokens)
         from broker.config.security.changes import security_changes
@@ -160,28 +167,30 @@ class Guards:
             else:
                 _log.warning("listener %s is secured anew", security.listener_name)
 
-    # --- what guards are made of ----------------------------------------------------------------
+    # --- parts of guards ------------------------------------------------------------------------
 
     def _make_judge(self, security: ListenerSecurity) -> None:
         name = security.listener_name
-        for one in () if security.sasl is None else security.sasl.mechanisms:
-            if one.name == OAUTHBEARER and not isinstance(one.server_callback_class, PythonClass):
+        for mechanism in () if security.sasl is None else security.sasl.mechanisms:
+            if mechanism.name == OAUTHBEARER and not isinstance(
+                mechanism.server_callback_class, PythonClass
+            ):
                 from broker.security.sasl.oauthbearer.parts import server_judge
 
                 prefix = f"listener.name.{name.lower()}.oauthbearer."
-                self._judges[name] = server_judge(prefix, one, self._scheduler)
+                self._judges[name] = server_judge(prefix, mechanism, self._scheduler)
 
     def _load_own_logins(self, security: ListenerSecurity) -> None:
         if self._plugins is None or security.sasl is None:
             return
-        for one in security.sasl.mechanisms:
-            built_in = partial(self._built_in, replace(security.sasl, mechanisms=(one,)))
-            own = self._plugins.logins(security.listener_name, one, self._nonce, built_in)
+        for mechanism in security.sasl.mechanisms:
+            built_in = partial(self._built_in, replace(security.sasl, mechanisms=(mechanism,)))
+            own = self._plugins.logins(security.listener_name, mechanism, self._nonce, built_in)
             if own is not None:
-                self._own_logins[security.listener_name, one.name] = own
+                self._own_logins[security.listener_name, mechanism.name] = own
 
     def _built_in(self, sasl: SaslSettings) -> ServerMechanism:
-        """One login by the only mechanism of `sasl`."""
+        """Start a login by the only mechanism of `sasl`."""
         return self._new_mechanism(sasl, {})(sasl.mechanisms[0].name)
 
     def _mechanisms(self, security: ListenerSecurity) -> NewServerMechanism | None:
@@ -215,19 +224,19 @@ class Guards:
         )
 
     def _ask(self) -> Ask | None:
-        """Who answers what a login needs of others."""
+        """Return what answers logins' questions, plug-ins or delegation tokens; None without."""
         if self._plugins is not None:
             return self._plugins.ask
         return None if self._delegation_tokens is None else self._delegation_tokens.ask
 
     def _token_credentials(self, tokens: Callable[[], Tokens]) -> TokenCredentials | None:
-        """None where nobody logs in by a delegation token."""
+        """Return the credentials of delegation tokens; None if no login can use such a token."""
         key = token_key(self._config)
-        every = [one.sasl for one in self._config.listener_security.values()]
+        every = [security.sasl for security in self._config.listener_security.values()]
         names = {
             mechanism.name for sasl in every if sasl is not None for mechanism in sasl.mechanisms
         }
-        mechanisms = [one for name, one in SCRAM_MECHANISMS.items() if name in names]
+        mechanisms = [scram for name, scram in SCRAM_MECHANISMS.items() if name in names]
         if key is None or not mechanisms:
             return None
         from broker.security.sasl.token_credentials import TokenCredentials
@@ -238,7 +247,7 @@ class Guards:
         return base64.b64encode(self._random_bytes(NONCE_BYTES)).decode()
 
     def _key_prefix(self, listener_name: str) -> str:
-        """As the keys of its stores are written: for this listener, or for all."""
+        """Return the prefix of the keys of a listener's stores; empty for the keys of all."""
         prefix = f"listener.name.{listener_name.lower()}."
         own = any(name.startswith(f"{prefix}ssl.") for name in self._config.originals)
         return prefix if own else ""

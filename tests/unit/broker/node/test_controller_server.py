@@ -88,7 +88,7 @@ def test_a_heartbeat_of_one_who_is_no_node_tells_nothing_of_a_broker(tmp_path: P
     judge = ListJudge()
     server.requests.admission.judge_by(judge)
     heard: list[int] = []
-    server.probe.heard = lambda _id, request: heard.append(request.broker_id)  # type: ignore
+    server.probe.note_heartbeat = lambda _id, request: heard.append(request.broker_id)  # type: ignore
     epoch = running.node.broker_epoch()
     for allowed, error in ((set(), 31), (on_cluster(Operation.CLUSTER_ACTION), 0)):
         judge.allowed = allowed

@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from broker.node.news import LINES_MAX, News, changes_of
+from broker.node.news import LINES_MAX, ClusterNews, changes_of
 from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import MetadataImage
 from protocol.messages import metadata_records as m
@@ -53,7 +53,7 @@ def test_brokers() -> None:
 
 def test_what_is_logged_has_a_limit(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    news, image = News(1), image_of(broker_record(1))
+    news, image = ClusterNews(1), image_of(broker_record(1))
     news.metadata_changed(MetadataDelta(MetadataImage()), image)
     assert caplog.messages == ["metadata up to offset 100: 1 broker, 0 topics, 0 partitions"]
     caplog.clear()
@@ -68,7 +68,7 @@ def test_what_is_logged_has_a_limit(caplog: pytest.LogCaptureFixture) -> None:
 
 def test_nothing_is_told_where_nobody_wants_it(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING)
-    news = News(1)
+    news = ClusterNews(1)
     news.metadata_changed(MetadataDelta(MetadataImage()), image_of())
     news.leader_changed(1)
     assert not caplog.messages
@@ -76,7 +76,7 @@ def test_nothing_is_told_where_nobody_wants_it(caplog: pytest.LogCaptureFixture)
 
 def test_who_leads_the_quorum(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    news = News(1)
+    news = ClusterNews(1)
     for leader in (1, 2, None):
         news.leader_changed(leader)
     assert caplog.messages == [

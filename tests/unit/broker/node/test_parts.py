@@ -68,6 +68,6 @@ def parts_of(running: Running) -> BrokerParts:
 
 def test_a_heartbeat_is_given_up_before_the_session_is_over(tmp_path: Path) -> None:
     running = Running(tmp_path, **{"broker.session.timeout.ms": "2500"})
-    ways = running.node.shared._ways
-    assert [one.timeout_ms for one in ways if one.timeout_ms != 30_000] == [1250]
+    senders = running.node.shared._senders
+    assert [sender.timeout_ms for sender in senders if sender.timeout_ms != 30_000] == [1250]
     running.stop()

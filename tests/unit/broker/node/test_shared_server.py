@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from broker.config.start_error import StartError
-from broker.node.shared_server import LACK_TOLD_MS
+from broker.node.shared_server import LACK_LOG_INTERVAL_MS
 from broker.requests.context import RequestContext
 from controller.authorization.rights import UNLIMITED
 from controller.metadata.image import Endpoint
@@ -117,7 +117,7 @@ def test_a_lack_of_descriptors_is_said_once_a_minute(
     for _ in range(3):
         failures.fail(str(tmp_path), "roll", OSError(errno.ENFILE, "Too many open files in system"))
     assert len([one for one in caplog.records if "descriptors are short" in one.message]) == 1
-    running.scheduler.run_for(LACK_TOLD_MS)
+    running.scheduler.run_for(LACK_LOG_INTERVAL_MS)
     failures.fail(str(tmp_path), "roll", OSError(errno.ENFILE, "Too many open files in system"))
     assert len([one for one in caplog.records if "descriptors are short" in one.message]) == 2
     assert running.create("t") == [0]

@@ -78,7 +78,7 @@ class World:
         assert channel.closed
 
     def heartbeat_then_close(self, epoch: int = EPOCH) -> None:
-        self.probe.heard("c", BrokerHeartbeatRequest(OTHER, epoch))
+        self.probe.note_heartbeat("c", BrokerHeartbeatRequest(OTHER, epoch))
         self.probe.connection_closed("c")
 
 
