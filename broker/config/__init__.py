@@ -1,1 +1,1 @@
-"""The configuration of a node: its keys, their texts parsed, checked, described and changed."""
+"""The configuration of a node: its keys, and how texts are parsed, checked and changed."""

@@ -1,6 +1,6 @@
-"""Which keys a running node applies when they change, besides the security of its listeners.
+"""The keys that a running node applies when they change, except the security of its listeners.
 
-Knows names only: `broker.config.in_force` has the values, `broker.config.dynamic` refuses others.
+Has only names: `broker.config.in_force` has the values, `broker.config.dynamic` rejects other keys.
 Follows KIP-226.
 """
 
@@ -36,38 +36,44 @@ _CONNECTION_KEYS = (
     "max.connections.per.ip.overrides",
 )
 LISTENER_LIMIT_KEYS = ("max.connection.creation.rate", "max.connections", "num.network.threads")
-"""What may change of one listener besides its security, and for all brokers at once."""
+"""The keys of a listener that may change besides its security, also for all brokers at once."""
 _PRODUCER_KEYS = ("producer.id.expiration.ms", "transaction.partition.verification.enable")
 _NODE_KEYS = (*CLEANER_KEYS, *THREAD_KEYS, *_CONNECTION_KEYS, *_PRODUCER_KEYS)
 APPLIED_KEYS = (*TOPIC_DEFAULTS, *_NODE_KEYS, "metric.reporters")
 
 
-class Limits(NamedTuple):
-    """What holds for one listener."""
+class EffectiveListenerLimits(NamedTuple):
+    """The limits that apply to a listener."""
 
     max_connections: int
     max_connection_creation_rate: int
-    """Connections a second."""
+    """The largest number of new connections a second."""
     num_network_threads: int
 
 
 def is_of_node(config: BrokerConfig, name: str) -> bool:
-    """Whether a dynamic config changes how this node works, besides the security of its listeners
-    and the defaults of topics."""
+    """Return whether this node applies a dynamic config.
+
+    The security of its listeners and the defaults of topics are not counted.
+    """
     if not name.startswith(LISTENER_PREFIX):
         return name in _NODE_KEYS
     return any(
-        name.removeprefix(f"{LISTENER_PREFIX}{one.listener_name.lower()}.") in LISTENER_LIMIT_KEYS
-        for one in config.listeners
+        name.removeprefix(f"{LISTENER_PREFIX}{listener.listener_name.lower()}.")
+        in LISTENER_LIMIT_KEYS
+        for listener in config.listeners
     )
 
 
-def limits_of(config: BrokerConfig, listener: str) -> Limits:
-    """What holds for a listener: what is set for it, else what is set for the node. As in Kafka,
-    the broker's limits of connections so hold for each listener too, the protected one included."""
+def limits_of(config: BrokerConfig, listener: str) -> EffectiveListenerLimits:
+    """Return the limits of a listener: its own, or else those of the node.
+
+    As in Kafka, the broker's limits of connections apply to each listener too, even to the listener
+    between brokers.
+    """
     own = config.listener_limits.get(listener, ListenerLimits())
     most, rate = own.max_connections, own.max_connection_creation_rate
-    return Limits(
+    return EffectiveListenerLimits(
         config.max_connections if most is None else most,
         config.max_connection_creation_rate if rate is None else rate,
         own.num_network_threads or config.num_network_threads,

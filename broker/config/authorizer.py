@@ -1,4 +1,4 @@
-"""What the settings of the authorizer mean.
+"""The settings of the authorizer.
 
 Follows Kafka's `StandardAuthorizer.getConfiguredSuperUsers`.
 """
@@ -12,13 +12,13 @@ from ground.config_def import ConfigError
 STANDARD_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 
 
-_ITS_KEYS = ("super.users", "allow.everyone.if.no.acl.found")
+_STANDARD_KEYS = ("super.users", "allow.everyone.if.no.acl.found")
 
 
 def authorizer_warnings(texts: Mapping[str, str]) -> Iterator[str]:
-    """A line where nobody could begin with ACLs."""
+    """Yield a warning if no user could create the first ACL."""
     judged = texts.get("authorizer.class.name") == STANDARD_AUTHORIZER
-    if judged and not any(texts.get(one) for one in _ITS_KEYS):
+    if judged and not any(texts.get(key) for key in _STANDARD_KEYS):
         yield (
             "super.users is empty: where there are no ACLs yet, nobody may make one; "
             "set super.users=User:NAME"
@@ -26,8 +26,8 @@ def authorizer_warnings(texts: Mapping[str, str]) -> Iterator[str]:
 
 
 def parse_super_users(text: str) -> frozenset[str]:
-    """`User:admin;User:CN=node,O=Acme`: principals, between semicolons. Raises ConfigError."""
-    principals = [one.strip() for one in text.split(";") if one.strip()]
+    """Return the principals of `User:admin;User:CN=node,O=Acme`. Raises ConfigError."""
+    principals = [principal.strip() for principal in text.split(";") if principal.strip()]
     for principal in principals:
         kind, colon, name = principal.partition(":")
         if not (kind and colon and name):

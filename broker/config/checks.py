@@ -1,6 +1,6 @@
-"""What no single key can say: rules between keys of a server's configuration.
+"""The rules between several keys of a server's configuration.
 
-Each check takes the parsed configuration and raises `ConfigError`, in Kafka's words where Kafka has
+Each check takes the parsed configuration and raises `ConfigError`, with Kafka's text if Kafka has
 the rule. It changes nothing.
 
 Follows `kafka.server.KafkaConfig.validateValues` 4.3.
@@ -23,14 +23,15 @@ _NEVER_EMPTY = (
     "process.roles",
     "group.consumer.assignors",
 )
-# What `broker.replication.replica_selector` does; not imported, for a start must stay fast.
+# The class that `broker.replication.replica_selector` implements. It is not imported, because a
+# start must stay fast.
 _RACK_AWARE = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 _MEGABYTE = 1024 * 1024
 _COMPRESSION_CODEC_MAX = 4
 
 
 def check_all(config: BrokerConfig) -> None:
-    """Every rule, the ones that newcomers break first."""
+    """Check every rule, first those that new users break most. Raises ConfigError."""
     for name in _NEVER_EMPTY:
         if name in config.originals and not config.originals[name].strip():
             raise ConfigError(name, f"Configuration '{name}' must not be empty.")
@@ -55,9 +56,9 @@ def _require(condition: bool, name: str, text: str) -> None:
 
 
 def _check_roles(config: BrokerConfig) -> None:
-    given_id = config.broker_id
+    broker_id = config.broker_id
     _require(
-        given_id in (-1, config.node_id),
+        broker_id in (-1, config.node_id),
         "broker.id",
         "You must set `node.id` to the same value as `broker.id`.",
     )
@@ -91,25 +92,25 @@ def _check_roles(config: BrokerConfig) -> None:
 def _check_listeners(config: BrokerConfig) -> None:
     check_ports_differ("listeners", config.listeners)
     names = [endpoint.listener_name for endpoint in config.listeners]
-    ours = [name for name in names if name in config.controller_listener_names]
+    controller_names = [name for name in names if name in config.controller_listener_names]
     key = "controller.listener.names"
     if config.is_controller:
         _require(
-            bool(ours),
+            bool(controller_names),
             key,
             f"{key} must contain at least one value appearing in the 'listeners' configuration "
             "when running the KRaft controller role",
         )
     else:
         _require(
-            not ours,
+            not controller_names,
             key,
             f"{key} must not contain a value appearing in the 'listeners' configuration when "
             "running KRaft with just the broker role",
         )
     if not config.is_broker:
         _require(
-            ours == names,
+            controller_names == names,
             "listeners",
             f"The listeners config must only contain KRaft controller listeners from {key} when "
             "process.roles=controller",
@@ -141,17 +142,17 @@ def _check_advertised(config: BrokerConfig) -> None:
             key,
             f"{key} names {endpoint.listener_name}, which is not in listeners",
         )
-    named = config.inter_broker_listener_name
+    inter_broker_name = config.inter_broker_listener_name
     by_protocol = "security.inter.broker.protocol"
     if by_protocol in config.originals:
         _require(
-            named in advertised,
+            inter_broker_name in advertised,
             by_protocol,
-            f"{by_protocol}={named}, but no listener has that name ({','.join(advertised)}): set "
-            "inter.broker.listener.name instead",
+            f"{by_protocol}={inter_broker_name}, but no listener has that name "
+            f"({','.join(advertised)}): set inter.broker.listener.name instead",
         )
     _require(
-        named in advertised,
+        inter_broker_name in advertised,
         "inter.broker.listener.name",
         "inter.broker.listener.name must be a listener name defined in advertised.listeners. The "
         f"valid options based on currently configured listeners are {','.join(advertised)}",

@@ -1,7 +1,7 @@
-"""What DescribeConfigs says of each key: value, where it comes from, and what else could give it.
+"""The DescribeConfigs description of each key: its value, the source of it, and other sources.
 
-Pure: takes what was set at each level and returns `ConfigEntry` values in name order. Sensitive
-values are left out here, so that no caller can leak one.
+Takes what is set at each level and returns `ConfigEntry` values in name order. Sensitive values are
+left out here, so that no caller can leak one.
 
 Follows `kafka.server.ConfigHelper` 4.3; KIP-226 (sources and synonyms), KIP-569 (types).
 """
@@ -31,13 +31,14 @@ from ground.config_def import (
 )
 from storage.log_config import LOG_CONFIG_DEF, SYNONYMS, LogConfig, server_defaults
 
-# An authorizer knows its own keys alone: they are told of as keys that nobody knows, without value.
+# In Kafka only the authorizer knows its own keys. They are described like unknown keys, without
+# values.
 _LISTED = ConfigDef(
     [key for name, key in BROKER_CONFIG_DEF.items() if name not in AUTHORIZER_CONFIG_DEF]
 )
 
-# Keys that are described as settable while a server runs (DynamicBrokerConfig), besides those that
-# give a topic config its default.
+# Keys that are described as settable while a server runs (DynamicBrokerConfig), besides the keys
+# that give a topic config its default.
 _DYNAMIC = (
     "background.threads",
     "config.providers",
@@ -93,7 +94,7 @@ _DYNAMIC = (
 )
 _STATIC_TLS = ("ssl.allow.dn.changes", "ssl.allow.san.changes", "ssl.principal.mapping.rules")
 
-# The server keys that stand for one another, the finest unit first.
+# The server keys that are synonyms of each other, the finest unit first.
 _SERVER_SYNONYMS = {
     name: tuple(synonym for synonym, _ in synonyms)
     for synonyms in SYNONYMS.values()
@@ -106,7 +107,7 @@ DYNAMIC_SERVER_KEYS = (*_DYNAMIC, *(synonyms[0][0] for synonyms in SYNONYMS.valu
 
 @dataclass(frozen=True, slots=True)
 class ConfigSynonym:
-    """One place that gives, or would give, a key its value."""
+    """A source that gives, or would give, a key its value."""
 
     name: str
     value: str | None
@@ -115,7 +116,7 @@ class ConfigSynonym:
 
 @dataclass(frozen=True, slots=True)
 class ConfigEntry:
-    """One key of a resource as DescribeConfigs answers it."""
+    """A key of a resource in the form of DescribeConfigs."""
 
     name: str
     value: str | None
@@ -128,7 +129,7 @@ class ConfigEntry:
 
 @dataclass(frozen=True, slots=True)
 class ServerLevels:
-    """What is set for one server: its file, and dynamic configs for it or for all servers."""
+    """The configs of a server: its file, and dynamic configs for it or for all servers."""
 
     config: BrokerConfig
     dynamic: Mapping[str, str] = field(default_factory=dict)
@@ -136,7 +137,7 @@ class ServerLevels:
 
 
 def describe_topic(overrides: Mapping[str, str], server: ServerLevels) -> list[ConfigEntry]:
-    """Every config of a topic with these overrides; an internal one where it is overridden."""
+    """Describe every config of a topic with these overrides; an internal one only if it is set."""
     defaults = server_defaults(
         {**server.config.originals, **server.dynamic_default, **server.dynamic}
     )
@@ -155,8 +156,10 @@ def describe_topic(overrides: Mapping[str, str], server: ServerLevels) -> list[C
 
 
 def describe_server(server: ServerLevels) -> list[ConfigEntry]:
-    """Every public key of one server, and what else is set: keys of the authorizer and of
-    listeners, unknown ones."""
+    """Describe every public key of a server, and the other keys that are set.
+
+    These are keys of the authorizer and of listeners, and unknown ones.
+    """
     entries = []
     for name, key in _public(_LISTED, server.config.originals):
         synonyms = _server_synonyms(name, server)
@@ -169,8 +172,7 @@ def describe_server(server: ServerLevels) -> list[ConfigEntry]:
 
 
 def describe_all_servers(dynamic_default: Mapping[str, str]) -> list[ConfigEntry]:
-    """The resource without a name: what is set for all servers, as it was written, and nothing
-    else."""
+    """Describe what is set for all servers, as it was written (the resource without a name)."""
     source = ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
     entries = []
     for name, key in _public(_LISTED):
@@ -190,7 +192,7 @@ def describe_all_servers(dynamic_default: Mapping[str, str]) -> list[ConfigEntry
 
 
 def describe_group(overrides: Mapping[str, str], server: ServerLevels) -> list[ConfigEntry]:
-    """Every config of a consumer, share or streams group (KIP-848, KIP-932, KIP-1071)."""
+    """Describe every config of a consumer, share or streams group (KIP-848, KIP-932, KIP-1071)."""
     entries = []
     for name, key in _public(GROUP_CONFIG_DEF):
         synonyms: list[ConfigSynonym] = []
@@ -207,7 +209,7 @@ def describe_group(overrides: Mapping[str, str], server: ServerLevels) -> list[C
 
 
 def is_dynamic(name: str) -> bool:
-    """Whether Kafka lets this server key change while the server runs."""
+    """Return whether Kafka lets this server key change while the server runs."""
     if name.startswith("ssl."):
         return name not in _STATIC_TLS
     return name in DYNAMIC_SERVER_KEYS
@@ -216,19 +218,24 @@ def is_dynamic(name: str) -> bool:
 def _public(
     keys: ConfigDef, overrides: Mapping[str, str] | None = None
 ) -> Iterator[tuple[str, ConfigKey]]:
-    """Keys to tell of: an internal one only where `overrides` sets it."""
-    known = overrides or {}
-    return ((name, keys[name]) for name in sorted(keys) if not keys[name].internal or name in known)
+    """Return the keys to describe: an internal one only if `overrides` sets it."""
+    set_keys = overrides or {}
+    return (
+        (name, keys[name]) for name in sorted(keys) if not keys[name].internal or name in set_keys
+    )
 
 
 def _further_key(name: str) -> ConfigKey:
-    """A key beside Kafka's list: one of a listener has the type of the plain one. What nobody knows
-    may be a secret, so it is shown as one."""
-    known = key_of(name) if name.startswith(LISTENER_PREFIX) else None
-    if known is None:
+    """Return a key that is not in Kafka's list.
+
+    A listener's key has the type of the plain key. An unknown key may be a secret, so it is
+    described like one.
+    """
+    plain_key = key_of(name) if name.startswith(LISTENER_PREFIX) else None
+    if plain_key is None:
         kind = ConfigType.LONG if name in RATES else ConfigType.UNKNOWN
         return ConfigKey(name, kind, None, False, False, lambda _name, _value: None)
-    return replace(_LISTED[known], name=name)
+    return replace(_LISTED[plain_key], name=name)
 
 
 def _entry(
@@ -241,8 +248,11 @@ def _entry(
 
 
 def _server_synonyms(name: str, server: ServerLevels) -> list[ConfigSynonym]:
-    """All places that give `name`, nearest first; Kafka leaves out what precedes its own name, and
-    tells of a dynamic config as it was written."""
+    """Return all sources that give `name` a value, the nearest first.
+
+    As in Kafka, sources before the key's own name are left out, and a dynamic config is shown as it
+    was written.
+    """
     names = _SERVER_SYNONYMS.get(name, (name,))
     if name.startswith(LISTENER_PREFIX) and (plain := key_of(name)) is not None:
         names = (name, plain)
@@ -252,14 +262,17 @@ def _server_synonyms(name: str, server: ServerLevels) -> list[ConfigSynonym]:
         (_static(server.config), ConfigSource.STATIC_BROKER_CONFIG, _text),
         (_DEFAULTS, ConfigSource.DEFAULT_CONFIG, _default),
     )
-    found = [
-        ConfigSynonym(one, told(_key(one), texts[one]), source)
-        for texts, source, told in levels
-        for one in names
-        if one in texts
+    synonyms = [
+        ConfigSynonym(synonym, shown(_key(synonym), texts[synonym]), source)
+        for texts, source, shown in levels
+        for synonym in names
+        if synonym in texts
     ]
-    own = next((at for at, one in enumerate(found) if one.name == name), len(found))
-    return found[own:]
+    own = next(
+        (position for position, synonym in enumerate(synonyms) if synonym.name == name),
+        len(synonyms),
+    )
+    return synonyms[own:]
 
 
 def _key(name: str) -> ConfigKey:
@@ -267,17 +280,17 @@ def _key(name: str) -> ConfigKey:
 
 
 def _static(config: BrokerConfig) -> Mapping[str, str]:
-    """What the file set; the node's id answers to its old name too."""
+    """Return the texts of the file, with the node's id also under its old name."""
     return {"broker.id": str(config.node_id), **config.originals}
 
 
 def _text(key: ConfigKey, text: str) -> str | None:
-    """A value in its usual form (trimmed, without repeated elements); a secret is left out."""
+    """Return a value in its usual form (trimmed, without repeated elements); None for a secret."""
     return None if _is_hidden(key) else format_value(key.parse(text))
 
 
 def _default(key: ConfigKey, _text_of_it: str) -> str | None:
-    """As `_text`, of a default."""
+    """Return the default of a key in its usual form; None for a secret."""
     return _default_texts()[key.name]
 
 
@@ -287,12 +300,12 @@ def _default_texts() -> dict[str, str | None]:
 
 
 def _written(key: ConfigKey, text: str) -> str | None:
-    """A value as it was set; a secret is left out."""
+    """Return a value as it was written; None for a secret."""
     return None if _is_hidden(key) else text
 
 
 def _value(synonyms: Sequence[ConfigSynonym]) -> str | None:
-    """What holds: the nearest of these, in its usual form."""
+    """Return the value in force, that of the nearest source, in its usual form."""
     if not synonyms or synonyms[0].value is None:
         return None
     try:

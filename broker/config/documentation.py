@@ -1,8 +1,8 @@
-"""One sentence on each config, for people: what DescribeConfigs answers when it is asked to.
+"""A sentence on each config, which DescribeConfigs returns on request.
 
-The sentences stand in `definitions/config-documentation.json`; those of the broker's keys are the
-comments of `conf/server.properties`, and a test holds the two equal. A key that Ottla does not
-serve has none. Follows KIP-569.
+The sentences are in `definitions/config-documentation.json`. Those of the broker's keys equal the
+comments of `conf/server.properties`; a test compares them. A key that Ottla does not serve has
+none. Follows KIP-569.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import cache
 
 @cache
 def _sentences() -> dict[str, dict[str, str]]:
-    """By number of the resource type, read when somebody asks first."""
+    """Return the sentences by number of the resource type and by config; read at the first call."""
     data = pkgutil.get_data("broker", "definitions/config-documentation.json")
     assert data is not None
     sentences: dict[str, dict[str, str]] = json.loads(data)
@@ -22,5 +22,5 @@ def _sentences() -> dict[str, dict[str, str]]:
 
 
 def config_documentation(resource_type: int, name: str) -> str | None:
-    """What the config `name` of this type of resource is for; None where nobody wrote it."""
+    """Return the sentence on config `name` of this type of resource; None if it has none."""
     return _sentences().get(str(resource_type), {}).get(name)

@@ -1,9 +1,9 @@
-"""Changes to a server's configuration while it runs: which are taken, and why others are not.
+"""The check of dynamic changes to a server's configuration: which are accepted, and why not.
 
-Pure: looks at texts, changes nothing. Kafka lets about ninety keys change in a running broker.
-Ottla takes those that it puts into force (`broker.config.in_force`), and `ssl.*` and JAAS texts of
-one node's listeners (`broker.config.security.changes`), and refuses the others by name: a setting
-that is stored and does nothing would deceive whoever made it.
+It only looks at texts. Kafka lets about ninety keys change in a running broker. Ottla accepts those
+that it applies (`broker.config.in_force`), and `ssl.*` and JAAS texts of a node's listeners
+(`broker.config.security.changes`). It rejects the others by name: a setting that is stored without
+effect would deceive its author.
 
 Follows Kafka's `DynamicBrokerConfig` (KIP-226): the order of its checks and its wording.
 """
@@ -27,7 +27,7 @@ from broker.config.values import BrokerConfig
 from ground.config_def import ConfigError, ConfigType, parse_type
 from protocol.errors import ApiError, ErrorCode
 
-# Keys, or beginnings of keys, that only make sense for one broker.
+# Keys, or prefixes of keys, that only make sense for a single broker.
 _PER_BROKER = (
     "cordoned.log.dirs",
     "listener.security.protocol.map",
@@ -37,16 +37,19 @@ _PER_BROKER = (
     "ssl.",
 )
 _OF_LISTENERS = ("ssl.key.password", "ssl.keystore.", "ssl.truststore.")
-"""Beginnings of keys that are taken behind the prefix of a listener only."""
+"""Prefixes of keys that are accepted only with the prefix of a listener."""
 _JMX_REPORTER = "org.apache.kafka.common.metrics.JmxReporter"
 
 SecurityValidator = Callable[[BrokerConfig, Collection[str]], ApiError | None]
-"""Why some listeners, by their names, cannot be secured as this configuration has it, both halves
-of them; None: they can. Their stores are read, which blocks, and nothing is changed."""
+"""A check of whether a configuration's security of some listeners, by name, can be applied.
+
+It returns the error, or None if both halves can be applied. It reads the stores, which blocks, and
+changes nothing.
+"""
 
 
 def nothing_to_load(_new: BrokerConfig, _listeners: Collection[str]) -> ApiError | None:
-    """The SecurityValidator of a node that has no secured listener."""
+    """Return None, which accepts any change: the validator of a node without secured listeners."""
     return None
 
 
@@ -60,11 +63,13 @@ def dynamic_config_fault(
     set_now: Collection[str] = (),
     validate: SecurityValidator = nothing_to_load,
 ) -> ApiError | None:
-    """Why the dynamic configs of a broker, or of all of them, may not go from `before` to `after`.
-    `other_level`: what is set of the other one of the two.
-    `set_now`: keys that are set, also to what they are: the files behind them may have changed.
+    """Return why the dynamic configs may not change from `before` to `after`; None if they may.
 
-    Names that Kafka does not know are let through, as there: plug-ins have configs of their own.
+    The configs are those of a broker (`one_broker`) or of all brokers, and `other_level` has the
+    configs of the other level. `set_now` are the keys that the request sets, even to the same
+    value, because the files behind them may have changed.
+
+    Keys that Kafka does not know are accepted, as there: plug-ins have configs of their own.
     """
     changed = [name for name, text in after.items() if before.get(name) != text]
     fault = _names_fault(changed) or _value_fault(changed, after)
@@ -90,11 +95,11 @@ def dynamic_config_fault(
 
 
 def _names_fault(changed: Sequence[str]) -> ApiError | None:
-    known = [name for name in changed if name in BROKER_CONFIG_DEF]
-    fixed = [name for name in known if not is_dynamic(name)]
+    kafka_keys = [name for name in changed if name in BROKER_CONFIG_DEF]
+    fixed = [name for name in kafka_keys if not is_dynamic(name)]
     if fixed:
         return _refused(f"Cannot update these configs dynamically: {_shown(fixed)}")
-    bare = [name for name in known if name.startswith(_OF_LISTENERS)]
+    bare = [name for name in kafka_keys if name.startswith(_OF_LISTENERS)]
     if bare:
         text = "These security configs can be dynamically updated only per-listener using the "
         return _refused(f"{text}listener prefix: {_shown(bare)}")
@@ -102,7 +107,10 @@ def _names_fault(changed: Sequence[str]) -> ApiError | None:
 
 
 def _value_fault(changed: Sequence[str], after: Mapping[str, str]) -> ApiError | None:
-    """A value that its key does not take; of a listener's, Kafka names the plain key."""
+    """Return the error of a changed value that its key rejects, or None.
+
+    Of a listener's key, the error names the plain key, as in Kafka.
+    """
     try:
         for name in changed:
             key = key_of(name) if name.startswith(LISTENER_PREFIX) else name
@@ -131,9 +139,10 @@ def _security_fault(
 ) -> ApiError | None:
     if not any(name.startswith(LISTENER_PREFIX) for name in (*before, *after)):
         return None
-    if not one_broker:  # only limits, of listeners that other nodes may have
+    if not one_broker:  # only limits, which may belong to listeners of other nodes
         return None
-    from broker.config.security.changes import changed_listeners  # not where nothing is secured
+    # A node without security does not load this module.
+    from broker.config.security.changes import changed_listeners
 
     try:
         listeners = changed_listeners(config, before, after, set_now)
@@ -143,7 +152,7 @@ def _security_fault(
 
 
 def _contradiction(config: BrokerConfig, texts: Mapping[str, str]) -> ApiError | None:
-    """What each key allows, and the whole configuration does not."""
+    """Return the error of the whole configuration if its keys contradict each other, or None."""
     applied = {
         name: text
         for name, text in texts.items()
@@ -161,7 +170,10 @@ def _contradiction(config: BrokerConfig, texts: Mapping[str, str]) -> ApiError |
 def _parts_fault(
     config: BrokerConfig, before: Mapping[str, str], after: Mapping[str, str]
 ) -> ApiError | None:
-    """What a part of the server does not take. `before` and `after`: both levels."""
+    """Return the error of a change that a part of the server rejects, or None.
+
+    `before` and `after` have both levels.
+    """
     now, then = with_dynamic(config, before), with_dynamic(config, after)
     for reason in (
         *_connection_faults(now, then),
@@ -178,7 +190,7 @@ def _parts_fault(
 
 
 def _connection_faults(now: BrokerConfig, then: BrokerConfig) -> Iterator[str]:
-    """Not even another change could come in."""
+    """Yield an error for limits of 0, with which no client could connect to change them back."""
     for endpoint in then.broker_listeners:
         old, new = limits_of(now, endpoint.listener_name), limits_of(then, endpoint.listener_name)
         for name, before, after in (
@@ -194,7 +206,7 @@ def _connection_faults(now: BrokerConfig, then: BrokerConfig) -> Iterator[str]:
 
 
 def _thread_faults(now: BrokerConfig, then: BrokerConfig) -> Iterator[str]:
-    """Kafka lets a number of threads go to half or double of what it is, not further."""
+    """Yield an error if a number of threads goes below half or above double, as in Kafka."""
     for name in THREAD_KEYS:
         for before, after in _thread_changes(name, now, then):
             text = f"Dynamic thread count update validation failed for {name}={after}, value should"
@@ -205,7 +217,7 @@ def _thread_faults(now: BrokerConfig, then: BrokerConfig) -> Iterator[str]:
 
 
 def _thread_changes(name: str, now: BrokerConfig, then: BrokerConfig) -> Iterator[tuple[int, int]]:
-    """From what to what it goes; of processors, on each listener."""
+    """Yield the old and the new number of threads; of network threads, for each listener."""
     if name == "num.network.threads":
         for endpoint in then.broker_listeners:
             old = limits_of(now, endpoint.listener_name).num_network_threads
@@ -230,7 +242,7 @@ def _cleaner_faults(now: int, then: int) -> Iterator[str]:
 def _retention_faults(
     config: BrokerConfig, before: Mapping[str, str], after: Mapping[str, str]
 ) -> Iterator[str]:
-    """What stays on a broker's disk is not more than what stays at all (KIP-405)."""
+    """Yield an error if the local retention exceeds the whole retention (KIP-405)."""
     for local, whole, of_topic in (
         ("log.local.retention.ms", "log.retention.ms", "retention.ms"),
         ("log.local.retention.bytes", "log.retention.bytes", "retention.bytes"),
@@ -250,7 +262,7 @@ def _retention_faults(
 
 
 def _reporter_faults(text: str) -> Iterator[str]:
-    """The one reporter that Kafka has by itself means nothing here; others are Java's."""
+    """Yield an error for reporters other than Kafka's built-in one, which has no effect here."""
     names = [name.strip() for name in text.split(",") if name.strip()]
     if any(name != _JMX_REPORTER for name in names):
         yield (

@@ -1,4 +1,4 @@
-"""Where a node listens and where it says that it listens; where the controllers are.
+"""The addresses on which a node listens, those that it advertises, and those of the controllers.
 
 Parses `listeners`, `advertised.listeners`, `listener.security.protocol.map` and
 `controller.quorum.voters`. Resolves no name and opens no socket.
@@ -25,9 +25,9 @@ _VOTER = re.compile(r"\[?([0-9a-zA-Z\-%._:]+?)\]?:([0-9]+)")
 
 @dataclass(frozen=True, slots=True)
 class EndPoint:
-    """One listener. `host` is None where all interfaces are meant (`PLAINTEXT://:9092`).
+    """A listener. `host` is None for all interfaces (`PLAINTEXT://:9092`).
 
-    Advertised, a None host stands for this machine's own name, which the shell finds out.
+    In an advertised endpoint a None host means this machine's own name, which the caller finds out.
     """
 
     listener_name: str
@@ -42,17 +42,17 @@ class EndPoint:
 
 @dataclass(frozen=True, slots=True)
 class ListenerLimits:
-    """What `listener.name.<name>.` sets for one listener; None: nothing."""
+    """The limits of a listener from `listener.name.<name>.`; None if it sets none."""
 
     max_connections: int | None = None
     num_network_threads: int | None = None
     max_connection_creation_rate: int | None = None
-    """Connections a second."""
+    """The largest number of new connections a second."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuorumVoter:
-    """One controller of `controller.quorum.voters`."""
+    """A controller of `controller.quorum.voters`."""
 
     node_id: int
     host: str
@@ -60,7 +60,7 @@ class QuorumVoter:
 
 
 def parse_protocol_map(text: str) -> dict[str, str]:
-    """Listener name → security protocol. Raises ConfigError."""
+    """Return the security protocol of each listener name. Raises ConfigError."""
     name = "listener.security.protocol.map"
     protocols = {}
     for entry in text.split(","):
@@ -79,7 +79,7 @@ def parse_protocol_map(text: str) -> dict[str, str]:
 def parse_endpoints(
     key: str, entries: Sequence[str], protocols: Mapping[str, str]
 ) -> tuple[EndPoint, ...]:
-    """The endpoints of `key`, each with a protocol. Raises ConfigError."""
+    """Return the endpoints of `key`, each with its protocol. Raises ConfigError."""
     endpoints = []
     for entry in entries:
         match = _ENDPOINT.fullmatch(entry)
@@ -99,7 +99,10 @@ def parse_endpoints(
 
 
 def check_ports_differ(key: str, endpoints: Sequence[EndPoint]) -> None:
-    """Refuse listeners on one port, unless exactly one is on an IPv4 and one on an IPv6 address."""
+    """Check that no listeners share a port, except a pair of an IPv4 and an IPv6 address.
+
+    Raises ConfigError.
+    """
     taken: dict[int, list[str | None]] = {}
     for endpoint in endpoints:
         if endpoint.port == 0:
@@ -107,7 +110,7 @@ def check_ports_differ(key: str, endpoints: Sequence[EndPoint]) -> None:
         hosts = taken.setdefault(endpoint.port, [])
         hosts.append(endpoint.host)
         if len(hosts) > 2 or len(hosts) == 2 and not _differ_in_family(*hosts):
-            shown = ", ".join(str(one) for one in endpoints if one.port == endpoint.port)
+            shown = ", ".join(str(shared) for shared in endpoints if shared.port == endpoint.port)
             reason = (
                 "Each listener must have a different port, unless exactly one of two has an IPv4 "
                 "address and the other an IPv6 address"
@@ -116,7 +119,7 @@ def check_ports_differ(key: str, endpoints: Sequence[EndPoint]) -> None:
 
 
 def parse_voters(entries: Sequence[str]) -> tuple[QuorumVoter, ...]:
-    """The controllers of the quorum. Raises ConfigError."""
+    """Return the voters of the quorum. Raises ConfigError."""
     name = "controller.quorum.voters"
     form = "Each entry should be in the form `{id}@{host}:{port}`."
     voters: dict[int, QuorumVoter] = {}
@@ -138,29 +141,29 @@ def parse_voters(entries: Sequence[str]) -> tuple[QuorumVoter, ...]:
 
 
 def parse_servers(entries: Sequence[str]) -> tuple[tuple[str, int], ...]:
-    """Host and port of each of `controller.quorum.bootstrap.servers`. Raises ConfigError."""
+    """Return host and port of each of `controller.quorum.bootstrap.servers`. Raises ConfigError."""
     name = "controller.quorum.bootstrap.servers"
-    found = []
+    servers = []
     for entry in entries:
         match = _VOTER.fullmatch(entry)
         if not match or not 0 < int(match[2]) <= _PORT_MAX:
             raise ConfigError.invalid(name, entry, "It is not host:port")
-        found.append((match[1], int(match[2])))
-    return tuple(found)
+        servers.append((match[1], int(match[2])))
+    return tuple(servers)
 
 
 def _each_its_own_name(key: str, endpoints: Sequence[EndPoint]) -> None:
     names = [endpoint.listener_name for endpoint in endpoints]
-    twice = [one for one in endpoints if names.count(one.listener_name) > 1]
+    twice = [endpoint for endpoint in endpoints if names.count(endpoint.listener_name) > 1]
     if twice:
         shown = ", ".join(map(str, twice))
         raise ConfigError.invalid(key, shown, "Each listener must have a different name")
 
 
-def _differ_in_family(one: str | None, other: str | None) -> bool:
-    if one is None or other is None:
+def _differ_in_family(first: str | None, second: str | None) -> bool:
+    if first is None or second is None:
         return False
-    return (":" in one) != (":" in other) and _is_address(one) and _is_address(other)
+    return (":" in first) != (":" in second) and _is_address(first) and _is_address(second)
 
 
 def _is_address(host: str) -> bool:

@@ -1,7 +1,8 @@
-"""A node's configuration from what the command line names: a file, overrides, or neither.
+"""A node's configuration from the command line: a file, overrides, or neither.
 
-The shell around `broker.config.parse`: reads the one file, and what its values say stands
-elsewhere, and turns every failure into one line. The same for the client's half of a command.
+This module does the input for `broker.config.parse`: it reads the file and the places that config
+providers name, and turns every failure into one line. It does the same for the client configuration
+of a command.
 """
 
 from __future__ import annotations
@@ -28,45 +29,49 @@ from ground.config_def import ConfigError
 def load_config(
     path: str | None, overrides: Iterable[str], below: Mapping[str, str] | None = None
 ) -> BrokerConfig:
-    """The configuration of `path` with `overrides` (`key=value`) above it, and `below` where
-    neither says anything.
+    """Return the configuration of a file, with overrides.
 
-    Without a path the single-node profile applies. Raises StartError with one line that names the
-    file and the key.
+    `overrides` (`key=value`) take precedence over the file at `path`, and `below` has defaults for
+    keys in neither. Without a path the single-node profile applies. Raises StartError with a line
+    for each fault, which names the file and the key.
     """
-    given = [_parsed_override(text) for text in overrides]
-    above = dict(given)
+    override_pairs = [_parsed_override(text) for text in overrides]
+    override_texts = dict(override_pairs)
     texts: dict[str, str] = {}
     lines: dict[str, list[int]] = {}
-    warnings = _given_twice([key for key, _ in given])
+    warnings = _given_twice([key for key, _ in override_pairs])
     try:
         if path is None:
-            texts = _filled({**(below or {}), **above})
+            texts = _filled({**(below or {}), **override_texts})
             return single_node_config(texts, warnings)
         text = _text(path, " (conf/server.properties is an example of such a file)")
         texts, repeated = _parsed(path, text)
         lines = lines_of_keys(text)
         warnings = [*repeated, *warnings]
-        texts = _filled({**(below or {}), **texts, **above})
+        texts = _filled({**(below or {}), **texts, **override_texts})
         return parse_config(texts, warnings=warnings)
     except ConfigError as error:
         faults = all_faults(texts, error, known_keys(texts))
         sentences = []
         for fault in faults:
-            where = "" if path is None or fault.name in above else _place(path, fault.name, lines)
+            where = (
+                ""
+                if path is None or fault.name in override_texts
+                else _place(path, fault.name, lines)
+            )
             option = "--override " if path is None else ""
             sentences.append(f"{where}{fault}{advice(fault, texts, option)}")
-        # Last, since a key that is there twice may be why another value counts.
+        # Warnings come last: a repeated key may explain why another value counts.
         raise StartError(*sentences, *warnings) from error
 
 
 def _place(path: str, key: str, lines: Mapping[str, list[int]]) -> str:
-    """The file, and the line that counts where the key stands in it."""
+    """Return the file, and the line of the key that counts if the file has the key."""
     return f"{path}: line {lines[key][-1]}: " if key in lines else f"{path}: "
 
 
 def load_client_security(path: str) -> tuple[ClientSecurity, list[str]]:
-    """How a command connects by the client keys of a file, and lines that warn of some.
+    """Return the security of a command from a file of client keys, and lines with warnings.
 
     Raises StartError with one line that names the file and the key.
     """
@@ -81,12 +86,12 @@ def load_client_security(path: str) -> tuple[ClientSecurity, list[str]]:
 
 
 class Machine:
-    """The files and the environment of this machine, which config providers look at."""
+    """The files and the environment of this machine, for config providers."""
 
     def read(self, path: str) -> str:
         data = Path(path).read_bytes()
         try:
-            return data.decode("utf-8-sig")  # an editor's byte order mark is no part of the text
+            return data.decode("utf-8-sig")  # an editor's byte order mark is not part of the text
         except UnicodeDecodeError:
             return data.decode("latin-1")  # what Java writes
 
@@ -100,9 +105,9 @@ class Machine:
 def _filled(texts: Mapping[str, str]) -> dict[str, str]:
     if "config.providers" not in texts:
         return dict(texts)
-    from broker.config.security.config_providers import with_places_filled
+    from broker.config.security.config_providers import with_variables_resolved
 
-    return with_places_filled(texts, Machine())
+    return with_variables_resolved(texts, Machine())
 
 
 def _parsed_override(text: str) -> tuple[str, str]:
@@ -132,7 +137,7 @@ def _text(path: str, hint: str = "") -> str:
 
 
 def _parsed(path: str, text: str) -> tuple[dict[str, str], list[str]]:
-    """The keys and values of a file, and a line for each key that is there more than once."""
+    """Return the keys and values of a file, and a warning for each repeated key."""
     try:
         return parse_properties(text), [
             f"{path}: {key} stands in the lines {', '.join(map(str, lines[:-1]))} and {lines[-1]}: "

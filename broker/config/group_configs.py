@@ -1,12 +1,12 @@
-"""Configs of a consumer, share or streams group: what it may be given, by this server's limits.
+"""Configs of a consumer, share or streams group, and the server's limits for them.
 
-Owns: the limits that `group.*.min.*` and `group.*.max.*` of the server set to a group's own values
-and to the server's defaults for all groups, and what holds between two values. A value that a group
-is not given is the server's. Never: changes a value; those that were kept under other limits stay
-as they are, until the group is changed, and then all of them are judged.
+Owns the limits that the server's `group.*.min.*` and `group.*.max.*` set to a group's own values
+and to the server's defaults for all groups, and the rules between two values. If a group does not
+set a value, it has the server's. Never changes a value: values that were stored under other limits
+stay as they are. At the next change of the group, all of its values are checked.
 
 Follows KIP-848, KIP-932, KIP-1071, and Kafka's `GroupConfig.validate` and `GroupCoordinatorConfig`,
-with their order and words.
+with their order and wording.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from protocol.errors import ApiError, ErrorCode
 
 _KINDS = ("consumer", "share", "streams")
 
-# Limited by the server, in the order in which Kafka looks at them.
+# The configs that the server limits, in the order in which Kafka checks them.
 _LIMITED = (
     "consumer.heartbeat.interval.ms",
     "consumer.session.timeout.ms",
@@ -38,7 +38,7 @@ _LIMITED = (
 )
 
 
-# Of these Kafka names the upper limit first.
+# For these Kafka's error names the upper limit first.
 _LIMIT_FIRST = (
     "share.record.lock.duration.ms",
     "share.delivery.count.limit",
@@ -53,20 +53,22 @@ LIMITS = tuple(
     if (key := f"group.{name.replace('.', f'.{end}.', 1).replace('.num.', '.')}")
     in BROKER_CONFIG_DEF
 )
-"""The server's keys for the least and the most of a group config: they are read here, by name."""
+"""The server's keys for the limits of group configs; they are read here by name."""
 
 
 def limits_group_configs(server_key: str) -> bool:
-    """Whether this key of the server sets a limit to the configs of groups, or their default."""
+    """Return whether a server key sets a limit to the configs of groups, or their default."""
     _, _, name = server_key.partition(".")
-    kind, _, what = name.partition(".")
-    what = what.removeprefix("min.").removeprefix("max.")
-    names = name, f"{kind}.{what}", f"{kind}.num.{what}"
-    return server_key.startswith("group.") and any(one in GROUP_CONFIG_DEF for one in names)
+    kind, _, rest = name.partition(".")
+    rest = rest.removeprefix("min.").removeprefix("max.")
+    names = name, f"{kind}.{rest}", f"{kind}.num.{rest}"
+    return server_key.startswith("group.") and any(
+        group_config in GROUP_CONFIG_DEF for group_config in names
+    )
 
 
 def check_group_defaults(config: BrokerConfig) -> None:
-    """Raises ConfigError where the server's limits contradict each other, or its values them."""
+    """Check the server's own limits and defaults against each other. Raises ConfigError."""
     for name in _LIMITED:
         (low_name, low), (high_name, high) = _limits(config, name)
         own, value = f"group.{name}", _setting(config, name)
@@ -89,7 +91,7 @@ def check_group_defaults(config: BrokerConfig) -> None:
 
 
 def group_config_fault(config: BrokerConfig, configs: Mapping[str, str]) -> ApiError | None:
-    """Why a group may not have `configs`, all that it would then have; None if it may."""
+    """Return why a group may not have `configs`, which are all of its configs; None if it may."""
     for name in configs:
         if name not in GROUP_CONFIG_DEF:
             return _refused(f"Unknown group config name: {name}")
@@ -113,7 +115,7 @@ def group_config_fault(config: BrokerConfig, configs: Mapping[str, str]) -> ApiE
 
 
 def _setting(config: BrokerConfig, name: str) -> ConfigValue:
-    """The server's value for all groups; None where it has no such key."""
+    """Return the server's value for all groups; None if it has no such key."""
     key = BROKER_CONFIG_DEF.get(f"group.{name}")
     return None if key is None else key.parse(config.originals.get(key.name, key.default))
 
@@ -128,13 +130,13 @@ def _limit_fault(config: BrokerConfig, name: str, value: int) -> str | None:
 
 
 def _limits(config: BrokerConfig, name: str) -> list[tuple[str, int | None]]:
-    """The server's keys for the least and the most of a group config, and their values."""
-    kind, _, what = name.partition(".")
-    what = what.removeprefix("num.")
+    """Return the server's keys for a group config's minimum and maximum, with their values."""
+    kind, _, rest = name.partition(".")
+    rest = rest.removeprefix("num.")
     limits: list[tuple[str, int | None]] = []
     for end in ("min", "max"):
-        limit = _setting(config, f"{kind}.{end}.{what}")
-        limits.append((f"group.{kind}.{end}.{what}", limit if isinstance(limit, int) else None))
+        limit = _setting(config, f"{kind}.{end}.{rest}")
+        limits.append((f"group.{kind}.{end}.{rest}", limit if isinstance(limit, int) else None))
     return limits
 
 

@@ -1,8 +1,9 @@
-"""What is in force on a node: its file, above it what is set for all brokers, above both its own.
+"""The configuration in force on a node: its file, and dynamic configs on top.
 
-Never: refuses a change (`broker.config.dynamic`), or applies one (`broker.node.reconfiguration`).
-What another release wrote and this one cannot read is left out, so that it does not stop a start;
-so is what contradicts the rest.
+A config of all brokers takes precedence over the file, and the broker's own over both. Never
+rejects a change (`broker.config.dynamic`), or applies one (`broker.node.reconfiguration`). A value
+from another release that this one cannot read is left out, so that it does not prevent a start; so
+is a value that contradicts the rest.
 
 Follows KIP-226 and Kafka's `DynamicBrokerConfig`.
 """
@@ -24,7 +25,7 @@ _log = logging.getLogger(f"ottla.{__name__}")
 
 
 def dynamic_texts(image: MetadataImage, node_id: int) -> dict[str, str]:
-    """What is set for all brokers, and for this one above it."""
+    """Return the dynamic configs of all brokers, with those of this broker on top."""
     return {
         **image.config(ResourceType.BROKER, ""),
         **image.config(ResourceType.BROKER, str(node_id)),
@@ -32,14 +33,16 @@ def dynamic_texts(image: MetadataImage, node_id: int) -> dict[str, str]:
 
 
 def config_in_force(config: BrokerConfig, image: MetadataImage) -> BrokerConfig:
-    """`config`, which is the file's, with all that this node applies of its dynamic configs but the
-    security of its listeners (`secured_config`) and defaults of topics (`topic_defaults`). The same
-    object where nothing is set."""
+    """Return `config`, which is the file's, with the dynamic configs that this node applies.
+
+    The security of its listeners (`secured_config`) and defaults of topics (`topic_defaults`) are
+    left out. Return the same object if nothing is set.
+    """
     return with_dynamic(config, dynamic_texts(image, config.node_id))
 
 
 def with_dynamic(config: BrokerConfig, texts: Mapping[str, str]) -> BrokerConfig:
-    """The same for these dynamic configs."""
+    """Return `config` with these dynamic configs, as in `config_in_force`."""
     applied = {
         name: text
         for name, text in texts.items()
@@ -48,7 +51,7 @@ def with_dynamic(config: BrokerConfig, texts: Mapping[str, str]) -> BrokerConfig
     while applied:
         try:
             return with_overrides(config, applied)
-        except ConfigError as error:  # of one broker and of all of them, each alone is right
+        except ConfigError as error:  # configs of one broker and of all, each valid by itself
             _log.warning("dynamic configs are left out: %s", error)
             at_fault = [name for name in applied if name == error.name] or list(applied)
             applied = {name: text for name, text in applied.items() if name not in at_fault}
@@ -56,7 +59,7 @@ def with_dynamic(config: BrokerConfig, texts: Mapping[str, str]) -> BrokerConfig
 
 
 def topic_defaults(config: BrokerConfig, image: MetadataImage) -> Mapping[str, ConfigValue]:
-    """Defaults of topic configs on this broker: its file, and dynamic configs above it."""
+    """Return the defaults of topic configs on this broker: dynamic configs above its file."""
     dynamic = {
         name: text
         for name, text in dynamic_texts(image, config.node_id).items()
@@ -66,9 +69,11 @@ def topic_defaults(config: BrokerConfig, image: MetadataImage) -> Mapping[str, C
 
 
 def secured_config(config: BrokerConfig, image: MetadataImage) -> BrokerConfig:
-    """`config` with what is in force for the security of its listeners, both halves of it: dynamic
-    configs of this node above the file. To be told of each listener that changes, and to keep the
-    others where one cannot be read: `broker.config.security.changes.security_changes`."""
+    """Return `config` with the security of listeners in force, from this node's dynamic configs.
+
+    If one of them cannot be read, all are left out. To learn of each listener that changes, and to
+    keep the others if one cannot be read, use `broker.config.security.changes.security_changes`.
+    """
     dynamic = image.config(ResourceType.BROKER, str(config.node_id))
     if not any(name.startswith(LISTENER_PREFIX) for name in dynamic):
         return config
@@ -80,8 +85,7 @@ def secured_config(config: BrokerConfig, image: MetadataImage) -> BrokerConfig:
 
 
 def with_listeners(config: BrokerConfig, dynamic: Mapping[str, str]) -> BrokerConfig:
-    """`config` with the security of its listeners from dynamic configs above it. Raises
-    ConfigError."""
+    """Return `config` with dynamic configs of the security of its listeners. Raises ConfigError."""
     from broker.config.security.changes import is_security
 
     own = {name: text for name, text in dynamic.items() if is_security(config, name)}
@@ -89,7 +93,7 @@ def with_listeners(config: BrokerConfig, dynamic: Mapping[str, str]) -> BrokerCo
 
 
 def is_valid(name: str, text: str) -> bool:
-    """Whether a value of a known key, or of one behind a listener's prefix, can be read."""
+    """Return whether a value can be read, of a known key or of one after a listener's prefix."""
     key = key_of(name)
     try:
         assert key is not None

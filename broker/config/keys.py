@@ -1,8 +1,7 @@
-"""Every key of a server's configuration.
+"""The definitions of all keys of a server's configuration.
 
-`BROKER_CONFIG_DEF` holds Kafka's keys, those of its `StandardAuthorizer`, and, under the prefix
-`ottla.`, a few of our own. It sets no
-value and checks none.
+`BROKER_CONFIG_DEF` has Kafka's keys, those of its `StandardAuthorizer`, and a few of Ottla's own
+with the prefix `ottla.`. It sets no value and checks none.
 """
 
 from __future__ import annotations
@@ -19,14 +18,15 @@ BROKER_CONFIG_DEF = ConfigDef(
 )
 GROUP_CONFIG_DEF = ConfigDef.from_package("broker", "group-configs.json")
 
-# Bytes a second; dynamic configs of brokers only, so not among the keys of a file (`QuotaConfig`).
+# Rates in bytes a second. They are dynamic configs of brokers only (Kafka's `QuotaConfig`), and so
+# no keys of a file.
 LEADER_RATE = "leader.replication.throttled.rate"
 FOLLOWER_RATE = "follower.replication.throttled.rate"
 MOVE_RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
 RATES = (LEADER_RATE, FOLLOWER_RATE, MOVE_RATE)
 
 LISTENER_PREFIX = "listener.name."
-"""Before the keys of one listener: `broker.config.security.listener_keys`."""
+"""The prefix of a listener's own keys: see `broker.config.security.listener_keys`."""
 _OF_CONNECTIONS = (
     "connections.max.reauth.ms",
     "max.connection.creation.rate",
@@ -39,12 +39,11 @@ LISTENER_KEYS = tuple(
     for name in BROKER_CONFIG_DEF
     if name.startswith(("ssl.", "sasl.")) or name in _OF_CONNECTIONS
 )
-"""What that prefix may stand before."""
+"""The keys that may follow that prefix."""
 
 
 def key_of(name: str, keys: Mapping[str, ConfigKey] = BROKER_CONFIG_DEF) -> str | None:
-    """The key that `name` gives a value to: its own, or one behind a listener's prefix. None: no
-    such key."""
+    """Return the key that `name` sets: itself, or the one after a listener's prefix, or None."""
     while name not in keys:
         _, dot, name = name.partition(".")
         if not dot:
@@ -53,6 +52,6 @@ def key_of(name: str, keys: Mapping[str, ConfigKey] = BROKER_CONFIG_DEF) -> str 
 
 
 def is_sensitive(name: str) -> bool:
-    """Whether a value of `name` must not be shown. As in Kafka, one of an unknown key is, too."""
+    """Return whether a value of `name` must not be shown; so it is for unknown keys in Kafka."""
     key = key_of(name) if name.startswith(LISTENER_PREFIX) else name
     return key is None or key not in BROKER_CONFIG_DEF or BROKER_CONFIG_DEF[key].sensitive

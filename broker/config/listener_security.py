@@ -1,7 +1,7 @@
-"""How one listener, or one connection to another node, is secured: what every node has.
+"""The security of a listener or of a connection to another node, in the form that every node has.
 
-Named tuples, and apart from what TLS and SASL are told (`broker.config.tls_and_sasl`): a node
-without security does not load that, for a start must stay fast.
+Named tuples, apart from the TLS and SASL settings (`broker.config.tls_and_sasl`): a node without
+security does not load those, because a start must stay fast.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ if TYPE_CHECKING:
 
 
 class ListenerSecurity(NamedTuple):
-    """The server half of one listener."""
+    """The security of a listener, its server half."""
 
     listener_name: str
     security_protocol: str
     """PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL."""
     tls: TlsSettings | None = None
-    """For SSL and SASL_SSL."""
+    """The settings for SSL and SASL_SSL."""
     sasl: SaslSettings | None = None
-    """For SASL_PLAINTEXT and SASL_SSL."""
+    """The settings for SASL_PLAINTEXT and SASL_SSL."""
     principal_builder: PythonClass | None = None
-    """Who names its clients; None: what is built in."""
+    """The class that names the listener's clients; None: the built-in one."""
 
 
 class ClientSecurity(NamedTuple):
-    """The client half: how this node, or a command of ours, connects to a node."""
+    """The security of connections from this node, or a command, to a node: the client half."""
 
     security_protocol: str = "PLAINTEXT"
     tls: TlsSettings | None = None
     mechanism: MechanismSettings | None = None
-    """What it logs in by, with its own credentials in `jaas`."""
+    """The mechanism of the login, with the client's own credentials in `jaas`."""
 
 
 PLAINTEXT_CLIENT = ClientSecurity()

@@ -1,7 +1,7 @@
-"""As whom this node comes to the listeners of others.
+"""The principal of this node on the listeners of other nodes.
 
-What it is there is decided there: by its name where it logs in, else by its certificate. Never:
-reads a store.
+The other node decides it: from the user name of a login, or else from the certificate. Never reads
+a store.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ _ANONYMOUS = "User:ANONYMOUS"
 
 
 def own_principal(security: ClientSecurity) -> str:
-    """For people: what another node most likely takes this one for."""
+    """Return, for log lines, the principal that another node most likely gives this one."""
     mechanism, tls = security.mechanism, security.tls
     if mechanism is not None:
         name = None if mechanism.jaas is None else mechanism.jaas.options.get("username")

@@ -1,7 +1,7 @@
-"""Texts in, the typed and checked configuration of one node out.
+"""The parser of a node's configuration: from texts to typed and checked values.
 
-Takes the keys that somebody set, under Kafka's names; every other one has its default. It reads no
-file (`broker.config.file` does), and looks nothing up.
+Takes the keys that are set, under Kafka's names; every other key has its default. It reads no file
+(`broker.config.file` does), and resolves no name.
 
 Follows `kafka.server.KafkaConfig` 4.3 and its defaults.
 """
@@ -30,7 +30,7 @@ from broker.config.plugins import PRINCIPAL_BUILDER, SETTINGS_PREFIX, python_cla
 from broker.config.single_node_profile import PROFILE_NAME, single_node_texts
 from broker.config.support import (
     ignored_keys,
-    refuse_what_is_not_served,
+    reject_what_is_not_served,
     unknown_key,
     unused_security,
 )
@@ -50,14 +50,14 @@ _ATTRIBUTES = frozenset(BrokerConfig._fields)
 def parse_config(
     texts: Mapping[str, str], profile_name: str | None = None, warnings: Iterable[str] = ()
 ) -> BrokerConfig:
-    """Return the configuration of these keys. Raises ConfigError with one clear line."""
+    """Return the configuration with these keys set. Raises ConfigError with one clear line."""
     texts = with_node_id(texts)
     is_known = known_keys(texts)
     for name in texts:
         if not is_known(name):
             raise unknown_key(name)
     values = _parsed(texts)
-    refuse_what_is_not_served(texts)
+    reject_what_is_not_served(texts)
     attributes: dict[str, Any] = {
         attribute: value
         for name, value in values.items()
@@ -81,7 +81,7 @@ def parse_config(
 
 
 def known_keys(texts: Mapping[str, str]) -> Callable[[str], bool]:
-    """Whether a configuration with these keys may have a key."""
+    """Return a function that says whether a configuration with `texts` may have a key."""
     free = (LISTENER_PREFIX, SETTINGS_PREFIX, *_provider_prefixes(texts))
     return lambda name: name in BROKER_CONFIG_DEF or name.startswith(free)
 
@@ -89,17 +89,17 @@ def known_keys(texts: Mapping[str, str]) -> Callable[[str], bool]:
 def single_node_config(
     overrides: Mapping[str, str] | None = None, warnings: Iterable[str] = ()
 ) -> BrokerConfig:
-    """The named single-node profile, with `overrides` above it."""
+    """Return the single-node profile with `overrides`."""
     return parse_config(single_node_texts(overrides or {}), PROFILE_NAME, warnings)
 
 
 def with_overrides(config: BrokerConfig, overrides: Mapping[str, str]) -> BrokerConfig:
-    """The same node with some keys set otherwise."""
+    """Return the configuration of the same node with other values of some keys."""
     return parse_config({**config.originals, **overrides}, config.profile_name)
 
 
 def _provider_prefixes(texts: Mapping[str, str]) -> list[str]:
-    """What the keys of each config provider begin with."""
+    """Return the prefixes of the keys of each config provider."""
     names = texts.get("config.providers", "").split(",")
     return [
         f"config.providers.{name.strip()}.{kind}"
@@ -117,10 +117,12 @@ def _listeners(values: Mapping[str, ConfigValue], texts: Mapping[str, str]) -> d
     protocols = _protocols(values, names, entries, is_mapped=_PROTOCOL_MAP in texts)
     listeners = parse_endpoints("listeners", entries, protocols)
     if "controller" not in cast(tuple[str, ...], values["process.roles"]):
-        _check_controllers(names, protocols)  # else they stand in `listeners`
-    given = cast(tuple[str, ...] | None, values["advertised.listeners"])
+        _check_controllers(names, protocols)  # otherwise they are among `listeners`
+    advertised_entries = cast(tuple[str, ...] | None, values["advertised.listeners"])
     advertised = (
-        listeners if given is None else parse_endpoints("advertised.listeners", given, protocols)
+        listeners
+        if advertised_entries is None
+        else parse_endpoints("advertised.listeners", advertised_entries, protocols)
     )
     inter_broker = _inter_broker(values, protocols, texts)
     voters = parse_voters(cast(tuple[str, ...], values["controller.quorum.voters"]))
@@ -140,13 +142,20 @@ def _listeners(values: Mapping[str, ConfigValue], texts: Mapping[str, str]) -> d
 def _of_controllers(
     names: Sequence[str], listeners: Sequence[EndPoint], advertised: Sequence[EndPoint]
 ) -> Iterator[EndPoint]:
-    """Return the advertised endpoint of each controller listener. `advertised.listeners` may lack
-    it, and all interfaces are no address. Kafka: `effectiveAdvertisedControllerListeners`."""
-    named = {one.listener_name: one for one in advertised}
-    for one in listeners:
-        if one.listener_name in names:
-            told = named.get(one.listener_name, one)
-            yield replace(told, host=None) if told.host == NON_ROUTABLE_HOST else told
+    """Yield the advertised endpoint of each controller listener.
+
+    `advertised.listeners` may lack it, and the wildcard address is replaced by None. Kafka:
+    `effectiveAdvertisedControllerListeners`.
+    """
+    advertised_by_name = {endpoint.listener_name: endpoint for endpoint in advertised}
+    for endpoint in listeners:
+        if endpoint.listener_name in names:
+            advertised_endpoint = advertised_by_name.get(endpoint.listener_name, endpoint)
+            yield (
+                replace(advertised_endpoint, host=None)
+                if advertised_endpoint.host == NON_ROUTABLE_HOST
+                else advertised_endpoint
+            )
 
 
 def _protocols(
@@ -155,17 +164,17 @@ def _protocols(
     entries: Sequence[str],
     is_mapped: bool,
 ) -> dict[str, str]:
-    """The protocol of each name. `entries`: of `listeners`."""
+    """Return the security protocol of each listener name. `entries` are those of `listeners`."""
     protocols = parse_protocol_map(cast(str, values[_PROTOCOL_MAP]))
     names = {*controllers, *(entry.partition("://")[0].strip().upper() for entry in entries)}
     if is_mapped or names & _SECURED_NAMES:
         return protocols
-    # KIP-801: where nobody mapped anything or secured a listener, controllers' are plain text.
+    # KIP-801: controller listeners are PLAINTEXT if no protocol is mapped and no listener secured.
     return {**dict.fromkeys(controllers, _PLAINTEXT), **protocols}
 
 
 def _check_controllers(controllers: Sequence[str], protocols: Mapping[str, str]) -> None:
-    """A name without a protocol must not come to mean plain text."""
+    """Check that each controller listener has a protocol; without one it is not PLAINTEXT."""
     for name in controllers:
         if name not in protocols:
             text = (
@@ -180,7 +189,7 @@ def _check_controllers(controllers: Sequence[str], protocols: Mapping[str, str])
 def _inter_broker(
     values: Mapping[str, ConfigValue], protocols: Mapping[str, str], texts: Mapping[str, str]
 ) -> str:
-    """The listener by which brokers connect to each other: it is named, or its protocol is."""
+    """Return the listener between brokers, by its own name or by the name of its protocol."""
     named = cast(str | None, values["inter.broker.listener.name"])
     if named is None:
         return cast(str, values["security.inter.broker.protocol"])
@@ -189,10 +198,10 @@ def _inter_broker(
 
 
 def _is_alone(values: Mapping[str, ConfigValue]) -> bool:
-    """Whether the node is a whole cluster, as far as its configuration tells."""
+    """Return whether the node is a whole cluster, as far as its configuration shows."""
     roles = cast(tuple[str, ...], values["process.roles"])
     several = ("controller.quorum.voters", "controller.quorum.bootstrap.servers")
-    return len(roles) == 2 and all(len(cast(tuple[str, ...], values[one])) < 2 for one in several)
+    return len(roles) == 2 and all(len(cast(tuple[str, ...], values[key])) < 2 for key in several)
 
 
 def _security(
@@ -203,31 +212,31 @@ def _security(
     controllers: Sequence[str],
     alone: bool,
 ) -> dict[str, object]:
-    """How the listeners are secured, and how this node connects to others."""
+    """Return the security of the listeners, and of this node's connections to other nodes."""
     used = {protocols.get(name, _PLAINTEXT) for name in controllers[:1]}
-    used |= {one.security_protocol for one in listeners}
+    used |= {endpoint.security_protocol for endpoint in listeners}
     set_by_listener = any(name.startswith(LISTENER_PREFIX) for name in texts)
     if used == {_PLAINTEXT} and not set_by_listener:
         builder = python_class(PRINCIPAL_BUILDER, texts.get(PRINCIPAL_BUILDER))
         return {
             "listener_security": {
-                one.listener_name: ListenerSecurity(
-                    one.listener_name, _PLAINTEXT, principal_builder=builder
+                endpoint.listener_name: ListenerSecurity(
+                    endpoint.listener_name, _PLAINTEXT, principal_builder=builder
                 )
-                for one in listeners
+                for endpoint in listeners
             },
             "listener_limits": {},
             "inter_broker_security": PLAINTEXT_CLIENT,
             "controller_security": PLAINTEXT_CLIENT,
             "security_warnings": tuple(unused_security(texts, used)),
         }
-    from broker.config.security.node import node_security  # not loaded where nothing is secured
+    from broker.config.security.node import node_security  # not loaded by a node without security
 
-    made = node_security(texts, listeners, protocols, inter_broker, controllers, alone)
+    settings = node_security(texts, listeners, protocols, inter_broker, controllers, alone)
     unused = tuple(unused_security(texts, used))
     return {
-        **made,
-        "security_warnings": (*cast(tuple[str, ...], made["security_warnings"]), *unused),
+        **settings,
+        "security_warnings": (*cast(tuple[str, ...], settings["security_warnings"]), *unused),
     }
 
 
@@ -248,7 +257,7 @@ def _log_defaults(texts: Mapping[str, str]) -> dict[str, object]:
 
 
 def _parsed(texts: Mapping[str, str]) -> dict[str, ConfigValue]:
-    """Every key's value: what was set, else Kafka's default."""
+    """Return the value of every key: the one that is set, or Kafka's default."""
     values = BROKER_CONFIG_DEF.defaults()
     for name, text in texts.items():
         if name in BROKER_CONFIG_DEF:
@@ -276,7 +285,7 @@ def _check_inter_broker(
 
 
 def _per_ip(text: str) -> dict[str, int]:
-    """`host:count,host:count` → the count of each host."""
+    """Return the count of each host in `host:count,host:count`. Raises ConfigError."""
     name = "max.connections.per.ip.overrides"
     counts = {}
     for entry in text.split(","):

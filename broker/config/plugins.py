@@ -1,8 +1,8 @@
-"""Keys that name a class: Kafka's own names mean what is built in, `package.module:Class` a Python
-class, and every other name is refused.
+"""Keys whose values name a class: a built-in one, by Kafka's name, or a Python class.
 
-Owns which of Kafka's names mean what is built in, and how a Python class is written. It imports
-none (`broker.plugins.loading`).
+A Python class is written `package.module:Class`. Every other name is rejected. Owns Kafka's names
+of the built-in classes, and the form of a Python class. It imports no class
+(`broker.plugins.loading`).
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ BUILT_IN = {
     PRODUCE_INTERCEPTOR: (),
     QUOTA_CALLBACK: (),
 }
-"""Key → Kafka's names of what is built in."""
+"""Kafka's names of the built-in classes, by key."""
 SETTINGS_PREFIX = "plugin."
-"""Of keys that are plug-ins' own: Ottla takes each, and hands them over."""
+"""The prefix of plug-ins' own keys: Ottla accepts any, and passes them to the plug-ins."""
 
 
 ASSIGNORS = {
@@ -43,19 +43,19 @@ ASSIGNORS = {
     "org.apache.kafka.coordinator.group.assignor.UniformAssignor": "uniform",
     "org.apache.kafka.coordinator.group.assignor.RangeAssignor": "range",
 }
-"""What `group.consumer.assignors` may call those built in, and by which name members do."""
+"""The built-in assignors' names in `group.consumer.assignors`, and their names for members."""
 
 
 _NAMES = (*BUILT_IN, CONSUMER_ASSIGNORS, "sasl.server.callback.handler.class")
 
 
 def names_python_class(texts: Mapping[str, str]) -> bool:
-    """Whether any key does; the configuration has been checked."""
+    """Return whether any key of a checked configuration names a Python class."""
     return any(":" in text for name, text in texts.items() if name.endswith(_NAMES))
 
 
 class PythonClass(NamedTuple):
-    """`package.module:Class`, and the whole name of the key that says so."""
+    """A class `package.module:Class`, with the whole name of the key that names it."""
 
     key: str
     module: str
@@ -68,8 +68,11 @@ class PythonClass(NamedTuple):
 def class_of(
     key: str, text: str | None, built_in: tuple[str, ...], what: str = "built in"
 ) -> PythonClass | str | None:
-    """The Python class that `key` names, or what is built in by Kafka's name for it; None: neither.
-    `what`: whose it is, for the refusal. Raises ConfigError for another name."""
+    """Return the Python class or the built-in class that `key` names; None if it is empty.
+
+    A built-in class is returned as Kafka's name. `what` says for an error's text what `built_in`
+    belongs to. Raises ConfigError for another name.
+    """
     name = (text or "").strip()
     if not name:
         return None
@@ -87,25 +90,29 @@ def class_of(
 
 
 def python_class(key: str, text: str | None) -> PythonClass | None:
-    """The Python class that a key of the node names; None: what is built in, or nothing. Raises
-    ConfigError."""
-    found = class_of(key, text, BUILT_IN[key])
-    return found if isinstance(found, PythonClass) else None
+    """Return the Python class that a node's key names; None for a built-in class or no class.
+
+    Raises ConfigError.
+    """
+    named_class = class_of(key, text, BUILT_IN[key])
+    return named_class if isinstance(named_class, PythonClass) else None
 
 
 def consumer_assignors(texts: Sequence[str]) -> list[PythonClass | str]:
-    """The entries of `group.consumer.assignors`: Python classes, and names of those built in.
-    Raises ConfigError."""
-    found: list[PythonClass | str] = []
+    """Return the entries of `group.consumer.assignors`: Python classes, and built-in names.
+
+    Raises ConfigError.
+    """
+    assignors: list[PythonClass | str] = []
     for text in texts:
-        one = class_of(CONSUMER_ASSIGNORS, text, tuple(ASSIGNORS))
-        if one is None:
+        assignor = class_of(CONSUMER_ASSIGNORS, text, tuple(ASSIGNORS))
+        if assignor is None:
             raise ConfigError(CONSUMER_ASSIGNORS, f"{CONSUMER_ASSIGNORS}: one name is empty")
-        one = ASSIGNORS[one] if isinstance(one, str) else one
-        if one in found:
-            raise ConfigError(CONSUMER_ASSIGNORS, f"{CONSUMER_ASSIGNORS} names {one} twice")
-        found.append(one)
-    return found
+        assignor = ASSIGNORS[assignor] if isinstance(assignor, str) else assignor
+        if assignor in assignors:
+            raise ConfigError(CONSUMER_ASSIGNORS, f"{CONSUMER_ASSIGNORS} names {assignor} twice")
+        assignors.append(assignor)
+    return assignors
 
 
 def _is_dotted(name: str) -> bool:

@@ -1,11 +1,11 @@
-"""The syntax of Java's .properties files, which Kafka's configuration files use.
+"""The parser of Java's .properties files, which Kafka's configuration files are.
 
-Text in, keys and values in file order out, and which keys are there more than once. Knows no key
+Takes a text and returns its keys and values in file order, and the repeated keys. It knows no key
 and reads no file.
 
 Follows `java.util.Properties.load`: comments with # or !, `=` `:` or blanks between key and value,
-a backslash at the end of a line continues it, `\\uXXXX` and the usual escapes; the last of two
-equal keys wins.
+a backslash at the end of a line continues it, `\\uXXXX` and the usual escapes; of two equal keys
+the last one counts.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|u|.|$)", re.DOTALL)
 
 
 class PropertiesError(ValueError):
-    """A line that Java would refuse as well."""
+    """A line that Java would reject, too."""
 
 
 def parse_properties(text: str) -> dict[str, str]:
-    """Keys and values of a file's whole text. Raises PropertiesError."""
+    """Return the keys and values of a file's whole text. Raises PropertiesError."""
     return {key: value for _, key, value in _entries(text)}
 
 
 def repeated_keys(text: str) -> dict[str, list[int]]:
-    """Keys that a file's whole text gives more than once → the lines where they begin, from 1."""
+    """Return the repeated keys of a file's whole text, with the lines where they begin, from 1."""
     return {key: numbers for key, numbers in lines_of_keys(text).items() if len(numbers) > 1}
 
 
 def lines_of_keys(text: str) -> dict[str, list[int]]:
-    """Each key of a file's whole text → the lines where it begins, from 1."""
+    """Return each key of a file's whole text, with the lines where it begins, from 1."""
     lines: dict[str, list[int]] = {}
     for number, key, _ in _entries(text):
         lines.setdefault(key, []).append(number)
@@ -41,15 +41,17 @@ def lines_of_keys(text: str) -> dict[str, list[int]]:
 
 
 def _entries(text: str) -> Iterator[tuple[int, str, str]]:
-    """The line where it begins, key and value of each."""
+    """Yield the first line, key and value of each entry."""
     for number, line in _logical_lines(text):
         key, value = _split(line)
         yield number, _unescaped(key), _unescaped(value)
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Lines with continuations joined, each with the number of its first; comments and blank lines
-    left out."""
+    """Yield logical lines, each with the number of its first natural line.
+
+    Continuation lines are joined; comments and blank lines are left out.
+    """
     pending: str | None = None
     begin = 0
     for number, natural in enumerate(re.split(r"\r\n|\n|\r", text), 1):
@@ -70,7 +72,10 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _split(line: str) -> tuple[str, str]:
-    """Key and value, still escaped: the first `=`, `:` or blank without a backslash parts them."""
+    """Split a line at its first `=`, `:` or blank without a backslash into key and value.
+
+    Both stay escaped.
+    """
     end = 0
     while end < len(line) and line[end] not in "=:" + _BLANKS:
         end += 2 if line[end] == "\\" else 1

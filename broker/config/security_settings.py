@@ -1,6 +1,6 @@
-"""All types of what secures a listener or a connection, for those that need TLS or SASL anyway.
+"""All types for the security of listeners and connections, for modules that use TLS or SASL.
 
-A node without security loads `broker.config.listener_security` alone.
+A node without security loads only `broker.config.listener_security`.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""The configuration that applies when no file is given: one broker that is its own controller.
+"""The configuration without a file: a single broker that is its own controller.
 
-Kafka has no such default (it refuses to start without a file); the values are those of its
-quickstart `config/server.properties`, with five differences: it listens on this machine only, and
-for clients only; keeps its data in `./data`, does not hold back the first rebalance of a group, and
-leaves the size of socket buffers to the operating system, which fits them to each connection.
+Kafka has no such default (it refuses to start without a file). The values are those of its
+quickstart `config/server.properties`, with five differences: it listens only on this machine, and
+only for clients; it keeps its data in `./data`, does not delay the first rebalance of a group, and
+leaves the size of socket buffers to the operating system, which adapts them to each connection.
 
-A controller must have a listener. The profile's own has port 0, in `controller.quorum.voters` too:
-no other node could be given that address, so it is not opened, and two nodes without a file do not
-contend for a port (`BrokerConfig.opens_controller_listeners`). A port that is set is opened.
+A controller must have a listener. The profile's own has port 0, also in `controller.quorum.voters`:
+no other node could use that address, so it is not opened, and two nodes without a file do not
+contend for a port (`BrokerConfig.opens_controller_listeners`). A configured port is opened.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ SINGLE_NODE_PROFILE: dict[str, str] = {
 
 
 def single_node_texts(overrides: Mapping[str, str]) -> dict[str, str]:
-    """The profile with `overrides` above it, and what they leave open made to fit.
+    """Return the profile with `overrides`, and the keys of the controller adapted to them.
 
-    Who moves `listeners` or `node.id` need not know about the controller: it has a listener, and
-    the quorum stays this node. Where only one of `listeners` and `controller.quorum.voters` says
-    where the controller is, the other says so, too. Raises ConfigError where the roles are others:
-    what follows from that, the profile cannot guess.
+    Overrides of `listeners` or `node.id` need not mention the controller: it has a listener, and
+    the quorum stays this node. If only one of `listeners` and `controller.quorum.voters` has the
+    address of the controller, the other gets it, too. Raises ConfigError for other roles, whose
+    further keys the profile cannot guess.
     """
     roles = overrides.get("process.roles", "").strip()
     if roles in ("broker", "controller") and _VOTERS not in overrides:
@@ -75,7 +75,7 @@ def single_node_texts(overrides: Mapping[str, str]) -> dict[str, str]:
 
 
 def _port_of_voter(voters: str, node_id: str) -> str:
-    """The port that `controller.quorum.voters` has for a node; 0 where it has none."""
+    """Return the port of a node in `controller.quorum.voters`; 0 if it is not there."""
     for voter in voters.split(","):
         voter_id, _, address = voter.strip().partition("@")
         if voter_id == node_id:
@@ -84,7 +84,7 @@ def _port_of_voter(voters: str, node_id: str) -> str:
 
 
 def _address_of_listener(listeners: str, name: str) -> str:
-    """Host and port by which this machine reaches one of `listeners`."""
+    """Return the host and port by which this machine reaches one of `listeners`."""
     for listener in listeners.split(","):
         own_name, _, address = listener.strip().partition("://")
         if own_name.upper() == name.upper():

@@ -1,4 +1,4 @@
-"""What stops a start and is not a bug: one sentence for the person at the terminal.
+"""The error that prevents a start and is no bug: a sentence for the user at the terminal.
 
 `command.cli` prints it as `ottla: …` and ends with exit code 2.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 class StartError(Exception):
     """A node cannot start as it is configured or installed; `str()` says why and what to do.
 
-    Several reasons are a line each.
+    `lines` has a line for each reason.
     """
 
     def __init__(self, *lines: str) -> None:

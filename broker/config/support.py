@@ -1,11 +1,11 @@
-"""What Ottla does with each of Kafka's keys: serves it, refuses it, or says that it ignores it.
+"""Ottla's treatment of Kafka's keys: it serves a key, rejects it, or ignores it with a warning.
 
-A key that guards something (authorization, policies, classes of plug-ins) is refused when it is
-set, since a broker that quietly left it out would be open where its owner believes it closed. A key
-that only tunes something is taken with a warning. A value equal to Kafka's default is always fine.
-The same holds for a key of one listener (`listener.name.<listener>.<key>`).
+A key that guards something (authorization, policies, plug-in classes) is rejected if it is set: a
+broker that silently ignored it would be open where its owner believes it closed. A key that only
+tunes something is accepted with a warning. A value equal to Kafka's default is always accepted. The
+same rules apply to a key of a listener (`listener.name.<listener>.<key>`).
 
-It never looks at values beyond that.
+It never checks values beyond that.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from broker.config.values import BrokerConfig, shown
 from ground.config_def import ConfigError
 from storage.log_config import SYNONYMS
 
-# Prefix or whole name → why it is refused.
+# The reasons for rejecting a key, by its prefix or whole name.
 _REFUSED: dict[str, str] = {
     "sasl.client.callback.handler.class": "Java classes cannot be loaded",
     "sasl.oauthbearer.jwt.retriever.class": "Java classes cannot be loaded",
@@ -37,7 +37,7 @@ _REFUSED: dict[str, str] = {
     "cordoned.log.dirs": "cordoned log directories are not supported yet",
 }
 
-# Known to people who come from Kafka before 4.0.
+# Keys that users of Kafka before 4.0 know.
 _REMOVED_IN_4_0 = (
     "zookeeper.connect",
     "zookeeper.connection.timeout.ms",
@@ -50,9 +50,9 @@ _REMOVED_IN_4_0 = (
     "control.plane.listener.name",
 )
 
-# Read where the configuration is made: the value in force stands under another name.
+# Read while the configuration is created: the value in force has another name.
 _FOLDED = ("listener.security.protocol.map", "log.dir")
-# Read by `broker.config.group_configs`, by name.
+# Read by name in `broker.config.group_configs`.
 _LIMITS_OF_CONSUMER_GROUPS = tuple(
     f"group.consumer.{end}.{name}.ms"
     for end in ("min", "max")
@@ -61,7 +61,7 @@ _LIMITS_OF_CONSUMER_GROUPS = tuple(
 _TOPIC_DEFAULTS = frozenset(name for names in SYNONYMS.values() for name, _ in names)
 _ATTRIBUTES = frozenset(BrokerConfig._fields)
 
-# Read by `broker.config.security` for each listener, so that no attribute has them.
+# Read by `broker.config.security` for each listener, so they have no attribute.
 SECURITY_KEYS = (
     "config.providers",
     "connections.max.reauth.ms",
@@ -122,7 +122,7 @@ SERVED = tuple(
     or name in SECRET_KEYS
     or name in _LIMITS_OF_CONSUMER_GROUPS
 )
-"""Keys that some part of Ottla reads, or that give a topic config its default, our own included."""
+"""The keys, including Ottla's own, that some module reads or that are defaults of topic configs."""
 
 _BY_MECHANISM = (
     "sasl.jaas.config",
@@ -130,16 +130,16 @@ _BY_MECHANISM = (
     "sasl.login.class",
     "sasl.server.callback.handler.class",
 )
-"""Read only behind the prefix of a listener and a mechanism."""
+"""The keys that are read only with the prefix of a listener and a mechanism."""
 _JAVA_ONLY = (
     "ssl.keymanager.algorithm",
     "ssl.provider",
     "ssl.secure.random.implementation",
     "ssl.trustmanager.algorithm",
 )
-"""They choose between implementations inside Java."""
+"""The keys that choose between implementations inside Java."""
 
-# Guards against nothing and tells nobody anything: of no effect here, so not worth a warning.
+# They guard nothing and inform nobody, so they have no effect here and deserve no warning.
 _QUIET = (
     "delete.records.purgatory.purge.interval.requests",
     "fetch.purgatory.purge.interval.requests",
@@ -149,7 +149,7 @@ _QUIET = (
 
 _EARLY = "early.start.listeners"
 
-# Kept and told to clients, but the work that goes by them is a later step.
+# Stored and described to clients, but without effect so far.
 _NOT_ACTED_ON = (
     "log.local.retention.",
     "log.preallocate",
@@ -157,7 +157,7 @@ _NOT_ACTED_ON = (
 
 
 def unknown_key(name: str) -> ConfigError:
-    """The refusal of a key that neither Kafka nor Ottla has, with the nearest that exists."""
+    """Return the error for a key that neither Kafka nor Ottla has, with the most similar key."""
     if name in _REMOVED_IN_4_0:
         return ConfigError(name, f"{name} was removed in Apache Kafka 4.0; leave it out")
     if name == "java.security.auth.login.config":
@@ -166,7 +166,7 @@ def unknown_key(name: str) -> ConfigError:
             "listener.name.<listener>.<mechanism>.sasl.jaas.config"
         )
         return ConfigError(name, text)
-    import difflib  # only where something is wrong: a start must stay fast
+    import difflib  # only after an error: a start must stay fast
 
     near = difflib.get_close_matches(name, list(BROKER_CONFIG_DEF), n=1, cutoff=0.75)
     hint = f"; did you mean {near[0]}?" if near else ""
@@ -174,14 +174,14 @@ def unknown_key(name: str) -> ConfigError:
 
 
 def _are_of_controllers(listeners: str, texts: Mapping[str, str]) -> bool:
-    """Whether only listeners are named that open before the ACLs are known."""
+    """Return whether only controller listeners are named, which open before the ACLs are known."""
     controllers = texts.get("controller.listener.names", "").split(",")
-    names = [one.strip() for one in controllers]
-    return all(one.strip() in names for one in listeners.split(","))
+    names = [name.strip() for name in controllers]
+    return all(name.strip() in names for name in listeners.split(","))
 
 
-def refuse_what_is_not_served(texts: Mapping[str, str]) -> None:
-    """Raise ConfigError for a guarding key set to something else than Kafka's default."""
+def reject_what_is_not_served(texts: Mapping[str, str]) -> None:
+    """Reject guarding keys that are not set to Kafka's default. Raises ConfigError."""
     for name, text in texts.items():
         key = _key(name)
         if key is None or is_default(name, text):
@@ -195,24 +195,24 @@ def refuse_what_is_not_served(texts: Mapping[str, str]) -> None:
 
 
 def ignored_keys(texts: Mapping[str, str]) -> Iterator[str]:
-    """One warning for each key that is set to something of no effect here."""
+    """Yield a warning for each key that is set to something without effect."""
     for name, text in texts.items():
         key = _key(name)
         if key is None or is_default(name, text):
             continue
-        told = f"{name}={shown(name, text)}"
+        setting = f"{name}={shown(name, text)}"
         if key in SERVED and key.startswith(_NOT_ACTED_ON):
-            yield f"{told} is kept and told to clients, but has no effect yet"
+            yield f"{setting} is kept and told to clients, but has no effect yet"
         elif limits_group_configs(key) and key not in SERVED:
-            yield f"{told} applies to configs of groups that Ottla does not support yet"
+            yield f"{setting} applies to configs of groups that Ottla does not support yet"
         elif name in _BY_MECHANISM:
             yield f"{name} is ignored: set listener.name.<listener>.<mechanism>.{name}"
         elif key in _JAVA_ONLY:
-            yield f"{told} is ignored: it chooses between implementations of Java"
+            yield f"{setting} is ignored: it chooses between implementations of Java"
         elif key.startswith("sasl.kerberos."):
-            yield f"{told} is ignored: Kerberos (GSSAPI) is not supported"
+            yield f"{setting} is ignored: Kerberos (GSSAPI) is not supported"
         elif key not in SERVED and key not in _QUIET and key != _EARLY:
-            yield f"{told} is ignored: Ottla does not support this key yet"
+            yield f"{setting} is ignored: Ottla does not support this key yet"
     yield from _ignored_of_authorizer(texts)
 
 
@@ -230,12 +230,12 @@ def _ignored_of_authorizer(texts: Mapping[str, str]) -> Iterator[str]:
 
 
 def unused_security(texts: Mapping[str, str], protocols: Collection[str]) -> Iterator[str]:
-    """A warning where TLS or SASL is set up and none of these `protocols` of listeners uses it."""
+    """Yield a warning if TLS or SASL is set up and no protocol in `protocols` uses it."""
     for start, used_by in (("ssl.", "SSL"), ("sasl.", "SASL")):
         names = [
             name for name in texts if name.startswith(start) and not is_default(name, texts[name])
         ]
-        if names and not any(used_by in one.split("_") for one in protocols):
+        if names and not any(used_by in protocol.split("_") for protocol in protocols):
             both = f"{used_by} or SASL_SSL" if used_by == "SSL" else "SASL_PLAINTEXT or SASL_SSL"
             yield (
                 f"{names[0]} has no effect: no listener is {both}; "
@@ -244,19 +244,19 @@ def unused_security(texts: Mapping[str, str], protocols: Collection[str]) -> Ite
 
 
 def _key(name: str) -> str | None:
-    """The key that `name` sets: its own, or the one behind a listener's prefix."""
+    """Return the key that `name` sets, without a listener's prefix; None if there is none."""
     if name.startswith(LISTENER_PREFIX):
         key = key_of(name)
-        return key if key in LISTENER_KEYS else None  # others: see `check_listener_keys`
+        return key if key in LISTENER_KEYS else None  # `check_listener_keys` handles the others
     return name if name in BROKER_CONFIG_DEF else None
 
 
 def is_default(name: str, text: str) -> bool:
-    """Whether the text means what Kafka takes when the key is absent."""
-    known = _key(name)
-    if known is None:
+    """Return whether a text means the same as Kafka's default; False for an unknown key."""
+    plain_name = _key(name)
+    if plain_name is None:
         return False
-    key = BROKER_CONFIG_DEF[known]
+    key = BROKER_CONFIG_DEF[plain_name]
     if key.required or key.default is None:
         return False
     try:

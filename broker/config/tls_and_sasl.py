@@ -1,7 +1,8 @@
-"""What TLS and SASL are told of one listener or one client: typed values, nothing else.
+"""The TLS and SASL settings of a listener or of a client, as typed values.
 
-Made by `broker.config` from Kafka's keys, read by `broker.security`, which loads stores and judges
-names and passwords. A text that is a secret is a `Secret`, which nobody can print by mistake.
+`broker.config` creates them from Kafka's keys. `broker.security` reads them, loads the stores, and
+checks names and passwords. A text that is a secret is a `Secret`, which cannot be printed by
+mistake.
 
 Follows Kafka's `SslConfigs`, `SaslConfigs`, `BrokerSecurityConfigs` and `SslClientAuth`, 4.3.
 """
@@ -15,7 +16,7 @@ from broker.config.plugins import PythonClass
 
 
 class Secret:
-    """A password, a key, or a text that has one in it. `repr` and `str` hide it."""
+    """A password, a key, or a text that contains one. `repr` and `str` hide it."""
 
     __slots__ = ("value",)
 
@@ -34,30 +35,30 @@ class Secret:
 
 @dataclass(frozen=True, slots=True)
 class TlsSettings:
-    """`ssl.*` of one listener or client."""
+    """The `ssl.*` settings of a listener or a client."""
 
     keystore_type: str = "JKS"
-    """PEM, PKCS12 or JKS; JKS looks at the file, since keytool writes PKCS12 by default."""
+    """PEM, PKCS12 or JKS; for JKS the file's format is detected, as keytool writes PKCS12."""
     keystore_location: str | None = None
     keystore_password: Secret | None = None
     key_password: Secret | None = None
     keystore_key: Secret | None = None
-    """PEM in the value: the private key."""
+    """The private key as PEM text."""
     keystore_certificate_chain: str | None = None
-    """PEM in the value: the node's certificate, then those that signed it."""
+    """The node's certificate as PEM text, followed by the certificates that signed it."""
     truststore_type: str = "JKS"
     truststore_location: str | None = None
     truststore_password: Secret | None = None
     truststore_certificates: str | None = None
-    """PEM in the value."""
+    """The trusted certificates as PEM text."""
     client_auth: str = "none"
-    """none, requested or required; of the server half."""
+    """none, requested or required; used only by the server half."""
     enabled_protocols: tuple[str, ...] = ("TLSv1.2", "TLSv1.3")
     protocol: str = "TLSv1.3"
     cipher_suites: tuple[str, ...] = ()
-    """Java's names; empty: what OpenSSL takes by itself."""
+    """Java's names of cipher suites; if empty, OpenSSL's defaults."""
     endpoint_identification_algorithm: str = "https"
-    """https: the client half checks the host name; empty: it does not."""
+    """https: the client half checks the host name; if empty, it does not."""
     principal_mapping_rules: str = "DEFAULT"
     allow_dn_changes: bool = False
     allow_san_changes: bool = False
@@ -65,7 +66,7 @@ class TlsSettings:
 
 @dataclass(frozen=True, slots=True)
 class JaasEntry:
-    """One login module of a JAAS text: `<class> required key="value" … ;`."""
+    """A login module of a JAAS text: `<class> required key="value" … ;`."""
 
     login_module: str
     options: Mapping[str, Secret] = field(default_factory=dict)
@@ -73,7 +74,7 @@ class JaasEntry:
 
 @dataclass(frozen=True, slots=True)
 class OAuthSettings:
-    """`sasl.oauthbearer.*` and what of `sasl.login.*` a client with tokens needs."""
+    """The `sasl.oauthbearer.*` settings, and those of `sasl.login.*` for clients with tokens."""
 
     jwks_endpoint_url: str | None = None
     jwks_endpoint_refresh_ms: int = 3_600_000
@@ -88,35 +89,35 @@ class OAuthSettings:
     login_connect_timeout_ms: int | None = None
     login_read_timeout_ms: int | None = None
     client_credentials_client_id: str | None = None
-    """With the secret and the scope: in place of `clientId` etc. of the JAAS text."""
+    """The client id. With secret and scope it replaces `clientId` etc. of the JAAS text."""
     client_credentials_client_secret: Secret | None = None
     scope: str | None = None
     response_max_bytes: int = 1_048_576
-    """How much of an answer with keys or a token is read."""
+    """The most bytes that are read of a response with keys or with a token."""
     unsecured_tokens_allowed: bool = False
-    """Whether a listener may take tokens that nobody signed."""
+    """Whether a listener accepts unsigned tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class MechanismSettings:
-    """One SASL mechanism of one listener, or the one that a client uses."""
+    """A SASL mechanism that a listener offers or a client uses."""
 
     name: str
     """PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER."""
     jaas: JaasEntry | None = None
     server_callback_class: str | PythonClass | None = None
-    """A name of Kafka's, for what is built in, or a class that judges in its place."""
+    """Kafka's name of a built-in class, or a Python class that checks logins instead."""
     login_callback_class: str | None = None
     max_reauth_ms: int = 0
-    """`connections.max.reauth.ms`: how long a login is good; 0: for ever."""
+    """`connections.max.reauth.ms`: how long a login is valid; 0: for ever."""
     oauth: OAuthSettings = OAuthSettings()
 
 
 @dataclass(frozen=True, slots=True)
 class SaslSettings:
-    """SASL of one listener."""
+    """The SASL settings of a listener."""
 
     mechanisms: tuple[MechanismSettings, ...]
-    """`sasl.enabled.mechanisms`, in the order in which they are told to clients."""
+    """The mechanisms of `sasl.enabled.mechanisms`, in the order in which clients see them."""
     server_max_receive_bytes: int = 524_288
     failed_authentication_delay_ms: int = 100

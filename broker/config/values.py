@@ -1,11 +1,11 @@
-"""The configuration of one node in force: a typed attribute for each key that something reads.
+"""The configuration of a node in force: a typed attribute for each key that some module reads.
 
 `num.network.threads` is `config.num_network_threads`. Durations end in their unit (`_ms`,
-`_seconds`, `_minutes`, `_hours`), sizes in `_bytes`. Keys that are worked out of several
-(`log.dirs` of `log.dir`, `log.retention.ms` of hours) have the value in force. All other keys are
-checked when the configuration is made, and stand in `originals` where they are set.
+`_seconds`, `_minutes`, `_hours`), sizes in `_bytes`. A key that depends on several keys (`log.dirs`
+on `log.dir`, `log.retention.ms` on hours) has the value in force. All other keys are checked when
+the configuration is created, and are in `originals` if they are set.
 
-It parses nothing, checks nothing (`broker.config.parse`, `checks`) and never changes.
+It parses and checks nothing (`broker.config.parse`, `checks`), and never changes.
 """
 
 from __future__ import annotations
@@ -20,60 +20,60 @@ from ground.config_def import ConfigValue
 
 
 class Originals(dict[str, str]):
-    """What was set, by Kafka's names. `repr` hides secrets."""
+    """The texts that are set, by Kafka's names. `repr` hides secrets."""
 
     def __repr__(self) -> str:
         return repr({name: shown(name, text) for name, text in self.items()})
 
 
 def shown(name: str, text: str) -> str:
-    """A value as it may be printed."""
+    """Return the value in a form that may be printed."""
     return "[hidden]" if is_sensitive(name) else text
 
 
 class BrokerConfig(NamedTuple):
-    """One node's configuration; None only where Kafka's default is null.
+    """The configuration of a node; None only where Kafka's default is null.
 
-    No dataclass: with so many attributes that takes some milliseconds more at each start.
+    It is no dataclass, because with so many attributes that costs some milliseconds at each start.
     """
 
     originals: Mapping[str, str]
-    """What was set, by Kafka's names, a profile's values included."""
+    """The texts that are set, by Kafka's names, with those of a profile."""
     profile_name: str | None
-    """The named profile whose values apply below what was set; None for a file."""
+    """The name of the profile whose values are the defaults; None with a file."""
     warnings: tuple[str, ...]
-    """Lines that a start prints: what was said of the file, and keys of no effect."""
+    """Lines for the log at the start: warnings about the file, and keys without effect."""
     topic_defaults: Mapping[str, ConfigValue]
-    """Defaults of topic configs that this server gives, by topic config name."""
+    """This server's defaults of topic configs, by topic config name."""
 
     listeners: tuple[EndPoint, ...]
-    """What this node binds, controller listeners included."""
+    """The endpoints that this node binds, including controller listeners."""
     advertised_listeners: tuple[EndPoint, ...]
-    """What clients are told; controller listeners left out. A host may be None, see EndPoint."""
+    """The endpoints for clients, without controller listeners. A host may be None, see EndPoint."""
     advertised_controller_listeners: tuple[EndPoint, ...]
-    """Where other nodes and tools are told that the controller of this node is; hosts as above."""
+    """The endpoints of this node's controller for other nodes and tools; hosts as above."""
     client_quota_callback_class: str | None
     controller_quota_window_num: int
     controller_quota_window_size_seconds: int
     inter_broker_listener_name: str
     controller_quorum_voters: tuple[QuorumVoter, ...]
-    """As set; where only `controller.quorum.bootstrap.servers` is, empty until they are known."""
+    """The configured voters; with only `controller.quorum.bootstrap.servers` empty until found."""
     log_dirs: tuple[str, ...]
-    """Folders of logs, as written; the shell makes them absolute."""
+    """The folders of logs as written; the caller makes them absolute."""
     metadata_log_dir: str
-    """The folder of `__cluster_metadata`: `metadata.log.dir`, else the first of `log.dirs`."""
+    """The folder of `__cluster_metadata`: `metadata.log.dir`, or else the first of `log.dirs`."""
     log_retention_ms: int
     log_roll_ms: int
     log_roll_jitter_ms: int
     max_connections_per_ip_overrides: Mapping[str, int]
     listener_security: Mapping[str, ListenerSecurity]
-    """How each of `listeners` is secured, by its name."""
+    """The security of each of `listeners`, by its name."""
     listener_limits: Mapping[str, ListenerLimits]
-    """By listener name; those without limits of their own are left out."""
+    """The listeners' own limits by listener name; listeners without any are left out."""
     inter_broker_security: ClientSecurity
-    """How this node connects to brokers."""
+    """The security of this node's connections to brokers."""
     controller_security: ClientSecurity
-    """How this node connects to controllers."""
+    """The security of this node's connections to controllers."""
 
     @property
     def is_broker(self) -> bool:
@@ -82,21 +82,21 @@ class BrokerConfig(NamedTuple):
 
     @property
     def is_controller(self) -> bool:
-        """Whether this node is one of the quorum."""
+        """Whether this node is a controller."""
         return "controller" in self.process_roles
 
     @property
     def controller_listeners(self) -> tuple[EndPoint, ...]:
-        """The part of `listeners` on which controllers talk."""
+        """The controller listeners among `listeners`."""
         names = self.controller_listener_names
-        return tuple(one for one in self.listeners if one.listener_name in names)
+        return tuple(listener for listener in self.listeners if listener.listener_name in names)
 
     @property
     def opens_controller_listeners(self) -> bool:
         """Whether other nodes can reach the controller of this node.
 
-        They cannot where nothing was set: `single_node_profile` has a controller listener since a
-        controller needs one, and no port that another node could be given.
+        They cannot if nothing is set: `single_node_profile` has a controller listener, as a
+        controller needs one, but without a port that another node could use.
         """
         voters = [(voter.node_id, voter.port) for voter in self.controller_quorum_voters]
         is_made_up = self.profile_name is not None and voters == [(self.node_id, 0)]
@@ -104,19 +104,19 @@ class BrokerConfig(NamedTuple):
 
     @property
     def broker_listeners(self) -> tuple[EndPoint, ...]:
-        """The part of `listeners` that clients and brokers connect to."""
+        """The listeners among `listeners` for clients and brokers."""
         names = self.controller_listener_names
-        return tuple(one for one in self.listeners if one.listener_name not in names)
+        return tuple(listener for listener in self.listeners if listener.listener_name not in names)
 
     @property
     def is_secured(self) -> bool:
-        """Whether anybody needs a certificate or a password, clients or nodes."""
-        protocols = [one.security_protocol for one in self.listener_security.values()]
+        """Whether any client or node needs a certificate or a password."""
+        protocols = [security.security_protocol for security in self.listener_security.values()]
         protocols.append(self.inter_broker_security.security_protocol)
         protocols.append(self.controller_security.security_protocol)
-        return any(one != "PLAINTEXT" for one in protocols)
+        return any(protocol != "PLAINTEXT" for protocol in protocols)
 
-    # --- a key each ------------------------------------------------------------------------------
+    # --- one attribute for each key --------------------------------------------------------------
 
     add_partitions_to_txn_retry_backoff_max_ms: int
     add_partitions_to_txn_retry_backoff_ms: int

@@ -1,1 +1,1 @@
-"""What is said where a configuration is refused, for whoever wrote it."""
+"""The texts that explain a rejected configuration to its author."""

@@ -1,8 +1,7 @@
-"""What to write instead: the sentence behind a refusal that people meet often.
+"""Advice on what to write instead, for errors that users often meet.
 
-Kafka's own words go to clients too and stay as they are; this stands behind them at a start, and
-where a command tells what a cluster has answered.
-Pure text.
+Kafka's own error texts also go to clients and stay unchanged. The advice follows them at a start,
+and after a cluster's answer to a command. This module only handles texts.
 """
 
 from __future__ import annotations
@@ -41,9 +40,9 @@ _UNITS: tuple[tuple[str, str, Mapping[str, int], int], ...] = (
 
 
 def advice(error: ConfigError, texts: Mapping[str, str], option: str = "") -> str:
-    """A sentence with a blank before it, or nothing.
+    """Return a sentence with a leading blank, or an empty text.
 
-    `texts`: what was written; `option`: what stands before a key there.
+    `texts` is the written configuration; `option` precedes its keys.
     """
     if error.name == "advertised.listeners" and NON_ROUTABLE_HOST in str(error):
         return _routable(texts, option)
@@ -52,13 +51,13 @@ def advice(error: ConfigError, texts: Mapping[str, str], option: str = "") -> st
 
 
 def advice_on(refusal: str) -> str:
-    """The same behind what a cluster has answered, which names the key and what was written."""
+    """Return the advice for an error text of a cluster, which names the key and the value."""
     match = _NO_NUMBER.search(refusal)
     return "" if match is None else _as_a_number(match["key"], match["text"].strip())
 
 
 def _routable(texts: Mapping[str, str], option: str) -> str:
-    """The same listeners, with a name by which this machine finds them."""
+    """Return a suggestion: the same listeners with a name that resolves to this machine."""
     entries = texts.get("advertised.listeners") or texts.get("listeners", "")
     controllers = texts.get("controller.listener.names", "CONTROLLER").upper().split(",")
     names = [
@@ -73,7 +72,7 @@ def _routable(texts: Mapping[str, str], option: str) -> str:
 
 
 def _as_a_number(key: str, text: str) -> str:
-    """`7d` or `1GB` in the unit of the key."""
+    """Return a sentence with `7d` or `1GB` in the unit of the key; empty for other texts."""
     match = _AMOUNT.fullmatch(text)
     for suffix, unit, sizes, step in _UNITS:
         if match is None or not key.endswith(suffix):

@@ -1,8 +1,7 @@
-"""All that is wrong in a configuration, for one look: not one fault a start.
+"""All faults of a configuration at once, instead of one at each start.
 
-Asked after a configuration was refused. Finds the keys that do not exist, those that are not
-supported and the values that cannot be read. What only shows once several keys are seen together
-is the refusal itself. Reads no file.
+Used after a configuration was rejected. Finds unknown keys, unsupported keys and unreadable values.
+A contradiction between several keys shows only as the original error. Reads no file.
 """
 
 from __future__ import annotations
@@ -10,21 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from broker.config.keys import BROKER_CONFIG_DEF
-from broker.config.support import refuse_what_is_not_served, unknown_key
+from broker.config.support import reject_what_is_not_served, unknown_key
 from ground.config_def import ConfigError
 
 
 def all_faults(
     texts: Mapping[str, str], refusal: ConfigError, is_known: Callable[[str], bool]
 ) -> list[ConfigError]:
-    """The faults of `texts` in their order, with the `refusal` that was raised for one of them.
+    """Return the faults of `texts` in their order, with the `refusal` raised for one of them.
 
-    `is_known(key)`: whether a configuration may have such a key.
+    `is_known(key)` returns whether a configuration may have such a key.
     """
-    found = [fault for key in texts if (fault := _fault(key, texts[key], is_known)) is not None]
-    if str(refusal) not in [str(one) for one in found]:
-        found.insert(0, refusal)
-    return found
+    faults = [fault for key in texts if (fault := _fault(key, texts[key], is_known)) is not None]
+    if str(refusal) not in [str(fault) for fault in faults]:
+        faults.insert(0, refusal)
+    return faults
 
 
 def _fault(key: str, text: str, is_known: Callable[[str], bool]) -> ConfigError | None:
@@ -33,7 +32,7 @@ def _fault(key: str, text: str, is_known: Callable[[str], bool]) -> ConfigError 
     try:
         if key in BROKER_CONFIG_DEF:
             BROKER_CONFIG_DEF[key].parse(text)
-        refuse_what_is_not_served({key: text})
+        reject_what_is_not_served({key: text})
     except ConfigError as fault:
         return fault
     return None

@@ -1,1 +1,1 @@
-"""Who may connect to a listener, and how this node connects to others, from Kafka's keys."""
+"""The security of a node's listeners, and of its own connections, from Kafka's keys."""

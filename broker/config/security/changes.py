@@ -1,13 +1,13 @@
 """Changes to the security of a listener while a node runs.
 
 Owns which keys of a listener may change (its TLS, and the JAAS text of a mechanism that it offers),
-and what a listener's security comes to: dynamic configs of the one node above its file. Both halves
-of a listener read the same keys; of controllers' a node that is only a broker has the client half
-alone. It opens no store: whether a new one can be loaded says a
-`broker.config.dynamic.SecurityValidator`.
+and the resulting security of a listener: dynamic configs of the node above its file. Both halves of
+a listener read the same keys. A node that is only a broker has just the client half of the
+controllers' listener. This module opens no store: a `broker.config.dynamic.SecurityValidator`
+checks whether a new one can be loaded.
 
-Follows KIP-226 and what a running Kafka 4.3 takes. Unlike there, a JAAS text that cannot be read is
-refused, and so is a key of a listener that would change nothing.
+Follows KIP-226 and what a running Kafka 4.3 accepts. Unlike Kafka, it rejects a JAAS text that
+cannot be read, and a key of a listener that would change nothing.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterator, Mapping
 from broker.config.applied_keys import is_of_node
 from broker.config.keys import BROKER_CONFIG_DEF, LISTENER_KEYS, LISTENER_PREFIX, key_of
 from broker.config.security.listener_keys import listener_prefix
-from broker.config.security.listeners import one_listener
+from broker.config.security.listeners import security_of_listener
 from broker.config.security_settings import ListenerSecurity, MechanismSettings
 from broker.config.values import BrokerConfig
 from controller.metadata.delta import MetadataDelta
@@ -36,11 +36,13 @@ def changed_listeners(
     after: Mapping[str, str],
     set_now: Collection[str],
 ) -> list[str]:
-    """The name of each listener that a change concerns. Raises ConfigError where a key or its
-    value is wrong. `set_now`: keys that were named, also with the same value:
-    the files behind them may have changed."""
-    names = [one for one in {**before, **after} if one.startswith(LISTENER_PREFIX)]
-    touched = [one for one in names if one in set_now or before.get(one) != after.get(one)]
+    """Return the names of the listeners that a change affects.
+
+    `set_now` are the keys that the request sets, even to the same value, because the files behind
+    them may have changed. Raises ConfigError for a wrong key or value.
+    """
+    names = [name for name in {**before, **after} if name.startswith(LISTENER_PREFIX)]
+    touched = [name for name in names if name in set_now or before.get(name) != after.get(name)]
     for name in touched:
         if name in after and not is_of_node(config, name):
             _check(config, name, after[name])
@@ -50,8 +52,11 @@ def changed_listeners(
 def security_in_force(
     config: BrokerConfig, image: MetadataImage, listener: str
 ) -> ListenerSecurity:
-    """One listener's: dynamic configs of this node above its file. What another release wrote and
-    this one cannot read is left out, with a warning, so that it does not stop a node."""
+    """Return the security of a listener in force: dynamic configs of this node above its file.
+
+    If one of them, from another release, cannot be read, they are left out with a warning, so that
+    they do not stop a node.
+    """
     dynamic = image.config(ResourceType.BROKER, str(config.node_id))
     try:
         return _in_force(config, dynamic, listener)
@@ -63,18 +68,17 @@ def security_in_force(
 def security_changes(
     config: BrokerConfig, delta: MetadataDelta, image: MetadataImage
 ) -> Iterator[ListenerSecurity]:
-    """What the replay of `delta` makes of the server half of each listener in
-    `replayed_listeners`."""
+    """Yield the new server half of each listener in `replayed_listeners`."""
     for listener in replayed_listeners(config, delta):
         if listener in config.listener_security:
             yield security_in_force(config, image, listener)
 
 
 def replayed_listeners(config: BrokerConfig, delta: MetadataDelta) -> list[str]:
-    """The name of each listener that has, or had, dynamic security, where `delta` changes this
-    node's configs.
+    """Return the names of the listeners with dynamic security, before or after `delta`.
 
-    Also where all texts are the same: whoever sets a key anew wants its file to be read again.
+    Return none if `delta` does not change this node's configs. Listeners whose texts are all the
+    same are included: a key that is set again means that its file should be read again.
     """
     resource = (int(ResourceType.BROKER), str(config.node_id))
     if resource not in delta.changed_configs:
@@ -84,14 +88,14 @@ def replayed_listeners(config: BrokerConfig, delta: MetadataDelta) -> list[str]:
 
 
 def is_security(config: BrokerConfig, name: str) -> bool:
-    """Whether a dynamic config changes the security of one of this node's listeners."""
+    """Return whether a dynamic config changes the security of one of this node's listeners."""
     return bool(_concerned(config, [name]))
 
 
 def _in_force(config: BrokerConfig, dynamic: Mapping[str, str], listener: str) -> ListenerSecurity:
     own = {name: text for name, text in dynamic.items() if _concerns(name, listener, config)}
     protocol = config.listener_security[listener].security_protocol
-    return one_listener({**config.originals, **own}, listener, protocol)
+    return security_of_listener({**config.originals, **own}, listener, protocol)
 
 
 def _concerned(config: BrokerConfig, names: Collection[str]) -> list[str]:
@@ -103,12 +107,12 @@ def _concerned(config: BrokerConfig, names: Collection[str]) -> list[str]:
 
 
 def _listeners(config: BrokerConfig) -> list[str]:
-    """Of which this node has a half."""
+    """Return the listeners of which this node has at least one half."""
     return list(dict.fromkeys([*config.listener_security, *config.controller_listener_names[:1]]))
 
 
 def _concerns(name: str, listener: str, config: BrokerConfig) -> bool:
-    """Whether a dynamic config changes the security of this listener."""
+    """Return whether a dynamic config changes the security of this listener."""
     prefix = listener_prefix(listener)
     if not name.startswith(prefix):
         return False
@@ -117,7 +121,7 @@ def _concerns(name: str, listener: str, config: BrokerConfig) -> bool:
 
 def _is_changeable(rest: str, config: BrokerConfig, listener: str) -> bool:
     server = config.listener_security.get(listener)
-    client = config.controller_security  # of the one listener that may have no other half
+    client = config.controller_security  # only the controllers' listener may lack the server half
     if rest.startswith("ssl."):
         tls = client.tls if server is None else server.tls
         return rest in BROKER_CONFIG_DEF and tls is not None
@@ -126,16 +130,21 @@ def _is_changeable(rest: str, config: BrokerConfig, listener: str) -> bool:
         offered = () if server.sasl is None else server.sasl.mechanisms
     else:
         offered = () if client.mechanism is None else (client.mechanism,)
-    return rest in [f"{one.name.lower()}.{_JAAS}" for one in offered]
+    return rest in [f"{mechanism.name.lower()}.{_JAAS}" for mechanism in offered]
 
 
 def _check(config: BrokerConfig, name: str, text: str) -> None:
-    """Raise ConfigError for a key of a listener that cannot change, or whose value is wrong."""
+    """Check a key of a listener and its value.
+
+    Raises ConfigError if the key cannot change, or the value is wrong.
+    """
     listeners = _listeners(config)
-    listener = next((one for one in listeners if name.startswith(listener_prefix(one))), None)
+    listener = next(
+        (candidate for candidate in listeners if name.startswith(listener_prefix(candidate))), None
+    )
     if listener is None:
-        known = ", ".join(map(listener_prefix, listeners))
-        raise ConfigError(name, f"{name}: this node has no such listener (it has {known})")
+        prefixes = ", ".join(map(listener_prefix, listeners))
+        raise ConfigError(name, f"{name}: this node has no such listener (it has {prefixes})")
     if not _concerns(name, listener, config):
         raise ConfigError(name, _why_not(name, listener, config))
     if text.startswith("${"):

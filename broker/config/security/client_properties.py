@@ -1,7 +1,7 @@
-"""How a command of ours connects, from the keys of a `--command-config` file.
+"""The security of a command's connections, from the keys of a `--command-config` file.
 
-Kafka's client keys in, a `ClientSecurity` out. Keys that its clients do not know are ignored with a
-warning, as Kafka's tools do. It reads no file (`broker.config.file.load_client_security`).
+Turns Kafka's client keys into a `ClientSecurity`. Keys that Kafka's clients do not know are ignored
+with a warning, as by Kafka's tools. It reads no file (`broker.config.file.load_client_security`).
 
 Follows Kafka's `AdminClientConfig`, `CommonClientConfigs`, `SaslConfigs` and `SslConfigs` 4.3.
 """
@@ -34,7 +34,7 @@ _READ = (
     *TLS_KEYS.values(),
     *OAUTH_KEYS.values(),
 )
-# Keys of Kafka's clients that say nothing on who connects.
+# Keys of Kafka's clients that do not concern security.
 _OTHERS = (
     "bootstrap.controllers",
     "bootstrap.servers",
@@ -65,11 +65,11 @@ _OTHERS = (
 )
 
 _NAMED_MAX = 3
-"""Of keys that no client has; more of them are rather a file that is something else."""
+"""The most unknown keys that warnings name: a file with more is probably not a client's."""
 
 
 def client_security(texts: Mapping[str, str]) -> ClientSecurity:
-    """Whom to trust and how to log in. Raises ConfigError with one line that names the key."""
+    """Return the security of a client's connections. Raises ConfigError that names the key."""
     protocol = texts.get(_PROTOCOL, "PLAINTEXT").strip().upper()
     if protocol not in SECURITY_PROTOCOLS:
         reason = f"String must be one of: {', '.join(SECURITY_PROTOCOLS)}"
@@ -88,18 +88,20 @@ def client_security(texts: Mapping[str, str]) -> ClientSecurity:
 
 
 def client_warnings(texts: Mapping[str, str]) -> Iterator[str]:
-    """One line for each key that is ignored and should perhaps not be; one for many that are no
-    client's."""
-    strange: list[str] = []
+    """Yield a warning for each ignored key that may matter; one warning for many unknown keys."""
+    unknown: list[str] = []
     for name in texts:
         if name in _READ or name in _OTHERS or name.startswith("config.providers."):
             continue
         if name in BROKER_CONFIG_DEF and name.startswith(("ssl.", "sasl.", "security.")):
             yield f"{name} is ignored: Ottla does not support this key in a client"
         else:
-            strange.append(name)
-    if len(strange) > _NAMED_MAX:
-        some = ", ".join(strange[:_NAMED_MAX])
-        yield f"{some} and {len(strange) - _NAMED_MAX} more are ignored: are they keys of a client?"
+            unknown.append(name)
+    if len(unknown) > _NAMED_MAX:
+        examples = ", ".join(unknown[:_NAMED_MAX])
+        yield (
+            f"{examples} and {len(unknown) - _NAMED_MAX} more are ignored: "
+            "are they keys of a client?"
+        )
     else:
-        yield from (f"{name} is ignored: it is not a key of a client" for name in strange)
+        yield from (f"{name} is ignored: it is not a key of a client" for name in unknown)

@@ -1,12 +1,12 @@
-"""Values that stand elsewhere: `${provider:path:key}` in a value, by Kafka's config providers.
+"""Variables in values, `${provider:path:key}`, which Kafka's config providers replace.
 
-Texts in, texts with every such place filled in out. Files and environment variables are read by
-what the shell gives (`broker.config.file`). A value that was found is never looked through again,
-and never stands in an error.
+Takes texts and returns them with every variable replaced. The caller reads files and environment
+variables (`broker.config.file`). A value of a variable is never searched for variables again, and
+is never part of an error.
 
-Follows KIP-297, KIP-421, KIP-887 (environment), KIP-993 (`allowed.paths`), and which places a
-running Kafka 4.3 fills in. Kafka leaves a place as it is where a key, a variable or a provider is
-missing; a password would then be `${...}`, so here it stops a start.
+Follows KIP-297, KIP-421, KIP-887 (environment), KIP-993 (`allowed.paths`), and which variables a
+running Kafka 4.3 replaces. Kafka leaves a variable unchanged if its key, environment variable or
+provider is missing; a password would then be `${...}`, so here the start fails.
 """
 
 from __future__ import annotations
@@ -21,45 +21,45 @@ from broker.config.properties import PropertiesError, parse_properties
 from ground.config_def import ConfigError
 
 PROVIDERS = "config.providers"
-_PLACE = re.compile(r"\$\{([^:}]*):(?:([^:}]*):)?([^}]*)\}")
+_VARIABLE = re.compile(r"\$\{([^:}]*):(?:([^:}]*):)?([^}]*)\}")
 _PACKAGE = "org.apache.kafka.common.config.provider."
 
 
-class Places(Protocol):
-    """What a machine has."""
+class Platform(Protocol):
+    """The files and environment variables of a machine."""
 
     def read(self, path: str) -> str:
-        """The text of a file; OSError."""
+        """Return the text of a file. Raises OSError."""
 
     def exists(self, path: str) -> bool:
-        """Whether there is a file or a folder."""
+        """Return whether there is a file or a folder."""
 
     def variable(self, name: str) -> str | None:
-        """Of the environment."""
+        """Return the value of an environment variable; None if it is not set."""
 
 
 @dataclass(slots=True)
 class _Provider:
-    """One of `config.providers`."""
+    """A provider of `config.providers`."""
 
     name: str
     kind: str
-    """Its class without the package."""
+    """The name of its class without the package."""
     allowed_paths: tuple[str, ...] = ()
-    """Below these only; empty: anywhere."""
+    """The paths below which files may be read; if empty, anywhere."""
     allowed_names: re.Pattern[str] | None = None
     files: dict[str, Mapping[str, str]] = field(default_factory=dict)
-    """What was read, so that each file is read once."""
+    """The files that have been read, so that each is read once."""
 
 
-def with_places_filled(texts: Mapping[str, str], places: Places) -> dict[str, str]:
-    """`texts` with what the places in its values stand for. Raises ConfigError."""
-    names = [one.strip() for one in texts.get(PROVIDERS, "").split(",") if one.strip()]
+def with_variables_resolved(texts: Mapping[str, str], platform: Platform) -> dict[str, str]:
+    """Return `texts` with the variables in their values replaced. Raises ConfigError."""
+    names = [name.strip() for name in texts.get(PROVIDERS, "").split(",") if name.strip()]
     if not names:
         return dict(texts)
-    providers = {name: _provider(name, texts, places) for name in names}
+    providers = {name: _provider(name, texts, platform) for name in names}
     return {
-        name: text if _is_of_providers(name) else _filled(name, text, providers, places)
+        name: text if _is_of_providers(name) else _filled(name, text, providers, platform)
         for name, text in texts.items()
     }
 
@@ -68,20 +68,24 @@ def _is_of_providers(name: str) -> bool:
     return name == PROVIDERS or name.startswith(f"{PROVIDERS}.")
 
 
-def _provider(name: str, texts: Mapping[str, str], places: Places) -> _Provider:
+def _provider(name: str, texts: Mapping[str, str], platform: Platform) -> _Provider:
     key = f"{PROVIDERS}.{name}.class"
-    given = texts.get(key, "").strip()
-    kind = given.removeprefix(_PACKAGE)
-    if kind not in _GETTERS or not given.startswith(_PACKAGE):
-        served = ", ".join(f"{_PACKAGE}{one}" for one in _GETTERS)
-        why = f"{key}={given}: Java classes cannot be loaded" if given else f"{key} is not set"
+    class_name = texts.get(key, "").strip()
+    kind = class_name.removeprefix(_PACKAGE)
+    if kind not in _GETTERS or not class_name.startswith(_PACKAGE):
+        served = ", ".join(f"{_PACKAGE}{kind_of_provider}" for kind_of_provider in _GETTERS)
+        why = (
+            f"{key}={class_name}: Java classes cannot be loaded"
+            if class_name
+            else f"{key} is not set"
+        )
         raise ConfigError(key, f"{why}; there are {served}")
     provider = _Provider(name, kind)
     paths_key = f"{PROVIDERS}.{name}.param.allowed.paths"
     provider.allowed_paths = tuple(
-        _allowed_path(paths_key, one.strip(), places)
-        for one in texts.get(paths_key, "").split(",")
-        if one.strip()
+        _allowed_path(paths_key, path.strip(), platform)
+        for path in texts.get(paths_key, "").split(",")
+        if path.strip()
     )
     pattern_key = f"{PROVIDERS}.{name}.param.allowlist.pattern"
     if pattern_key in texts:
@@ -92,39 +96,39 @@ def _provider(name: str, texts: Mapping[str, str], places: Places) -> _Provider:
     return provider
 
 
-def _allowed_path(key: str, path: str, places: Places) -> str:
+def _allowed_path(key: str, path: str, platform: Platform) -> str:
     if not path.startswith("/"):
         raise ConfigError(key, f"{key}: Path {path} is not absolute")
-    if not places.exists(path):
+    if not platform.exists(path):
         raise ConfigError(key, f"{key}: Path {path} does not exist")
     return posixpath.normpath(path)
 
 
-def _filled(name: str, text: str, providers: Mapping[str, _Provider], places: Places) -> str:
-    def found(match: re.Match[str]) -> str:
+def _filled(name: str, text: str, providers: Mapping[str, _Provider], platform: Platform) -> str:
+    def value_of(match: re.Match[str]) -> str:
         provider = providers.get(match[1])
         if provider is None:
-            known = ", ".join(providers)  # the value may be a password: no piece of it
-            text = f"{name}: a ${{...}} in it names a provider that {PROVIDERS} ({known}) lacks"
+            names = ", ".join(providers)  # the value may be a password: the error has no part of it
+            text = f"{name}: a ${{...}} in it names a provider that {PROVIDERS} ({names}) lacks"
             raise ConfigError(name, text)
         try:
-            return _GETTERS[provider.kind](provider, match[2] or "", match[3], places)
+            return _GETTERS[provider.kind](provider, match[2] or "", match[3], platform)
         except _NotFound as reason:
             raise ConfigError(name, f"{name}: {match[0]}: {reason}") from None
 
-    return _PLACE.sub(found, text)
+    return _VARIABLE.sub(value_of, text)
 
 
 class _NotFound(Exception):
-    """Why a place cannot be filled."""
+    """The reason why a variable cannot be replaced."""
 
 
-def _of_file(provider: _Provider, path: str, key: str, places: Places) -> str:
+def _of_file(provider: _Provider, path: str, key: str, platform: Platform) -> str:
     if not path:
         raise _NotFound(f"write it as ${{{provider.name}:/path/of/a/file:key}}")
     if path not in provider.files:
         try:
-            provider.files[path] = parse_properties(_read(provider, path, places))
+            provider.files[path] = parse_properties(_read(provider, path, platform))
         except PropertiesError as error:
             raise _NotFound(str(error)) from None
     values = provider.files[path]
@@ -133,38 +137,42 @@ def _of_file(provider: _Provider, path: str, key: str, places: Places) -> str:
     return values[key]
 
 
-def _of_directory(provider: _Provider, path: str, key: str, places: Places) -> str:
+def _of_directory(provider: _Provider, path: str, key: str, platform: Platform) -> str:
     if not path:
         raise _NotFound(f"write it as ${{{provider.name}:/path/of/a/folder:file}}")
     if key in ("", ".", "..") or "/" in key:
         raise _NotFound("name a file of the folder")
-    return _read(provider, f"{path}/{key}", places)
+    return _read(provider, f"{path}/{key}", platform)
 
 
-def _read(provider: _Provider, path: str, places: Places) -> str:
+def _read(provider: _Provider, path: str, platform: Platform) -> str:
     plain = posixpath.normpath(path)
-    below = [one for one in provider.allowed_paths if f"{plain}/".startswith(f"{one.rstrip('/')}/")]
+    below = [
+        allowed
+        for allowed in provider.allowed_paths
+        if f"{plain}/".startswith(f"{allowed.rstrip('/')}/")
+    ]
     if provider.allowed_paths and not below:
         raise _NotFound(f"it is not below the allowed.paths of {provider.name}")
     try:
-        return places.read(plain)
+        return platform.read(plain)
     except OSError as error:
         raise _NotFound(error.strerror or "it cannot be read") from None
 
 
-def _of_environment(provider: _Provider, path: str, key: str, places: Places) -> str:
+def _of_environment(provider: _Provider, path: str, key: str, platform: Platform) -> str:
     if path:
         raise _NotFound(f"write it as ${{{provider.name}:NAME}}")
     allowed = provider.allowed_names
     if allowed is not None and not allowed.fullmatch(key):
         raise _NotFound(f"the allowlist.pattern of {provider.name} does not match it")
-    value = places.variable(key)
+    value = platform.variable(key)
     if value is None:
         raise _NotFound("there is no such environment variable")
     return value
 
 
-_GETTERS: dict[str, Callable[[_Provider, str, str, Places], str]] = {
+_GETTERS: dict[str, Callable[[_Provider, str, str, Platform], str]] = {
     "FileConfigProvider": _of_file,
     "EnvVarConfigProvider": _of_environment,
     "DirectoryConfigProvider": _of_directory,

@@ -1,10 +1,10 @@
-"""JAAS texts as `sasl.jaas.config` has them: `<login module class> <flag> name="value" … ;`.
+"""The parser of `sasl.jaas.config` texts: `<login module class> <flag> name="value" … ;`.
 
-Text in, one `JaasEntry` out. It knows the syntax only: which login module belongs to which
-mechanism is `broker.config.security.mechanisms`. It never repeats a piece of the text in an error,
-since a quote that is missing makes a piece of a password look like a name.
+It knows only the syntax: `broker.config.security.mechanisms` knows which login module belongs to
+which mechanism. It never repeats a part of the text in an error, since with a missing quote a part
+of a password looks like a name.
 
-Follows what Apache Kafka 4.3 takes and refuses, which is the syntax of Java's `StreamTokenizer`:
+Follows what Apache Kafka 4.3 accepts and rejects, which is the syntax of Java's `StreamTokenizer`:
 values in double or single quotes, `\\"` and `\\\\` and Java's other escapes in them, comments `//`,
 `/` and `/* */`. An unquoted value is a word, never a number. KIP-85.
 """
@@ -33,11 +33,11 @@ _HOW = 'write it as CLASS required name="value" ...;'
 
 
 class JaasError(ValueError):
-    """A text that Kafka refuses; `str()` says why, without any piece of it."""
+    """A text that Kafka rejects; `str()` says why, without any part of the text."""
 
 
 def parse_jaas(text: str) -> JaasEntry:
-    """The one login module of `text`. Raises JaasError."""
+    """Return the only login module of `text`. Raises JaasError."""
     if re.match(r"\s*\w+\s*\{", text):
         raise JaasError(
             "it looks like a section of a JAAS file (KafkaServer { ... }); give what stands "
@@ -55,7 +55,8 @@ def parse_jaas(text: str) -> JaasEntry:
     return entries[0]
 
 
-# A token is its text where it is a word or quoted, else a mark: one character, or a number's "0".
+# The text of a word or of a quoted token; otherwise a mark: a single character, or "0" for a
+# number.
 _Token = tuple[str | None, str]
 
 
@@ -78,7 +79,7 @@ def _character(match: re.Match[str]) -> str:
 
 
 def _first_entry(tokens: list[_Token]) -> tuple[JaasEntry, list[_Token]]:
-    """The first login module and the tokens after its semicolon."""
+    """Return the first login module, and the tokens after its semicolon."""
     login_module = tokens[0][0]
     flag = tokens[1][0] if len(tokens) > 1 else None
     if login_module is None or flag is None:
@@ -86,18 +87,21 @@ def _first_entry(tokens: list[_Token]) -> tuple[JaasEntry, list[_Token]]:
     if flag.lower() not in _FLAGS:
         raise JaasError(f"what follows a login module is not one of {', '.join(_FLAGS)}: {_HOW}")
     options: dict[str, Secret] = {}
-    at = 2
-    while at < len(tokens) and tokens[at] != (None, ";"):
-        name, value = tokens[at][0], tokens[at + 2][0] if at + 2 < len(tokens) else None
-        if name is None or value is None or tokens[at + 1] != (None, "="):
-            if not any(one == (None, ";") for one in tokens[at:]):
+    position = 2
+    while position < len(tokens) and tokens[position] != (None, ";"):
+        name, value = (
+            tokens[position][0],
+            tokens[position + 2][0] if position + 2 < len(tokens) else None,
+        )
+        if name is None or value is None or tokens[position + 1] != (None, "="):
+            if not any(token == (None, ";") for token in tokens[position:]):
                 break
             raise JaasError(
                 f'after {len(options)} options something is not name="value": quote the values, '
                 'write a quote in a value as \\" and a backslash as \\\\'
             )
         options[name] = Secret(value)
-        at += 3
-    if at >= len(tokens) or tokens[at] != (None, ";"):
+        position += 3
+    if position >= len(tokens) or tokens[position] != (None, ";"):
         raise JaasError("it is not terminated by a semicolon: end it with ;")
-    return JaasEntry(login_module, options), tokens[at + 1 :]
+    return JaasEntry(login_module, options), tokens[position + 1 :]

@@ -1,11 +1,11 @@
-"""Keys of one listener: `listener.name.<listener>.<key>` above `<key>` above Kafka's default.
+"""The keys of a listener: `listener.name.<listener>.<key>` before `<key>` before Kafka's default.
 
-Owns which keys may stand there, and the look-up. It knows no listener's protocol and makes no
-settings (`broker.config.security.listeners`).
+Owns which keys may have the prefix, and their look-up. It knows no listener's protocol and creates
+no settings (`broker.config.security.listeners`).
 
-Follows Kafka's `ListenerName.configPrefix` and `saslMechanismPrefix`, and what a running 4.3 takes:
-the listener is written in lower case; `listener.name.<listener>.<mechanism>.<key>` is the key of
-one SASL mechanism there, the mechanism in lower case too. KIP-103, KIP-226.
+Follows Kafka's `ListenerName.configPrefix` and `saslMechanismPrefix`, and what a running 4.3
+accepts: the listener is in lower case; `listener.name.<listener>.<mechanism>.<key>` is the key of a
+SASL mechanism on it, the mechanism in lower case too. KIP-103, KIP-226.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from broker.config.keys import BROKER_CONFIG_DEF, LISTENER_KEYS, LISTENER_PREFIX
 from ground.config_def import ConfigError, ConfigValue
 
 _MECHANISMS = ("plain", "scram-sha-256", "scram-sha-512", "oauthbearer")
-"""Those of `broker.config.security.mechanisms`, as they stand in keys."""
+"""The mechanisms of `broker.config.security.mechanisms`, as they are written in keys."""
 _OF_THE_NODE = ("sasl.mechanism.inter.broker.protocol", "sasl.mechanism.controller.protocol")
 _OF_A_MECHANISM = ("connections.max.reauth.ms", "sasl.jaas.config", "sasl.login.", "sasl.oauth")
 _SERVER_CALLBACK = "sasl.server.callback.handler.class"
@@ -25,58 +25,59 @@ _SERVER_CALLBACK = "sasl.server.callback.handler.class"
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Where the keys of a listener, of a mechanism or of a client are looked for, nearest first."""
+    """The look-up of keys of a listener, mechanism or client, with the nearest prefix first."""
 
     texts: Mapping[str, str]
     prefixes: tuple[str, ...] = ("",)
 
     def name(self, key: str) -> str:
-        """The whole name that gives `key`, else the nearest that could."""
+        """Return the whole name that sets `key`, or the nearest name that could set it."""
         names = [f"{prefix}{key}" for prefix in self.prefixes]
         return next((name for name in names if name in self.texts), names[0])
 
     def text(self, key: str) -> str | None:
-        """What was set, as it was written."""
+        """Return the text that is set, as it was written; None if none is."""
         return self.texts.get(self.name(key))
 
     def value(self, key: str) -> ConfigValue:
-        """The value in force. Raises ConfigError under the name that was set."""
-        name, known = self.name(key), BROKER_CONFIG_DEF[key]
+        """Return the value in force. Raises ConfigError with the name that is set."""
+        name, definition = self.name(key), BROKER_CONFIG_DEF[key]
         if name not in self.texts:
-            return known.parse(known.default)
-        return replace(known, name=name).parse(self.texts[name])
+            return definition.parse(definition.default)
+        return replace(definition, name=name).parse(self.texts[name])
 
     def nearest(self) -> Scope:
-        """The same without what stands further off than the nearest prefix."""
+        """Return a scope with only the nearest prefix."""
         return Scope(self.texts, self.prefixes[:1])
 
 
 def listener_prefix(listener: str) -> str:
-    """What stands before the keys of a listener."""
+    """Return the prefix of the keys of a listener."""
     return f"{LISTENER_PREFIX}{listener.lower()}."
 
 
 def listener_scope(texts: Mapping[str, str], listener: str) -> Scope:
-    """Of one listener."""
+    """Return the scope of a listener."""
     return Scope(texts, (listener_prefix(listener), ""))
 
 
 def mechanism_scope(texts: Mapping[str, str], listener: str, mechanism: str) -> Scope:
-    """Of one mechanism of one listener."""
+    """Return the scope of a mechanism on a listener."""
     prefix = listener_prefix(listener)
     return Scope(texts, (f"{prefix}{mechanism.lower()}.", prefix, ""))
 
 
 def check_listener_keys(texts: Mapping[str, str], listeners: Collection[str]) -> Iterator[str]:
-    """Warnings for keys of listeners that have no effect. Raises ConfigError for a wrong one.
+    """Yield warnings for keys of listeners that have no effect.
 
-    `listeners`: the names of this node's, and of those that it connects to.
+    `listeners` are the names of this node's listeners, and of those that it connects to. Raises
+    ConfigError for a wrong key.
     """
-    prefixes = [listener_prefix(one) for one in sorted(listeners, key=len, reverse=True)]
+    prefixes = [listener_prefix(listener) for listener in sorted(listeners, key=len, reverse=True)]
     for name, text in texts.items():
         if not name.startswith(LISTENER_PREFIX):
             continue
-        prefix = next((one for one in prefixes if name.startswith(one)), None)
+        prefix = next((listener for listener in prefixes if name.startswith(listener)), None)
         if prefix is None:
             yield _of_no_listener(name, prefixes)
         elif (warning := _key_warning(name, name.removeprefix(prefix), text)) is not None:
@@ -84,16 +85,19 @@ def check_listener_keys(texts: Mapping[str, str], listeners: Collection[str]) ->
 
 
 def _of_no_listener(name: str, prefixes: Iterable[str]) -> str:
-    lowered = next((one for one in prefixes if name.lower().startswith(one)), None)
+    lowered = next((prefix for prefix in prefixes if name.lower().startswith(prefix)), None)
     if lowered is not None:
         text = f"{name}: write the listener in lower case, {lowered}{name[len(lowered) :]}"
         raise ConfigError(name, text)
-    known = ", ".join(sorted(prefixes))
-    return f"{name} is ignored: this node has no such listener (it has {known})"
+    own_prefixes = ", ".join(sorted(prefixes))
+    return f"{name} is ignored: this node has no such listener (it has {own_prefixes})"
 
 
 def _key_warning(name: str, rest: str, text: str) -> str | None:
-    """What to say of a key behind a listener's prefix; None: nothing. Raises ConfigError."""
+    """Return the warning about a key after a listener's prefix; None if it is right.
+
+    Raises ConfigError.
+    """
     key = key_of(rest, BROKER_CONFIG_DEF)
     if key is None:
         raise _unknown(name, rest)
@@ -122,7 +126,7 @@ def _mechanism_key_warning(name: str, mechanism: str, key: str) -> str | None:
 
 
 def _unknown(name: str, rest: str) -> ConfigError:
-    import difflib  # only where something is wrong: a start must stay fast
+    import difflib  # only after an error: a start must stay fast
 
     mechanism, _, key = rest.partition(".")
     before = f"{mechanism}." if mechanism.lower() in _MECHANISMS else ""

@@ -1,11 +1,11 @@
-"""How each listener of a node is secured, and how the node connects to brokers and controllers.
+"""The security of each listener of a node, and of its connections to brokers and controllers.
 
-Texts in, typed settings out; it opens no store. Both halves of a listener read the same keys, as in
-Kafka: a keystore is the certificate of the server and of the client, `username` and `password` of
-the JAAS text are what the node itself logs in by.
+Turns texts into typed settings; it opens no store. Both halves of a listener read the same keys, as
+in Kafka: a keystore has the certificate of the server and of the client, and the node itself logs
+in with `username` and `password` of the JAAS text.
 
-Follows Kafka's `ChannelBuilders`, `SslFactory` and `KafkaConfig` 4.3; KIP-103, KIP-684 (a SASL_SSL
-listener asks for certificates only by its own key).
+Follows Kafka's `ChannelBuilders`, `SslFactory` and `KafkaConfig` 4.3; KIP-103, KIP-684 (only its
+own key makes a SASL_SSL listener ask for certificates).
 """
 
 from __future__ import annotations
@@ -39,37 +39,41 @@ from ground.config_def import ConfigError
 
 _SECRET = ("keystore_password", "key_password", "keystore_key", "truststore_password")
 _MAY_BE_EMPTY = ("endpoint_identification_algorithm",)
-TLS_KEYS = {one.name: f"ssl.{one.name.replace('_', '.')}" for one in fields(TlsSettings)}
-"""Field of TlsSettings → Kafka's key."""
+TLS_KEYS = {field.name: f"ssl.{field.name.replace('_', '.')}" for field in fields(TlsSettings)}
+"""Kafka's key of each field of TlsSettings."""
 _MECHANISMS = "sasl.enabled.mechanisms"
 _CLIENT_AUTH = "ssl.client.auth"
 
 
 @dataclass(frozen=True, slots=True)
-class Peers:
-    """Whom a node connects to: the listeners of the others, and whether there are others."""
+class PeerListeners:
+    """The listeners of other nodes to which a node connects."""
 
     inter_broker: str | None
-    """Its name; None on a node that is no broker."""
+    """The name of the listener between brokers; None on a node that is no broker."""
     controller: str
     protocols: Mapping[str, str]
-    """Listener → security protocol."""
+    """The security protocol of each listener."""
     alone: bool
-    """This node is the whole cluster, as far as its configuration tells."""
+    """Whether this node is the whole cluster, as far as its configuration shows."""
 
 
 def listener_security(
     texts: Mapping[str, str], listeners: Sequence[EndPoint]
 ) -> dict[str, ListenerSecurity]:
-    """The server half of each listener. Raises ConfigError."""
+    """Return the server half of each listener. Raises ConfigError."""
     return {
-        one.listener_name: one_listener(texts, one.listener_name, one.security_protocol)
-        for one in listeners
+        endpoint.listener_name: security_of_listener(
+            texts, endpoint.listener_name, endpoint.security_protocol
+        )
+        for endpoint in listeners
     }
 
 
-def one_listener(texts: Mapping[str, str], listener: str, protocol: str) -> ListenerSecurity:
-    """The server half of one listener. Raises ConfigError."""
+def security_of_listener(
+    texts: Mapping[str, str], listener: str, protocol: str
+) -> ListenerSecurity:
+    """Return the server half of a listener. Raises ConfigError."""
     scope = listener_scope(texts, listener)
     tls = None
     if protocol.endswith("SSL"):
@@ -83,12 +87,12 @@ def one_listener(texts: Mapping[str, str], listener: str, protocol: str) -> List
         scope.text(PRINCIPAL_BUILDER),
         BUILT_IN[PRINCIPAL_BUILDER],
     )
-    named = builder if isinstance(builder, PythonClass) else None
-    return ListenerSecurity(listener, protocol, tls, sasl, named)
+    builder_class = builder if isinstance(builder, PythonClass) else None
+    return ListenerSecurity(listener, protocol, tls, sasl, builder_class)
 
 
 def tls_settings(scope: Scope) -> TlsSettings:
-    """`ssl.*` as `scope` finds it. Raises ConfigError."""
+    """Return the `ssl.*` settings of a scope. Raises ConfigError."""
     values = {field: _tls_value(field, scope.value(key)) for field, key in TLS_KEYS.items()}
     return TlsSettings(**values)  # type: ignore[arg-type]
 
@@ -123,9 +127,9 @@ def _sasl(scope: Scope, texts: Mapping[str, str], listener: str, protocol: str) 
 
 
 def inter_broker_security(
-    texts: Mapping[str, str], peers: Peers, servers: Mapping[str, ListenerSecurity]
+    texts: Mapping[str, str], peers: PeerListeners, servers: Mapping[str, ListenerSecurity]
 ) -> ClientSecurity:
-    """How this node connects to brokers. Raises ConfigError."""
+    """Return the security of this node's connections to brokers. Raises ConfigError."""
     if peers.inter_broker is None:
         return ClientSecurity()
     return _client(
@@ -134,15 +138,15 @@ def inter_broker_security(
 
 
 def controller_security(
-    texts: Mapping[str, str], peers: Peers, servers: Mapping[str, ListenerSecurity]
+    texts: Mapping[str, str], peers: PeerListeners, servers: Mapping[str, ListenerSecurity]
 ) -> ClientSecurity:
-    """How this node connects to controllers. Raises ConfigError."""
+    """Return the security of this node's connections to controllers. Raises ConfigError."""
     return _client(texts, peers, servers, peers.controller, "sasl.mechanism.controller.protocol")
 
 
 def _client(
     texts: Mapping[str, str],
-    peers: Peers,
+    peers: PeerListeners,
     servers: Mapping[str, ListenerSecurity],
     listener: str,
     mechanism_key: str,
@@ -155,7 +159,11 @@ def _client(
     name = cast(str, Scope(texts).value(mechanism_key))
     check_mechanism(mechanism_key, f"listener {listener} ({protocol})", name)
     server = servers.get(listener)
-    enabled = [one.name for one in server.sasl.mechanisms] if server and server.sasl else [name]
+    enabled = (
+        [mechanism.name for mechanism in server.sasl.mechanisms]
+        if server and server.sasl
+        else [name]
+    )
     if name not in enabled:
         text = (
             f"{mechanism_key}={name} must be included in {scope.name(_MECHANISMS)} "
@@ -184,17 +192,20 @@ def security_warnings(
     servers: Mapping[str, ListenerSecurity],
     clients: Mapping[str, ClientSecurity],
 ) -> Iterator[str]:
-    """What is set and has no effect, or will be missed later. `clients`: by listener."""
+    """Yield warnings about keys without effect, or that will be missed later.
+
+    `clients` are the client halves by listener.
+    """
     for listener, client in clients.items():
         fault = None if client.mechanism is None else password_fault(client.mechanism)
         if fault is not None and client.mechanism is not None:
             yield _without_credentials(texts, listener, client.mechanism.name, fault)
-    asked = str(Scope(texts).value(_CLIENT_AUTH))
-    for one in servers.values():
-        own = f"{listener_prefix(one.listener_name)}{_CLIENT_AUTH}"
-        if one.security_protocol == "SASL_SSL" and asked != "none" and own not in texts:
+    client_auth = str(Scope(texts).value(_CLIENT_AUTH))
+    for server in servers.values():
+        own = f"{listener_prefix(server.listener_name)}{_CLIENT_AUTH}"
+        if server.security_protocol == "SASL_SSL" and client_auth != "none" and own not in texts:
             yield (
-                f"{_CLIENT_AUTH}={asked} does not apply to listener {one.listener_name} "
+                f"{_CLIENT_AUTH}={client_auth} does not apply to listener {server.listener_name} "
                 f"(SASL_SSL): set {own} to ask for certificates there"
             )
 
@@ -205,16 +216,19 @@ def open_controllers(
     servers: Mapping[str, ListenerSecurity],
     controllers: Sequence[str],
 ) -> Iterator[str]:
-    """Controller listeners that need no login, where clients need one and nobody judges: through
-    them anybody may make topics and users. A listener without a port of its own has no peers."""
-    of_clients = [one for name, one in servers.items() if name not in controllers]
+    """Yield a warning for each controller listener without a login, if clients need a login.
+
+    Without an authorizer anybody could create topics and users through such a listener. A listener
+    without a port of its own has no peers.
+    """
+    of_clients = [server for name, server in servers.items() if name not in controllers]
     if texts.get("authorizer.class.name") or not all(map(_needs_login, of_clients)):
         return
-    for one in listeners:
-        name = one.listener_name
-        if of_clients and name in controllers and one.port and not _needs_login(servers[name]):
+    for endpoint in listeners:
+        name = endpoint.listener_name
+        if of_clients and name in controllers and endpoint.port and not _needs_login(servers[name]):
             yield (
-                f"listener {name} ({one.security_protocol}) needs no login, and is enough to "
+                f"listener {name} ({endpoint.security_protocol}) needs no login, and is enough to "
                 "change everything in this cluster, though clients need one: give it SASL, or SSL "
                 "with ssl.client.auth=required, or set authorizer.class.name"
             )

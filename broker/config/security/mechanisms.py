@@ -1,10 +1,10 @@
-"""One SASL mechanism, as the server half offers it or as the client half logs in by it.
+"""The settings of a SASL mechanism, as the server half offers it or the client half logs in by it.
 
-Owns which mechanisms, login modules and callback classes there are, by Kafka's names. It judges no
-password and no token (`broker.security.sasl`).
+Owns the mechanisms, login modules and callback classes, by Kafka's names. It checks no password and
+no token (`broker.security.sasl`).
 
 Follows Kafka's `SaslConfigs`, `BrokerSecurityConfigs` and `JaasContext`, 4.3: the JAAS text of a
-server is looked for under the listener and the mechanism only.
+server is read only under the listener and the mechanism.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SECURITY = "org.apache.kafka.common.security"
 _PLAIN = f"{_SECURITY}.plain.PlainLoginModule"
 _SCRAM = f"{_SECURITY}.scram.ScramLoginModule"
 _OAUTH = f"{_SECURITY}.oauthbearer.OAuthBearerLoginModule"
-# The first is the usual one; a SCRAM client of Kafka works with PLAIN's, too.
+# The first is the usual one; a SCRAM client of Kafka also works with the module of PLAIN.
 _LOGIN_MODULES = {
     "PLAIN": (_PLAIN,),
     "SCRAM-SHA-256": (_SCRAM, _PLAIN),
@@ -36,21 +36,22 @@ _LOGIN_MODULES = {
     "OAUTHBEARER": (_OAUTH,),
 }
 MECHANISMS = tuple(_LOGIN_MODULES)
-"""What Ottla speaks, by the names of SASL, which are case-sensitive."""
+"""The supported mechanisms, by their SASL names, which are case-sensitive."""
 WITH_PASSWORDS = MECHANISMS[:3]
-"""Those whose client half logs in by `username` and `password` of its JAAS text."""
+"""The mechanisms whose client half logs in with `username` and `password` of its JAAS text."""
 
 _INSIDE = f"{_SECURITY}.oauthbearer.internals.unsecured.OAuthBearerUnsecured"
 # The second of each pair is the name before Kafka 4.0.
 SIGNED_VALIDATORS = tuple(
-    f"{_SECURITY}.oauthbearer{room}.OAuthBearerValidatorCallbackHandler"
-    for room in ("", ".secured")
+    f"{_SECURITY}.oauthbearer{package}.OAuthBearerValidatorCallbackHandler"
+    for package in ("", ".secured")
 )
-"""Server classes that take signed tokens. The others take those that nobody signed."""
+"""Server classes that accept signed tokens. The others accept unsigned tokens."""
 SIGNED_LOGINS = tuple(
-    f"{_SECURITY}.oauthbearer{room}.OAuthBearerLoginCallbackHandler" for room in ("", ".secured")
+    f"{_SECURITY}.oauthbearer{package}.OAuthBearerLoginCallbackHandler"
+    for package in ("", ".secured")
 )
-"""Login classes that get a token elsewhere. The others make one that nobody signed."""
+"""Login classes that fetch a token. The others create an unsigned one."""
 _SERVER_CALLBACKS = {
     "PLAIN": (f"{_SECURITY}.plain.internals.PlainServerCallbackHandler",),
     "SCRAM-SHA-256": (f"{_SECURITY}.scram.internals.ScramServerCallbackHandler",),
@@ -61,7 +62,7 @@ _LOGIN_CALLBACKS = {
     "OAUTHBEARER": (*SIGNED_LOGINS, f"{_INSIDE}LoginCallbackHandler"),
 }
 _JAAS = "sasl.jaas.config"
-# Fields of OAuthSettings whose keys are not `sasl.oauthbearer.` and the field's own name.
+# The keys of OAuthSettings fields that are not `sasl.oauthbearer.` and the field's own name.
 _OAUTH_KEYS = {
     "clock_skew_s": "sasl.oauthbearer.clock.skew.seconds",
     "login_connect_timeout_ms": "sasl.login.connect.timeout.ms",
@@ -73,11 +74,14 @@ OAUTH_KEYS = {
     field: _OAUTH_KEYS.get(field, f"sasl.oauthbearer.{field.replace('_', '.')}")
     for field in OAuthSettings.__dataclass_fields__
 }
-"""Field of OAuthSettings → its key."""
+"""The key of each field of OAuthSettings."""
 
 
 def check_mechanism(key: str, where: str, mechanism: str) -> None:
-    """Raise ConfigError for a mechanism that Ottla does not speak. `where`: whose it is."""
+    """Check that Ottla supports a mechanism.
+
+    `where` says in the error's text what needs the mechanism. Raises ConfigError.
+    """
     if mechanism in MECHANISMS:
         return
     served = ", ".join(MECHANISMS)
@@ -93,7 +97,10 @@ def check_mechanism(key: str, where: str, mechanism: str) -> None:
 
 
 def server_mechanism(scope: Scope, listener: str, name: str) -> MechanismSettings:
-    """`name` as the listener offers it. `scope`: of that listener and mechanism."""
+    """Return the settings of a mechanism on a listener; `scope` is that of both.
+
+    Raises ConfigError.
+    """
     return MechanismSettings(
         name=name,
         jaas=_jaas(scope.nearest(), f"listener {listener} offers {name}", name),
@@ -107,8 +114,11 @@ def server_mechanism(scope: Scope, listener: str, name: str) -> MechanismSetting
 def client_mechanism(
     scope: Scope, where: str, name: str, jaas_scope: Scope | None = None
 ) -> MechanismSettings:
-    """`name` as a client logs in by it. `where` says who the client is; `jaas_scope`: where its
-    JAAS text and its classes may stand, if that is not all of `scope`."""
+    """Return the settings of a mechanism for a client.
+
+    `where` describes the client in errors. `jaas_scope` is the scope of the JAAS text and the
+    classes, if it is narrower than `scope`. Raises ConfigError.
+    """
     nearest = jaas_scope or scope
     return MechanismSettings(
         name=name,
@@ -119,10 +129,12 @@ def client_mechanism(
 
 
 def password_fault(mechanism: MechanismSettings) -> str | None:
-    """What its JAAS text lacks to log in by; None: nothing."""
+    """Return what the JAAS text lacks for a login; None if nothing."""
     if mechanism.name not in WITH_PASSWORDS or mechanism.jaas is None:
         return None
-    missing = [one for one in ("username", "password") if one not in mechanism.jaas.options]
+    missing = [
+        option for option in ("username", "password") if option not in mechanism.jaas.options
+    ]
     return " and no ".join(missing) or None
 
 
@@ -139,7 +151,7 @@ def _jaas(scope: Scope, why: str, mechanism: str) -> JaasEntry:
     except JaasError as error:
         raise ConfigError(key, f"{key}: {error}") from None
     if entry.login_module not in modules:
-        if any(entry.login_module in known for known in _LOGIN_MODULES.values()):
+        if any(entry.login_module in served for served in _LOGIN_MODULES.values()):
             reason = f"the login module of {mechanism} is {modules[0]}"
         else:
             reason = f"Java classes cannot be loaded; the one of {mechanism} is {modules[0]}"
@@ -148,7 +160,7 @@ def _jaas(scope: Scope, why: str, mechanism: str) -> JaasEntry:
 
 
 def _named(login_module: str) -> str:
-    """A class may be told; what is quoted in its place may be anything."""
+    """Return a login module for an error: only a class name, since other texts may be secret."""
     is_class = "." in login_module and login_module.replace(".", "").isidentifier()
     return login_module if is_class else "that is no class"
 
@@ -165,12 +177,12 @@ def _server_callback(scope: Scope, mechanism: str) -> str | PythonClass | None:
 
 
 def _class(
-    scope: Scope, key: str, known: Mapping[str, tuple[str, ...]], mechanism: str
+    scope: Scope, key: str, classes: Mapping[str, tuple[str, ...]], mechanism: str
 ) -> str | None:
     text = (scope.text(key) or "").strip()
     if not text:
         return None
-    served = known.get(mechanism, ())
+    served = classes.get(mechanism, ())
     if text not in served:
         only = f"; {mechanism} has {' and '.join(served)}" if served else "; leave it out"
         name = scope.name(key)
@@ -184,7 +196,10 @@ def _oauth(scope: Scope) -> OAuthSettings:
 
 
 def _oauth_value(scope: Scope, key: str) -> object:
-    """A text that was left empty is none. Our own keys are those of the whole node."""
+    """Return a value of OAuthSettings, None for an empty text.
+
+    Ottla's own keys apply to the whole node.
+    """
     value = (Scope(scope.texts) if key.startswith("ottla.") else scope).value(key)
     if value is None or value == "":
         return None

@@ -1,7 +1,8 @@
-"""All that the keys of listeners make of one node's configuration.
+"""The settings of a node's configuration that come from the keys of listeners.
 
-Puts together what the other files here make: the server half and the limits of each listener, the
-client halves, and the warnings. Loaded only by a node that has such a key or a secured listener.
+Combines the results of the other modules of this package: the server half and the limits of each
+listener, the client halves, and the warnings. Only a node that has such a key or a secured listener
+loads it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import cast
 from broker.config.endpoints import EndPoint, ListenerLimits
 from broker.config.security.listener_keys import Scope, check_listener_keys, listener_prefix
 from broker.config.security.listeners import (
-    Peers,
+    PeerListeners,
     controller_security,
     inter_broker_security,
     listener_security,
@@ -29,16 +30,19 @@ def node_security(
     controllers: Sequence[str],
     alone: bool,
 ) -> dict[str, object]:
-    """By the names of BrokerConfig, and `security_warnings`. Raises ConfigError.
+    """Return the settings under the names of BrokerConfig, and `security_warnings`.
 
-    `protocols`: listener → security protocol; `inter_broker` and `controllers`: the names of
-    listeners by which nodes connect to each other; `alone`: there are no others.
+    `protocols` is the security protocol of each listener. `inter_broker` and `controllers` name the
+    listeners by which nodes connect to each other, and `alone` says that there are no other nodes.
+    Raises ConfigError.
     """
-    bound = [one.listener_name for one in listeners]
+    bound = [listener.listener_name for listener in listeners]
     names = dict.fromkeys([*bound, *controllers])
     ignored = list(check_listener_keys(texts, names))
     servers = listener_security(texts, listeners)
-    peers = Peers(inter_broker if inter_broker in bound else None, controllers[0], protocols, alone)
+    peers = PeerListeners(
+        inter_broker if inter_broker in bound else None, controllers[0], protocols, alone
+    )
     between = inter_broker_security(texts, peers, servers)
     to_controllers = controller_security(texts, peers, servers)
     clients = {controllers[0]: to_controllers, inter_broker: between}
@@ -57,7 +61,9 @@ def node_security(
 
 def _limits(texts: Mapping[str, str], names: Sequence[str]) -> dict[str, ListenerLimits]:
     limits = {name: _limits_of(Scope(texts, (listener_prefix(name),))) for name in names}
-    return {name: one for name, one in limits.items() if one != ListenerLimits()}
+    return {
+        name: own_limits for name, own_limits in limits.items() if own_limits != ListenerLimits()
+    }
 
 
 def _limits_of(own: Scope) -> ListenerLimits:

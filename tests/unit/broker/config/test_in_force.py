@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker.config.applied_keys import Limits, limits_of
+from broker.config.applied_keys import EffectiveListenerLimits, limits_of
 from broker.config.in_force import config_in_force, topic_defaults
 from broker.config.parse import single_node_config
 from controller.metadata.image import ResourceType
@@ -71,6 +71,6 @@ def test_limits_of_a_listener_are_its_own_or_the_nodes() -> None:
     cluster.set_config(BROKER, "1", "num.network.threads", "4")
     cluster.set_config(BROKER, "1", "max.connections.per.ip.overrides", "127.0.0.3:4, ::1:5")
     now = config_in_force(single_node_config(), cluster.image)
-    assert limits_of(now, "PLAINTEXT") == Limits(5, 2**31 - 1, 4)
-    assert limits_of(now, "CONTROLLER") == Limits(9, 2**31 - 1, 4)
+    assert limits_of(now, "PLAINTEXT") == EffectiveListenerLimits(5, 2**31 - 1, 4)
+    assert limits_of(now, "CONTROLLER") == EffectiveListenerLimits(9, 2**31 - 1, 4)
     assert now.max_connections_per_ip_overrides == {"127.0.0.3": 4, "::1": 5}

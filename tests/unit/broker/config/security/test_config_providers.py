@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from broker.config.security.config_providers import with_places_filled
+from broker.config.security.config_providers import with_variables_resolved
 from ground.config_def import ConfigError
 
 PACKAGE = "org.apache.kafka.common.config.provider"
@@ -45,7 +45,7 @@ def filled(text: str, **params: str) -> str:
     for name, value in params.items():
         provider, _, param = name.partition("_")
         texts[f"config.providers.{provider}.param.{param.replace('_', '.')}"] = value
-    return with_places_filled(texts, Places())["a"]
+    return with_variables_resolved(texts, Places())["a"]
 
 
 @pytest.mark.parametrize(
@@ -115,13 +115,13 @@ def test_params_limit_what_is_read() -> None:
 def test_a_file_is_read_once() -> None:
     places = Places()
     texts = {**PROVIDERS, "a": "${file:/p.properties:k}", "b": "${file:/p.properties:l}"}
-    assert with_places_filled(texts, places)["b"] == "ww"
+    assert with_variables_resolved(texts, places)["b"] == "ww"
     assert places.read_paths == ["/p.properties"]
 
 
 def test_without_providers_nothing_is_a_place() -> None:
     texts = {"a": "${file:/p.properties:k}"}
-    assert with_places_filled(texts, Places()) == texts
+    assert with_variables_resolved(texts, Places()) == texts
 
 
 @pytest.mark.parametrize(
@@ -133,4 +133,4 @@ def test_without_providers_nothing_is_a_place() -> None:
 )
 def test_a_class_of_somebody_else_is_refused(changes: Mapping[str, str], why: str) -> None:
     with pytest.raises(ConfigError, match=why):
-        with_places_filled({**PROVIDERS, **changes}, Places())
+        with_variables_resolved({**PROVIDERS, **changes}, Places())

@@ -6,11 +6,11 @@ import pytest
 
 from broker.config.endpoints import EndPoint
 from broker.config.security.listeners import (
-    Peers,
+    PeerListeners,
     controller_security,
     inter_broker_security,
     listener_security,
-    one_listener,
+    security_of_listener,
     security_warnings,
 )
 from broker.config.security_settings import ListenerSecurity, Secret, TlsSettings
@@ -26,12 +26,12 @@ SASL = {
 }
 
 
-def peers(protocol: str, alone: bool = False) -> Peers:
-    return Peers("L", "L", {"L": protocol}, alone)
+def peers(protocol: str, alone: bool = False) -> PeerListeners:
+    return PeerListeners("L", "L", {"L": protocol}, alone)
 
 
 def test_a_plain_listener_has_nothing() -> None:
-    assert one_listener({}, "L", "PLAINTEXT") == ListenerSecurity("L", "PLAINTEXT")
+    assert security_of_listener({}, "L", "PLAINTEXT") == ListenerSecurity("L", "PLAINTEXT")
 
 
 def test_every_key_of_tls_has_its_field() -> None:
@@ -75,10 +75,10 @@ def test_every_key_of_tls_has_its_field() -> None:
         True,
         True,
     )
-    assert one_listener(values, "L", "SSL").tls == wanted
+    assert security_of_listener(values, "L", "SSL").tls == wanted
     prefixed = {f"listener.name.l.{name}": text for name, text in values.items()}
-    assert one_listener(prefixed, "L", "SSL").tls == wanted
-    assert one_listener({}, "L", "SSL").tls == TlsSettings()
+    assert security_of_listener(prefixed, "L", "SSL").tls == wanted
+    assert security_of_listener({}, "L", "SSL").tls == TlsSettings()
 
 
 def test_sasl_ssl_asks_for_certificates_only_by_its_own_key() -> None:
@@ -88,7 +88,7 @@ def test_sasl_ssl_asks_for_certificates_only_by_its_own_key() -> None:
     (line,) = security_warnings(plain, made, {})
     assert "set listener.name.l.ssl.client.auth to ask for certificates there" in line
     own = {**SASL, "listener.name.l.ssl.client.auth": "requested"}
-    tls = one_listener(own, "L", "SASL_SSL").tls
+    tls = security_of_listener(own, "L", "SASL_SSL").tls
     assert tls is not None and tls.client_auth == "requested"
 
 
@@ -102,7 +102,7 @@ def test_a_sasl_listener_has_its_mechanisms_in_their_order() -> None:
         "listener.name.l.sasl.server.max.receive.size": "1000",
         "connection.failed.authentication.delay.ms": "7",
     }
-    sasl = one_listener(texts, "L", "SASL_PLAINTEXT").sasl
+    sasl = security_of_listener(texts, "L", "SASL_PLAINTEXT").sasl
     assert sasl is not None
     assert [one.name for one in sasl.mechanisms] == ["SCRAM-SHA-512", "PLAIN"]
     assert (sasl.server_max_receive_bytes, sasl.failed_authentication_delay_ms) == (1000, 7)
@@ -113,7 +113,7 @@ def test_a_sasl_listener_has_its_mechanisms_in_their_order() -> None:
 def test_a_sasl_listener_without_settings_names_the_key_to_set() -> None:
     """GSSAPI is Kafka's default of every mechanism."""
     with pytest.raises(ConfigError) as refused:
-        one_listener({}, "L", "SASL_PLAINTEXT")
+        security_of_listener({}, "L", "SASL_PLAINTEXT")
     assert refused.value.name == "listener.name.l.sasl.enabled.mechanisms"
     assert "listener L (SASL_PLAINTEXT)" in str(refused.value)
     assert "GSSAPI" in str(refused.value) and "SCRAM-SHA-512" in str(refused.value)
@@ -122,7 +122,7 @@ def test_a_sasl_listener_without_settings_names_the_key_to_set() -> None:
 def test_a_sasl_listener_without_mechanisms_is_refused() -> None:
     texts = {**SASL, "listener.name.l.sasl.enabled.mechanisms": ""}
     with pytest.raises(ConfigError, match="listener.name.l.sasl.enabled.mechanisms is empty"):
-        one_listener(texts, "L", "SASL_SSL")
+        security_of_listener(texts, "L", "SASL_SSL")
 
 
 def test_the_client_half_reads_the_keys_of_the_same_listener() -> None:
