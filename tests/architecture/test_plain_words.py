@@ -8,7 +8,7 @@ import pytest
 
 from tests.architecture.sources import ROOT, relative, sources
 from tests.tools.plain_words import page_riddles, riddles
-from tests.tools.same_code import Changed, compare
+from tests.tools.same_code import Changed, compare, paired_files
 
 RUFF = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["ruff"]["lint"]
 TO_DO = tuple(
@@ -92,3 +92,53 @@ def test_other_words_are_the_same_code() -> None:
 def test_other_code_is_noticed(words: str, others: str) -> None:
     with pytest.raises(Changed):
         compare(OLD, NEW.replace(words, others))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        pytest.param("X = 1\n'What is told.'\nY = X", "X = 1\nY = X", id="a constant's docstring"),
+        pytest.param(
+            "def f(a, b):\n    return lambda: (a, b)",
+            "def f(two, first):\n    return lambda: (two, first)",
+            id="closure variables in another alphabetical order",
+        ),
+        pytest.param(
+            "import a\nfrom m import Asked, Found\nx = Asked, Found",
+            "from m import Found, Question\nimport a\nx = Question, Found",
+            id="imports in another order",
+        ),
+        pytest.param(
+            "x = [one for one in a] + [it for it in b]",
+            "x = [part for part in a] + [part for part in b]",
+            id="expressions that become equal",
+        ),
+        pytest.param("from told import x\nx", "from lines import x\nx", id="a renamed module"),
+    ],
+)
+def test_what_follows_from_other_words_is_the_same_code(old: str, new: str) -> None:
+    compare(old, new, {"told": "lines"})
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("X = 1", "X = 1\nf'text'"),
+        ("def f(a, b):\n    return lambda: (a, b)", "def f(a, b):\n    return lambda: (b, a)"),
+        ("def f(a, b):\n    return lambda: a", "def f(a, b):\n    return lambda: b"),
+        ("from m import a, b\nx = a, b", "from m import a, b\nx = a, a"),
+        ("from m import a\na", "from n import a\na"),
+        ("import a\na", "import a\nimport b\na"),
+    ],
+)
+def test_other_closures_and_imports_are_noticed(old: str, new: str) -> None:
+    with pytest.raises(Changed):
+        compare(old, new)
+
+
+def test_files_are_paired_by_their_name_or_as_the_command_says() -> None:
+    deleted, added = ["a/log.py", "a/told.py"], ["a/lines.py", "b/log.py"]
+    pairs = [("a/log.py", "b/log.py"), ("a/told.py", "a/lines.py")]
+    assert list(paired_files(deleted, added, {"a/told.py": "a/lines.py"})) == pairs
+    with pytest.raises(Changed):
+        list(paired_files(deleted, added, {}))
