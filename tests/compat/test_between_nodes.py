@@ -144,9 +144,9 @@ def test_nodes_log_in_by_tokens_that_expire(tmp_path: Path) -> None:
     ):
         admin = AdminClient({"bootstrap.servers": cluster.bootstrap, "log_level": 0})
         admin.create_topics([NewTopic("t", 2, 2)])["t"].result(60)
-        given = issuer.given
+        issued = issuer.issued
         produce_over(cluster, 3 * life_s, "no connection to|no answer from|Failed |No token")
-        assert issuer.given - given >= 8, "two or more for each node"
+        assert issuer.issued - issued >= 8, "two or more for each node"
         failed = lines_of(cluster, "Failed ")
         cluster.kill(2)  # whether it is gone is looked at by a controller that is no broker
         cluster.start_node(2)

@@ -3,8 +3,8 @@
     python -m tests.tools.answer_types            writes console/types/answers.d.ts
     python -m tests.tools.answer_types --check    says whether it is up to date
 
-Each dataclass becomes an interface; each path is told what it answers. `{}` stands for a parameter
-of a path, as in the page's own `path("/api/topics/{}", name)`.
+Each dataclass becomes an interface; three tables have the answer of each path. `{}` stands for a
+parameter of a path, as in the page's own `path("/api/topics/{}", name)`.
 """
 
 from __future__ import annotations
@@ -37,27 +37,27 @@ _PLAIN: dict[Any, str] = {
 
 
 class AnswerTypes:
-    """The interfaces that are needed, by name."""
+    """The interfaces in TypeScript that the answers need, by name."""
 
     def __init__(self) -> None:
         self._kinds: dict[str, type] = {}
         self.interfaces: dict[str, str] = {}
 
     def type_of(self, kind: Any) -> str:
-        """Return what TypeScript calls a type. Raises TypeError for one that has no JSON."""
+        """Return the name of a type in TypeScript. Raises TypeError if JSON has no form of it."""
         if kind in _PLAIN:
             return _PLAIN[kind]
-        origin, words = get_origin(kind), get_args(kind)
+        origin, arguments = get_origin(kind), get_args(kind)
         if origin in (Union, UnionType):
-            return " | ".join(dict.fromkeys(map(self.type_of, words)))
+            return " | ".join(dict.fromkeys(map(self.type_of, arguments)))
         if origin is Literal:
-            return " | ".join(f'"{word}"' for word in words)
+            return " | ".join(f'"{word}"' for word in arguments)
         if origin is tuple:
-            return f"[{', '.join(map(self.type_of, words))}]"
+            return f"[{', '.join(map(self.type_of, arguments))}]"
         if origin is not None and issubclass(origin, Mapping):
-            return f"Record<string, {self.type_of(words[1])}>"
+            return f"Record<string, {self.type_of(arguments[1])}>"
         if origin is not None and issubclass(origin, Sequence):
-            item = self.type_of(words[0])
+            item = self.type_of(arguments[0])
             return f"({item})[]" if " | " in item else f"{item}[]"
         if isinstance(kind, type) and issubclass(kind, (int, float)):
             return "number"
@@ -69,11 +69,11 @@ class AnswerTypes:
 
     def _interface(self, kind: type) -> str:
         name = kind.__name__
-        known = self._kinds.setdefault(name, kind)
-        if known is not kind:
-            raise TypeError(f"{name} is in {known.__module__} and in {kind.__module__}")
+        first_kind = self._kinds.setdefault(name, kind)
+        if first_kind is not kind:
+            raise TypeError(f"{name} is in {first_kind.__module__} and in {kind.__module__}")
         if name not in self.interfaces:
-            self.interfaces[name] = ""  # one that holds itself ends here
+            self.interfaces[name] = ""  # ends the recursion of a dataclass that holds itself
             hints = get_type_hints(kind)
             lines = [self._field(*names, hints[names[0]]) for names in names_of(kind)]
             body = "".join(f"    {line}\n" for line in lines)
@@ -82,23 +82,23 @@ class AnswerTypes:
 
     def _field(self, name: str, json_name: str, hint: Any) -> str:
         parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
-        there = [one for one in parts if one is not Absent]
-        mark = "?" if len(there) < len(parts) else ""
+        present = [part for part in parts if part is not Absent]
+        mark = "?" if len(present) < len(parts) else ""
         shown = json_name if json_name.isidentifier() else f'"{json_name}"'
-        said = " | ".join(dict.fromkeys(map(self.type_of, there)))
-        return f"{shown}{mark}: {said};"
+        types = " | ".join(dict.fromkeys(map(self.type_of, present)))
+        return f"{shown}{mark}: {types};"
 
 
 def comment(kind: type) -> str:
     """Return the docstring of a class as a comment."""
     words = " ".join((getdoc(kind) or "").split())
-    lines, line = [], "  /**"
+    lines, last_line = [], "  /**"
     for word in f"{words} */".split():
-        if len(line) + 1 + len(word) > COLUMNS:
-            lines.append(line)
-            line = "   *"
-        line += f" {word}"
-    return "".join(f"{one}\n" for one in (*lines, line))
+        if len(last_line) + 1 + len(word) > COLUMNS:
+            lines.append(last_line)
+            last_line = "   *"
+        last_line += f" {word}"
+    return "".join(f"{line}\n" for line in (*lines, last_line))
 
 
 def answer_of(endpoint: Endpoint) -> Any:
@@ -107,26 +107,28 @@ def answer_of(endpoint: Endpoint) -> Any:
         return get_type_hints(endpoint.answer)["return"]
     (events,) = get_args(get_type_hints(endpoint.events)["return"])
     parts = get_args(events) if get_origin(events) in (Union, UnionType) else (events,)
-    return Union[tuple(one for one in parts if one is not NoneType)]  # noqa: UP007
+    return Union[tuple(part for part in parts if part is not NoneType)]  # noqa: UP007
 
 
 def paths(types: AnswerTypes, endpoints: Iterator[Endpoint]) -> str:
-    """Return the lines that say what each of these answers."""
-    found = {
-        re.sub(r"\{\w+\}", "{}", one.path): types.type_of(answer_of(one))
-        for one in endpoints
-        if answer_of(one) is not Download
+    """Return the lines of a table: each path of these endpoints with the type of its answer."""
+    answers = {
+        re.sub(r"\{\w+\}", "{}", endpoint.path): types.type_of(answer_of(endpoint))
+        for endpoint in endpoints
+        if answer_of(endpoint) is not Download
     }
-    return "".join(f'    "{path}": {found[path]};\n' for path in sorted(found))
+    return "".join(f'    "{path}": {answers[path]};\n' for path in sorted(answers))
 
 
 def written() -> str:
-    """Return the whole file."""
+    """Return the text of the whole file."""
     types = AnswerTypes()
     tables = {
-        "Gets": paths(types, (one for one in ENDPOINTS if one.answer and not one.writes)),
-        "Posts": paths(types, (one for one in ENDPOINTS if one.writes)),
-        "Streams": paths(types, (one for one in ENDPOINTS if one.events)),
+        "Gets": paths(
+            types, (endpoint for endpoint in ENDPOINTS if endpoint.answer and not endpoint.writes)
+        ),
+        "Posts": paths(types, (endpoint for endpoint in ENDPOINTS if endpoint.writes)),
+        "Streams": paths(types, (endpoint for endpoint in ENDPOINTS if endpoint.events)),
     }
     parts = [types.interfaces[name] for name in sorted(types.interfaces)]
     parts += [f"  interface {name} {{\n{lines}  }}\n" for name, lines in tables.items()]
@@ -135,7 +137,7 @@ def written() -> str:
 
 
 def main() -> int:
-    """Write the file, or compare it."""
+    """Write the file; with `--check`, compare it and return 1 if it is stale."""
     text = written()
     if "--check" not in sys.argv:
         TYPES.parent.mkdir(exist_ok=True)

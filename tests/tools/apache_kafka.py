@@ -1,4 +1,4 @@
-"""A real Apache Kafka 4.3.0 broker, for comparing with it: in tests and in `bench/`.
+"""An Apache Kafka 4.3.0 broker as a process, for comparisons in tests and in `bench/`.
 
 `ApacheKafka` runs one combined broker and controller from the jars of `tests/java/pom.xml`, with
 the JVM options of Kafka's own start script, on free ports of 127.0.0.1. It owns its process, and
@@ -39,7 +39,7 @@ JVM_OPTIONS = (
     "-Djava.awt.headless=true",
 )
 
-# What a broker on its own needs: one replica of the internal topics, no pause before a rebalance.
+# The keys of a cluster of one: one replica of internal topics, no pause before a rebalance.
 SINGLE_NODE = {
     "offsets.topic.replication.factor": "1",
     "transaction.state.log.replication.factor": "1",
@@ -56,7 +56,7 @@ _API_VERSIONS = struct.pack(">ihhih", 10, 18, 0, 1, -1)
 def answers_api_versions(
     port: int, timeout_s: float = 10.0, tls: ssl.SSLContext | None = None
 ) -> bool:
-    """Whether something on `port` of 127.0.0.1 answers a Kafka ApiVersions request."""
+    """Return whether a process on `port` of 127.0.0.1 answers a Kafka ApiVersions request."""
     try:
         plain = socket.create_connection((HOST, port), timeout=timeout_s)
         with plain if tls is None else tls.wrap_socket(plain, server_hostname=HOST) as connection:
@@ -68,7 +68,7 @@ def answers_api_versions(
 
 
 def listens(port: int, timeout_s: float = 10.0) -> bool:
-    """Whether something on `port` of 127.0.0.1 lets one connect."""
+    """Return whether a process on `port` of 127.0.0.1 accepts a connection."""
     try:
         socket.create_connection((HOST, port), timeout=timeout_s).close()
     except OSError:
@@ -77,25 +77,28 @@ def listens(port: int, timeout_s: float = 10.0) -> bool:
 
 
 def fresh_id() -> str:
-    """A random id in Kafka's form; none that its tools would take for an option."""
+    """Return a random id in Kafka's form.
+
+    It never begins with `-`, like an option of Kafka's tools.
+    """
     while (text := urlsafe_b64encode(uuid.uuid4().bytes)[:22].decode()).startswith("-"):
         pass
     return text
 
 
 class ApacheKafka:
-    """One Apache Kafka process; `with ApacheKafka() as kafka: … kafka.bootstrap …`.
+    """An Apache Kafka process; `with ApacheKafka() as kafka: … kafka.bootstrap …`.
 
-    `data_dir`     an existing, formatted folder (`log.dirs`) to open as it is; else a temporary one
-                   is formatted, with `cluster_id` (a Kafka base64 uuid) or a fresh one
-    `static_voters`  one `controller.quorum.voters` line in place of a dynamic (standalone) quorum
+    `data_dir`     an existing, formatted folder (`log.dirs`); None: format a temporary folder, with
+                   `cluster_id` (a Kafka base64 uuid) or a random id
+    `static_voters`  set `controller.quorum.voters`, in place of a dynamic (standalone) quorum
     `features`     feature levels to format with, in place of the release's own
-    `format_options`  further ones of `kafka-storage format`
-    `properties`   further server properties; they win over everything set here
+    `format_options`  further options of `kafka-storage format`
+    `properties`   further server properties, which override those of this class
     `heap`         -Xms and -Xmx, 1G as in Kafka's own start script
     `jvm_options`  in place of Kafka's own, for example `FAST_START` in a test of a few requests
     `classpath`    the jars of another release (`kafka_39_classpath`)
-    `log_file`     where the broker logs; in the temporary folder otherwise
+    `log_file`     the broker's log; None: a file in the temporary folder
     """
 
     def __init__(
@@ -141,12 +144,12 @@ class ApacheKafka:
 
     @property
     def pid(self) -> int:
-        """Process id of the running broker."""
+        """The process id of the running broker."""
         assert self._process is not None, "Apache Kafka is not running"
         return self._process.pid
 
     def server_properties(self) -> dict[str, str]:
-        """The broker's whole configuration."""
+        """Return the broker's whole configuration."""
         controller = f"{HOST}:{self.controller_port}"
         quorum = (
             {"controller.quorum.voters": f"{self.node_id}@{controller}"}
@@ -168,7 +171,10 @@ class ApacheKafka:
         }
 
     def start(self) -> ApacheKafka:
-        """Format if needed, start, and return once the broker answers; RuntimeError if not."""
+        """Format if needed, start, and wait until the broker answers.
+
+        Raises RuntimeError if it never does.
+        """
         config = self.format()
         with open(self.log_file, "ab") as log:
             log_start = log.tell()
@@ -195,7 +201,7 @@ class ApacheKafka:
         return self
 
     def format(self) -> Path:
-        """Write the configuration, whose path is given back, and format the folder if needed."""
+        """Write the configuration, format the folder if needed, and return the file written."""
         config = self._folder / "server.properties"
         lines = [f"{key}={value}" for key, value in self.server_properties().items()]
         config.write_text("\n".join(lines) + "\n")
@@ -218,7 +224,7 @@ class ApacheKafka:
     def _wait_until_serving(self, log_start: int) -> None:
         assert self._process is not None
         deadline = time.monotonic() + self._start_timeout_s
-        # Its own log says that it is this broker that answers, not another one on the port.
+        # The log shows that this broker answers, not another process on the port.
         while not (self._says_started(log_start) and answers_api_versions(self.port)):
             if self._process.poll() is not None:
                 raise RuntimeError(f"Apache Kafka ended at start:\n{self.log_tail()}")
@@ -232,20 +238,21 @@ class ApacheKafka:
             return b"Kafka Server started" in log.read()
 
     def log_tail(self, size: int = 4000) -> str:
-        """The last `size` characters of the broker's log."""
+        """Return the last `size` characters of the broker's log; "" if there is no log."""
         try:
             return self.log_file.read_text(errors="replace")[-size:]
         except OSError:
             return ""
 
     def errors(self, *expected: str) -> list[str]:
-        """What it complained of, see `kafka_log.errors_in`."""
+        """Return the log's unexpected entries of level ERROR, see `kafka_log.errors_in`."""
         return errors_in(self.log_tail(1_000_000), *expected)
 
     def stop(self, timeout_s: float = 90) -> int | None:
-        """SIGTERM (a clean shutdown), SIGKILL after `timeout_s`; exit status, None if not run.
+        """Send SIGTERM, for a clean shutdown, and SIGKILL after `timeout_s`.
 
-        The data folder stays, so that `start()` can open it again; `close()` removes what is ours.
+        Return the exit status, None if the broker did not run. The data folder stays for a later
+        `start()`; `close()` removes the temporary folder.
         """
         if self._process is None:
             return None
@@ -260,14 +267,14 @@ class ApacheKafka:
         return status
 
     def kill(self) -> None:
-        """SIGKILL, as a crash would end it."""
+        """Send SIGKILL and wait for the end of the process."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
             self._process = None
 
     def close(self) -> None:
-        """Stop and remove the temporary folder (never a `data_dir` that was given)."""
+        """Stop the broker and remove the temporary folder; a `data_dir` of the caller stays."""
         self.stop()
         self._held.close()
         shutil.rmtree(self._folder, ignore_errors=True)

@@ -1,7 +1,7 @@
-"""Archives of classes that the JVMs of the tests share (JEP 350): read and checked once for all.
+"""Archives of loaded classes that the JVMs of the tests share (JEP 350).
 
-Reading classes is most of a start of Spark, and much of Apache Kafka's. Owns the
-archives in `.cache/`, each made once by a JVM that loads what most others do.
+Spark spends most of its start on reading and checking classes, Apache Kafka much of it. This
+module owns the archives in `.cache/`. A JVM that loads the classes of most tests makes each once.
 """
 
 from __future__ import annotations
@@ -33,14 +33,17 @@ _MADE_WITHIN_S = 300
 
 
 def share_kafkas_classes() -> None:
-    """Make what `FAST_START` names; OSError, RuntimeError if it cannot be made."""
+    """Make the archive that `FAST_START` names. Raises OSError or RuntimeError if that fails."""
     kafka_classpath()
     built_once(KAFKA_ARCHIVE, _archive_kafkas)
 
 
 def share_sparks_classes() -> None:
-    """Have the drivers that this process starts use the archive; OSError, RuntimeError if not."""
-    # The archive holds for these files only: not for the same jars that were installed once more.
+    """Let Spark drivers that this process starts use the archive.
+
+    Raises OSError or RuntimeError if the archive cannot be made.
+    """
+    # An archive is valid for these files only: not after the same jars are installed again.
     installed = (_spark_home() / "jars").stat().st_mtime_ns
     name = f"spark-java{java_version()}-{digest(_PROGRAM)}-{installed}"
     archive = built_once(ARCHIVES_DIR / name, _archive_sparks) / CLASSES
@@ -48,7 +51,7 @@ def share_sparks_classes() -> None:
 
 
 def _archive_kafkas(folder: Path) -> None:
-    """Of a broker that has served a producer and a consumer."""
+    """Archive the classes of a broker that has served a producer and a consumer."""
     archiving = f"-XX:ArchiveClassesAtExit={folder / CLASSES}"
     with ApacheKafka(jvm_options=(*QUICK_JVM, archiving, QUIET_ARCHIVE), heap="512m") as kafka:
         done = run_program("RoundTrip", kafka.bootstrap, "10", "gzip")

@@ -1,8 +1,8 @@
-"""What Python clients leave open, and how a test that runs them in its own process lives with it.
+"""Marks for tests that run Python clients which leave sockets open in the test's process.
 
-kafka-python 3.0 forgets a socket whose TLS handshake fails, as when the broker dies meanwhile; it
-and aiokafka leave more behind where a start is refused. Left to the garbage collector, such a
-socket is found in the middle of some other test, which fails by it.
+kafka-python 3.0 does not close a socket whose TLS handshake fails, for example because the broker
+dies. It and aiokafka also leave sockets open if their start fails. The garbage collector finds such
+a socket during another test, which would fail because of the warning.
 """
 
 from __future__ import annotations
@@ -13,4 +13,4 @@ CLIENTS_LEAVE_THINGS_OPEN = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
-"""The marks of tests that run such clients; `tests/conftest.py` gives them to whole folders."""
+"""Marks of tests that run such clients; `tests/conftest.py` sets them on whole folders."""

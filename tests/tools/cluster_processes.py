@@ -1,10 +1,10 @@
 """A cluster of nodes as processes on free ports of 127.0.0.1: Ottla, Apache Kafka 4.3, or both.
 
-`ClusterProcesses(3)` writes one configuration file a node into its folder, starts the nodes, and
-can kill, stop, pause and restart each. With `proxied=True` clients, brokers and controllers reach
-each other through `tests/tools/link_proxy.py`, which cuts and delays links. It owns processes,
-logs and the folder; it knows nothing of pytest. Used by `tests/chaos/`, `tests/compat/` and
-`bench/`.
+`ClusterProcesses(3)` writes a configuration file for each node into its folder, starts the nodes,
+and can kill, stop, pause and restart each. With `proxied=True` clients, brokers and controllers
+reach each other through `tests/tools/link_proxy.py`, which cuts and delays links. It owns
+processes, logs and the folder, and does not depend on pytest. Used by `tests/chaos/`,
+`tests/compat/` and `bench/`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,10 @@ COMBINED = "broker,controller"
 
 @dataclass
 class NodeProcess:
-    """One node: who it is, where it listens, its files, its process."""
+    """A node: its identity, ports, files and process.
+
+    A door is a port of the proxy for one of its ports.
+    """
 
     node_id: int
     peer: str
@@ -51,7 +54,7 @@ class NodeProcess:
     process: subprocess.Popen[bytes] | None = None
     paused: bool = False
     deaths: list[str] = field(default_factory=list)
-    """Exit codes that nobody had asked for, in words."""
+    """Descriptions of the ends of the process that the test did not cause, or that failed."""
 
     @property
     def data_dir(self) -> Path:
@@ -80,29 +83,29 @@ class NodeProcess:
 
     @property
     def address(self) -> str:
-        """`host:port` for clients, behind the proxy where there is one."""
+        """The `host:port` for clients: that of the proxy if there is one."""
         return f"{HOST}:{self.client_door}"
 
     def log_text(self) -> str:
-        """Everything the node has printed and logged, over all its starts."""
+        """Return the output and the log of the node, over all its starts."""
         with contextlib.suppress(FileNotFoundError):
             return self.log_file.read_text("utf-8", "replace")
         return ""
 
 
 class ClusterProcesses:
-    """`with ClusterProcesses(3) as cluster: … cluster.bootstrap …`.
+    """A cluster of processes: `with ClusterProcesses(3) as cluster: … cluster.bootstrap …`.
 
-    `peer`        "ottla" or "kafka"; `others` names those of other nodes, by id
+    `peer`        "ottla" or "kafka"; `others` has the nodes, by id, that run the other program
     `features`    feature levels that Apache Kafka formats with, in place of the release's own
-    `nodes`       how many; `roles` names each one's, combined where it is shorter
-    `properties`  server keys for all nodes; they win over everything set here
+    `nodes`       how many; `roles` has the roles of the first nodes, the others are combined
+    `properties`  server keys for all nodes, which override those of this class
     `secured`     SASL_SSL for clients and between brokers, TLS with certificates for controllers;
                   an authorizer, and ACLs for the clients
     `proxied`     put `links` between clients and nodes and among nodes
     `heap`        -Xms and -Xmx of an Apache Kafka node
-    `folder`      where files lie; a temporary one, removed by `close()`, where it is None
-    `checkout`    whose Ottla runs; this one by default
+    `folder`      the folder of all files; None: a temporary folder, which `close()` removes
+    `checkout`    the checkout whose Ottla runs; by default this one
     """
 
     def __init__(
@@ -136,7 +139,7 @@ class ClusterProcesses:
         self._ports = Ports()
         self._security: ClusterSecurity | None = None
         self.login: ClusterLogin | None = None
-        """How clients come to be let in, where that is asked."""
+        """The login of clients; None if the cluster is not secured."""
         if secured:
             security = self._security = ClusterSecurity(self._folder)
             self.login, self._clients = security.login, CLIENTS
@@ -160,19 +163,22 @@ class ClusterProcesses:
 
     @property
     def bootstrap(self) -> str:
-        """Addresses of all brokers, for clients."""
+        """The addresses of all brokers, for clients."""
         return ",".join(node.address for node in self.brokers)
 
     @property
     def bootstrap_controllers(self) -> str:
-        """Addresses of all controllers, for tools with --bootstrap-controller."""
+        """The addresses of all controllers, for tools with --bootstrap-controller."""
         controllers = [node for node in self.nodes.values() if node.is_controller]
         return ",".join(f"{HOST}:{node.controller_door}" for node in controllers)
 
     # --- life ------------------------------------------------------------------------------------
 
     def start(self) -> ClusterProcesses:
-        """Start all nodes and return once each serves; RuntimeError, with its log, if not."""
+        """Start all nodes and wait until each serves.
+
+        Raises RuntimeError, with the node's log, if a node does not serve.
+        """
         try:
             for node in self.nodes.values():
                 self._launch(node)
@@ -186,25 +192,28 @@ class ClusterProcesses:
         return self
 
     def add_broker(self) -> NodeProcess:
-        """One more node that is only a broker; it is not started."""
+        """Add a node that is only a broker, without starting it."""
         return self._add(max(self.nodes) + 1, "broker")
 
     def start_node(self, node_id: int, *, wait: bool = True) -> None:
-        """Start a node that does not run, with its data of before."""
+        """Start a stopped node with the data that it has."""
         self._launch(self.nodes[node_id])
         if wait:
             self.wait_until_serving(node_id)
 
     def wait_until_serving(self, node_id: int) -> None:
-        """Until the node answers on its own port; RuntimeError, with its log, if it does not."""
+        """Wait until the node answers on its own port, which is not the proxy's.
+
+        Raises RuntimeError, with the node's log, if it does not answer.
+        """
         node = self.nodes[node_id]
         port = node.client_port if node.is_broker else node.controller_port
         deadline = time.monotonic() + self._start_timeout_s
         tls = None if self.login is None else self.login.tls
         protocols = self._properties.get("listener.security.protocol.map", "")
-        # Of the tests' own properties it is not known how to get in.
-        is_known = node.is_broker or tls is not None or "CONTROLLER:S" not in protocols
-        while not (answers_api_versions(port, tls=tls) if is_known else listens(port)):
+        # A test may secure the controllers by its own properties: then it has no login for them.
+        can_log_in = node.is_broker or tls is not None or "CONTROLLER:S" not in protocols
+        while not (answers_api_versions(port, tls=tls) if can_log_in else listens(port)):
             if not node.running:
                 raise RuntimeError(f"node {node_id} ended at start:\n{node.log_text()[-4000:]}")
             if time.monotonic() > deadline:
@@ -212,7 +221,7 @@ class ClusterProcesses:
             time.sleep(0.05)
 
     def kill(self, node_id: int) -> None:
-        """`kill -9`, and refuse connections to it."""
+        """Send SIGKILL, and refuse connections to the node."""
         node = self.nodes[node_id]
         if node.process is not None:
             self._notice_death(node)
@@ -224,9 +233,9 @@ class ClusterProcesses:
             self.links.refuse(node_id)
 
     def terminate(self, node_id: int, timeout_s: float = 90) -> int | None:
-        """SIGTERM, which is a controlled shutdown, and wait; exit code, None where it did not run.
+        """Shut down by SIGTERM, wait, and return the exit code, None if the node did not run.
 
-        A node that does not end is killed, and that is noted among its deaths.
+        A node that does not end in time is killed, and `deaths` gets an entry.
         """
         node = self.nodes[node_id]
         if node.process is None:
@@ -247,7 +256,7 @@ class ClusterProcesses:
             node.process.kill()
             code = node.process.wait()
         else:
-            # A JVM ends by the signal (143) after its shutdown hooks.
+            # A JVM exits with 143, for the signal, after its shutdown hooks.
             if code not in (0, 143, -signal.SIGTERM) or (node.peer == OTTLA and code != 0):
                 node.deaths.append(f"exit code {code} after SIGTERM{_end_of_log(node)}")
         node.process = None
@@ -256,26 +265,26 @@ class ClusterProcesses:
         return code
 
     def pause(self, node_id: int) -> None:
-        """SIGSTOP."""
+        """Stop the process by SIGSTOP until `resume`."""
         node = self.nodes[node_id]
         if node.process is not None and node.running:
             os.kill(node.process.pid, signal.SIGSTOP)
             node.paused = True
 
     def resume(self, node_id: int) -> None:
-        """SIGCONT."""
+        """Continue the process by SIGCONT."""
         node = self.nodes[node_id]
         if node.process is not None and node.running:
             os.kill(node.process.pid, signal.SIGCONT)
         node.paused = False
 
     def restart(self, node_id: int) -> None:
-        """A controlled stop and a start."""
+        """Stop the node by a controlled shutdown and start it."""
         self.terminate(node_id)
         self.start_node(node_id)
 
     def stop(self) -> None:
-        """Stop all nodes as SIGTERM does, at the same time."""
+        """Stop all nodes at the same time by a controlled shutdown."""
         for node in self.nodes.values():
             if node.paused:
                 self.resume(node.node_id)
@@ -290,7 +299,7 @@ class ClusterProcesses:
             self._await_end(node, max(1.0, deadline - time.monotonic()))
 
     def close(self) -> None:
-        """Kill what runs and remove the temporary folder."""
+        """Kill the running nodes and remove the temporary folder."""
         for node in self.nodes.values():
             if node.process is not None:
                 node.process.kill()
@@ -314,7 +323,7 @@ class ClusterProcesses:
     ) -> None:
         self.close()
 
-    # --- what a node is made of ------------------------------------------------------------------
+    # --- files and commands of a node ------------------------------------------------------------
 
     def _add(self, node_id: int, roles: str) -> NodeProcess:
         folder = self._folder / f"node-{node_id}"
@@ -330,7 +339,7 @@ class ClusterProcesses:
         return node
 
     def server_properties(self, node: NodeProcess) -> dict[str, str]:
-        """The node's whole configuration."""
+        """Return the node's whole configuration."""
         listeners, advertised = [], []
         if node.is_broker:
             listeners += [
@@ -360,7 +369,7 @@ class ClusterProcesses:
         return {**keys, **self._properties}
 
     def format(self) -> None:
-        """Format every node that is not formatted; `start` would do it on the way."""
+        """Format every node that is not formatted, as `start` would do."""
         for node in self.nodes.values():
             self._prepare(node)
 
@@ -388,7 +397,7 @@ class ClusterProcesses:
         node.paused = False
 
     def _ottla(self, node: NodeProcess) -> list[str]:
-        launcher = self._checkout / "ottla" / "__main__.py"  # the one name that all checkouts share
+        launcher = self._checkout / "ottla" / "__main__.py"  # the same path in all checkouts
         return [sys.executable, str(launcher), "serve", "--config", str(node.config_file)]
 
     def _kafka(self, node: NodeProcess) -> list[str]:
@@ -400,7 +409,11 @@ class ClusterProcesses:
         ]
 
     def _format(self, node: NodeProcess) -> None:
-        """Kafka's own tool formats its first node; the others take its files and another id."""
+        """Format a node.
+
+        Kafka's own tool formats the first node of Kafka. Other nodes get a copy of its files with
+        another directory id.
+        """
         node.data_dir.mkdir(parents=True, exist_ok=True)
         if node.peer == KAFKA:
             if self._template is None:
@@ -421,18 +434,18 @@ class ClusterProcesses:
         )
 
     def _notice_death(self, node: NodeProcess) -> None:
-        """Whether it had ended by itself, before we came to end it."""
+        """Add an entry to `deaths` if the process has ended before the test stops it."""
         if node.process is not None and node.process.poll() is not None:
             node.deaths.append(f"ended by itself with exit code {node.process.returncode}")
 
     def unexpected_deaths(self) -> list[str]:
-        """Nodes that ended, or did not end, against our will."""
-        found = []
+        """Return a line for each node that ended, or did not end, against the test's will."""
+        deaths = []
         for node in self.nodes.values():
             if node.process is not None and node.process.poll() is not None:
-                found.append(f"node {node.node_id}: exit code {node.process.returncode}")
-            found += [f"node {node.node_id}: {death}" for death in node.deaths]
-        return found
+                deaths.append(f"node {node.node_id}: exit code {node.process.returncode}")
+            deaths += [f"node {node.node_id}: {death}" for death in node.deaths]
+        return deaths
 
     def _pid_of(self, node_id: int) -> int | None:
         node = self.nodes[node_id]
@@ -440,6 +453,6 @@ class ClusterProcesses:
 
 
 def _end_of_log(node: NodeProcess) -> str:
-    """Why, as the node itself has said it."""
+    """Return the last lines of the node's log, as the reason of its death."""
     lines = node.log_text().splitlines()[-20:]
     return "; its last lines:\n" + "\n".join(lines)

@@ -1,8 +1,8 @@
-"""The secured form of a cluster of processes: what its nodes are told, and how clients log in.
+"""The secured form of a cluster of processes: the configuration of its nodes, the clients' login.
 
-Clients and brokers reach brokers over SASL_SSL (PLAIN), controllers are reached over TLS with
-certificates from both sides. Nodes are super users; the clients' user may do what its ACLs allow.
-Owns the keys of the configuration, the stores in a folder, and those ACLs. Never: a process.
+Clients and brokers connect to brokers over SASL_SSL (PLAIN), and to controllers over TLS with
+certificates on both sides. Nodes are super users; the clients' user has the rights of its ACLs.
+Owns the keys of the configuration, the stores in a folder, and those ACLs. It starts no process.
 """
 
 from __future__ import annotations
@@ -32,30 +32,33 @@ CLIENTS, BROKERS, CONTROLLERS = "CLIENTS", "INTERNAL", "CONTROLLER"
 NODE, NODE_PASSWORD = "node", "node-secret"
 USER, PASSWORD = "client", "client-secret"
 STRANGER, STRANGER_PASSWORD = "stranger", "stranger-secret"
-"""A user who may log in, and has no rights."""
+"""A user without any rights, although the login succeeds."""
 MECHANISM = "PLAIN"
 _ANY, _ALL, _LITERAL, _ALLOW = 1, 2, 3, 3
-"""Numbers of filters and ACLs."""
+"""Kafka's codes in filters and ACLs: any type, all operations, a literal name, an allowing ACL."""
 _MAY_DO_ALL_TO = (
     (Resource.TOPIC, "*"),
     (Resource.GROUP, "*"),
     (Resource.TRANSACTIONAL_ID, "*"),
     (Resource.CLUSTER, CLUSTER_NAME),
 )
-"""What the clients' user is allowed by ACLs, one for each."""
+"""The resources of the clients' ACLs: one ACL each allows all operations."""
 _MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 
 
 @dataclass(frozen=True)
 class ClusterLogin:
-    """How a client comes to be let in."""
+    """The clients' login: their TLS context, the files of the stores, and SASL over them."""
 
     tls: ssl.SSLContext
     certificate: str
     authority: str
 
     async def log_in(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """On a connection over TLS. SaslRefused, OSError, asyncio.IncompleteReadError."""
+        """Authenticate over a connection that already has TLS.
+
+        Raises SaslRefused, OSError or asyncio.IncompleteReadError.
+        """
         options = {"username": Secret(USER), "password": Secret(PASSWORD)}
         settings = MechanismSettings(MECHANISM, JaasEntry("", options))
         mechanism = client_mechanism(settings, lambda: secrets.token_hex(16))()
@@ -67,7 +70,7 @@ class ClusterLogin:
             frame = login.received(memoryview(await reader.readexactly(size)))
 
     def of_librdkafka(self) -> dict[str, str]:
-        """Keys of confluent-kafka."""
+        """Return the login as keys of confluent-kafka."""
         return {
             "security.protocol": "SASL_SSL",
             "ssl.ca.location": self.authority,
@@ -77,7 +80,7 @@ class ClusterLogin:
         }
 
     def of_python_clients(self) -> dict[str, Any]:
-        """Arguments of kafka-python and aiokafka."""
+        """Return the login as arguments of kafka-python and aiokafka."""
         return {
             "security_protocol": "SASL_SSL",
             "ssl_context": self.tls,
@@ -88,7 +91,7 @@ class ClusterLogin:
 
 
 class ClusterSecurity:
-    """Of one cluster."""
+    """The certificates, properties and ACLs of a secured cluster."""
 
     def __init__(self, folder: Path) -> None:
         identity = server()
@@ -101,7 +104,7 @@ class ClusterSecurity:
         self.login = ClusterLogin(context, keystore, truststore)
 
     def properties(self) -> dict[str, str]:
-        """Of every node."""
+        """Return the server keys that are the same on every node."""
         kinds = {CLIENTS: "SASL_SSL", BROKERS: "SASL_SSL", CONTROLLERS: "SSL"}
         jaas = (
             f'{_MODULE} username="{NODE}" password="{NODE_PASSWORD}" '
@@ -126,18 +129,18 @@ class ClusterSecurity:
         return keys
 
     def let_clients_in(self, ports: Iterable[int], timeout_s: float = 90) -> None:
-        """Make the clients' ACLs, and return when the brokers on all of `ports` know them."""
+        """Create the clients' ACLs, and wait until the brokers on all of `ports` have them."""
         principal = f"User:{USER}"
         acls = [
             AclCreation(resource, name, _LITERAL, principal, "*", _ALL, _ALLOW)
             for resource, name in _MAY_DO_ALL_TO
         ]
-        every = list(ports)
-        with self._as_node(every[0]) as wire:
+        broker_ports = list(ports)
+        with self._as_node(broker_ports[0]) as wire:
             results = wire.call(CreateAclsRequest(acls), 3).results
-            assert not any(one.error_code for one in results), results
+            assert not any(result.error_code for result in results), results
         deadline = time.monotonic() + timeout_s
-        for port in every:
+        for port in broker_ports:
             with self._as_node(port) as wire:
                 while self._known(wire) < len(acls):
                     assert time.monotonic() < deadline, f"no ACLs on port {port}"
@@ -150,4 +153,4 @@ class ClusterSecurity:
 
     def _known(self, wire: WireClient) -> int:
         request = DescribeAclsRequest(_ANY, None, _ANY, None, None, _ANY, _ANY)
-        return sum(len(one.acls) for one in wire.call(request, 3).resources)
+        return sum(len(resource.acls) for resource in wire.call(request, 3).resources)

@@ -1,8 +1,8 @@
-"""A console as its users have it: the process of `ottla console`, and Chromium in front of it.
+"""A console as users run it: the process of `ottla console`, and Chromium as its browser.
 
-`running_console(bootstrap, …)` starts the command and gives its link; `chromium()` is a browser
-without a window. Both end with their block. What the browser's own console says of errors is kept,
-so that a page that fails fails its test.
+`running_console(bootstrap, …)` starts the command and yields its link; `chromium()` is a browser
+without a window. Both end with their block. A `Tab` keeps the errors of its page, so that an error
+in the page fails the test.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ DESK, PHONE = (1360, 850), (390, 844)
 
 
 def chromium_path() -> str | None:
-    """Debian's Chromium, or another; None where there is none."""
+    """Return the path of Debian's Chromium or of a similar browser; None if there is none."""
     for name in ("chromium", "chromium-browser", "google-chrome"):
-        if (found := shutil.which(name)) is not None:
-            return found
+        if (path := shutil.which(name)) is not None:
+            return path
     return None
 
 
 def why_no_browser() -> str | None:
-    """What is missing; None: nothing is."""
+    """Return why no browser can run, and how to install it; None if it can."""
     if find_spec("playwright") is None:
         return "Playwright is not installed (pip install playwright)"
     return None if chromium_path() else "Chromium is not installed (apt-get install chromium)"
@@ -46,10 +46,13 @@ def running_console(
     data: Sequence[Path] = (),
     folder: Path | None = None,
 ) -> Iterator[str]:
-    """The link of a console on a free port. `data` may be seen from `folder`."""
+    """Start a console on a free port and yield its link.
+
+    The process runs in `folder`, to which the paths of `data` may be relative.
+    """
     command = ottla_command("console", "--bootstrap-server", bootstrap, "--port", "0", *words)
-    for one in data:
-        command += ["--data", str(one)]
+    for data_folder in data:
+        command += ["--data", str(data_folder)]
     process = subprocess.Popen(
         [*command, "--while-stdin"],
         cwd=folder,
@@ -60,14 +63,14 @@ def running_console(
     )
     assert process.stdout is not None
     try:
-        told = []
+        lines = []
         for line in process.stdout:
-            told.append(line)
+            lines.append(line)
             if "the console is at " in line:
                 break
         else:
-            raise AssertionError(f"the console did not start: {''.join(told)}")
-        yield told[-1].rpartition(" ")[2].strip()
+            raise AssertionError(f"the console did not start: {''.join(lines)}")
+        yield lines[-1].rpartition(" ")[2].strip()
     finally:
         process.kill()
         process.communicate()
@@ -75,7 +78,7 @@ def running_console(
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """A browser."""
+    """Start a browser without a window."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -89,7 +92,7 @@ def chromium() -> Iterator[Browser]:
 
 
 class Tab:
-    """A page of a console, and what went wrong in it."""
+    """A browser tab with a page of a console, and the errors in it."""
 
     def __init__(
         self,
@@ -111,7 +114,7 @@ class Tab:
         self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
         self.page.on(
             "console",
-            lambda said: self.wrong.append(said.text) if said.type == "error" else None,
+            lambda message: self.wrong.append(message.text) if message.type == "error" else None,
         )
         self.page.goto(link)
 
@@ -121,20 +124,20 @@ class Tab:
         return self.page
 
     def wait(self, text: str) -> None:
-        """Until the view has that text."""
+        """Wait until the view has that text."""
         self.page.locator("main").get_by_text(text).first.wait_for()
 
     def said_wrong(self) -> list[str]:
-        """The ends of what went wrong until now, and is expected: it is forgotten."""
-        told, self.wrong = [one.rpartition(": ")[2] for one in self.wrong], []
-        return told
+        """Return and clear the errors until now, each without the part before its last colon."""
+        errors, self.wrong = [error.rpartition(": ")[2] for error in self.wrong], []
+        return errors
 
     def is_wider_than_its_window(self) -> bool:
-        """Whether one would have to scroll the whole page sideways."""
+        """Return whether the whole page scrolls sideways."""
         wider = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
         return bool(self.page.evaluate(wider))
 
     def close(self) -> None:
-        """Nothing may have gone wrong."""
+        """Close the page; assert that no error is left."""
         self._context.close()
         assert self.wrong == []

@@ -1,10 +1,10 @@
-"""Tables of what a run of the tests cost, and the budget that it has to keep.
+"""Tables of the time that a run of the tests took, and a check of its budget.
 
     python -m tests.tools.cost_table FILE [--slowest 100]     seconds by folder, the slowest tests
-    python -m tests.tools.cost_table FILE --check             exit code 1 where a budget is exceeded
+    python -m tests.tools.cost_table FILE --check             exit code 1 if a budget is exceeded
 
-FILE is what `pytest --costs=FILE` wrote. Budgets are in processor seconds, which a busy machine
-changes little: `tests/budget.toml`.
+`pytest --costs=FILE` writes FILE. `tests/budget.toml` has the budgets, in processor seconds, which
+vary little on a busy machine.
 """
 
 from __future__ import annotations
@@ -33,11 +33,12 @@ class Budget:
     folders: Mapping[str, float]
     test_s: float
     larger: tuple[str, ...]
-    """Beginnings of the node ids of tests that may take more: Spark's, whole simulated clusters."""
+    """Beginnings of the node ids of tests without the limit of a test: Spark, simulated clusters.
+    """
 
     @classmethod
     def read(cls, file: Path = BUDGET) -> Budget:
-        """Return the budget of a file such as `tests/budget.toml`."""
+        """Read the budget from a file such as `tests/budget.toml`."""
         values = tomllib.loads(file.read_text())
         return cls(values["folders"], values["test_s"], tuple(values["larger"]))
 
@@ -62,13 +63,15 @@ class Budget:
 
 
 def folder_of(node_id: str) -> str:
-    """Return the folder that a test counts for: `tests/x`, in `tests/unit` the package's."""
+    """Return the folder whose budget a test counts for: `tests/x`, or in `tests/unit` the
+    package's.
+    """
     parts = node_id.partition("::")[0].split("/")[:-1]
     return "/".join(parts[: 3 if parts[1:2] == ["unit"] else 2])
 
 
 def by_folder(costs: Costs) -> dict[str, Cost]:
-    """Return the sums of each folder, `tests` being the number of its tests."""
+    """Return the sums of each folder; `tests` is the number of its tests."""
     folders: dict[str, Cost] = {}
     for node_id, cost in costs.items():
         total = folders.setdefault(
@@ -82,7 +85,7 @@ def by_folder(costs: Costs) -> dict[str, Cost]:
 
 
 def slowest(costs: Costs, count: int) -> list[str]:
-    """Return a line for each of the tests that took longest."""
+    """Return a line for each of the `count` tests that took longest."""
     ordered = sorted(costs.items(), key=lambda item: -item[1].get("wall", 0))
     return [
         f"{cost.get('wall', 0):7.1f} s, processor {cost.get('cpu', 0):6.1f} s  {node_id}"

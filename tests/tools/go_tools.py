@@ -1,4 +1,4 @@
-"""Go for the tests: builds the programs under `tests/go/`, once for each state of their sources."""
+"""Go for the tests: builds the programs under `tests/go/` when their sources change."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ GO_DIR = PROJECT_DIR / "tests" / "go"
 
 
 def go_program(name: str) -> Path:
-    """The executable of `tests/go/<name>`; modules are those that its go.sum pins."""
+    """Return the path of the executable of `tests/go/<name>`; its go.sum pins the modules.
+
+    Build it if needed. Raises RuntimeError if the build fails.
+    """
     sources = sorted(GO_DIR.joinpath(name).glob("*.*"))
 
     def build(scratch: Path) -> None:
@@ -26,7 +29,7 @@ def go_program(name: str) -> Path:
 
 
 def run_go(name: str, *args: str, timeout: float = 90) -> subprocess.CompletedProcess[str]:
-    """Build if needed and run `tests/go/<name>`."""
+    """Run `tests/go/<name>`, built if needed, and return its exit code and output."""
     return subprocess.run(
         [str(go_program(name)), *args],
         stdin=subprocess.DEVNULL,

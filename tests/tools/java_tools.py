@@ -1,7 +1,7 @@
 """Java for the tests: Apache Kafka's jars through Maven, its tools, our small programs.
 
-Owns the cache of jars and compiled classes (`.cache/` at the project's root, outside git), filled
-once from the pinned poms under `tests/java/` and safe when several test processes ask at the same
+Owns the cache of jars and compiled classes (`.cache/` at the project's root, outside git). It is
+filled once, from the pinned poms under `tests/java/`; several test processes may use it at the same
 time. Starts no broker: that is `tests/tools/apache_kafka.py`. Standard library only.
 """
 
@@ -29,25 +29,25 @@ MAVEN_TIMEOUT_S = 600
 
 
 def digest(*files: Path) -> str:
-    """A folder's name for what is made from these files: another one when they change."""
+    """Return a folder name for the product of these files, which differs when a file changes."""
     sha = hashlib.sha256()
     for file in files:
         sha.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
     return sha.hexdigest()[:16]
 
 
-# A tool lives for a second: compile little, share classes, no parallel collector.
+# A tool runs for a second: compile little, share classes, no parallel collector.
 QUICK_JVM = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")
 ARCHIVES_DIR = CACHE_DIR / "archives"
 KAFKA_ARCHIVE = ARCHIVES_DIR / f"kafka-{digest(JAVA_DIR / 'pom.xml')}"
 CLASSES = "classes.jsa"
 QUIET_ARCHIVE = "-Xlog:cds*=off"
-"""A JVM that cannot use an archive does without, and would say so on its standard output."""
+"""An option against the warning, on standard output, of a JVM that cannot use its archive."""
 FAST_START = (
     *QUICK_JVM,
     *("-Xmx256m", f"-XX:SharedArchiveFile={KAFKA_ARCHIVE / CLASSES}", QUIET_ARCHIVE),
 )
-"""The same with the archive that `tests.tools.class_archives` makes for Kafka's classes."""
+"""`QUICK_JVM` with the archive that `tests.tools.class_archives` makes of Kafka's classes."""
 
 TOOLS: dict[str, str] = {
     "kafka-acls": "org.apache.kafka.tools.AclCommand",
@@ -78,12 +78,12 @@ TOOLS: dict[str, str] = {
     "kafka-transactions": "org.apache.kafka.tools.TransactionsCommand",
     "kafka-verifiable-consumer": "org.apache.kafka.tools.VerifiableConsumer",
 }
-"""Kafka's scripts by name, and the class each of them runs in 4.3."""
+"""Kafka's scripts by name, with the class that each runs in 4.3."""
 
 
 @dataclass(frozen=True, slots=True)
 class Availability:
-    """Whether Java tests can run here; false with the reason on one line."""
+    """Whether Java tests can run here: true, or false with the reason on one line."""
 
     reason: str | None
 
@@ -92,7 +92,10 @@ class Availability:
 
 
 def java_home_bin(name: str = "java") -> str | None:
-    """Path of `java` (or another program of the JDK): JAVA_HOME first, as Kafka's scripts do."""
+    """Return the path of `java` or another program of the JDK, None if there is none.
+
+    JAVA_HOME comes before the search path, as in Kafka's scripts.
+    """
     home = os.environ.get("JAVA_HOME")
     if home:
         candidate = Path(home) / "bin" / name
@@ -103,7 +106,7 @@ def java_home_bin(name: str = "java") -> str | None:
 
 @cache
 def java_version() -> int | None:
-    """Feature release of the Java found (17, 21 …), None without one."""
+    """Return the feature release of the Java in use (17, 21 …), None if there is no Java."""
     java = java_home_bin()
     if java is None:
         return None
@@ -111,13 +114,16 @@ def java_version() -> int | None:
         answer = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    found = re.search(r'version "(\d+)', answer.stderr + answer.stdout)
-    return int(found.group(1)) if found else None
+    match = re.search(r'version "(\d+)', answer.stderr + answer.stdout)
+    return int(match.group(1)) if match else None
 
 
 @cache
 def java_available() -> Availability:
-    """Whether the tests marked `java` can run: Java ≥ 17 with its compiler, and jars or Maven."""
+    """Return whether the tests marked `java` can run.
+
+    They need Java ≥ 17 with its compiler, and Apache Kafka's jars or Maven.
+    """
     version = java_version()
     if version is None:
         return Availability("Java is not installed (apt-get install openjdk-17-jdk-headless maven)")
@@ -144,7 +150,10 @@ def exclusive(name: str) -> Iterator[None]:
 
 
 def built_once(folder: Path, build: Callable[[Path], None]) -> Path:
-    """`folder`, made by `build(temporary folder)` unless it is there; never seen half made."""
+    """Return `folder`, after `build(temporary folder)` made it if it is missing.
+
+    Other processes never see it half made.
+    """
     if folder.is_dir():
         return folder
     with exclusive(folder.parent.name):
@@ -170,31 +179,31 @@ def _copy_dependencies(pom: Path) -> Path:
         command += [f"-DoutputDirectory={scratch}", "-DincludeScope=runtime"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=MAVEN_TIMEOUT_S)
         if done.returncode != 0 or not any(scratch.glob("*.jar")):
-            where = pom.relative_to(PROJECT_DIR)
-            said = (done.stdout + done.stderr)[-2000:]
-            raise RuntimeError(f"Maven could not fetch the jars of {where}\n{said}")
+            place = pom.relative_to(PROJECT_DIR)
+            output = (done.stdout + done.stderr)[-2000:]
+            raise RuntimeError(f"Maven could not fetch the jars of {place}\n{output}")
 
     return built_once(_jar_folder(pom), build)
 
 
 def kafka_classpath() -> str:
-    """Class path of Apache Kafka 4.3.0: broker, tools, clients. Fetches the jars the first time."""
+    """Return the class path of Apache Kafka 4.3.0: broker, tools, clients. Fetch the jars once."""
     return f"{_copy_dependencies(JAVA_DIR / 'pom.xml')}/*"
 
 
 def kafka_39_classpath() -> str:
-    """The same of Apache Kafka 3.9.1, the oldest that `ottla`'s commands are made for."""
+    """Return the class path of Apache Kafka 3.9.1, the oldest that `ottla`'s commands support."""
     return f"{_copy_dependencies(JAVA_DIR / 'kafka39' / 'pom.xml')}/*"
 
 
 def spark_jars() -> list[str]:
-    """Jars that PySpark 4.0.0 needs for its Kafka connector, for `spark.jars`; fetched once."""
+    """Return the jars of PySpark 4.0.0's Kafka connector, for `spark.jars`. Fetch them once."""
     pom = PROJECT_DIR / "pipeline" / "connector" / "pom.xml"
     return sorted(map(str, _copy_dependencies(pom).glob("*.jar")))
 
 
 def program_classpath() -> str:
-    """`kafka_classpath()` and our own programs of `tests/java/src`, compiled when they change."""
+    """Return `kafka_classpath()` with our programs of `tests/java/src`, compiled if needed."""
     jars = kafka_classpath()
     sources = sorted((JAVA_DIR / "src").glob("*.java"))
 
@@ -207,13 +216,13 @@ def program_classpath() -> str:
             raise RuntimeError(f"javac failed:\n{done.stderr[-4000:]}")
 
     classes = CACHE_DIR / "classes" / digest(JAVA_DIR / "pom.xml", *sources)
-    return f"{jars}:{built_once(classes, build)}"  # as the archive has it: it begins with the jars
+    return f"{jars}:{built_once(classes, build)}"  # the class archive requires the jars first
 
 
 def java_command(
     main_class: str, *args: str, classpath: str | None = None, jvm: tuple[str, ...] = FAST_START
 ) -> list[str]:
-    """The command line that runs `main_class` with warnings on stderr and nothing else there."""
+    """Return the command line that runs `main_class`; its log, from warnings on, goes to stderr."""
     logging = f"-Dlog4j2.configurationFile={JAVA_DIR / 'log4j2-tools.properties'}"
     path = kafka_classpath() if classpath is None else classpath
     return [java_home_bin() or "java", *jvm, logging, "-cp", path, main_class, *args]
@@ -226,9 +235,9 @@ def run_tool(
     timeout: float = 60,
     classpath: str | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Run one of `TOOLS` by script name (or any main class); returns whatever its exit code was.
+    """Run one of `TOOLS` by script name, or any main class; return its exit code and output.
 
-    stdout and stderr are text. Raises `subprocess.TimeoutExpired` after `timeout` seconds.
+    Raises `subprocess.TimeoutExpired` after `timeout` seconds.
     """
     return subprocess.run(
         java_command(TOOLS.get(tool, tool), *args, classpath=classpath),

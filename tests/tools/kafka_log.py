@@ -1,4 +1,4 @@
-"""What Apache Kafka complains of in its log, without what a busy machine alone makes it say."""
+"""The errors in Apache Kafka's log, without those that a busy machine alone causes."""
 
 from __future__ import annotations
 
@@ -7,20 +7,21 @@ import re
 _ENTRY = re.compile(r"^(?=\[\d{4}-\d\d-\d\d )", re.MULTILINE)
 _ERROR = re.compile(r"\[[^\]]*\] ERROR ")
 _OWN = (
-    # It was not called in time.
+    # A busy machine delays events of the controller.
     re.compile(r"Exceptionally slow controller event"),
-    # The epoch in which it begins to load a coordinator may be over before it has loaded.
+    # A coordinator's epoch may end while the broker still loads it.
     re.compile(r"Stopped loading records"),
-    # A node registers with itself as soon as it is elected, which may be before it knows of it.
+    # A controller registers with itself when it is elected, perhaps before it has learned of that.
     re.compile(r"CONTROLLER_REGISTRATION.*NotControllerException", re.DOTALL),
 )
 
 
 def errors_in(log: str, *expected: str) -> list[str]:
-    """Entries of level ERROR, each with its exception, but for those with an `expected` text."""
-    errors = [one for one in _ENTRY.split(log) if _ERROR.match(one)]
+    """Return the log's entries of level ERROR, with exceptions, without the `expected` texts."""
+    errors = [entry for entry in _ENTRY.split(log) if _ERROR.match(entry)]
     return [
-        one
-        for one in errors
-        if not any(text in one for text in expected) and not any(own.search(one) for own in _OWN)
+        entry
+        for entry in errors
+        if not any(text in entry for text in expected)
+        and not any(own.search(entry) for own in _OWN)
     ]

@@ -1,7 +1,7 @@
 """Kafka's command-line tools in one JVM that stays: `tests/java/src/ToolRunner.java`.
 
-`tests.tools.java_tools.run_tool` runs a tool as a process of its own; here a call costs only its
-work.
+`tests.tools.java_tools.run_tool` starts a process for each call; here a call takes only the tool's
+own time.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ CONSUME_TIMEOUT_MS = "60000"
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """How a tool ended and what it printed."""
+    """The exit code and the output of a tool."""
 
     exit: int
     stdout: str
@@ -27,15 +27,15 @@ class ToolResult:
 
     @property
     def lines(self) -> list[str]:
-        """The lines of stdout that say something."""
+        """The lines of stdout that are not blank."""
         return [line for line in self.stdout.splitlines() if line.strip()]
 
 
 class KafkaTools:
-    """The tools by script name against one broker."""
+    """Kafka's tools by script name, for one broker."""
 
     def __init__(self, bootstrap: str, jvm: tuple[str, ...] = FAST_START) -> None:
-        """`jvm`: what `java` is told."""
+        """Start the JVM with the options `jvm`."""
         self.bootstrap = bootstrap
         self._process = subprocess.Popen(
             java_command("ToolRunner", classpath=program_classpath(), jvm=jvm),
@@ -46,7 +46,7 @@ class KafkaTools:
         )
 
     def run(self, tool: str, *args: str, stdin: str = "") -> ToolResult:
-        """Run a tool as its script would be, or any main class; nothing is added to `args`."""
+        """Run a tool, by its script's name or main class, with exactly `args`."""
         assert self._process.stdin is not None and self._process.stdout is not None
         request = {"tool": TOOLS.get(tool, tool), "args": list(args), "stdin": stdin}
         self._process.stdin.write(json.dumps(request) + "\n")
@@ -56,13 +56,13 @@ class KafkaTools:
         return ToolResult(**json.loads(line))
 
     def __call__(self, tool: str, *args: str, stdin: str = "") -> ToolResult:
-        """Run a tool with `--bootstrap-server`; it must succeed."""
+        """Run a tool with `--bootstrap-server`; assert that it succeeds."""
         result = self.run(tool, "--bootstrap-server", self.bootstrap, *args, stdin=stdin)
         assert result.exit == 0, f"{tool} {' '.join(args)}: {result}"
         return result
 
     def produce(self, topic: str, count: int) -> None:
-        """`count` records `k<i>` → `value <i>`, by the console producer."""
+        """Produce `count` records `k<i>` → `value <i>` by the console producer."""
         lines = "".join(f"k{i}:value {i}\n" for i in range(count))
         self(
             "kafka-console-producer",
@@ -72,14 +72,14 @@ class KafkaTools:
         )
 
     def offsets(self, topic: str, time: str) -> list[int]:
-        """What kafka-get-offsets says for `--time`, by partition."""
+        """Return the offsets that kafka-get-offsets prints for `--time`, in order of partitions."""
         lines = self("kafka-get-offsets", "--topic", topic, "--time", time).lines
         assert all(line.startswith(f"{topic}:") for line in lines)
-        found = {int(line.split(":")[1]): int(line.split(":")[2]) for line in lines}
-        return [found[partition] for partition in sorted(found)]
+        offsets = {int(line.split(":")[1]): int(line.split(":")[2]) for line in lines}
+        return [offsets[partition] for partition in sorted(offsets)]
 
     def close(self) -> None:
-        """End the JVM."""
+        """End the JVM after its last tool."""
         assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.close()
         self._process.wait(60)

@@ -1,11 +1,11 @@
 """The links of a cluster on one machine, as proxies that can be cut, delayed and held.
 
-Every listener of a node is reached through a port of this proxy, so that no root and no network
-namespace is needed. A link is an ordered pair of names, `(1, 2)` for what node 1 sends to node 2
-and `("client", 2)` for what clients send to it; whose process a connection comes from is looked up
-when it is made. A cut link holds its bytes, as a network that loses packets does under TCP: they
-arrive when it is mended, if both ends still want them. What differs from a real cut: a new
-connection is accepted, and stays silent.
+Clients and nodes connect to every listener of a node through a port of this proxy, so that no root
+and no network namespace is needed. A link is an ordered pair of names: `(1, 2)` for the bytes from
+node 1 to node 2, `("client", 2)` for those from clients to node 2. The proxy finds the process of
+a connection when it is made. A cut link holds its bytes, as TCP does while the network loses
+packets: they arrive when the link is mended, if both ends are still connected. Unlike a real cut,
+the proxy accepts new connections, which stay silent.
 
 One thread with an event loop of its own; every method may be called from any thread.
 """
@@ -32,13 +32,13 @@ CHUNK_BYTES = 1 << 16
 PRODUCE = 0
 
 End: TypeAlias = int | str
-"""A node's number, or `CLIENT` for everybody else."""
+"""A node's number, or `CLIENT` for every other process."""
 Link: TypeAlias = tuple[End, End]
 
 
 @dataclass
 class _Door:
-    """One listener of a node behind the proxy."""
+    """A listener of a node, and the proxy's port for it."""
 
     node: int
     target: int
@@ -49,18 +49,22 @@ class _Door:
 
 
 def _socket_name(local: int, remote: int) -> str | None:
-    """How `/proc/PID/fd` names the socket of the connection between these ports, from its side."""
+    """Return the name in `/proc/PID/fd` of the socket that connects these ports, None if there is
+    none.
+
+    `local` is the port of its own end.
+    """
     line = re.compile(rf":{local:04X} [0-9A-F]+:{remote:04X} \S+ \S+ \S+ \S+ +\d+ +\d+ (\d+)")
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         with contextlib.suppress(OSError):
-            found = line.search(Path(table).read_text())
-            if found:
-                return f"socket:[{found[1]}]"
+            match = line.search(Path(table).read_text())
+            if match:
+                return f"socket:[{match[1]}]"
     return None
 
 
 def _holds(pid: int, socket_name: str) -> bool:
-    """Whether a process has this socket open."""
+    """Return whether a process has this socket open."""
     folder = f"/proc/{pid}/fd"
     with contextlib.suppress(OSError):
         for name in os.listdir(folder):
@@ -71,19 +75,21 @@ def _holds(pid: int, socket_name: str) -> bool:
 
 
 async def _accepts_end() -> None:
-    """Let connections that were accepted a moment ago come to us.
+    """Run the loop until connections that were just accepted have their transports.
 
-    One whose transport is made after its server was closed is left to the garbage by asyncio.
+    asyncio leaves a transport to the garbage collector if its server is closed before.
     """
     for _ in range(3):
         await asyncio.sleep(0)
 
 
 class LinkProxy:
-    """`door(node, port)` gives the port to reach `port` of `node` by."""
+    """A proxy of all links: `door(node, port)` returns its port for `port` of `node`."""
 
     def __init__(self, pid_of: Callable[[int], int | None], *, opaque: bool = False) -> None:
-        """`opaque`: nobody can see what goes over the links."""
+        """Start the thread. `opaque`: the links are encrypted, so that requests cannot be
+        recognized.
+        """
         self._pid_of = pid_of
         self._opaque = opaque
         self._doors: list[_Door] = []
@@ -99,20 +105,22 @@ class LinkProxy:
     # --- faults ----------------------------------------------------------------------------------
 
     def cut(self, *links: Link) -> None:
-        """Hold what is sent over these links, until `mend`."""
+        """Hold all bytes on these links until `mend`."""
         self._call(self._change(lambda: self._cut.update(links)))
 
     def delay(self, link: Link, seconds: float) -> None:
-        """Each chunk over this link takes so long, until `mend`."""
+        """Delay each chunk on this link by `seconds` until `mend`."""
         self._call(self._change(lambda: self._delay_s.update({link: seconds})))
 
     def hold_produce(self, node: int) -> None:
-        """Produce requests of clients to `node` stay on their way, until `mend`; all that they
-        send, where nobody can see what it is."""
+        """Hold the clients' Produce requests to `node` until `mend`.
+
+        If the links are opaque, hold everything that clients send to it.
+        """
         self._call(self._change(lambda: self._held.add(node)))
 
     def mend(self) -> None:
-        """All links carry again; what they hold arrives."""
+        """Undo all faults; bytes that were held arrive."""
 
         def everything() -> None:
             self._cut.clear()
@@ -129,24 +137,24 @@ class LinkProxy:
     # --- doors -----------------------------------------------------------------------------------
 
     def door(self, node: int, target: int, *, for_clients: bool = False) -> int:
-        """A port for `target` of `node`; it refuses until `open(node)`.
+        """Return a new port for `target` of `node`; it refuses connections until `open(node)`.
 
-        `for_clients`: no node ever comes through it, so that nobody is looked up.
+        `for_clients`: only clients connect to it, so that the process is not looked up.
         """
         port = self._ports.take()
         self._doors.append(_Door(node, target, port, for_clients))
         return port
 
     def open(self, node: int) -> None:
-        """The node's process is about to listen: accept for it."""
+        """Accept connections for the node, whose process is about to listen."""
         self._call(self._open(node))
 
     def refuse(self, node: int) -> None:
-        """The node's process is gone: a connection to it is refused, as the system would."""
+        """Refuse connections to the node, as the system does for a process that is gone."""
         self._call(self._refuse(node))
 
     def close(self) -> None:
-        """End everything."""
+        """Close all connections, give back the ports and end the thread."""
         for node in {door.node for door in self._doors}:
             self.refuse(node)
         self._ports.close()
@@ -206,19 +214,19 @@ class LinkProxy:
     async def _carry(
         self, door: _Door, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        source = self._who(door, writer.get_extra_info("peername")[1])
+        source = self._source_of(door, writer.get_extra_info("peername")[1])
         try:
             back, forth = await asyncio.open_connection(HOST, door.target, limit=CHUNK_BYTES)
         except OSError:
             return
-        for one in (writer, forth):
-            one.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for end in (writer, forth):
+            end.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         pumps = [
             asyncio.ensure_future(self._pump(reader, forth, (source, door.node))),
             asyncio.ensure_future(self._pump(back, writer, (door.node, source))),
         ]
         try:
-            # Either end that hangs up ends both ways, when its own way is open.
+            # An end that closes ends both directions, if the link from it is not cut.
             await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for pump in pumps:
@@ -255,12 +263,12 @@ class LinkProxy:
             return api_key == PRODUCE and size > 60
         return False
 
-    def _who(self, door: _Door, port: int) -> End:
-        """Whose process the connection from this local port to a door belongs to."""
+    def _source_of(self, door: _Door, port: int) -> End:
+        """Return the process at the other end of a connection from this local port to a door."""
         if door.for_clients:
             return CLIENT
         socket_name = _socket_name(port, door.port)
-        for node in sorted({one.node for one in self._doors}):
+        for node in sorted({each_door.node for each_door in self._doors}):
             pid = self._pid_of(node)
             if pid is not None and socket_name is not None and _holds(pid, socket_name):
                 return node

@@ -11,6 +11,6 @@ PACKAGES: tuple[str, ...] = tuple(
     tomllib.loads(_PYPROJECT.read_text())["tool"]["importlinter"]["root_packages"]
 )
 SERVER = tuple(package for package in PACKAGES if package != "ottla")
-"""Those that an installation keeps under `ottla/_server`."""
+"""The packages that an installation keeps under `ottla/_server`."""
 WITHOUT_SPARK = tuple(package for package in PACKAGES if package != "pipeline")
-"""Those that the image has, and that run without Spark."""
+"""The packages of the image, which run without Spark."""

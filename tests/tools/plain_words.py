@@ -1,8 +1,8 @@
-"""The forms of a riddle in docstrings, comments, names and pages: what is refused, and counts.
+"""The forms of a riddle in docstrings, comments, names and pages: a search and a count.
 
 `python -m tests.tools.plain_words [FOLDER]` counts each form in the source, the tests and the pages
-of a checkout. `tests/architecture/test_plain_words.py` refuses them in the rooms that are done.
-CONTRIBUTING.md has the rules, with examples.
+of a checkout. `tests/architecture/test_plain_words.py` refuses the forms in the rooms that are
+done. CONTRIBUTING.md has the rules, with examples.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from typing import NamedTuple
 
 EMPTY_NAMES = frozenset({"one", "found", "told", "known"})
 LONG_FUNCTION = 10
-"""Lines from which a name has to say what its value is."""
+"""Functions of at least so many lines must not use an empty name."""
 WORDS_MIN = 3
 
-# A docstring that begins so lacks its noun or its verb.
+# A docstring with such a beginning lacks its noun or its verb.
 _RIDDLE = re.compile(
     r"(Of|What|Who|Whom|Whose|Whoever|Whatever|As|It|They|He|Nobody|Somebody|Nothing|Something"
     r"|Anybody|Everybody|So|Where|See the module|The same)\b"
 )
-# The closed classes of words with which no imperative begins.
+# Closed classes of words: no imperative begins with them.
 _NO_VERB = re.compile(
     r"(The|A|An|This|That|These|Those|Its|Their|His|Whether|How|When|If|In|On|At|By|For|From|To"
     r"|With|Without|After|Before|Until|Since|Between|Behind|Under|Over|All|Each|Every|Any|Some|No"
@@ -40,7 +40,7 @@ _PAGE_BEGINNING = re.compile(r"(?:^|[.:;|]\s+)(Who|Whoever|Of)\s")
 
 
 class Riddle(NamedTuple):
-    """A place that has to be decoded."""
+    """A place in a text that a reader has to decode."""
 
     line: int
     form: str
@@ -48,7 +48,7 @@ class Riddle(NamedTuple):
 
 
 def riddles(text: str) -> Iterator[Riddle]:
-    """Yield each form of a riddle in a module."""
+    """Yield the riddles in the text of a module."""
     tree = ast.parse(text)
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -59,7 +59,7 @@ def riddles(text: str) -> Iterator[Riddle]:
 
 
 def _of_docstring(node: ast.AST) -> Iterator[Riddle]:
-    """Docstrings of modules, classes, functions, and those below a constant or a field."""
+    """Yield the riddles in the docstrings of a node and of its constants and fields."""
     body = getattr(node, "body", None)
     if not isinstance(body, list):
         return
@@ -91,9 +91,14 @@ def _words(line: int, words: str, form: str) -> Iterator[Riddle]:
 
 
 def _is_property(node: ast.AST) -> bool:
-    """Whether it is read like a field: a property, also a cached one or an abstract one."""
+    """Return whether a function is read like a field: a property, cached or abstract too."""
     decorators = getattr(node, "decorator_list", [])
-    names = {part.id for it in decorators for part in ast.walk(it) if isinstance(part, ast.Name)}
+    names = {
+        part.id
+        for decorator in decorators
+        for part in ast.walk(decorator)
+        if isinstance(part, ast.Name)
+    }
     return bool(names & {"property", "cached_property"})
 
 
@@ -115,7 +120,7 @@ def _comments(text: str) -> Iterator[tuple[int, str]]:
 
 
 def page_riddles(text: str) -> Iterator[Riddle]:
-    """Yield the forms in a page of Markdown."""
+    """Yield the riddles in a page of Markdown."""
     for line, words in enumerate(text.splitlines(), 1):
         yield from _words(line, words, "a page's word")
         for match in _PAGE_BEGINNING.finditer(words):

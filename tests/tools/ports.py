@@ -1,9 +1,9 @@
-"""Ports for tests: each is held from the moment when it is chosen until it is given back.
+"""Ports for tests: each is reserved from its choice until the test gives it back.
 
-A port that is chosen and let go may be taken by another test before its broker listens there, or
-while the broker is down. So a socket that never listens keeps it (`ottla.testing.ports`). Numbers
-are below those that the system gives to outgoing connections, which may have one of these on
-another address than 127.0.0.1.
+Without that another test may take a port before the broker listens there, or while the broker is
+down. So a socket that never listens reserves the port (`ottla.testing.ports`). The numbers are
+below the system's ports for outgoing connections: such a connection may use a port on another
+address than 127.0.0.1.
 """
 
 from __future__ import annotations
@@ -16,17 +16,22 @@ from ottla.testing.ports import HeldPort
 
 _FIRST, _LAST = 10_000, 32_000
 _DRAWS_MAX = 10_000
-_random = random.SystemRandom()  # Hypothesis seeds the common one: each process would draw the same
+_random = (
+    random.SystemRandom()
+)  # Hypothesis seeds the module's generator: each process would draw the same
 
 
 class Ports:
-    """Ports that their user gives back together, by `close`."""
+    """A set of reserved ports, which `close` gives back together."""
 
     def __init__(self) -> None:
         self._held = contextlib.ExitStack()
 
     def take(self, row: int = 1) -> int:
-        """Return a port, or the first of as many in a row as `row` says."""
+        """Return a port, or the first of `row` ports with consecutive numbers.
+
+        Raises AssertionError if there are none.
+        """
         for _ in range(_DRAWS_MAX):
             first = _random.randrange(_FIRST, _LAST - row)
             with contextlib.suppress(OSError):
@@ -35,11 +40,11 @@ class Ports:
         raise AssertionError(f"no {row} ports in a row are free")
 
     def close(self) -> None:
-        """Give all of them back."""
+        """Give back all ports of this set."""
         self._held.close()
 
     def _hold(self, numbers: range) -> None:
-        """Hold all of them. Raises OSError, and holds none, where one is taken."""
+        """Reserve all of these ports, or none: then it raises OSError, because one is in use."""
         with contextlib.ExitStack() as taken:
             for number in numbers:
                 port = HeldPort(number, alone=True)
@@ -52,15 +57,15 @@ _of_module = Ports()
 
 
 def free_port() -> int:
-    """Return a port that is held until the test module ends."""
+    """Return a port that is reserved until the test module ends."""
     return _of_module.take()
 
 
 def free_base() -> int:
-    """Return the first of as many ports as `ottla cluster` may take, held until the module ends."""
+    """Return the first of the ports of an `ottla cluster`, reserved until the test module ends."""
     return _of_module.take(OF_A_CLUSTER)
 
 
 def give_back() -> None:
-    """Give back what `free_port` and `free_base` have handed out."""
+    """Give back the ports of `free_port` and `free_base`."""
     _of_module.close()

@@ -1,6 +1,7 @@
-"""A program for spark-submit that has Spark load what most jobs need; the answers go nowhere.
+"""A program for spark-submit that makes Spark load the classes which most jobs need.
 
-`tests.tools.class_archives` keeps the classes that it loads for the JVMs that follow.
+`tests.tools.class_archives` archives those classes for the JVMs that follow. The results are
+dropped.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pyspark.sql import functions as F
 
 
 def main(folder: Path) -> None:
-    """Batches and streams of typed rows, through the formats and plans that the pipeline uses."""
+    """Run batches and streams of typed rows, with the formats and plans that the pipeline uses."""
     spark = SparkSession.builder.getOrCreate()
     rows = spark.range(100).select(
         F.col("id"), (F.col("id") % 7).alias("key"), F.col("id").cast("string").alias("text")

@@ -1,7 +1,7 @@
-"""The JVM in which PySpark runs in a process of tests.
+"""The JVM that PySpark starts for a process of tests.
 
-PySpark keeps it when a session is stopped, with the jars that it was started with: a later session
-that needs others does not find them there.
+PySpark keeps the JVM when a session stops. A later session that needs other jars does not find
+them in it.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ WITHIN_S = 90
 def end_jvm_of_others(name: str) -> None:
     """End the JVM, unless it runs the application `name`.
 
-    A test that ran into its time limit may have left a context that answers no more: its JVM is
+    A test that reached its time limit may have left a context that does not answer. Its JVM is
     killed, and the next session starts another.
     """
     context: Any = SparkContext._active_spark_context
     if context is not None and context.appName == name and _answers(context):
         return
     if context is not None:
-        with contextlib.suppress(Exception):  # of a JVM that is gone, or in disorder
+        with contextlib.suppress(Exception):  # the JVM may be gone or broken
             context.stop()
     gateway = SparkContext._gateway
     if gateway is not None:
@@ -50,6 +50,6 @@ def _answers(context: Any) -> bool:
 
 
 def _forget() -> None:
-    """Let PySpark start a JVM for the next session, whatever state the last one was left in."""
+    """Clear PySpark's own references, so that the next session starts a JVM."""
     SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
     SparkSession._instantiatedSession = None

@@ -1,7 +1,7 @@
-"""An identity provider for tests: a key, its JWK set in a file, and an endpoint that gives tokens.
+"""An identity provider for tests: a key, its JWK set in a file, and an endpoint for tokens.
 
-`with TokenIssuer(folder, life_s=3) as issuer: … issuer.token_url …`. It knows one client, by
-`CLIENT` and `SECRET`, and tells `jwks_url`, a file, to who judges tokens. Loopback only.
+`with TokenIssuer(folder, life_s=3) as issuer: … issuer.token_url …`. Its only client has the id
+`CLIENT` and the secret `SECRET`. A broker validates tokens by the file `jwks_url`. Loopback only.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _KEY_ID = "one"
 
 
 class TokenIssuer:
-    """See the module."""
+    """An identity provider, whose tokens are valid for `life_s` seconds."""
 
     def __init__(self, folder: Path, life_s: int) -> None:
         self.life_s = life_s
-        self.given = 0
-        """How many tokens it has given."""
+        self.issued = 0
+        """The number of tokens that it has issued."""
         self._key = ec.generate_private_key(ec.SECP256R1())
         public = jwt.algorithms.ECAlgorithm.to_jwk(self._key.public_key(), as_dict=True)
         jwks = folder / "jwks.json"
@@ -53,8 +53,8 @@ class TokenIssuer:
         self._thread.join()
 
     def token(self) -> str:
-        """A new one."""
-        self.given += 1
+        """Return a new token, signed."""
+        self.issued += 1
         now_s = int(time.time())
         claims = {"sub": CLIENT, "iat": now_s, "exp": now_s + self.life_s, "aud": AUDIENCE}
         return jwt.encode(claims, self._key, "ES256", headers={"kid": _KEY_ID})
@@ -91,4 +91,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: Any) -> None:
-        """Tests read the nodes' logs, not its."""
+        """Write no log: tests read only the nodes' logs."""

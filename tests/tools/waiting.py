@@ -1,7 +1,7 @@
-"""Waiting for an event that another process, thread or task brings about.
+"""Waits for an event that another process, thread or task causes.
 
 The limit is generous: a wait that ends there means that the event never comes, not that the machine
-is busy. Nothing here measures time.
+is busy. No function here measures time.
 """
 
 from __future__ import annotations
@@ -14,14 +14,17 @@ from typing import TypeVar
 T = TypeVar("T")
 
 LIMIT_S = 90.0
-"""Below the limit of a test (`timeout` in pyproject.toml), which would hide what was missed."""
+"""A limit below that of a test (`timeout` in pyproject.toml), so that the wait's own error shows.
+"""
 PAUSE_S = 0.02
 
 
 def wait_until(
     condition: Callable[[], T], what: str, *, limit_s: float = LIMIT_S, pause_s: float = PAUSE_S
 ) -> T:
-    """Return the first truthy answer of `condition`; AssertionError with `what` at the limit."""
+    """Return the first truthy result of `condition`. Raises AssertionError with `what` at the
+    limit.
+    """
     deadline = time.monotonic() + limit_s
     while not (answer := condition()):
         if time.monotonic() > deadline:
@@ -37,11 +40,11 @@ async def wait_until_async(
     limit_s: float = LIMIT_S,
     pause_s: float = PAUSE_S,
 ) -> T:
-    """Do as `wait_until` does; the loop goes on meanwhile. A `condition` may be awaitable."""
+    """Wait as `wait_until` does, without blocking the loop. `condition` may return an awaitable."""
     deadline = time.monotonic() + limit_s
     while True:
-        asked = condition()
-        answer = await asked if isinstance(asked, Awaitable) else asked
+        result = condition()
+        answer = await result if isinstance(result, Awaitable) else result
         if answer:
             return answer
         if time.monotonic() > deadline:
