@@ -1,8 +1,8 @@
 """A consumer of kafka-python whose joins do not end with a poll.
 
-kafka-python 3.0 (seen in 3.0.12, with Apache Kafka too) gives a join up where its poll's time is
-over. If that is the moment in which SyncGroup's answer comes, the consumer stays a member that
-heartbeats and never has its assignment: polls of 100 ms meet it once in some thirty joins.
+kafka-python 3.0 (seen in 3.0.12, with Apache Kafka too) cancels a join when its poll's time is
+over. If SyncGroup's answer arrives at that moment, the consumer stays a member that heartbeats and
+never gets its assignment. With polls of 100 ms this happens in about one of thirty joins.
 """
 
 from __future__ import annotations
@@ -10,14 +10,16 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 JOIN_MS = 2_000
-"""Longer than a join takes by itself. One that waits for another member of the same thread goes on
-in the background when this time is over."""
+"""The least time of a join, longer than a join takes by itself.
+
+A join that waits for another member of the same thread continues in the background afterwards.
+"""
 
 KafkaConsumer = TypeVar("KafkaConsumer")
 
 
 def with_whole_joins(consumer: KafkaConsumer) -> KafkaConsumer:
-    """The same `consumer`: a join that its poll begins has `JOIN_MS`, however short the poll is."""
+    """Return `consumer`, patched so that a join in a short poll still has `JOIN_MS`."""
     coordinator: Any = consumer._coordinator  # type: ignore[attr-defined]
     join = coordinator.ensure_active_group
 

@@ -1,8 +1,8 @@
-"""Transactions with the three Python clients behind one face: for `compat/` and `chaos/`.
+"""Transactions with the three Python clients behind one interface, for `compat/` and `chaos/`.
 
-`open_producer` and `open_reader` by a client's name; confluent-kafka is here, the other two in
-`tests/clients/transactional_python_clients.py`, what they have in common in
-`tests/clients/transactional_faces.py`.
+`open_producer` and `open_reader` take a client's name. confluent-kafka is here, the other two are
+in `tests/clients/transactional_python_clients.py`; `tests/clients/transactional_faces.py` has the
+interface.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ CLIENTS = ("confluent-kafka", "kafka-python", "aiokafka")
 
 _QUIET = {"log_level": 0, "error_cb": lambda _: None}
 _FENCING = {-144, 47, 90}
-"""_FENCED, INVALID_PRODUCER_EPOCH, PRODUCER_FENCED."""
+"""Error codes of a fenced producer: _FENCED, INVALID_PRODUCER_EPOCH, PRODUCER_FENCED."""
 
 
 @contextlib.contextmanager
@@ -47,12 +47,12 @@ def _confluent() -> Iterator[None]:
     try:
         yield
     except KafkaException as error:
-        told = error.args[0]
-        raise (Fenced if told.code() in _FENCING else Failed)(str(error)) from error
+        kafka_error = error.args[0]
+        raise (Fenced if kafka_error.code() in _FENCING else Failed)(str(error)) from error
 
 
 class ConfluentProducer:
-    """librdkafka."""
+    """A transactional producer of confluent-kafka, which is librdkafka."""
 
     def __init__(self, servers: str, transactional_id: str, timeout_ms: int) -> None:
         from confluent_kafka import Producer
@@ -69,7 +69,7 @@ class ConfluentProducer:
         self._patiently(self._producer.init_transactions)
 
     def _patiently(self, call: Any, *args: Any) -> None:
-        """Call it again while librdkafka says that it may be."""
+        """Make a call, and repeat it while its error is retriable and `CALL_S` is not over."""
         from confluent_kafka import KafkaException
 
         deadline = time.monotonic() + CALL_S
@@ -117,7 +117,7 @@ class ConfluentProducer:
 
 
 class ConfluentReader:
-    """librdkafka."""
+    """A reader of confluent-kafka, which is librdkafka."""
 
     def __init__(
         self,
@@ -183,7 +183,7 @@ class ConfluentReader:
 
 
 class ConfluentGroupReader(ConfluentReader):
-    """librdkafka, whose partitions the broker assigns (KIP-848)."""
+    """A reader of confluent-kafka in groups of the consumer protocol (KIP-848)."""
 
     @staticmethod
     def _of_protocol(session_ms: int) -> dict[str, Any]:
@@ -191,7 +191,7 @@ class ConfluentGroupReader(ConfluentReader):
 
 
 CONSUMER_PROTOCOL = "/consumer"
-"""A client's name that ends so is the same client in groups of the consumer protocol."""
+"""The end of a client's name for the same client in groups of the consumer protocol."""
 
 PRODUCERS: dict[str, type[Any]] = {
     "confluent-kafka": ConfluentProducer,
@@ -210,7 +210,7 @@ READERS: dict[str, type[Any]] = {
 def open_producer(
     client: str, servers: str, transactional_id: str, timeout_ms: int = 60_000
 ) -> TransactionalProducer:
-    """A producer that has its epoch; Failed or Fenced where it does not get one."""
+    """Return an initialized producer. Raises Failed or Fenced if it gets no epoch."""
     producer: TransactionalProducer = PRODUCERS[client](servers, transactional_id, timeout_ms)
     return producer
 
@@ -225,16 +225,16 @@ def open_reader(
     isolation: str = COMMITTED,
     session_ms: int = SESSION_MS,
 ) -> TopicReader:
-    """A reader of all partitions from their start, or a member of `group`."""
+    """Return a reader of all partitions from their start, or a member of `group`."""
     reader: TopicReader = READERS[client](servers, topic, partitions, group, isolation, session_ms)
     return reader
 
 
 def read_until(reader: TopicReader, last: bytes, timeout_s: float = 90.0) -> list[bytes]:
-    """All values of a one-partition topic before `last`, which must come."""
-    found: list[bytes] = []
+    """Return all values of a one-partition topic before `last`; assert that `last` comes."""
+    values: list[bytes] = []
     deadline = time.monotonic() + timeout_s
-    while last not in found:
-        assert time.monotonic() < deadline, f"{last!r} does not come; {len(found)} values came"
-        found += [row.value for row in reader.poll(0.2)]
-    return found[: found.index(last)]
+    while last not in values:
+        assert time.monotonic() < deadline, f"{last!r} does not come; {len(values)} values came"
+        values += [row.value for row in reader.poll(0.2)]
+    return values[: values.index(last)]

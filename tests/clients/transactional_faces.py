@@ -1,9 +1,9 @@
-"""What the three Python clients have in common where they do transactions.
+"""The interface of the three Python clients for transactions.
 
-A producer here begins, sends, adds offsets, commits and aborts; a reader reads a topic, alone or in
-a group, committed records only or all. Each client keeps its own ways (threads, callbacks, an event
-loop) to itself. Whatever a client raises becomes `Fenced` (another producer has this one's
-transactional id, or its transaction timed out) or `Failed`.
+A producer begins, sends, adds offsets, commits and aborts. A reader reads a topic, alone or in a
+group, committed records only or all. Threads, callbacks and event loops of a client are hidden. A
+client's error becomes `Fenced` (another producer has this one's transactional id, or its
+transaction timed out) or `Failed`.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from typing import Any, NamedTuple, Protocol
 COMMITTED = "read_committed"
 UNCOMMITTED = "read_uncommitted"
 CALL_S = 60.0
-"""How long one call may last, with all that the client tries again in it."""
+"""The longest time of a call, with all retries of the client in it."""
 SESSION_MS = 45_000
-"""A member that a busy machine holds up stays one; tests that kill members ask for less."""
+"""A session timeout that keeps a member on a busy machine; tests that kill members use less."""
 HEARTBEAT_MS = 500
 METADATA_MS = 2_000
 
 
 class Failed(Exception):
-    """The client could not do it; what became of the transaction is for the next one to learn."""
+    """The error of a client; the outcome of the transaction is then unknown."""
 
 
 class Fenced(Failed):
-    """This producer's epoch is over."""
+    """The error of a producer whose epoch is over."""
 
 
 class Row(NamedTuple):
-    """A record that came."""
+    """A record that a reader received."""
 
     partition: int
     offset: int
@@ -38,17 +38,17 @@ class Row(NamedTuple):
 
 
 class TransactionalProducer(Protocol):
-    """One producer with a transactional id, initialized. Every method raises Failed or Fenced."""
+    """An initialized producer with a transactional id. Every method raises Failed or Fenced."""
 
     def begin(self) -> None: ...
 
     def send(self, topic: str, partition: int, value: bytes) -> None: ...
 
     def flush(self) -> None:
-        """Until everything sent has been answered."""
+        """Wait until everything sent has been answered."""
 
     def offsets(self, reader: TopicReader, topic: str, offsets: Mapping[int, int]) -> None:
-        """Offsets by partition, to be committed for the reader's group with the transaction."""
+        """Add offsets, by partition, that the transaction commits for the reader's group."""
 
     def commit(self) -> None: ...
 
@@ -58,18 +58,18 @@ class TransactionalProducer(Protocol):
 
 
 class TopicReader(Protocol):
-    """Reads one topic: all `partitions` from their start, or as the member of a group."""
+    """A reader of one topic: of all `partitions` from their start, or as a member of a group."""
 
     def poll(self, timeout_s: float) -> list[Row]:
-        """What came meanwhile, at most 500."""
+        """Return at most 500 records that arrive within `timeout_s`."""
 
     def commit(self, offsets: Mapping[int, int]) -> None:
-        """Commit these for its group."""
+        """Commit these offsets, by partition, for the reader's group."""
 
     def rewind(self) -> None:
-        """Go on from what is committed for its group."""
+        """Continue from the committed offsets of the group."""
 
     def mark(self) -> Any:
-        """What `offsets` of its client's producer needs to know of it."""
+        """Return the group's metadata in the form that the same client's producer takes."""
 
     def close(self) -> None: ...

@@ -1,9 +1,9 @@
 """Offsets in transactions: the same requests to any broker, and a transcript of its answers.
 
-What Apache Kafka answered is kept in `tests/golden/transactional_offsets_kafka_4_3_0.txt`; Ottla
-has to answer the same: `tests/compat/test_transactional_offset_answers.py`. Written anew by
-`python -m tests.clients.transactional_offsets_conversation PORT`, with a fresh Apache Kafka at PORT
-that has `group.initial.rebalance.delay.ms=0`.
+`tests/golden/transactional_offsets_kafka_4_3_0.txt` has Apache Kafka's answers, and Ottla must give
+the same: `tests/compat/test_transactional_offset_answers.py`. The command
+`python -m tests.clients.transactional_offsets_conversation PORT` writes the file again, from an
+Apache Kafka at PORT that was just formatted and has `group.initial.rebalance.delay.ms=0`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,10 @@ TIMEOUT_MS = 60_000
 
 
 def committing_in_transaction(group: str, offset: int, **changes: Any) -> TxnOffsetCommitRequest:
-    """A TxnOffsetCommit of `partitions` (default: 0) of `topic`, by producer 7 in epoch 0."""
+    """Return a TxnOffsetCommit of `partitions` (default: 0) of `topic`.
+
+    By default producer 7 sends it in epoch 0.
+    """
     topic = changes.pop("topic", TOPIC)
     text = changes.pop("metadata", "")
     partitions = changes.pop("partitions", [0])
@@ -67,7 +70,7 @@ def committing_in_transaction(group: str, offset: int, **changes: Any) -> TxnOff
 
 
 class Producer:
-    """A transactional producer over one connection; `v2` is the transactions protocol it speaks."""
+    """A transactional producer over one connection, with transactions protocol v2 or v1."""
 
     def __init__(self, t: Transcript, name: str, *, v2: bool) -> None:
         self.t = t
@@ -89,10 +92,10 @@ class Producer:
         }
 
     def add(self, group: str, version: int = 3, **changes: Any) -> None:
-        """Add the group's partition, as protocol v1 does before it commits."""
+        """Add the group's partition to the transaction, as protocol v1 requires before a commit."""
         request = AddOffsetsToTxnRequest(group_id=group, **{**self.identity, **changes})
         answer = self._until_settled(request, version)
-        self.t.tell(f"add offsets v{version} {group!r}", answer)
+        self.t.note(f"add offsets v{version} {group!r}", answer)
 
     def commit(self, group: str, offset: int, version: int, what: str = "", **changes: Any) -> None:
         values = {**self.identity, **changes}
@@ -105,13 +108,13 @@ class Producer:
                 break
             time.sleep(PAUSE_S)
             answer = self.wire.call(request, version)
-        self.t.tell(f"commit in transaction v{version}{what and ', ' + what}", answer)
+        self.t.note(f"commit in transaction v{version}{what and ', ' + what}", answer)
 
     def end(self, *, committed: bool, group: str) -> None:
-        """End the transaction, and wait until the group has its marker."""
+        """End the transaction, and wait until the group has the marker."""
         request = EndTxnRequest(**self.identity, committed=committed)
         answer = self._until_settled(request, 5 if self.v2 else 3)
-        self.t.tell("end", ErrorCode(answer.error_code).name)
+        self.t.note("end", ErrorCode(answer.error_code).name)
         if self.v2 and not answer.error_code:
             self.producer_id, self.epoch = answer.producer_id, answer.producer_epoch
         wait_until(lambda: self._is_stable(group), f"stable offsets of {group}")
@@ -122,7 +125,7 @@ class Producer:
         return not any(codes)
 
     def _until_settled(self, request: Any, version: int) -> Any:
-        """The answer, when the last transaction's markers are written."""
+        """Repeat the request while its error is transient; return the last answer at the limit."""
         deadline = time.monotonic() + LIMIT_S
         while True:
             answer = self.wire.call(request, version)
@@ -138,7 +141,7 @@ class Producer:
 
 
 def find_transaction_coordinator(wire: Wire, name: str) -> None:
-    """Wait for `__transaction_state`."""
+    """Wait until the transaction coordinator of `name` is available."""
     request = FindCoordinatorRequest(key_type=1, coordinator_keys=[name])
     wait_until(
         lambda: not wire.call(request, 4).coordinators[0].error_code, "a transaction coordinator"
@@ -146,16 +149,16 @@ def find_transaction_coordinator(wire: Wire, name: str) -> None:
 
 
 def read(t: Transcript, wire: Wire, group: str) -> None:
-    """What both kinds of readers are told."""
+    """Fetch the offsets as a reader that requires stable offsets does, and as other readers do."""
     for stable in (False, True):
         request = fetching(group, [TOPIC], require_stable=stable)
-        t.tell(f"fetch, {'stable' if stable else 'any'}", wire.call(request, 9))
+        t.note(f"fetch, {'stable' if stable else 'any'}", wire.call(request, 9))
         request = fetching(group, None, require_stable=stable)
-        t.tell(f"fetch all, {'stable' if stable else 'any'}", wire.call(request, 9))
+        t.note(f"fetch all, {'stable' if stable else 'any'}", wire.call(request, 9))
 
 
 def versions(t: Transcript) -> None:
-    """A transaction committed and one aborted, in every version of TxnOffsetCommit."""
+    """Commit one transaction and abort another, in every version of TxnOffsetCommit."""
     for version in range(6):
         t.title(f"TxnOffsetCommit v{version}")
         group = f"versions-{version}"
@@ -168,11 +171,11 @@ def versions(t: Transcript) -> None:
             read(t, producer.wire, group)
             producer.end(committed=committed, group=group)
             read(t, producer.wire, group)
-        t.tell("described", producer.wire.call(describing(group), 6))
+        t.note("described", producer.wire.call(describing(group), 6))
 
 
 def strangers(t: Transcript) -> None:
-    """Producers that are not in a transaction, or not who they say they are."""
+    """Commit as producers that are not in the transaction, or with another identity."""
     for version, v2 in ((3, False), (4, False), (5, True)):
         t.title(f"not in the transaction, v{version}")
         group = f"strangers-{version}"
@@ -201,7 +204,7 @@ def strangers(t: Transcript) -> None:
 
 
 def adding(t: Transcript) -> None:
-    """AddOffsetsToTxn."""
+    """Send AddOffsetsToTxn in every version, with right and wrong identities."""
     t.title("AddOffsetsToTxn")
     producer = Producer(t, "tx-adding", v2=False)
     for version in range(5):
@@ -220,7 +223,7 @@ def adding(t: Transcript) -> None:
 
 
 def refused(t: Transcript) -> None:
-    """What the group says, in a transaction that is right."""
+    """Commit offsets that the group rejects, in a valid transaction."""
     t.title("refused by the group")
     producer = Producer(t, "tx-refused", v2=True)
     producer.commit("", 5, 5, "no group id")
@@ -238,7 +241,7 @@ def refused(t: Transcript) -> None:
 
 
 def fenced(t: Transcript) -> None:
-    """KIP-447: a consumer's generation that is over, an instance that was replaced."""
+    """Commit for consumers of an old generation and for replaced instances (KIP-447)."""
     for version in (3, 5):
         t.title(f"fenced consumers, v{version}")
         group = f"fenced-{version}"
@@ -280,7 +283,7 @@ def fenced(t: Transcript) -> None:
 
 
 def pending(t: Transcript) -> None:
-    """Deletion and plain commits under an open transaction."""
+    """Delete and commit offsets outside of an open transaction that has some of them."""
     t.title("under an open transaction")
     producer = Producer(t, "tx-pending", v2=True)
     wire = producer.wire
@@ -288,26 +291,26 @@ def pending(t: Transcript) -> None:
     wire.call(committing(group, 1, partitions=[0, 1]), 9)
     producer.commit(group, 5, 5, partitions=[0, 1])
     read(t, wire, group)
-    t.tell("plain commit", wire.call(committing(group, 3), 9))
+    t.note("plain commit", wire.call(committing(group, 3), 9))
     read(t, wire, group)
     topics = [OffsetDeleteRequestTopic(TOPIC, [OffsetDeleteRequestPartition(1)])]
-    t.tell("offset deleted", wire.call(OffsetDeleteRequest(group, topics), 0))
+    t.note("offset deleted", wire.call(OffsetDeleteRequest(group, topics), 0))
     read(t, wire, group)
     producer.end(committed=True, group=group)
     read(t, wire, group)
     producer.commit(group, 7, 5)
-    t.tell("group deleted", wire.call(DeleteGroupsRequest([group]), 2))
-    t.tell("described", wire.call(describing(group), 6))
+    t.note("group deleted", wire.call(DeleteGroupsRequest([group]), 2))
+    t.note("described", wire.call(describing(group), 6))
     producer.end(committed=True, group=group)
     read(t, wire, group)
-    t.tell("described", wire.call(describing(group), 6))
+    t.note("described", wire.call(describing(group), 6))
 
 
 CONVERSATIONS = [versions, strangers, adding, refused, fenced, pending]
 
 
 def converse(connect: Connect, topic_id: bytes) -> list[str]:
-    """All conversations, one after the other."""
+    """Run all conversations, one after the other, and return the lines of the transcript."""
     transcript = Transcript(connect)
     transcript.topic_id = topic_id
     for conversation in CONVERSATIONS:
@@ -316,7 +319,7 @@ def converse(connect: Connect, topic_id: bytes) -> list[str]:
 
 
 def main(port: int) -> None:
-    """Write down what the broker at `port` answers."""
+    """Write the answers of the broker at `port` to the golden file."""
     from tests.clients.wire_client import WireClient
 
     topic_id = prepare(WireClient(port))

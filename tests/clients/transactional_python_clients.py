@@ -1,6 +1,6 @@
-"""The two clients in Python of `tests/clients/transactional_clients.py`: kafka-python and aiokafka.
+"""kafka-python and aiokafka behind the interface of `tests/clients/transactional_faces.py`.
 
-Both methods and words are described there; here is only how each client is asked.
+The interface describes the methods; this module only maps them to each client's own calls.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from tests.clients.transactional_faces import (
 T = TypeVar("T")
 
 REQUEST_MS = 5_000
-"""Of kafka-python's producer, which may ask a node that has died until its time is over."""
+"""The request timeout of kafka-python's producer, which waits that long for a node that has died.
+"""
 
 # --- kafka-python --------------------------------------------------------------------------------
 
@@ -39,7 +40,7 @@ def _kafka_python() -> Iterator[None]:
         yield
     except errors.KafkaError as error:
         fencing = (errors.ProducerFencedError, errors.InvalidProducerEpochError)
-        # Once it is in its error state it tells of the first error in words alone.
+        # In its error state the producer names the first error only in the text.
         fenced = isinstance(error, fencing) or any(f.__name__ in str(error) for f in fencing)
         raise (Fenced if fenced else Failed)(f"{type(error).__name__}: {error}") from error
     except RuntimeError as error:
@@ -47,7 +48,7 @@ def _kafka_python() -> Iterator[None]:
 
 
 class KafkaPythonProducer:
-    """kafka-python."""
+    """A transactional producer of kafka-python."""
 
     def __init__(self, servers: str, transactional_id: str, timeout_ms: int) -> None:
         from kafka import KafkaProducer
@@ -97,11 +98,11 @@ class KafkaPythonProducer:
         sender = self._producer._sender
         with contextlib.suppress(Failed), _kafka_python():
             self._producer.close(timeout=0)
-        sender.join(CALL_S)  # else it closes its sockets some time later, or leaves them
+        sender.join(CALL_S)  # without that its thread closes the sockets later, or never
 
 
 class KafkaPythonReader:
-    """kafka-python."""
+    """A reader of kafka-python."""
 
     def __init__(
         self,
@@ -169,7 +170,7 @@ class KafkaPythonReader:
 
 
 class _Loop:
-    """An event loop in a thread, so that heartbeats go on between two calls."""
+    """An event loop in a thread, so that heartbeats continue between two calls."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -197,7 +198,7 @@ class _Loop:
 
 
 class AiokafkaProducer:
-    """aiokafka."""
+    """A transactional producer of aiokafka."""
 
     def __init__(self, servers: str, transactional_id: str, timeout_ms: int) -> None:
         self._run = _Loop()
@@ -221,7 +222,7 @@ class AiokafkaProducer:
         self._run(self._producer.begin_transaction())
 
     def send(self, topic: str, partition: int, value: bytes) -> None:
-        self._queued.append((topic, value, partition))  # one way to the loop for many
+        self._queued.append((topic, value, partition))  # `flush` sends all in one call
 
     def flush(self) -> None:
         queued, self._queued = self._queued, []
@@ -254,7 +255,7 @@ class AiokafkaProducer:
 
 
 class AiokafkaReader:
-    """aiokafka."""
+    """A reader of aiokafka."""
 
     def __init__(
         self,

@@ -1,8 +1,8 @@
-"""A Kafka client of one connection that sends exactly the request it is given, and waits.
+"""A Kafka client of one connection that sends the caller's requests unchanged.
 
-For comparing brokers answer by answer: any API, any version, with the generated message classes.
-Blocking sockets; a request can be sent without waiting (`send`) and its answer taken later. Over
-TLS with a context of it; `log_in` is SASL's part.
+It compares brokers answer by answer: any API, any version, with the generated message classes. The
+socket blocks; `send` does not wait, and `receive` returns the answer later. A TLS context encrypts
+the connection, `log_in` authenticates by SASL.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from protocol.messages.headers import ResponseHeader
 
 
 class WireClient:
-    """One connection to a broker."""
+    """A connection to a broker that sends requests and returns their answers in order."""
 
     def __init__(
         self,
@@ -33,7 +33,7 @@ class WireClient:
         tls: ssl.SSLContext | None = None,
         source: str | None = None,
     ) -> None:
-        """`source`: the address of this end."""
+        """Connect. `source` is the address of this end of the connection."""
         self._client_id = client_id
         own = None if source is None else (source, 0)
         self._socket = socket.create_connection((host, port), timeout_s, own)
@@ -43,8 +43,10 @@ class WireClient:
         self._sent: list[tuple[int, Any, int]] = []
 
     def log_in(self, mechanism: str, name: str, password: str, *, by_token: bool = False) -> None:
-        """By SASL. SaslRefused where the broker does not let us in. `by_token`: by a delegation
-        token's id and its HMAC in base64."""
+        """Authenticate by SASL. Raises SaslRefused if the broker rejects the login.
+
+        `by_token`: `name` is a delegation token's id, `password` its HMAC in base64.
+        """
         options = {"username": Secret(name), "password": Secret(password)}
         if by_token:
             options["tokenauth"] = Secret("true")
@@ -61,15 +63,20 @@ class WireClient:
         return self._correlation
 
     def send(self, request: Any, version: int, *, answered: bool = True) -> None:
-        """Send `request`; its answer, unless there is to be none, is the next that `receive`
-        gives."""
+        """Send `request`.
+
+        `receive` returns its answer, unless `answered` is False, which means none comes.
+        """
         correlation = self._next_correlation()
         self._socket.sendall(encode_request(request, version, correlation, self._client_id))
         if answered:
             self._sent.append((correlation, answer_to(request), version))
 
     def receive(self) -> Any:
-        """The answer to the oldest request that was sent and not answered yet."""
+        """Return the answer to the oldest unanswered request.
+
+        Raises ConnectionError if the broker closes the connection.
+        """
         correlation, response, version = self._sent.pop(0)
         view = self._frame()
         flexible = version >= response.FLEXIBLE_FROM and response.API_KEY != ApiKey.API_VERSIONS
@@ -80,12 +87,12 @@ class WireClient:
         return message
 
     def call(self, request: Any, version: int) -> Any:
-        """Send and receive."""
+        """Send the request and return its answer."""
         self.send(request, version)
         return self.receive()
 
     def close(self) -> None:
-        """Hang up, as a client that dies does."""
+        """Close the connection, as a client that dies does."""
         self._socket.close()
 
     def _frame(self) -> memoryview:
