@@ -1,9 +1,9 @@
-"""In `.ci/run` alone, a test of real processes that failed is run once more, on a quiet machine.
+"""The second run, in `.ci/run` only, of failed tests that start processes, on a quiet machine.
 
-`--failed FILE` keeps which tests failed. `python -m tests.plugins.failed_once FILE` then runs each
-of them by itself, in a process of its own, and prints `flaky: NAME` for each that passes now. It
-runs none where a test failed that the machine's load cannot change, where more went wrong than
-tests that failed, or where there are too many of them. `make test` alone never does any of this.
+`--failed FILE` writes the names of failed tests. `python -m tests.plugins.failed_once FILE` then
+runs each of them alone, in a process of its own, and prints `flaky: NAME` for each that passes now.
+It runs none if a failed test starts no process, so that the machine's load was not the reason; if
+the run had errors apart from failed tests; or if too many tests failed. `make test` repeats none.
 """
 
 from __future__ import annotations
@@ -24,20 +24,25 @@ WITH_REAL_PROCESSES = (
     "tests/golden/test_batches_read_by_kafka.py",
     "tests/packaging/",
 )
-"""Where tests start brokers, clients or tools as processes. All others are run once: unit and
-simulated tests, whose outcome is to be the same each time."""
+"""Folders and files whose tests start brokers, clients or tools as processes.
+
+All others run once: unit tests and simulations have the same outcome each time.
+"""
 TESTS_MAX = 20
-"""More than these fail for one reason; and each may take two minutes of CI's ninety."""
+"""The most tests that run again: more failures have one reason.
+
+Each may take two minutes of CI's ninety.
+"""
 
 
 class Failures(NamedTuple):
-    """The failures of a run: node ids of tests, and lines about whatever is no test."""
+    """The failures of a run: node ids of tests, and lines about errors outside of tests."""
 
     tests: tuple[str, ...]
     others: tuple[str, ...] = ()
 
     def why_final(self) -> str | None:
-        """Return why none of the tests is run again, or None where each of them is."""
+        """Return why no test runs again, or None if all of them do."""
         for other in self.others:
             return other
         for name in self.tests:
@@ -49,7 +54,7 @@ class Failures(NamedTuple):
 
 
 class FailureList:
-    """Keeps the failures of a run in a file, in the process that reports."""
+    """The list of a run's failures, which the process that reports writes to a file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -57,17 +62,17 @@ class FailureList:
         self._others: dict[str, None] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note a failed set-up, call or tear-down, and the test in which a worker died."""
+        """Add a test whose set-up, call or tear-down failed, or in which a worker died."""
         if report.failed:
             self._tests[report.nodeid] = None
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Note a file that could not be collected; every worker may report it."""
+        """Add a file that could not be collected; every worker may report it."""
         if report.failed:
             self._others[f"{report.nodeid} was not collected"] = None
 
     def pytest_sessionfinish(self, exitstatus: int) -> None:
-        """Write the file; an end of pytest for any reason but failed tests stands in it, too."""
+        """Write the file, with a line if pytest ended for another reason than failed tests."""
         if exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
             self._others[f"pytest ended with {int(exitstatus)}"] = None
         self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -76,21 +81,24 @@ class FailureList:
 
 
 def add_option(parser: pytest.Parser) -> None:
-    """Add `--failed`; a plugin that the conftest registers comes too late for options."""
+    """Add `--failed`; pytest reads options before the conftest registers this plugin."""
     parser.addoption(
         "--failed", metavar="FILE", help="keep in FILE which tests failed, for .ci/run"
     )
 
 
 def register(config: pytest.Config) -> None:
-    """Keep the list where it is asked for: not in workers, whose reports come to one process."""
+    """Register the list if `--failed` is set. Workers need none: one process gets all reports."""
     if config.getoption("--failed") and not hasattr(config, "workerinput"):
         path = Path(config.getoption("--failed"))
         config.pluginmanager.register(FailureList(path), "failure-list")
 
 
 def read(path: Path) -> Failures:
-    """Return the failures that a run has kept; where it died before that, this is one of them."""
+    """Read the failures of a run.
+
+    If there is no file, that is a failure itself: the run has crashed.
+    """
     if not path.exists():
         return Failures((), ("pytest left no list of failed tests",))
     kept = json.loads(path.read_text())
@@ -98,7 +106,7 @@ def read(path: Path) -> Failures:
 
 
 def passes_alone(name: str) -> bool:
-    """Run one test in a process of its own; its output is printed as ever."""
+    """Run one test in a process of its own, with its output; return whether it passes."""
     print(f"\nonce more, alone: {name}", flush=True)
     return subprocess.run([sys.executable, "-P", "-m", "pytest", "-q", name]).returncode == 0
 
@@ -109,12 +117,12 @@ def _print_each(kind: str, names: Iterable[str]) -> None:
 
 
 def main(path: Path) -> int:
-    """Return the exit status of the whole run, after a second chance where there is one."""
+    """Return the exit status of the whole run, after the second run of failed tests."""
     failures = read(path)
-    why = failures.why_final()
-    if why is not None:
+    reason = failures.why_final()
+    if reason is not None:
         _print_each("failed", failures.tests)
-        print(f"nothing is run again: {why}")
+        print(f"nothing is run again: {reason}")
         return 1
     passed = {name: passes_alone(name) for name in failures.tests}
     _print_each("flaky", (name for name in passed if passed[name]))

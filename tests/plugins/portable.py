@@ -1,4 +1,4 @@
-"""Where Linux' own calls are taken away (`tests/portable`), tests of those calls are not run."""
+"""Skips tests of Linux' own system calls in runs without these calls (`tests/portable`)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from tests.portable.skipped import SKIPPED
 
 
 def pytest_report_header() -> str | None:
-    """Said in the first lines, so that nobody takes the one run for the other."""
+    """Return the line that marks such a run in pytest's header."""
     return "without what only Linux has (tests/portable)" if is_without_linux() else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what `tests/portable/skipped.py` names."""
+    """Skip the tests that `tests/portable/skipped.py` names."""
     if not is_without_linux():
         return
     for item in items:

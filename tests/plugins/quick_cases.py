@@ -1,7 +1,7 @@
-"""`--cases N`: of a test with more cases than N only N, spread over all; for `make check`.
+"""The option `--cases N` of `make check`: at most N cases of each test, spread over all.
 
-A test with sixty seeds, or one for each of 270 messages, is there to be thorough, and `make test`
-runs all of it. Before a commit a few of its cases find most of what the whole finds.
+Some tests have sixty seeds, or a case for each of 270 messages. `make test` runs all of them, but a
+few cases find most faults before a commit.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def add_option(parser: pytest.Parser) -> None:
-    """For the conftest: a plugin that it registers comes too late for options."""
+    """Add `--cases`; pytest reads options before the conftest registers this plugin."""
     parser.addoption(
         "--cases",
         type=int,
@@ -28,10 +28,10 @@ def add_option(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """N of a function's cases before any is made: one takes most of a millisecond, and two of three
-    would go. Where some of them have marks, the marks choose first.
+    """Keep N of a function's cases before pytest makes the items, which takes a millisecond each.
 
-    The cases are other ones with each seed of pytest-randomly, and the same in all processes.
+    If some cases have marks, the marks choose first, and the other hook keeps N of the rest. The
+    choice depends on the seed of pytest-randomly, and is the same in all processes.
     """
     most = metafunc.config.getoption("--cases")
     calls = metafunc._calls
@@ -43,12 +43,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """After markers have chosen: N of those cases that are left."""
+    """Keep N of each test's cases, after markers have chosen."""
     most = config.getoption("--cases")
     if most:
-        left = set(chosen([item.nodeid for item in items], most))
-        config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in left])
-        items[:] = [item for item in items if item.nodeid in left]
+        kept = set(chosen([item.nodeid for item in items], most))
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in kept])
+        items[:] = [item for item in items if item.nodeid in kept]
 
 
 def function_id(node_id: str) -> str:
@@ -57,7 +57,7 @@ def function_id(node_id: str) -> str:
 
 
 def chosen(node_ids: Iterable[str], most: int) -> list[str]:
-    """Of each test's cases (`file::test[case]`) at most so many."""
+    """Return at most `most` cases (`file::test[case]`) of each test."""
     tests: dict[str, list[str]] = {}
     for node_id in node_ids:
         tests.setdefault(function_id(node_id), []).append(node_id)
@@ -65,7 +65,7 @@ def chosen(node_ids: Iterable[str], most: int) -> list[str]:
 
 
 def spread(cases: Sequence[T], most: int) -> list[T]:
-    """The first, the last and what lies evenly between them; all, where they are no more."""
+    """Return the first and last case and some evenly between; all if there are at most `most`."""
     count = len(cases)
     if count <= most:
         return list(cases)

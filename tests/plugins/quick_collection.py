@@ -1,12 +1,11 @@
-"""What it takes to find twenty thousand tests, in each of pytest-xdist's processes.
+"""A faster collection of twenty thousand tests, in each of pytest-xdist's processes.
 
-In a fresh checkout pytest rewrites the assertions of each test file and keeps the outcome. When
-processes walk through the same files side by side, each of them does it. So every other process
-begins at the end: they meet in the middle, and find the other half made.
+In a new checkout pytest rewrites the assertions of each test file and caches the result. Processes
+that read the same files in the same order would each do that. So every second process begins at the
+end: two processes meet in the middle, and find the other half in the cache.
 
-Python's garbage collector looks at all that there is, and nothing of what collection makes is
-garbage. It pauses, and from then on leaves these objects alone: a `gc.collect()` in a test looks at
-what tests have made.
+Python's garbage collector examines all objects, and collection makes no garbage. So it is off
+meanwhile, and later ignores these objects: `gc.collect()` in a test examines only newer objects.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ import pytest
 
 
 class QuickCollection:
-    """For one process, of which there are several where it is called `gw0`, `gw1` …"""
+    """The hooks for one process of pytest; pytest-xdist calls its workers `gw0`, `gw1` …"""
 
     def __init__(self, worker: str | None) -> None:
         self._shared = worker is not None
@@ -27,7 +26,7 @@ class QuickCollection:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_collection(self) -> Generator[None, object, object]:
-        """No garbage is looked for meanwhile, nor among its objects later."""
+        """Collect without the garbage collector, and exclude the collected objects from it."""
         gc.disable()
         try:
             return (yield)
@@ -40,7 +39,7 @@ class QuickCollection:
     def pytest_make_collect_report(
         self, collector: pytest.Collector
     ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-        """The last file of a folder first, in every other process."""
+        """Reverse the order of files in a folder, in every second process."""
         report = yield
         if self._backwards and isinstance(collector, pytest.Directory):
             report.result = report.result[::-1]
@@ -50,7 +49,10 @@ class QuickCollection:
     def pytest_collection_modifyitems(
         self, items: list[pytest.Item]
     ) -> Generator[None, object, object]:
-        """The same order of files in every process, which others may then shuffle."""
+        """Sort the tests by file, so that the order is the same in every process.
+
+        Other plugins may shuffle them afterwards.
+        """
         if self._shared:
             items.sort(key=lambda item: item.path)
         return (yield)

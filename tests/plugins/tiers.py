@@ -1,7 +1,7 @@
-"""The two tiers of the tests: what a change must pass, and what takes too long for that.
+"""The two tiers of the tests: those that every change must pass, and those that take too long.
 
-`make test` leaves out tests marked `long`, and of a test marked `long(sample=N)` all cases but N,
-which it spreads over all. `--long` runs them too; `--long -m long` runs those tests alone.
+`make test` leaves out tests marked `long`. Of a test marked `long(sample=N)` it runs N cases, which
+are spread over all. `--long` runs them too; `--long -m long` runs those tests alone.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ MARKER = "long"
 
 
 def add_option(parser: pytest.Parser) -> None:
-    """Add `--long`; a plugin that the conftest registers comes too late for options."""
+    """Add `--long`; pytest reads options before the conftest registers this plugin."""
     parser.addoption(
         "--long",
         action="store_true",
@@ -24,7 +24,7 @@ def add_option(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the long tests out unless they are asked for."""
+    """Leave the long tests out, unless `--long` is set."""
     if config.getoption("--long"):
         return
     kept = kept_items(items)

@@ -1,7 +1,7 @@
-"""Java, Go, PySpark and Chromium: tests that need a missing one of them are skipped.
+"""Skips tests that need Java, Go, PySpark or Chromium where that is not installed.
 
-The end of a run says in one line how many were, and how to get what is missing. In CI (the variable
-`CI` is set) nothing is skipped for that reason: the run is refused, or such a test fails.
+One line at the end of a run has the number of those tests and what to install. In CI (the variable
+`CI` is set) no test is skipped for that: the run is refused, or the test fails.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MISSING = "missing: "
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip what cannot run here; fetch jars now, where no test's time limit runs."""
+    """Skip tests without their tools; fetch jars now, before any test's time limit runs."""
     strict = bool(os.environ.get("CI"))
     for marker in MARKERS:
         marked = [item for item in items if item.get_closest_marker(marker)]
@@ -39,7 +39,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print one line if tools were missing."""
+    """Print one line if tests were skipped because tools are missing."""
     reasons = [
         report.longrepr[2].partition(MISSING)[2]
         for report in terminalreporter.stats.get("skipped", [])
@@ -51,7 +51,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def why_not(marker: str) -> str | None:
-    """Return what tests with a marker lack, and how to get it; None where nothing is missing."""
+    """Return what tests with a marker lack, and how to install it; None if nothing is missing."""
     if marker == "go":
         return None if shutil.which("go") else "Go is not installed (https://go.dev/dl)"
     if marker == "browser":
@@ -62,7 +62,7 @@ def why_not(marker: str) -> str | None:
 
 
 def _fetch(marker: str) -> str | None:
-    """Fetch jars, programs and archives into the cache; return in one line why that failed."""
+    """Put jars, programs and archives into the cache; return the error's first line, or None."""
     try:
         if marker == "java":
             program_classpath()
