@@ -1,9 +1,9 @@
-"""Where the lengths are in a message's bytes, and the lies that a hostile peer would put there.
+"""The places of the lengths in a message's bytes, and the false lengths of a hostile peer.
 
-`recorded(message, version)` writes a message with the primitives watched, and gives its bytes with
+`recorded(message, version)` writes a message with patched primitives, and returns its bytes with
 every length of a string, of bytes, of an array, and every count and size of tagged fields.
-`lies(data, field)` gives the same bytes with that length replaced. For tests of the decoder and of
-a broker that serves. Owns no process and no connection.
+`lies(data, field)` yields the bytes with that length replaced. For tests of the decoder and of a
+running broker. Owns no process and no connection.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ MOST = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class LengthField:
-    """`width` bytes at `position`; `form` is int16, int32 or uvarint (length + 1, or a count)."""
+    """A length of `width` bytes at `position`; `form` is int16, int32 or uvarint.
+
+    A uvarint is a length + 1, or a count.
+    """
 
     position: int
     width: int
@@ -30,7 +33,7 @@ class LengthField:
 
 
 class _Marked(bytes):
-    """Bytes that start with a length of this form."""
+    """Bytes that begin with a length of this form."""
 
     form: str
 
@@ -42,7 +45,7 @@ def _marked(data: bytes, form: str) -> _Marked:
 
 
 class LengthRecorder(MessageBuffer):
-    """A buffer that notes where a length was written into it."""
+    """A buffer that records where a length is written into it."""
 
     __slots__ = ("fields",)
 
@@ -59,7 +62,7 @@ class LengthRecorder(MessageBuffer):
         elif isinstance(data, _Marked):
             self.fields.append(LengthField(position, _width(data), data.form))
         elif data == b"\0":
-            # No tagged fields, a null, or a false: a count of tagged fields in most places.
+            # A count of zero tagged fields in most places; it may also be a null or a false.
             self.fields.append(LengthField(position, 1, "uvarint"))
         self.extend(data)
         return self
@@ -96,7 +99,7 @@ def _write_compact_records(out: MessageBuffer, value: Any) -> None:
 
 
 def recorded(message: Any, version: int) -> tuple[bytes, list[LengthField]]:
-    """The message's bytes and the lengths in them, in order."""
+    """Return the message's bytes, and the lengths in them, in order."""
     out = LengthRecorder()
     with ExitStack() as stack:
         for name, form in (
@@ -117,8 +120,11 @@ def recorded(message: Any, version: int) -> tuple[bytes, list[LengthField]]:
 
 
 def lies(data: bytes, field: LengthField) -> Iterator[bytes]:
-    """`data` with this length as it would be for -2^31, -2, -1, one too many, 2^31 - 1, and the
-    greatest number of its form."""
+    """Yield `data` with this length replaced by each false value.
+
+    The values are -2^31, -2, -1, one more than the bytes that follow, 2^31 - 1, and the greatest
+    number of the form.
+    """
     start, end = field.position, field.position + field.width
     one_too_many = len(data) - end + 1
     for value in _encodings(field.form, one_too_many):
@@ -130,7 +136,7 @@ def _encodings(form: str, one_too_many: int) -> Iterator[bytes]:
     if form == "uvarint":
         for raw in (0, one_too_many + 1, MOST + 1, 2**32 - 1):
             yield uvarint(raw)
-        yield b"\x80\x80\x80\x80\x80"  # goes on for too long
+        yield b"\x80\x80\x80\x80\x80"  # longer than a varint of 32 bits
         return
     size, most = (2, 2**15 - 1) if form == "int16" else (4, MOST)
     for length in (-most - 1, -2, -1, min(one_too_many, most), most):

@@ -1,7 +1,7 @@
-"""Where the lengths are in a message's bytes, and what comes of wrong ones.
+"""A second, plain encoder of messages from Kafka's definitions, which records every length.
 
-A second, plain encoder from Kafka's definitions: it shares nothing with `protocol.generate`, and
-notes every length that it writes. `wrong_lengths` then gives the bytes with one length replaced.
+It shares no code with `protocol.generate`. `wrong_lengths` then yields the bytes with one length
+replaced.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FORMATS = {
 
 @dataclass(frozen=True, slots=True)
 class Length:
-    """One length field: where it stands and how it is written."""
+    """A length field: its place in the message's structure and in its bytes, and its form."""
 
     path: str
     position: int
@@ -37,7 +37,7 @@ class Length:
 
 
 def uvarint(value: int) -> bytes:
-    """`value` modulo 2^32 as an unsigned varint."""
+    """Return `value` modulo 2^32 as an unsigned varint."""
     value &= 0xFFFFFFFF
     out = bytearray()
     while value > 0x7F:
@@ -47,7 +47,7 @@ def uvarint(value: int) -> bytes:
 
 
 class PlainEncoder:
-    """Encodes one message; `data` and `lengths` afterwards."""
+    """An encoder of one message; `data` and `lengths` have the result."""
 
     def __init__(self, version: int, flexible: bool) -> None:
         self.version = version
@@ -83,7 +83,8 @@ class PlainEncoder:
             self.length(f"{path}.{attribute} size", len(inner.data), "varint")
             start = len(self.data)
             self.lengths += [
-                Length(one.path, one.position + start, one.size, one.form) for one in inner.lengths
+                Length(length.path, length.position + start, length.size, length.form)
+                for length in inner.lengths
             ]
             self.data += inner.data
 
@@ -139,7 +140,7 @@ class PlainEncoder:
 
 
 def encode_length(value: int, form: str) -> bytes:
-    """`value` in a length's form; what does not fit is cut to its low bits."""
+    """Return `value` in a length's form, cut to the low bits that fit."""
     if form == "varint":
         return uvarint(value)
     size = 2 if form == "int16" else 4
@@ -148,16 +149,16 @@ def encode_length(value: int, form: str) -> bytes:
 
 
 def plain_encoding(case: Case, message: Any, version: int) -> PlainEncoder:
-    """The message's bytes and lengths."""
+    """Encode the message, and return the encoder with its bytes and lengths."""
     encoder = PlainEncoder(version, case.is_flexible(version))
     encoder.struct(case.struct, message, case.name)
     return encoder
 
 
 def wrong_lengths(encoded: PlainEncoder) -> Iterator[tuple[str, bytes]]:
-    """The message with one length field set to −2³¹, −2, −1, remaining + 1, 2³¹ − 1: each of them.
+    """Yield the message with each length field set to −2³¹, −2, −1, remaining + 1, 2³¹ − 1 in turn.
 
-    A compact length is written as length + 1, as Kafka would write that number.
+    The text says which length is wrong. A compact length is written as length + 1, as in Kafka.
     """
     data = bytes(encoded.data)
     for length in encoded.lengths:

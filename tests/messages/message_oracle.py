@@ -1,6 +1,6 @@
-"""Kafka's own message classes as a process to ask: `tests/java/src/MessageOracle.java`.
+"""Kafka's own message classes in a process: `tests/java/src/MessageOracle.java`.
 
-Owns that process. What Kafka refuses comes back as `OracleRefusal`.
+Owns that process. An exception of Kafka's classes becomes an `OracleRefusal`.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from tests.tools.waiting import LIMIT_S
 
 
 class OracleRefusal(Exception):
-    """Kafka's classes raised an exception; its text."""
+    """An exception of Kafka's classes, with its text."""
 
 
 class MessageOracle:
-    """One JVM for a whole run; a question takes a fraction of a millisecond."""
+    """A JVM for a whole run; a call takes a fraction of a millisecond."""
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
@@ -30,24 +30,27 @@ class MessageOracle:
         )
 
     def version_range(self, message: str) -> tuple[int, int]:
-        """The lowest and highest version of Kafka's class."""
+        """Return the lowest and highest version of Kafka's class."""
         answer = self._ask({"message": message})
         return answer["lowest"], answer["highest"]
 
     def encode(self, message: str, version: int, values: dict[str, Any]) -> bytes:
-        """What Kafka writes for `values` (the form of its JsonConverter)."""
+        """Return Kafka's bytes for `values`, which have the form of its JsonConverter."""
         answer = self._ask({"message": message, "version": version, "json": values})
         return bytes.fromhex(answer["hex"])
 
     def decode(self, message: str, version: int, data: bytes) -> dict[str, Any]:
-        """What Kafka reads from `data`, all of it; tagged fields of default value are left out."""
+        """Return the values that Kafka reads from `data`, without tagged fields of default value.
+
+        Asserts that Kafka reads all bytes.
+        """
         answer = self._ask({"message": message, "version": version, "hex": data.hex()})
         assert answer["remaining"] == 0, f"Kafka left {answer['remaining']} bytes unread"
         values: dict[str, Any] = answer["json"]
         return values
 
     def defaults(self, message: str, version: int) -> dict[str, Any]:
-        """An instance that nobody touched; tagged fields are left out."""
+        """Return the values of a new instance, without tagged fields."""
         values: dict[str, Any] = self._ask({"message": message, "version": version})["json"]
         return values
 
@@ -63,7 +66,7 @@ class MessageOracle:
         return answer
 
     def close(self) -> None:
-        """End the process."""
+        """End the JVM and wait for its exit."""
         assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.close()
         self._process.wait(LIMIT_S)

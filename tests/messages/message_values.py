@@ -1,8 +1,8 @@
 """Instances of every message of Kafka's definitions, for the tests of `protocol/messages/`.
 
-Reads the definitions itself, without `protocol.generator.schema`, so that a slip there cannot hide
-itself. Owns: which messages and versions there are, deterministic instances of them, and the JSON
-form of an instance that Kafka's `…JsonConverter` classes read and write.
+Reads the definitions itself, without `protocol.generator.schema`, so that tests find a fault there.
+Owns the list of messages and versions, deterministic instances of them, and the JSON form of an
+instance that Kafka's `…JsonConverter` classes read and write.
 """
 
 from __future__ import annotations
@@ -26,9 +26,12 @@ from protocol.message import Message
 DEFINITIONS_DIR = Path(protocol.messages.__file__).parent.parent / "definitions"
 
 KINDS = ("defaults", "random-1", "random-2", "random-3", "nulls", "limits", "long", "long-nested")
-"""What `Case.instance` makes: all defaults; random values, null where allowed in one of four; null
-wherever allowed; the least and greatest of each type; arrays of 130 items at the top, or one level
-below, with strings and bytes that need varints of two and three bytes."""
+"""The kinds of values that `Case.instance` makes.
+
+All defaults; random values, with a quarter of the nullable fields null; null wherever allowed; the
+least and greatest of each type; arrays of 130 items at the top or one level below, with strings and
+bytes whose lengths are varints of two and three bytes.
+"""
 
 INTEGERS = {
     "int8": (-(2**7), 2**7 - 1),
@@ -44,7 +47,7 @@ LONG_ARRAY = 130
 
 @cache
 def covers(versions: str | None, version: int) -> bool:
-    """Whether `version` lies in a range as the definitions write it."""
+    """Return whether `version` is in a range of versions as the definitions write it."""
     if versions is None or versions == "none":
         return False
     if versions.endswith("+"):
@@ -54,27 +57,30 @@ def covers(versions: str | None, version: int) -> bool:
 
 
 def exists(field: dict[str, Any], version: int) -> bool:
-    """Whether a version has this field; one that says no versions exists where it is tagged."""
+    """Return whether a version has this field.
+
+    A field without "versions" exists in its tagged versions.
+    """
     return covers(field.get("versions", field.get("taggedVersions")), version)
 
 
 @cache
 def _classes() -> dict[str, type]:
-    """Message name → generated class: those with a version range, of all modules."""
-    found: dict[str, type] = {}
+    """Return the generated classes with a version range, by message name."""
+    classes: dict[str, type] = {}
     for module_info in pkgutil.iter_modules(protocol.messages.__path__):
         module = importlib.import_module(f"protocol.messages.{module_info.name}")
         for name, value in vars(module).items():
             if isinstance(value, type) and hasattr(value, "MIN_VERSION"):
-                found[name] = value
-    return found
+                classes[name] = value
+    return classes
 
 
 @cache
 def struct_classes(cls: type) -> dict[str, type | None]:
-    """Attribute → class of the struct that it is, or that it lists; None for other types."""
+    """Return, by attribute, the class of a struct or of a list's structs; None for other types."""
     hints = typing.get_type_hints(cls.__init__, vars(sys.modules[cls.__module__]))  # type: ignore[misc]
-    found: dict[str, type | None] = {}
+    classes: dict[str, type | None] = {}
     for name in cls.__slots__:  # type: ignore[attr-defined]
         hint = hints[name]
         if isinstance(hint, types.UnionType):
@@ -82,13 +88,13 @@ def struct_classes(cls: type) -> dict[str, type | None]:
         if typing.get_origin(hint) is list:
             (hint,) = typing.get_args(hint)
         is_struct = isinstance(hint, type) and issubclass(hint, Message)
-        found[name] = hint if is_struct else None
-    return found
+        classes[name] = hint if is_struct else None
+    return classes
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Struct:
-    """A struct of the definitions beside the class generated for it."""
+    """A struct of the definitions with the class that is generated for it."""
 
     fields: list[dict[str, Any]]
     cls: type
@@ -102,7 +108,7 @@ class Struct:
         return _nested(self, attribute, field["type"].removeprefix("[]"))
 
     def at(self, version: int) -> list[tuple[dict[str, Any], str]]:
-        """The fields that exist in `version`, each with its attribute."""
+        """Return the fields that exist in `version`, each with its attribute."""
         return _at(self, version)
 
 
@@ -122,7 +128,7 @@ def _at(struct: Struct, version: int) -> list[tuple[dict[str, Any], str]]:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Case:
-    """One message: what the definitions say and the class that we have for it."""
+    """A message: its definition, and the class that is generated for it."""
 
     name: str
     definition: dict[str, Any]
@@ -138,19 +144,19 @@ class Case:
         return covers(self.definition.get("flexibleVersions"), version)
 
     def instance(self, version: int, kind: str) -> Any:
-        """The message of this version and kind: the same values at every run."""
+        """Return a message of this version and kind, with the same values at every run."""
         maker = _Maker(version, kind, random.Random(f"{self.name} {version} {kind}"))
         return maker.struct(self.struct, 0)
 
     def to_kafka_json(self, message: Any, version: int) -> dict[str, Any]:
-        """What Kafka's JsonConverter writes for it, tagged fields always said."""
+        """Return the message as Kafka's JsonConverter writes it, with all tagged fields."""
         return _struct_to_json(self.struct, message, version)
 
 
 @cache
 def cases() -> list[Case]:
-    """Every message of every definitions file that has a valid version."""
-    found = []
+    """Return every message, of every definitions file, that has a valid version."""
+    all_cases = []
     for path in sorted(DEFINITIONS_DIR.glob("*.json")):
         for definition in json.loads(path.read_text()):
             if definition["validVersions"] == "none":
@@ -159,17 +165,17 @@ def cases() -> list[Case]:
             common = {s["name"]: s["fields"] for s in definition.get("commonStructs", [])}
             _collect_structs(definition["fields"], common)
             cls = _classes()[name]
-            found.append(Case(name, definition, cls, Struct(definition["fields"], cls, common)))
-    return found
+            all_cases.append(Case(name, definition, cls, Struct(definition["fields"], cls, common)))
+    return all_cases
 
 
 def case(name: str) -> Case:
-    """The message called `name`."""
+    """Return the case of the message `name`."""
     return next(c for c in cases() if c.name == name)
 
 
 def _collect_structs(fields: list[dict[str, Any]], common: dict[str, Any]) -> None:
-    # A struct may be spelled out at its first use and only named at the next.
+    # The definitions spell a struct out at its first use, and may only name it at the next.
     for field in fields:
         if "fields" in field:
             common.setdefault(field["type"].removeprefix("[]"), field["fields"])
@@ -177,7 +183,7 @@ def _collect_structs(fields: list[dict[str, Any]], common: dict[str, Any]) -> No
 
 
 class _Maker:
-    """Makes values for one version; `depth` counts the structs around."""
+    """A maker of values for one version; `depth` is the number of structs around a value."""
 
     def __init__(self, version: int, kind: str, rng: random.Random) -> None:
         self.version = version
