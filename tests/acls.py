@@ -3,7 +3,7 @@
     with WireClient(port) as admin:
         add(admin, allow("User:alice", Operation.READ, Resource.TOPIC, "t"))
 
-`add` and `remove` come back when that broker tells of the change: it then judges by it.
+`add` and `remove` return when that broker describes the change, and so applies it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def allow(
     host: str = ANY_HOST,
     pattern: PatternType = PatternType.LITERAL,
 ) -> Acl:
-    """An ACL that allows. No operation: all of them."""
+    """Return an ACL that allows the operation, or all operations if it is None."""
     kind = ALL if operation is None else operation
     return Acl(resource, name, pattern, principal, host, kind, Permission.ALLOW)
 
@@ -44,62 +44,65 @@ def deny(
     host: str = ANY_HOST,
     pattern: PatternType = PatternType.LITERAL,
 ) -> Acl:
-    """An ACL that denies. No operation: all of them."""
-    one = allow(principal, operation, resource, name, host=host, pattern=pattern)
-    return one._replace(permission=Permission.DENY)
+    """Return an ACL that denies the operation, or all operations if it is None."""
+    allowed = allow(principal, operation, resource, name, host=host, pattern=pattern)
+    return allowed._replace(permission=Permission.DENY)
 
 
 def add(admin: WireClient, *acls: Acl) -> None:
-    """Create them, and wait until this broker has them."""
-    request = CreateAclsRequest([AclCreation(*one) for one in acls])
+    """Create the ACLs, and wait until this broker has them."""
+    request = CreateAclsRequest([AclCreation(*entry) for entry in acls])
     results = admin.call(request, _VERSION).results
-    assert [one.error_code for one in results] == [0] * len(acls), results
+    assert [entry.error_code for entry in results] == [0] * len(acls), results
     waiting.wait_until(lambda: set(acls) <= described(admin), f"the ACLs {acls}", pause_s=0.005)
 
 
 def remove(admin: WireClient, *filters: AclFilter) -> list[Acl]:
-    """Delete what these mean, all without any, and wait until this broker has it no more."""
-    asked = [DeleteAclsFilter(*one) for one in filters or (EVERYTHING,)]
-    results = admin.call(DeleteAclsRequest(asked), _VERSION).filter_results
-    assert [one.error_code for one in results] == [0] * len(asked), results
-    gone = [
+    """Delete the ACLs that the filters match, and wait until this broker has none of them.
+
+    Without filters delete all. Return the deleted ACLs.
+    """
+    requested = [DeleteAclsFilter(*entry) for entry in filters or (EVERYTHING,)]
+    results = admin.call(DeleteAclsRequest(requested), _VERSION).filter_results
+    assert [entry.error_code for entry in results] == [0] * len(requested), results
+    deleted = [
         Acl(
-            one.resource_type,
-            one.resource_name,
-            one.pattern_type,
-            one.principal,
-            one.host,
-            one.operation,
-            one.permission_type,
+            entry.resource_type,
+            entry.resource_name,
+            entry.pattern_type,
+            entry.principal,
+            entry.host,
+            entry.operation,
+            entry.permission_type,
         )
         for result in results
-        for one in result.matching_acls
+        for entry in result.matching_acls
     ]
     waiting.wait_until(
-        lambda: not set(gone) & described(admin), f"ACLs without {gone}", pause_s=0.005
+        lambda: not set(deleted) & described(admin), f"ACLs without {deleted}", pause_s=0.005
     )
-    return gone
+    return deleted
 
 
-def described(admin: WireClient, one: AclFilter = EVERYTHING) -> set[Acl]:
-    """Those that this broker has, of those that the filter means."""
-    answer = admin.call(DescribeAclsRequest(*one), _VERSION)
+def described(admin: WireClient, acl_filter: AclFilter = EVERYTHING) -> set[Acl]:
+    """Return this broker's ACLs that the filter matches."""
+    answer = admin.call(DescribeAclsRequest(*acl_filter), _VERSION)
     assert answer.error_code == 0, answer
     return {
         Acl(
-            about.resource_type,
-            about.resource_name,
-            about.pattern_type,
+            resource.resource_type,
+            resource.resource_name,
+            resource.pattern_type,
             acl.principal,
             acl.host,
             acl.operation,
             acl.permission_type,
         )
-        for about in answer.resources
-        for acl in about.acls
+        for resource in answer.resources
+        for acl in resource.acls
     }
 
 
 def wait_until(admin: WireClient, acls: set[Acl]) -> None:
-    """Until this broker has just these."""
+    """Wait until this broker has exactly these ACLs."""
     waiting.wait_until(lambda: described(admin) == acls, f"the ACLs {acls}", pause_s=0.005)

@@ -1,4 +1,4 @@
-"""Batches of records, made in one call."""
+"""Batches of records for tests, built in one call."""
 
 from __future__ import annotations
 
@@ -32,10 +32,9 @@ def build_batch(
     last_offset: int | None = None,
     max_timestamp: int | None = None,
 ) -> bytearray:
-    """A batch of these records: `RecordBatchBuilder` in one call.
+    """Return a batch of these records.
 
-    A record's own offset is taken, where it has one; -1 means the next one. ValueError where an
-    offset goes back.
+    A record keeps its own offset; -1 means the next one. Raises ValueError if offsets decrease.
     """
     builder = RecordBatchBuilder(
         base_offset=base_offset,

@@ -1,8 +1,7 @@
-"""Certificates for tests: authorities, and certificates that are right or wrong in one way each.
+"""Certificates for tests: authorities, valid certificates, and those with one fault each.
 
-Made once a test process, with P-256 keys, and good for a year around the machine's time. Everything
-is there as PEM and as PKCS12; `pem_values`, `pem_files` and `pkcs12_files` give the `TlsSettings`
-that read them.
+Each is made once in a test process, with a P-256 key, and is valid for a year. All exist as PEM and
+as PKCS12; `pem_values`, `pem_files` and `pkcs12_files` return the `TlsSettings` that read them.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ Key: TypeAlias = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 
 @dataclass(frozen=True)
 class Identity:
-    """A certificate, its key, and the certificates of those that signed it."""
+    """A certificate, its key, and the certificates of its issuers."""
 
     certificate: x509.Certificate
     key: Key
@@ -60,12 +59,14 @@ class Identity:
 
     @property
     def chain_pem(self) -> str:
-        """The certificate, then its issuers."""
-        every = (self.certificate, *self.issuers)
-        return "".join(one.public_bytes(serialization.Encoding.PEM).decode() for one in every)
+        """The certificate and then its issuers, as PEM."""
+        chain = (self.certificate, *self.issuers)
+        return "".join(
+            certificate.public_bytes(serialization.Encoding.PEM).decode() for certificate in chain
+        )
 
     def key_pem(self, password: str | None = None) -> str:
-        """The key; encrypted (PBES2) with a password."""
+        """Return the key as PEM, encrypted (PBES2) if there is a password."""
         encryption = (
             serialization.NoEncryption()
             if password is None
@@ -95,16 +96,19 @@ class Identity:
         is_authority: bool = False,
         key: Key | None = None,
     ) -> Identity:
-        """A certificate signed with this key. `name` is `CN=a,OU=b`; no purposes: for all."""
+        """Return a new certificate signed with this key.
+
+        `name` is `CN=a,OU=b`; without `purposes` the certificate is valid for all.
+        """
         key = key or ec.generate_private_key(ec.SECP256R1())
-        made = _certificate(
+        certificate = _certificate(
             _name(name),
             key,
             self,
             _extensions(purposes, hosts, is_authority),
             (begins_days, ends_days),
         )
-        return Identity(made, key, () if self.is_root else (self.certificate, *self.issuers))
+        return Identity(certificate, key, () if self.is_root else (self.certificate, *self.issuers))
 
     @property
     def is_root(self) -> bool:
@@ -118,14 +122,14 @@ def self_signed(
     purposes: Sequence[x509.ObjectIdentifier] = (),
     hosts: Sequence[str] = (),
 ) -> Identity:
-    """A certificate signed with its own key."""
+    """Return a certificate signed with its own key."""
     key = ec.generate_private_key(ec.SECP256R1())
     extensions = _extensions(purposes, hosts, is_authority)
     return Identity(_certificate(_name(name), key, None, extensions, (-1, 365)), key)
 
 
 def _name(text: str) -> x509.Name:
-    """A subject from `CN=alice,OU=Data`, which is written last part first."""
+    """Return the subject of `CN=alice,OU=Data`; the text has the last part first."""
     parts = [part.partition("=") for part in reversed(text.split(","))]
     return x509.Name([x509.NameAttribute(_KEYWORDS[word], value) for word, _, value in parts])
 
@@ -133,12 +137,14 @@ def _name(text: str) -> x509.Name:
 def _extensions(
     purposes: Sequence[x509.ObjectIdentifier], hosts: Sequence[str], is_authority: bool
 ) -> list[x509.ExtensionType]:
-    found: list[x509.ExtensionType] = [x509.BasicConstraints(ca=is_authority, path_length=None)]
+    extensions: list[x509.ExtensionType] = [
+        x509.BasicConstraints(ca=is_authority, path_length=None)
+    ]
     if purposes:
-        found.append(x509.ExtendedKeyUsage(purposes))
+        extensions.append(x509.ExtendedKeyUsage(purposes))
     if hosts:
-        found.append(x509.SubjectAlternativeName([_host(host) for host in hosts]))
-    return found
+        extensions.append(x509.SubjectAlternativeName([_host(host) for host in hosts]))
+    return extensions
 
 
 def _host(host: str) -> x509.GeneralName:
@@ -169,35 +175,37 @@ def _certificate(
         x509.SubjectKeyIdentifier.from_public_key(key.public_key()),
         x509.AuthorityKeyIdentifier.from_issuer_public_key(signer),
     ]
-    for one in (*extensions, *identifiers):
-        builder = builder.add_extension(one, critical=isinstance(one, x509.BasicConstraints))
+    for extension in (*extensions, *identifiers):
+        builder = builder.add_extension(
+            extension, critical=isinstance(extension, x509.BasicConstraints)
+        )
     return builder.sign(key if issuer is None else issuer.key, hashes.SHA256())
 
 
-# --- those that tests ask for by name -------------------------------------------------------------
+# --- certificates for tests, by name --------------------------------------------------------------
 
 
 @cache
 def authority() -> Identity:
-    """The authority that the tests' nodes trust."""
+    """Return the authority that the tests' nodes trust."""
     return self_signed("CN=Test CA,O=Acme,C=AT", is_authority=True)
 
 
 @cache
 def foreign_authority() -> Identity:
-    """An authority that nobody trusts, with the trusted one's name."""
+    """Return an authority with the trusted one's name, which no node trusts."""
     return self_signed("CN=Test CA,O=Acme,C=AT", is_authority=True)
 
 
 @cache
 def intermediate() -> Identity:
-    """An authority that the trusted one signed."""
+    """Return an authority that the trusted authority has signed."""
     return authority().signs("CN=Middle CA,O=Acme,C=AT", is_authority=True)
 
 
 @cache
 def server(name: str = "CN=broker") -> Identity:
-    """A node of a cluster: localhost, as server and as client."""
+    """Return the certificate of a node on localhost, for its connections as server and client."""
     return authority().signs(
         name, purposes=(SERVER_AUTH, CLIENT_AUTH), hosts=("localhost", "127.0.0.1")
     )
@@ -205,13 +213,13 @@ def server(name: str = "CN=broker") -> Identity:
 
 @cache
 def client(name: str = "CN=alice,OU=Data,O=Acme,C=AT") -> Identity:
-    """A client of this name that may come in."""
+    """Return the certificate of a client of this name, which nodes trust."""
     return authority().signs(name, purposes=(CLIENT_AUTH,))
 
 
 @cache
 def wrong(kind: str) -> Identity:
-    """A certificate that is wrong in one way: a key of `WRONG`."""
+    """Return a certificate with one fault: `kind` is a key of `WRONG`."""
     return WRONG[kind]()
 
 
@@ -236,7 +244,7 @@ def _signed_by_a_leaf() -> Identity:
 
 
 def _wrong_key() -> Identity:
-    """The trusted authority's name stands in it, and another key signed it."""
+    """Return a certificate that names the trusted authority, but is signed by another key."""
     return replace(authority(), key=server().key).signs("CN=alice", hosts=("localhost",))
 
 
@@ -248,18 +256,18 @@ WRONG = {
     "signed by a leaf": _signed_by_a_leaf,
     "wrong signature": _wrong_key,
 }
-"""What neither a server nor a client takes."""
+"""Makers of certificates that servers and clients reject."""
 
 
 @cache
 def server_only() -> Identity:
-    """For servers only: wrong for a client."""
+    """Return a certificate for servers only, which is wrong for a client."""
     return authority().signs("CN=alice", purposes=(SERVER_AUTH,), hosts=("localhost",))
 
 
 @cache
 def client_only() -> Identity:
-    """For clients only, with a host's name: wrong for a server."""
+    """Return a certificate for clients only, with a host's name, which is wrong for a server."""
     return authority().signs("CN=broker", purposes=(CLIENT_AUTH,), hosts=("localhost",))
 
 
@@ -267,7 +275,7 @@ def client_only() -> Identity:
 
 
 def pem_values(identity: Identity | None, trusted: Identity | None = None) -> TlsSettings:
-    """Settings that hold everything themselves; who is trusted is `trusted`, or `authority()`."""
+    """Return settings that contain all PEM texts, and trust `trusted` or else `authority()`."""
     settings = TlsSettings(
         truststore_type="PEM",
         truststore_certificates=(trusted or authority()).certificate_pem,
@@ -283,7 +291,7 @@ def pem_values(identity: Identity | None, trusted: Identity | None = None) -> Tl
 
 
 def pem_files(folder: Path, identity: Identity, password: str | None = None) -> TlsSettings:
-    """Settings that name PEM files in `folder`; with a password the key is encrypted."""
+    """Return settings that name PEM files in `folder`, the key encrypted if there is a password."""
     keystore, truststore = folder / "keystore.pem", folder / "truststore.pem"
     keystore.write_text(identity.key_pem(password) + identity.chain_pem)
     truststore.write_text(authority().certificate_pem)
@@ -297,20 +305,20 @@ def pem_files(folder: Path, identity: Identity, password: str | None = None) -> 
 
 
 def pkcs12_of(identities: Mapping[str, Identity]) -> bytes:
-    """A PKCS12 file with several keys, which `cryptography` cannot write: without a MAC."""
+    """Return a PKCS12 file with several keys, without a MAC. `cryptography` cannot write one."""
     safes: list[bytes] = []
     for name, identity in identities.items():
         _, content, *_ = values(identity.pkcs12(name=name))[0].items(SEQUENCE)
         kind, explicit = content.items(SEQUENCE)
         octets = explicit.items(_CONTEXT_0)[0]
-        safes += (one.encoded() for one in values(octets.content)[0].items(SEQUENCE))
+        safes += (value.encoded() for value in values(octets.content)[0].items(SEQUENCE))
     octets = Value(_OCTET_STRING, Value(SEQUENCE, b"".join(safes)).encoded())
     content = Value(SEQUENCE, kind.encoded() + Value(_CONTEXT_0, octets.encoded()).encoded())
     return Value(SEQUENCE, b"\x02\x01\x03" + content.encoded()).encoded()
 
 
 def pkcs12_files(folder: Path, identity: Identity, password: str = PASSWORD) -> TlsSettings:
-    """Settings that name PKCS12 files in `folder`, under Kafka's default type."""
+    """Return settings that name PKCS12 files in `folder`, under Kafka's default type."""
     keystore, truststore = folder / "keystore.p12", folder / "truststore.p12"
     keystore.write_bytes(identity.pkcs12(password))
     truststore.write_bytes(

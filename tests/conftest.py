@@ -1,4 +1,4 @@
-"""The options and plug-ins of all tests, and what clients leave open at the end of a module."""
+"""The options and plug-ins of all tests, and the collection of garbage after each module."""
 
 from __future__ import annotations
 
@@ -19,14 +19,17 @@ from tests.tools.client_leaks import CLIENTS_LEAVE_THINGS_OPEN
 from tests.tools.ports import give_back
 
 DESCRIPTORS_MAX = 200
-"""After modules of tests have opened more of them, garbage is collected."""
+"""The number of opened descriptors above which a module ends with a collection of garbage."""
 RUN_CLIENTS_IN_PROCESS = tuple(Path(__file__).parent / name for name in ("chaos", "compat"))
 """Folders whose tests run stock clients in the process of pytest."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Stop where an installed copy would be tested; print what each client showed at the end."""
-    # A shell has its background jobs ignore SIGINT, and children would inherit that.
+    """Register the plug-ins.
+
+    Raises UsageError if the tests would import an installed copy of Ottla.
+    """
+    # A shell makes its background jobs ignore SIGINT, and children would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     config.pluginmanager.register(feature_matrix, "feature-matrix")
     config.pluginmanager.register(portable, "portable")
@@ -42,7 +45,7 @@ def pytest_configure(config: pytest.Config) -> None:
         if worker is None:
             cost_file = costs.CostFile(Path(config.getoption("--costs")))
             config.pluginmanager.register(cost_file, "cost-file")
-    # How long an example takes says how busy the machine is, not whether the code is right.
+    # The time of an example depends on the machine's load, not on the code.
     settings.register_profile("ottla", deadline=None, suppress_health_check=[HealthCheck.too_slow])
     settings.load_profile("ottla")
     root = Path(__file__).resolve().parent.parent
@@ -52,7 +55,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """What the tests of `tests/compat/` talk to, and how many cases of a test are enough."""
+    """Add the options of all tests."""
     quick_cases.add_option(parser)
     failed_once.add_option(parser)
     tiers.add_option(parser)
@@ -85,7 +88,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Expect what clients leave open; skip tests of security that take long."""
+    """Ignore warnings about clients' open sockets; skip long security tests without `--secured`."""
     for item in items:
         if _runs_clients(item.path):
             for mark in CLIENTS_LEAVE_THINGS_OPEN:
@@ -104,11 +107,10 @@ class Descriptors:
 
 @pytest.fixture(scope="module", autouse=True)
 def leaks_end_here(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Collect what clients left open while the module still expects the warning, and give its ports
-    back.
+    """Collect clients' open sockets while their warning is ignored; give back the module's ports.
 
-    Logs that no test closed are collected where they are many: a process has 1,024 descriptors on
-    most machines. What is left then is no garbage, and is looked at no more.
+    Logs that tests left open are collected when they are many: most machines allow a process 1,024
+    descriptors. Objects that survive are excluded from later collections.
     """
     yield
     give_back()

@@ -1,6 +1,6 @@
-"""JSON as it is kept in the repository: a case a line, so that a diff names the cases that changed.
+"""JSON files of the repository with one case a line, so that a diff shows the cases that changed.
 
-A case that is longer than a line may be has a line for each of its members, and so on.
+A case longer than the limit has a line for each of its members, and so on.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 LINE_MAX = 5_000
-"""Characters of a line: most cases have fewer than a tenth of them."""
+"""The longest line in characters; most cases have fewer than a tenth of them."""
 
 
 def write_json(
     path: Path, cases: Any, *, sort_keys: bool = False, line_max: int = LINE_MAX
 ) -> None:
-    """Write a dictionary or a list of cases; characters that cannot be printed are escaped."""
+    """Write a dictionary or list of cases; characters that cannot be printed are escaped."""
     plain = json.loads(json.dumps(cases, sort_keys=sort_keys))
     path.write_text("\n".join(_lines(plain, line_max, spread=True)) + "\n", "utf-8")
 

@@ -1,4 +1,4 @@
-"""Frames of bytes that were received elsewhere, and the memory that a reader of frames holds."""
+"""Frames from bytes that a test already has, and the memory that a frame reader holds."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from protocol.frames.framing import FrameReader
 
 
 def frames_in(reader: FrameReader, data: bytes) -> Iterator[memoryview]:
-    """The frames that `data` completes, for who has bytes and no buffer to fill.
+    """Yield the frames that `data` completes, for a caller with bytes instead of a socket.
 
-    Copies `data`; each frame is good until the next is asked for. Take all of them.
+    Copies `data`; each frame is valid until the next one is requested. Consume all of them.
     """
     rest = memoryview(data)
     while rest:
@@ -24,7 +24,7 @@ def frames_in(reader: FrameReader, data: bytes) -> Iterator[memoryview]:
 
 
 def reserved_bytes(reader: FrameReader) -> int:
-    """Memory that its connection holds, and does not let go before `release`."""
+    """Return the bytes of memory that the reader's connection holds until `release`."""
     reserved = sum(len(buffer) for buffer in (reader._own, reader._given) if buffer is not None)
     if reader._source is not reader._scratch and reader._source.obj is not reader._own:
         reserved += len(reader._source)

@@ -1,5 +1,7 @@
-"""Errors after which a client may send the same request again: `RetriableException` in `Errors` of
-Kafka 4.3. A broker never asks."""
+"""The retriable errors: those with a `RetriableException` in `Errors` of Kafka 4.3.
+
+Only clients need them, after which they may send the same request again; a broker never does.
+"""
 
 from __future__ import annotations
 
