@@ -1,8 +1,8 @@
-"""Which file assigns which attribute of which class, read from the text of the sources.
+"""The assignments of attributes in the sources: by file, attribute and class of the object.
 
-Follows names the way a type checker does, as far as annotations lead: parameters, attributes and
-results with a known type, constructor calls, elements of annotated containers, `isinstance`. What
-it cannot follow it lists instead of guessing. Runs nothing that it reads.
+Infers types as a type checker does, as far as annotations allow: parameters, attributes and results
+with a declared type, constructor calls, elements of annotated containers, `isinstance`. It lists
+objects without an inferred type instead of guessing. Never runs the code that it reads.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 CLASS, CALL, MODULE = "<class>", "<call>", "<module>"
-"""What is no instance: a class itself, a function (with what it gives), a module."""
+"""Kinds that are no instances: a class itself, a callable (with its result), a module."""
 
 
-class Known(NamedTuple):
-    """One thing that an expression may be: the name of a class, and what it is a container of."""
+class Kind(NamedTuple):
+    """A type that an expression may have: the name of a class, and the types of its elements."""
 
     name: str
     args: tuple[Types, ...] = ()
 
 
-Types = tuple[Known, ...]
+Types = tuple[Kind, ...]
 UNKNOWN: Types = ()
 ANY = "*"
-"""An attribute whose name the text does not tell."""
+"""The name of an attribute that the text does not show."""
 VALUES = "protocol.messages."
-"""Messages are values, there to be filled in: only what they declare is read."""
+"""Messages, whose fields any file may assign: only their declarations are read."""
 
 
 class Assignment(NamedTuple):
-    """`file`:`line` assigns `attribute` of an object of class `owner` (None: not known)."""
+    """An assignment to `attribute` of an object of class `owner`, None if the class is unknown."""
 
     owner: str | None
     attribute: str
@@ -55,7 +55,7 @@ class _Module(NamedTuple):
     file: str
     node: ast.Module
     names: dict[str, ast.AST | tuple[str, str]]
-    """What stands at the top: a definition, or (module, name) for an import."""
+    """The names at the top level: a definition, or (module, name) for an import."""
 
 
 _FIRST_OF_PAIRS = ("dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict")
@@ -65,13 +65,13 @@ _ONE_ELEMENT = ("next", "min", "max")
 
 
 class Project:
-    """All modules together. `sources` are (module's name, file's name, text)."""
+    """The assignments of all modules together. `sources` are (module name, file name, text)."""
 
     def __init__(self, sources: Iterable[tuple[str, str, str]]) -> None:
         self.modules: dict[str, _Module] = {}
         self.classes: dict[str, _Class] = {}
         self.attributes: dict[tuple[str, str], Types] = {}
-        """What was seen assigned, where nothing is declared."""
+        """The types of values that were assigned to an attribute, if none is declared."""
         self.assignments: list[Assignment] = []
         for name, file, text in sources:
             tree = ast.parse(text, file)
@@ -79,7 +79,7 @@ class Project:
             self.modules[name] = module
             for node in _top_level(tree.body):
                 self._note(module, node)
-        self._packages = {one for name in self.modules for one in _packages(name)}
+        self._packages = {package for name in self.modules for package in _packages(name)}
         self._mros: dict[str, list[_Class]] = {}
         self._declarations: dict[str, dict[str, FunctionNode | ast.AnnAssign]] = {}
         self._annotations: dict[int, Types] = {}
@@ -106,7 +106,7 @@ class Project:
             module.names[node.target.id] = node
 
     def _read_until_nothing_is_new(self) -> None:
-        """Attributes are often assigned from other attributes: each turn knows some more."""
+        """Read all modules until a turn adds no types, which attributes pass to each other."""
         for _ in range(6):
             before = dict(self.attributes)
             self.assignments = []
@@ -116,52 +116,52 @@ class Project:
             if self.attributes == before:
                 break
 
-    # --- what is asked -------------------------------------------------------------------------
+    # --- classes ------------------------------------------------------------------------------
 
     def ancestry(self, name: str) -> list[_Class]:
-        """The class and all it inherits from, as far as they are ours."""
-        known = self._mros.get(name)
-        if known is None:
-            self._mros[name] = known = []
-            one = self.classes.get(name)
-            if one is not None:
-                known.append(one)
-                for base in one.node.bases:
+        """Return the class and its ancestors, as far as they are in the project."""
+        ancestry = self._mros.get(name)
+        if ancestry is None:
+            self._mros[name] = ancestry = []
+            cls = self.classes.get(name)
+            if cls is not None:
+                ancestry.append(cls)
+                for base in cls.node.bases:
                     plain = base.value if isinstance(base, ast.Subscript) else base
-                    for found in self.annotation(one.module, plain):
-                        known += [more for more in self.ancestry(found.name) if more not in known]
-        return known
+                    for kind in self.annotation(cls.module, plain):
+                        ancestry += [c for c in self.ancestry(kind.name) if c not in ancestry]
+        return ancestry
 
     def telling(self, node: ast.stmt) -> list[ast.NamedExpr | ast.Call]:
-        """What inside a statement, without its blocks, tells what a name is, or assigns."""
-        known = self._telling.get(id(node))
-        if known is None:
-            self._telling[id(node)] = known = [
+        """Return the expressions of a statement itself that show a kind, or assign an attribute."""
+        expressions = self._telling.get(id(node))
+        if expressions is None:
+            self._telling[id(node)] = expressions = [
                 inner
                 for expression in _expressions(node)
                 for inner in ast.walk(expression)
                 if isinstance(inner, ast.NamedExpr)
                 or (isinstance(inner, ast.Call) and _tells(inner.func))
             ]
-        return known
+        return expressions
 
     # --- names ---------------------------------------------------------------------------------
 
     def name_in(self, module: _Module, name: str) -> Types:
-        """What a module's name stands for."""
+        """Return the types of a module's name."""
         node = module.names.get(name)
         if node is None:
             is_class = name in _BUILTINS
-            return (Known(CLASS, ((Known(name),),)),) if is_class else UNKNOWN
+            return (Kind(CLASS, ((Kind(name),),)),) if is_class else UNKNOWN
         if isinstance(node, tuple):
             return self._imported(*node)
         if isinstance(node, ast.ClassDef):
-            return (Known(CLASS, ((Known(f"{module.name}.{node.name}"),),)),)
+            return (Kind(CLASS, ((Kind(f"{module.name}.{node.name}"),),)),)
         if isinstance(node, FunctionNode):
             return self.function(module, node)
         if isinstance(node, ast.AnnAssign):
             if node.value is not None and _last_word(node.annotation) == "TypeAlias":
-                return (Known(CLASS, (self.annotation(module, node.value),)),)
+                return (Kind(CLASS, (self.annotation(module, node.value),)),)
             return self.annotation(module, node.annotation)
         if isinstance(node, ast.Assign):
             return self._constant(module, node.value)
@@ -171,36 +171,36 @@ class Project:
         if isinstance(value, ast.BinOp | ast.Subscript | ast.Name | ast.Attribute):
             alias = self.annotation(module, value)
             if alias:
-                return (Known(CLASS, (alias,)),)
+                return (Kind(CLASS, (alias,)),)
         if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
             if value.func.id == "TypeVar":
                 bound = [k.value for k in value.keywords if k.arg == "bound"]
-                return (Known(CLASS, (self.annotation(module, bound[0]) if bound else UNKNOWN,)),)
+                return (Kind(CLASS, (self.annotation(module, bound[0]) if bound else UNKNOWN,)),)
             if value.func.id == "NewType":
-                return (Known(CLASS, (self.annotation(module, value.args[1]),)),)
+                return (Kind(CLASS, (self.annotation(module, value.args[1]),)),)
         return _Reader(self, module, {}).infer(value)
 
     def _imported(self, module: str, name: str) -> Types:
         whole = f"{module}.{name}" if name else module
         if whole in self.modules:
-            return (Known(MODULE, ((Known(whole),),)),)
+            return (Kind(MODULE, ((Kind(whole),),)),)
         if module in self.modules:
             return self.name_in(self.modules[module], name)
         if whole in self._packages:
-            return (Known(MODULE, ((Known(whole),),)),)
-        return UNKNOWN if name == "Any" else (Known(CLASS, ((Known(name or module),),)),)
+            return (Kind(MODULE, ((Kind(whole),),)),)
+        return UNKNOWN if name == "Any" else (Kind(CLASS, ((Kind(name or module),),)),)
 
     def function(self, module: _Module, node: FunctionNode) -> Types:
-        """A function as a value: what calling it gives."""
+        """Return the type of a function as a value: a callable with its result."""
         result = self.annotation(module, node.returns) if node.returns else UNKNOWN
-        return (Known(CALL, (result,)),)
+        return (Kind(CALL, (result,)),)
 
     def annotation(self, module: _Module, node: ast.expr) -> Types:
-        """The classes that an annotation names."""
-        known = self._annotations.get(id(node))
-        if known is None:
-            self._annotations[id(node)] = known = self._annotation(module, node)
-        return known
+        """Return the classes that an annotation names."""
+        types = self._annotations.get(id(node))
+        if types is None:
+            self._annotations[id(node)] = types = self._annotation(module, node)
+        return types
 
     def _annotation(self, module: _Module, node: ast.expr) -> Types:
         if isinstance(node, ast.Constant):
@@ -210,12 +210,12 @@ class Project:
         if isinstance(node, ast.BinOp):
             return _union(self.annotation(module, node.left), self.annotation(module, node.right))
         if isinstance(node, ast.Name | ast.Attribute):
-            found = (
+            types = (
                 self.name_in(module, node.id)
                 if isinstance(node, ast.Name)
                 else _Reader(self, module, {}).infer(node)
             )
-            return _union(*(known.args[0] for known in found if known.name == CLASS))
+            return _union(*(kind.args[0] for kind in types if kind.name == CLASS))
         if isinstance(node, ast.Subscript):
             return self._generic(module, node)
         return UNKNOWN
@@ -227,31 +227,32 @@ class Project:
         if word in _ITSELF:
             return self.annotation(module, inner[0])
         if word == "type":
-            return (Known(CLASS, (self.annotation(module, inner[0]),)),)
+            return (Kind(CLASS, (self.annotation(module, inner[0]),)),)
         if word == "Callable":
-            return (Known(CALL, (self.annotation(module, inner[-1]),)),)
+            return (Kind(CALL, (self.annotation(module, inner[-1]),)),)
         if word == "tuple" and isinstance(inner[-1], ast.Constant) and inner[-1].value is ...:
-            return (Known("list", (self.annotation(module, inner[0]),)),)
+            return (Kind("list", (self.annotation(module, inner[0]),)),)
         return tuple(
-            Known(head.name, tuple(self.annotation(module, one) for one in inner)) for head in heads
+            Kind(head.name, tuple(self.annotation(module, argument) for argument in inner))
+            for head in heads
         )
 
     # --- attributes ----------------------------------------------------------------------------
 
-    def attribute(self, of: Known, name: str) -> Types:
-        """What `object.name` is, for one thing that the object may be."""
+    def attribute(self, of: Kind, name: str) -> Types:
+        """Return the types of `object.name` for an object of the type `of`."""
         if of.name == MODULE:
             return self._of_module(of.args[0][0].name, name)
         if of.name == CLASS:
-            return _union(*(self.attribute(one, name) for one in of.args[0]))
+            return _union(*(self.attribute(cls, name) for cls in of.args[0]))
         if of.name not in self.classes:
             return _of_container(of, name)
-        for one in self.ancestry(of.name):
-            declared = self._declared(one, name)
+        for cls in self.ancestry(of.name):
+            declared = self._declared(cls, name)
             if declared is not None:
                 return declared
         return _union(
-            *(self.attributes.get((one.name, name), UNKNOWN) for one in self.ancestry(of.name))
+            *(self.attributes.get((cls.name, name), UNKNOWN) for cls in self.ancestry(of.name))
         )
 
     def _of_module(self, module: str, name: str) -> Types:
@@ -259,42 +260,44 @@ class Project:
             return self.name_in(self.modules[module], name)
         return self._imported(module, name)
 
-    def _declared(self, one: _Class, name: str) -> Types | None:
-        node = self._members(one).get(name)
+    def _declared(self, cls: _Class, name: str) -> Types | None:
+        node = self._members(cls).get(name)
         if node is None:
             return None
         if isinstance(node, ast.AnnAssign):
-            return self.annotation(one.module, node.annotation)
-        result = self.function(one.module, node)
-        is_value = any(_last_word(word).endswith("property") for word in node.decorator_list)
+            return self.annotation(cls.module, node.annotation)
+        result = self.function(cls.module, node)
+        is_value = any(
+            _last_word(decorator).endswith("property") for decorator in node.decorator_list
+        )
         return result[0].args[0] if is_value else result
 
-    def _members(self, one: _Class) -> dict[str, FunctionNode | ast.AnnAssign]:
-        """What a class itself declares, by name: the first where there are several."""
-        known = self._declarations.get(one.name)
-        if known is None:
-            self._declarations[one.name] = known = {}
-            for node in one.node.body:
+    def _members(self, cls: _Class) -> dict[str, FunctionNode | ast.AnnAssign]:
+        """Return the declarations of a class itself, by name; the first if there are several."""
+        members = self._declarations.get(cls.name)
+        if members is None:
+            self._declarations[cls.name] = members = {}
+            for node in cls.node.body:
                 if isinstance(node, FunctionNode):
-                    known.setdefault(node.name, node)
+                    members.setdefault(node.name, node)
                 elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-                    known.setdefault(node.target.id, node)
-        return known
+                    members.setdefault(node.target.id, node)
+        return members
 
-    def has(self, of: Known, name: str) -> bool:
-        """Whether a class of ours has an attribute, declared or assigned."""
+    def has(self, of: Kind, name: str) -> bool:
+        """Return whether a class of the project has an attribute, declared or assigned."""
         return (
             name == ANY
             or of.name.startswith(VALUES)
             or any(
-                self._declared(one, name) is not None or (one.name, name) in self.attributes
-                for one in self.ancestry(of.name)
+                self._declared(cls, name) is not None or (cls.name, name) in self.attributes
+                for cls in self.ancestry(of.name)
             )
         )
 
 
 class _Reader:
-    """Reads one body: a module's, a class's or a function's."""
+    """A reader of one body: a module's, a class's or a function's."""
 
     def __init__(
         self,
@@ -308,7 +311,7 @@ class _Reader:
         self.module = module
         self.names = names
         self.cls = cls
-        """The class around what is read; `in_class`: directly around it."""
+        """The class around the body; `in_class`: directly around it."""
         self.in_class = in_class
 
     # --- statements ----------------------------------------------------------------------------
@@ -349,8 +352,8 @@ class _Reader:
                 self.body(inner)
 
     def _entered(self, manager: ast.expr) -> Types:
-        found = self.infer(manager)
-        return _union(found, _element(found))
+        types = self.infer(manager)
+        return _union(types, _element(types))
 
     def _function(self, node: FunctionNode) -> None:
         names = dict(self.names)
@@ -362,10 +365,12 @@ class _Reader:
                 if argument.annotation is not None
                 else UNKNOWN
             )
-        words = [_last_word(one) for one in node.decorator_list]
-        if self.in_class and self.cls and every and "staticmethod" not in words:
-            itself: Types = (Known(self.cls),)
-            names[every[0].arg] = (Known(CLASS, (itself,)),) if "classmethod" in words else itself
+        decorators = [_last_word(decorator) for decorator in node.decorator_list]
+        if self.in_class and self.cls and every and "staticmethod" not in decorators:
+            itself: Types = (Kind(self.cls),)
+            names[every[0].arg] = (
+                (Kind(CLASS, (itself,)),) if "classmethod" in decorators else itself
+            )
         self.names[node.name] = self.project.function(self.module, node)
         _Reader(self.project, self.module, names, self.cls).body(node.body)
 
@@ -373,8 +378,8 @@ class _Reader:
         if isinstance(target, ast.Name):
             self.names[target.id] = _union(self.names.get(target.id, UNKNOWN), value)
         elif isinstance(target, ast.Tuple | ast.List):
-            for place, one in enumerate(target.elts):
-                self._assign(one, _part(value, place))
+            for place, part in enumerate(target.elts):
+                self._assign(part, _part(value, place))
         elif isinstance(target, ast.Starred):
             self._assign(target.value, value)
         elif isinstance(target, ast.Attribute):
@@ -387,20 +392,20 @@ class _Reader:
             self._attribute_assigned(target.value.value, ANY, target.lineno, UNKNOWN)
 
     def _attribute_assigned(self, owner: ast.expr, name: str, line: int, value: Types) -> None:
-        found = self.infer(owner)
-        ours = [one for one in found if one.name in self.project.classes]
-        # A type checker has seen that the object has the attribute: this tells unions apart.
-        owners = [one for one in ours if one.name == self.cls or self.project.has(one, name)]
+        types = self.infer(owner)
+        classes = [kind for kind in types if kind.name in self.project.classes]
+        # The type checker has passed: so the attribute decides between the classes of a union.
+        owners = [kind for kind in classes if kind.name == self.cls or self.project.has(kind, name)]
         file = self.module.file
-        for one in owners:
-            self.project.assignments.append(Assignment(one.name, name, file, line))
-            known = self.project.attributes.get((one.name, name), UNKNOWN)
-            self.project.attributes[one.name, name] = _union(known, value)
-        if not owners and (ours or not found):
+        for kind in owners:
+            self.project.assignments.append(Assignment(kind.name, name, file, line))
+            types_before = self.project.attributes.get((kind.name, name), UNKNOWN)
+            self.project.attributes[kind.name, name] = _union(types_before, value)
+        if not owners and (classes or not types):
             self.project.assignments.append(Assignment(None, name, file, line))
 
     def _look_into(self, node: ast.NamedExpr | ast.Call) -> None:
-        """`isinstance` and `:=` tell what a name is; `setattr` and `__dict__` assign."""
+        """Infer from `isinstance` and `:=`; record the assignments of `setattr` and `__dict__`."""
         if isinstance(node, ast.NamedExpr):
             self._assign(node.target, self.infer(node.value))
         elif isinstance(node.func, ast.Name) and node.func.id == "isinstance":
@@ -416,45 +421,45 @@ class _Reader:
     # --- expressions ---------------------------------------------------------------------------
 
     def infer(self, node: ast.expr) -> Types:
-        """What an expression may be; nothing where the text does not tell."""
+        """Return the types that an expression may have; none if the text does not show them."""
         if isinstance(node, ast.Name):
             if node.id in self.names:
                 return self.names[node.id]
             return self.project.name_in(self.module, node.id)
         if isinstance(node, ast.Attribute):
-            found = self.infer(node.value)
-            return _union(*(self.project.attribute(one, node.attr) for one in found))
+            types = self.infer(node.value)
+            return _union(*(self.project.attribute(of, node.attr) for of in types))
         if isinstance(node, ast.Call):
             return self._called(node)
         if isinstance(node, ast.Subscript):
-            return _union(*(_item(one, node.slice) for one in self.infer(node.value)))
+            return _union(*(_item(of, node.slice) for of in self.infer(node.value)))
         if isinstance(node, ast.Await | ast.NamedExpr | ast.Starred):
             return self.infer(node.value)
         if isinstance(node, ast.IfExp):
             return _union(self.infer(node.body), self.infer(node.orelse))
         if isinstance(node, ast.BoolOp):
-            return _union(*(self.infer(one) for one in node.values))
+            return _union(*(self.infer(value) for value in node.values))
         if isinstance(node, ast.BinOp):
             return _union(self.infer(node.left), self.infer(node.right))
         if isinstance(node, ast.List | ast.Set):
-            return (Known("list", (_union(*(self.infer(one) for one in node.elts)),)),)
+            return (Kind("list", (_union(*(self.infer(part) for part in node.elts)),)),)
         if isinstance(node, ast.Tuple):
-            return (Known("tuple", tuple(self.infer(one) for one in node.elts)),)
+            return (Kind("tuple", tuple(self.infer(part) for part in node.elts)),)
         if isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp):
-            return (Known("list", (self._inside(node.generators).infer(node.elt),)),)
+            return (Kind("list", (self._inside(node.generators).infer(node.elt),)),)
         if isinstance(node, ast.DictComp):
             inside = self._inside(node.generators)
-            return (Known("dict", (inside.infer(node.key), inside.infer(node.value))),)
+            return (Kind("dict", (inside.infer(node.key), inside.infer(node.value))),)
         if isinstance(node, ast.Lambda):
-            return (Known(CALL, (self.infer(node.body),)),)
+            return (Kind(CALL, (self.infer(node.body),)),)
         if isinstance(node, ast.Constant | ast.JoinedStr | ast.Dict | ast.Compare | ast.UnaryOp):
-            return (Known("object"),)
+            return (Kind("object"),)
         return UNKNOWN
 
     def _inside(self, generators: list[ast.comprehension]) -> _Reader:
         inside = _Reader(self.project, self.module, dict(self.names), self.cls)
-        for one in generators:
-            inside._assign(one.target, _element(inside.infer(one.iter)))
+        for generator in generators:
+            inside._assign(generator.target, _element(inside.infer(generator.iter)))
         return inside
 
     def _called(self, node: ast.Call) -> Types:
@@ -463,18 +468,20 @@ class _Reader:
             if word == "cast":
                 return self.project.annotation(self.module, node.args[0])
             if word in _SAME_ELEMENTS:
-                return (Known("list", (_element(self.infer(node.args[0])),)),)
+                return (Kind("list", (_element(self.infer(node.args[0])),)),)
             if word in _ONE_ELEMENT:
                 return _element(self.infer(node.args[0]))
             if word == "enumerate":
-                pair = Known("tuple", ((Known("int"),), _element(self.infer(node.args[0]))))
-                return (Known("list", ((pair,),)),)
+                pair = Kind("tuple", ((Kind("int"),), _element(self.infer(node.args[0]))))
+                return (Kind("list", ((pair,),)),)
             if word == "zip":
-                pair = Known("tuple", tuple(_element(self.infer(one)) for one in node.args))
-                return (Known("list", ((pair,),)),)
+                pair = Kind(
+                    "tuple", tuple(_element(self.infer(argument)) for argument in node.args)
+                )
+                return (Kind("list", ((pair,),)),)
             if word == "super" or word == "replace":
                 return self.infer(node.args[0])
-        return _union(*(one.args[0] for one in self.infer(node.func) if one.name in (CALL, CLASS)))
+        return _union(*(of.args[0] for of in self.infer(node.func) if of.name in (CALL, CLASS)))
 
 
 _BUILTINS = (
@@ -484,8 +491,7 @@ _BUILTINS = (
 
 
 def _top_level(statements: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """Statements of a module, those under `if TYPE_CHECKING` and `try` and the imports inside its
-    functions too."""
+    """Yield a module's statements, with those under `if` and `try`, and imports in functions."""
     for node in statements:
         yield node
         if isinstance(node, ast.If | ast.Try):
@@ -505,7 +511,7 @@ def _blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
 
 
 def _expressions(node: ast.stmt) -> Iterator[ast.expr]:
-    """The expressions of a statement itself, not those of its blocks."""
+    """Yield the expressions of a statement itself, not those of its blocks."""
     for value in ast.iter_child_nodes(node):
         if isinstance(value, ast.expr):
             yield value
@@ -514,7 +520,7 @@ def _expressions(node: ast.stmt) -> Iterator[ast.expr]:
 
 
 def _last_word(node: ast.expr) -> str:
-    """Of a name, with or without what it is a name in."""
+    """Return the last part of a dotted name."""
     return str(getattr(node, "attr", getattr(node, "id", "")))
 
 
@@ -526,37 +532,37 @@ def _tells(function: ast.expr) -> bool:
 
 
 def _packages(module: str) -> Iterator[str]:
-    """`a.b.c` gives `a` and `a.b`."""
+    """Yield `a.b` and `a` for `a.b.c`."""
     while "." in module:
         module = module.rpartition(".")[0]
         yield module
 
 
 def _union(*types: Types) -> Types:
-    return tuple(dict.fromkeys(one for many in types for one in many))
+    return tuple(dict.fromkeys(kind for group in types for kind in group))
 
 
 def _element(types: Types) -> Types:
-    found: list[Types] = []
-    for one in types:
-        if one.name == "tuple":
-            found += one.args
-        elif one.args and one.name not in (CLASS, CALL, MODULE):
-            found.append(one.args[0])
-    return _union(*found)
+    elements: list[Types] = []
+    for kind in types:
+        if kind.name == "tuple":
+            elements += kind.args
+        elif kind.args and kind.name not in (CLASS, CALL, MODULE):
+            elements.append(kind.args[0])
+    return _union(*elements)
 
 
 def _part(types: Types, place: int) -> Types:
-    found = []
-    for one in types:
-        if one.name == "tuple":
-            found.append(one.args[place] if place < len(one.args) else UNKNOWN)
+    parts = []
+    for kind in types:
+        if kind.name == "tuple":
+            parts.append(kind.args[place] if place < len(kind.args) else UNKNOWN)
         else:
-            found.append(_element((one,)))
-    return _union(*found)
+            parts.append(_element((kind,)))
+    return _union(*parts)
 
 
-def _item(of: Known, index: ast.expr) -> Types:
+def _item(of: Kind, index: ast.expr) -> Types:
     if of.name == CLASS:
         return (of,)
     if of.name in _FIRST_OF_PAIRS:
@@ -567,19 +573,19 @@ def _item(of: Known, index: ast.expr) -> Types:
 
 
 def _list(elements: Types) -> Types:
-    return (Known("list", (elements,)),)
+    return (Kind("list", (elements,)),)
 
 
 def _giving(result: Types) -> Types:
-    return (Known(CALL, (result,)),)
+    return (Kind(CALL, (result,)),)
 
 
-def _of_container(of: Known, name: str) -> Types:
-    """The methods of lists and dicts that give their elements."""
+def _of_container(of: Kind, name: str) -> Types:
+    """Return the type of a list's or dict's method that returns elements."""
     if of.name in _FIRST_OF_PAIRS and len(of.args) == 2:
         key, value = of.args
         if name == "items":
-            return _giving(_list((Known("tuple", (key, value)),)))
+            return _giving(_list((Kind("tuple", (key, value)),)))
         if name == "values":
             return _giving(_list(value))
         if name in ("get", "pop", "setdefault"):

@@ -1,4 +1,4 @@
-"""The project's own files, for the tests of this folder. Looks at names and texts only."""
+"""The project's own files, for the tests of this folder. Reads names and texts only."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ PACKAGES = WITHOUT_SPARK
 PIPELINE = "pipeline"
 GENERATED = ROOT / "protocol" / "messages"
 
-# The shell: the only files that know the event loop, threads, sockets, files or the clock. What
-# each may import is written down in pyproject.toml, contract "cores".
+# The shell: the only files that use the event loop, threads, sockets, files or the clock. The
+# contract "cores" in pyproject.toml lists what each may import.
 SHELL = (
     "command/__main__.py",
     "broker/process/cleaner_process.py",
@@ -85,12 +85,12 @@ SHELL = (
 
 
 def relative(path: Path) -> str:
-    """A path as it is written in the documents."""
+    """Return a path as the documents write it."""
     return path.relative_to(ROOT).as_posix()
 
 
 def sources(*, generated: bool = False) -> list[Path]:
-    """Every Python file of the packages; generated ones only when asked for."""
+    """Return every Python file of the packages; generated files only if `generated`."""
     folders = (*PACKAGES, PIPELINE)
     return [
         path
@@ -102,38 +102,38 @@ def sources(*, generated: bool = False) -> list[Path]:
 
 
 def cores() -> list[Path]:
-    """Sources that do no I/O."""
+    """Return the sources that do no I/O."""
     return [path for path in sources() if not relative(path).startswith((*SHELL, f"{PIPELINE}/"))]
 
 
 def not_shipped() -> list[Path]:
-    """Every Python file that is not shipped."""
+    """Return every Python file that is not shipped."""
     folders = [ROOT / name for name in ("tests", "bench")]
     return [path for folder in folders for path in sorted(folder.rglob("*.py"))]
 
 
 def scripts() -> list[Path]:
-    """Every JavaScript file of ours, with its tests; what was vendored is left out."""
+    """Return every JavaScript file of ours, with its tests, without vendored files."""
     folders = [ROOT / "console" / "static", ROOT / "tests" / "unit" / "console" / "static"]
-    found = [path for folder in folders for path in sorted(folder.rglob("*.js"))]
-    return [path for path in found if path.parent.name != "vendor"]
+    files = [path for folder in folders for path in sorted(folder.rglob("*.js"))]
+    return [path for path in files if path.parent.name != "vendor"]
 
 
 @cache
 def tree(path: Path) -> ast.Module:
-    """The parsed file."""
+    """Return the parsed file."""
     return ast.parse(path.read_text(), str(path))
 
 
 @cache
 def nodes(path: Path) -> tuple[ast.AST, ...]:
-    """Every node of the parsed file: a dozen tests look at each, which is walked through once."""
+    """Return every node of the parsed file. A dozen tests read each file, which is walked once."""
     return tuple(ast.walk(tree(path)))
 
 
 @cache
 def functions(path: Path) -> tuple[ast.FunctionDef | ast.AsyncFunctionDef, ...]:
-    """Every function and method of a file, nested ones too."""
+    """Return every function and method of a file, nested ones too."""
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
     return tuple(node for node in nodes(path) if isinstance(node, kinds))
 

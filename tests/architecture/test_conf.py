@@ -1,4 +1,4 @@
-"""conf/server.properties shows every served key, one line each, with its true default.
+"""conf/server.properties has every served key on a line of its own, with its real default.
 
 conf/broker-1..3.properties are three nodes of one cluster, with the keys that such nodes need.
 """
@@ -20,7 +20,7 @@ from tests.architecture.sources import ROOT
 TEXT = (ROOT / "conf" / "server.properties").read_text()
 SET = parse_properties(TEXT)
 SHOWN = dict(re.findall(r"^#([a-z][a-z0-9.]+)=(.*)$", TEXT, re.MULTILINE))
-# Not choices of their own: they follow from a node that is its own controller.
+# Consequences of a node that is its own controller, not differing defaults.
 WHERE_THE_CONTROLLER_IS = (
     "controller.quorum.voters",
     "inter.broker.listener.name",
@@ -59,7 +59,7 @@ def test_every_key_has_one_line_of_comment_above_it(name: str) -> None:
 
 
 def test_the_three_nodes_are_one_cluster() -> None:
-    """What `ottla cluster` would write, with folders beside the checkout."""
+    """Compare with the files that `ottla cluster` writes, for folders beside the checkout."""
     layout = new_layout(3)
     for node in layout.nodes:
         text = (ROOT / "conf" / f"broker-{node.node_id}.properties").read_text()
@@ -72,7 +72,7 @@ def test_the_three_nodes_are_one_cluster() -> None:
 
 
 def test_the_table_of_differing_defaults_is_whole() -> None:
-    """Whatever the profile sets to something else than Kafka's default, and every key of ours."""
+    """Look for Ottla's keys, and those of the profile with another value than Kafka's default."""
     text = (ROOT / "docs" / "differences.md").read_text()
     differing = [
         name

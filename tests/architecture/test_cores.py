@@ -12,7 +12,7 @@ _SET_METHODS = ("union", "intersection", "difference", "symmetric_difference")
 
 
 def is_a_set(node: ast.expr) -> bool:
-    """Whether an expression is a set as far as the text alone can tell."""
+    """Return whether an expression is a set, as far as the text alone shows."""
     if isinstance(node, ast.Set | ast.SetComp):
         return True
     if isinstance(node, ast.Call):
@@ -23,7 +23,7 @@ def is_a_set(node: ast.expr) -> bool:
 
 
 def iterated(module: Iterable[ast.AST]) -> Iterator[ast.expr]:
-    """Every expression that a loop, a comprehension or an ordering call walks through."""
+    """Yield every expression that a loop, a comprehension or an ordering call iterates over."""
     for node in module:
         if isinstance(node, ast.For | ast.comprehension):
             yield node.iter
@@ -36,7 +36,7 @@ def iterated(module: Iterable[ast.AST]) -> Iterator[ast.expr]:
 
 
 def io_in(module: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
-    """Line and word of each thing that only the shell may do."""
+    """Yield the line and the name of each construct that only the shell may use."""
     for node in module:
         if isinstance(node, ast.AsyncFunctionDef | ast.Await | ast.AsyncFor | ast.AsyncWith):
             yield node.lineno, "async"
@@ -45,18 +45,18 @@ def io_in(module: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
 
 
 def test_a_core_opens_nothing_and_awaits_nothing() -> None:
-    found = [(relative(path), *hit) for path in cores() for hit in io_in(nodes(path))]
-    assert found == []
+    places = [(relative(path), *hit) for path in cores() for hit in io_in(nodes(path))]
+    assert places == []
 
 
 def test_a_core_never_walks_through_a_set() -> None:
-    found = [
+    places = [
         f"{relative(path)}:{node.lineno}"
         for path in cores()
         for node in iterated(nodes(path))
         if is_a_set(node)
     ]
-    assert found == []
+    assert places == []
 
 
 def parsed(text: str) -> list[ast.AST]:

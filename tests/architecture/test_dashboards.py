@@ -1,4 +1,4 @@
-"""Each query of docs/grafana finds series of a running node, and so do those of the alert rules."""
+"""Each query of the dashboards and alert rules in docs/grafana has series on a running node."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GROUPING = re.compile(r"\b(by|without|on|ignoring|group_left|group_right)\s*\([^
 
 
 def metrics_of(query: str) -> set[str]:
-    """The names of the series that a query of PromQL asks for."""
+    """Return the names of the series in a query of PromQL."""
     bare = re.sub(r"\[[^\]]*\]|\{[^}]*\}", "", GROUPING.sub("", query))
     words = set(re.findall(r"[a-zA-Z_:][\w:]*(?!\w*\s*\()", bare))
     return {word for word in words if word.startswith(("kafka_", "process_", "ottla_"))}
@@ -42,7 +42,7 @@ def ottla(port: int, *words: str, given: str = "") -> None:
 
 
 def used_and_scraped(port: int, metrics_port: int) -> str:
-    """A topic with a record, and a group that has committed: what /metrics says then."""
+    """Produce a record, commit a group's offset, and return the text of /metrics."""
     ottla(port, "topic", "create", "t")
     ottla(port, "produce", "t", given="a record\n")
     ottla(port, "group", "reset", "g", "--topic", "t", "--to", "start", "--execute")
@@ -66,13 +66,13 @@ async def scraped(folder: Path) -> str:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the process' own figures are of /proc")
 def test_each_query_has_series(tmp_path: Path) -> None:
-    asked = queries()
-    assert len(asked) > 35
-    assert all(metrics_of(query) for query in asked)
+    all_queries = queries()
+    assert len(all_queries) > 35
+    assert all(metrics_of(query) for query in all_queries)
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
         text = runner.run(scraped(tmp_path))
     shown = set(re.findall(r"^([a-z]\w*)[ {]", text, re.MULTILINE))
-    assert sorted({name for query in asked for name in metrics_of(query)} - shown) == []
+    assert sorted({name for query in all_queries for name in metrics_of(query)} - shown) == []
     assert 'kafka_consumergroup_lag{consumergroup="g",partition="0",topic="t"} 1.0' in text
 
 

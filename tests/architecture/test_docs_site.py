@@ -1,4 +1,4 @@
-"""What the site of the docs is made with, as far as it needs nothing installed: `docs/site`."""
+"""The generator of the docs' site, `docs/site`: its parts that need no installed packages."""
 
 from __future__ import annotations
 

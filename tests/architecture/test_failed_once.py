@@ -1,4 +1,4 @@
-"""`.ci/run` runs tests of real processes once more where they failed, and nothing else."""
+"""`.ci/run` repeats only failed tests of real processes, once."""
 
 from __future__ import annotations
 
@@ -73,12 +73,12 @@ test:
 
 
 class Checkout:
-    """A folder with the project's `.ci/run` and other tests, one of its own files each."""
+    """A folder with the project's `.ci/run` and other tests; each keyword is a test file."""
 
     def __init__(self, folder: Path, **files: str) -> None:
         self._folder = folder
         texts = {"conftest.py": CONFTEST, "Makefile": MAKEFILE, "pytest.ini": "[pytest]\n"}
-        # A link to this Python would start it without the packages that are installed beside it.
+        # A symbolic link to this Python would start it without its installed packages.
         programs = {".venv/bin/python": f'exec {sys.executable} "$@"', "bin/chromium": "exit 1"}
         texts |= {name: f"#!/bin/sh\n{text}\n" for name, text in programs.items()}
         texts |= {f"tests/{kind}/test_{kind}.py": text for kind, text in files.items()}
@@ -112,7 +112,7 @@ class Checkout:
 
 @pytest.mark.slow
 def test_a_test_that_fails_once_is_named_and_the_run_passes(tmp_path: Path) -> None:
-    """In the call, in a fixture before and after it, and by the death of the whole process."""
+    """Let tests fail in the call, in a fixture before and after it, and by the process' death."""
     passed, lines = Checkout(tmp_path, compat=FAIL_ONCE + FAIL_ONCE_AROUND).run()
     failed = ("call", "set_up", "tear_down", "of_a_dying_process")
     names = [f"tests/compat/test_compat.py::test_{name}" for name in failed]

@@ -1,4 +1,4 @@
-"""What two test files share lies in a file beside them: none imports from another."""
+"""No test file imports from another: shared parts are in a file beside them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import pytest
 from tests.architecture.sources import nodes, not_shipped, relative
 
 WORTH_A_LOOK = re.compile(r"\btests\b.*\btest_|\btests\b[^\n]*\bimport\s*\([^)]*\btest_")
-"""An import of a test file, or what looks like one."""
+"""The pattern of an import of a test file, or of a text that resembles one."""
 
 
 def imports_of_tests(module: Iterable[ast.AST]) -> Iterator[str]:
-    """Each test file that a file imports from."""
+    """Yield each test file that a file imports from."""
     for node in module:
         if isinstance(node, ast.ImportFrom) and node.module:
             names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
@@ -30,11 +30,11 @@ def imports_of_tests(module: Iterable[ast.AST]) -> Iterator[str]:
 
 
 def test_no_test_file_is_imported() -> None:
-    looked_at = [path for path in not_shipped() if WORTH_A_LOOK.search(path.read_text())]
-    found = [
-        f"{relative(path)}: {name}" for path in looked_at for name in imports_of_tests(nodes(path))
+    candidates = [path for path in not_shipped() if WORTH_A_LOOK.search(path.read_text())]
+    imports = [
+        f"{relative(path)}: {name}" for path in candidates for name in imports_of_tests(nodes(path))
     ]
-    assert found == []
+    assert imports == []
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The direction of imports holds: the contracts stand in pyproject.toml."""
+"""Imports go in the directions that the contracts in pyproject.toml allow."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tests.architecture.sources import ROOT, SHELL
 from tests.tools.packages import PACKAGES, SERVER
 
 
-@pytest.mark.timeout(600)  # it reads all sources: beside busy processes that takes minutes
+@pytest.mark.timeout(600)  # reading all sources takes minutes on a busy machine
 def test_the_contracts_hold() -> None:
-    found = subprocess.run(
+    lint = subprocess.run(
         [
             sys.executable,
             "-P",
@@ -27,7 +27,7 @@ def test_the_contracts_hold() -> None:
         capture_output=True,
         text=True,
     )
-    assert found.returncode == 0, found.stdout + found.stderr
+    assert lint.returncode == 0, lint.stdout + lint.stderr
 
 
 def test_every_file_of_the_shell_exists() -> None:
@@ -35,15 +35,15 @@ def test_every_file_of_the_shell_exists() -> None:
 
 
 def test_each_package_is_in_the_contracts_in_the_wheel_and_typed() -> None:
-    there = {file.parent.name for file in ROOT.glob("*/__init__.py")} - {"bench", "tests"}
-    assert list(PACKAGES) == sorted(there)
+    folders = {file.parent.name for file in ROOT.glob("*/__init__.py")} - {"bench", "tests"}
+    assert list(PACKAGES) == sorted(folders)
     assert literal("setup.py", "SERVER") == SERVER
     tools = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
-    assert tools["mypy"]["packages"] == sorted({"bench", *there})
+    assert tools["mypy"]["packages"] == sorted({"bench", *folders})
 
 
 def literal(file: str, name: str) -> tuple[str, ...]:
-    """Return the value of a name that a file assigns at its top."""
+    """Return the value of a literal that a file assigns to a name at its top level."""
     for statement in ast.parse((ROOT / file).read_text()).body:
         if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == name:
             value: tuple[str, ...] = ast.literal_eval(statement.value)

@@ -1,4 +1,4 @@
-"""JSON is kept a case a line, and says what it said."""
+"""Kept JSON has one case a line, and the same content."""
 
 from __future__ import annotations
 

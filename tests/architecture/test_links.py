@@ -1,6 +1,6 @@
 """Every link between the Markdown files of the repository leads to a file and a heading.
 
-`make docs` looks at the built site; this takes no time and needs nothing installed.
+`make docs` checks the built site; this test is quick and needs no installed packages.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def markdown_files() -> list[str]:
 
 
 def links(text: str) -> Iterator[str]:
-    """What a text links to, outside of examples."""
+    """Yield the targets of a text's links, outside of examples."""
     prose = FENCE.sub("", text)
     yield from HTML.findall(prose)
     plain = CODE.sub("`code`", prose)
@@ -39,21 +39,21 @@ def links(text: str) -> Iterator[str]:
 
 
 def anchor(heading: str) -> str:
-    """GitHub's name of a heading: small letters, no punctuation, hyphens for spaces."""
+    """Return GitHub's name of a heading: small letters, no punctuation, hyphens for spaces."""
     shown = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
     return re.sub(r"[^\w\- ]", "", shown.strip().lower()).replace(" ", "-")
 
 
 def anchors(text: str) -> set[str]:
-    """Those of a page; a second heading of the same words has -1 behind it, a third -2."""
+    """Return the anchors of a page; headings of the same words end in "", -1, -2 and so on."""
     seen: dict[str, int] = {}
-    found = set()
+    names = set()
     for heading in HEADING.findall(FENCE.sub("", text)):
         name = anchor(heading)
-        times = seen.get(name, 0)
-        seen[name] = times + 1
-        found.add(f"{name}-{times}" if times else name)
-    return found | set(re.findall(r"\b(?:id|name)=\"([^\"]+)\"", text))
+        repeats = seen.get(name, 0)
+        seen[name] = repeats + 1
+        names.add(f"{name}-{repeats}" if repeats else name)
+    return names | set(re.findall(r"\b(?:id|name)=\"([^\"]+)\"", text))
 
 
 @cache
@@ -62,7 +62,7 @@ def anchors_of(file: Path) -> set[str]:
 
 
 def fault(file: Path, link: str) -> str | None:
-    """What is wrong with a link of a file, or None."""
+    """Return what is wrong with a link of a file, or None."""
     if ELSEWHERE.match(link):
         return None
     path, _, fragment = link.partition("#")
@@ -81,14 +81,14 @@ def fault(file: Path, link: str) -> str | None:
 
 
 def test_every_link_leads_somewhere() -> None:
-    found = []
+    faults = []
     for name in markdown_files():
         file = ROOT / name
         for link in links(file.read_text("utf-8")):
-            wrong = fault(file, link)
-            if wrong is not None:
-                found.append(f"{name}: {link} {wrong}")
-    assert found == []
+            reason = fault(file, link)
+            if reason is not None:
+                faults.append(f"{name}: {link} {reason}")
+    assert faults == []
 
 
 def test_the_site_has_every_page_of_the_docs_once() -> None:
@@ -100,11 +100,11 @@ def test_the_site_has_every_page_of_the_docs_once() -> None:
 
 
 def test_every_page_of_the_site_is_reached_from_its_home() -> None:
-    """Also on GitHub, where the site's navigation is not: home leads to each page of the docs."""
+    """Follow the links of home, because GitHub does not show the site's navigation."""
     home = ROOT / f"{HOME}.md"
-    led = {(home.parent / link.partition("#")[0]).resolve() for link in links(home.read_text())}
+    linked = {(home.parent / link.partition("#")[0]).resolve() for link in links(home.read_text())}
     docs = {ROOT / f"{page}.md" for page in pages() if page.startswith("docs/")} - {home}
-    assert sorted(map(str, docs - led)) == []
+    assert sorted(map(str, docs - linked)) == []
 
 
 def test_a_broken_link_is_seen() -> None:
@@ -115,8 +115,8 @@ def test_a_broken_link_is_seen() -> None:
         "```\n[h](no-link)\n```\n"
         '<picture><source srcset="gone-dark.png"><img src="docs/speed.svg"></picture>\n'
     )
-    found = [link for link in links(text) if fault(page, link) is not None]
-    assert found == [
+    broken = [link for link in links(text) if fault(page, link) is not None]
+    assert broken == [
         "gone-dark.png",
         "gone.md",
         "ARCHITECTURE.md#gone",

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from tests.architecture.sources import ROOT, nodes, relative, sources
 
-# The places that speak of loggers by other names: levels by request, the handlers' setup, and the
-# audit log, which has a name of its own as Kafka's has.
+# The files that use other names of loggers: the API of levels, the setup of handlers, and the audit
+# log, which has a name of its own as in Kafka.
 _OF_ALL = (
     "broker/apis/broker_loggers.py",
     "broker/process/logging_setup.py",
@@ -18,7 +18,7 @@ _OF_ALL = (
 
 
 def logger_names(module: Iterable[ast.AST]) -> list[str]:
-    """What stands in the brackets of each `getLogger`, in the order of the text."""
+    """Return the arguments of each `getLogger`, in the order of the text."""
     return [
         ", ".join(map(ast.unparse, node.args))
         for node in module

@@ -1,4 +1,4 @@
-"""The suites of `make test-long`: they are all there, and what a run of them takes and keeps."""
+"""The suites of `make test-long`: their list is complete, and a run records what passed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.long.suites import Suite, fitting, suites, unpassed_for
 from tests.plugins import toolchains
 
 NO_SUITES = ("tests/conformance", "tests/differential/document.py", "tests/long", "tests/tools")
-"""Commands that write a page, the runner of the suites, and tools."""
+"""Commands that are no suites: writers of pages, the runner of the suites, tools."""
 NOW = datetime(2026, 11, 29, 12, tzinfo=UTC)
 
 
@@ -64,7 +64,7 @@ def test_a_pass_is_as_old_as_its_commit_or_its_time_where_that_was_rebased() -> 
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A repository with two suites, of which one fails."""
+    """Make a repository with two suites, one of which fails."""
     monkeypatch.setattr(passed, "ROOT", tmp_path)
     monkeypatch.setattr(passed, "PASSED", tmp_path / "passed.toml")
     monkeypatch.setattr(suites_file, "SUITES", tmp_path / "suites.toml")

@@ -1,4 +1,4 @@
-"""Names lead where they say: tests to folders, documents to files, no orphan, no grab bag."""
+"""Names are right: tests' folders, documents' file names; no orphans and no grab bags."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.architecture.sources import (
 UNIT = ROOT / "tests" / "unit"
 DOCSTRING_MIN = 40
 GRAB_BAGS = ("utils", "util", "helpers", "helper", "common", "base", "misc")
-# Reached by name from outside: the console script, the pytest entry point, `python -m`.
+# Started by name: the console script, the pytest entry point, `python -m`.
 ENTRY_POINTS = (
     "command/__main__.py",
     "ottla/__main__.py",
@@ -44,10 +44,10 @@ def modules() -> list[Path]:
 
 
 def test_a_unit_test_lies_in_the_folder_of_what_it_drives() -> None:
-    """A test file is named after what it shows; its folder is the package that it drives."""
+    """Expect a package for each folder; a test file's name says which behaviour it shows."""
     folders = {path.parent for path in sorted(UNIT.rglob("test_*.py"))}
     sources_of = {folder: ROOT / folder.relative_to(UNIT) for folder in folders}
-    assert [relative(one) for one, source in sources_of.items() if not source.is_dir()] == []
+    assert [relative(folder) for folder, source in sources_of.items() if not source.is_dir()] == []
 
 
 def test_no_grab_bags() -> None:
@@ -55,7 +55,7 @@ def test_no_grab_bags() -> None:
 
 
 def test_every_module_says_what_it_is() -> None:
-    """In its docstring: what it is, what it owns, what it never does."""
+    """Expect a docstring: what the module is, what it owns, what it never does."""
     silent = [p for p in modules() if len(ast.get_docstring(tree(p)) or "") < DOCSTRING_MIN]
     assert [relative(path) for path in silent] == []
     future = "from __future__ import annotations"
@@ -63,7 +63,7 @@ def test_every_module_says_what_it_is() -> None:
 
 
 def test_no_orphans() -> None:
-    """Every module is imported by another one, or is a command's, or an entry point."""
+    """Expect that another module imports it, a command runs it, or it is an entry point."""
     imported = {
         name
         for path in sources(generated=False)
@@ -121,10 +121,10 @@ def test_a_file_that_a_document_names_exists(document: str) -> None:
 
 
 def unknown_modules(text: str) -> Iterator[str]:
-    """Names of modules that lead nowhere.
+    """Yield the names of modules that do not exist.
 
-    `x.py` and `x/` are in the folder that their line has named before, else anywhere; `room/x` is a
-    module or a folder of the broker.
+    `x.py` and `x/` are in the folder that their line names before them, else anywhere; `room/x` is
+    a module or a folder of the broker.
     """
     for line in text.splitlines():
         folder: Path | None = None
@@ -133,7 +133,7 @@ def unknown_modules(text: str) -> Iterator[str]:
                 folder = ROOT / name if name.endswith("/") else (ROOT / name).parent
             elif name.endswith((".py", "/")):
                 beside = folder is not None and (folder / name).exists()
-                if not beside and (folder or not any(one.name == name for one in modules())):
+                if not beside and (folder or not any(path.name == name for path in modules())):
                     yield name
             elif "/" in name and not any((ROOT / "broker" / f"{name}{e}").exists() for e in ENDS):
                 yield name

@@ -1,4 +1,4 @@
-"""docs/operations.md names keys, metrics, loggers and files that there are."""
+"""The keys, metrics, loggers and files that docs/operations.md names exist."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.architecture.sources import ROOT
 
 TEXT = (ROOT / "docs" / "operations.md").read_text()
 NAMES = re.findall(r"`([^`\n]+)`", TEXT)
-# Keys of topics.
+# Configs of topics in the document, which are no keys of a broker.
 OF_TOPICS = ("max.message.bytes", "retention.bytes")
 LOGGERS = ("ottla.broker", "ottla.controller", "ottla.authorizer")
 ENDS = (".md", ".yml", ".log", ".index", ".properties", ".metadata", ".checkpoint")
@@ -64,7 +64,7 @@ async def _shown(folder: Path) -> set[str]:
     keys |= {"log.dirs": str(folder), "ottla.metrics.port": "0"}
     server = Server(single_node_config(keys))
     await server.start()
-    shown = {one.name for one in server.node.metrics.families()}
+    shown = {family.name for family in server.node.metrics.families()}
     await server.stop()
     return shown
 

@@ -1,8 +1,8 @@
-"""An object's attributes are assigned where its class stands, and a class stands in one file.
+"""An object's attributes are assigned in the file of its class.
 
 Refused: an attribute that two files of one inheritance chain assign (a class cut in two), and an
-assignment to an attribute of an object whose class belongs to another file. A record that assigns
-none of its fields itself may be filled in by one other file; messages by anybody.
+assignment to an attribute of an object whose class is in another file. One other file may assign
+the fields of a record that assigns none of them itself; any file may fill in messages.
 """
 
 from __future__ import annotations
@@ -15,10 +15,13 @@ from tests.architecture.assignments import VALUES, Project
 from tests.architecture.sources import PIPELINE, ROOT, relative, sources
 
 LEFT = {"UnifiedLog": 2}
-"""How many attributes of a class are still assigned elsewhere; numbers only fall. A partition says
-of its log whether others copy it, and how far all have it, where a call would be felt."""
+"""The number of attributes of a class that other files still assign; numbers only fall.
+
+A partition sets in its log whether replicas copy it and how far all of them have it: a call would
+be too slow there.
+"""
 NOT_FOLLOWED_MAX = 12
-"""Assignments to objects whose class the text does not tell."""
+"""The most assignments to objects whose class the text does not show."""
 
 
 def project() -> Project:
@@ -29,29 +32,31 @@ def project() -> Project:
 
 
 def found_in(project: Project) -> dict[str, set[str]]:
-    """By name of a class: its attributes that are assigned in the wrong place."""
+    """Return, by name of a class, the attributes that a wrong file assigns."""
     files: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
-    for one in project.assignments:
-        if one.owner is not None and not one.owner.startswith(VALUES):
-            files[one.owner][one.attribute].add(one.file)
-    found: dict[str, set[str]] = defaultdict(set)
+    for assignment in project.assignments:
+        if assignment.owner is not None and not assignment.owner.startswith(VALUES):
+            files[assignment.owner][assignment.attribute].add(assignment.file)
+    misplaced: dict[str, set[str]] = defaultdict(set)
     for name, attributes in files.items():
-        found[name] |= from_outside(project.classes[name].file, attributes)
+        misplaced[name] |= from_outside(project.classes[name].file, attributes)
     for name in leaves(project):
-        found[name] |= cut_in_two([files[one.name] for one in project.ancestry(name)])
-    return {name.rpartition(".")[2]: attributes for name, attributes in found.items() if attributes}
+        misplaced[name] |= cut_in_two([files[cls.name] for cls in project.ancestry(name)])
+    return {
+        name.rpartition(".")[2]: attributes for name, attributes in misplaced.items() if attributes
+    }
 
 
 def from_outside(file: str, attributes: dict[str, set[str]]) -> set[str]:
-    """Attributes of a class that stands in `file` that others assign."""
-    every = {one for files in attributes.values() for one in files}
-    if file not in every and len(every) == 1:
+    """Return the attributes that other files assign, of a class in `file`."""
+    assigning = {path for files in attributes.values() for path in files}
+    if file not in assigning and len(assigning) == 1:
         return set()
     return {name for name, files in attributes.items() if files - {file}}
 
 
 def cut_in_two(chain: list[dict[str, set[str]]]) -> set[str]:
-    """Attributes that more than one file assigns for the classes that one inherits from."""
+    """Return the attributes that more than one file assigns, among the classes of a chain."""
     joined: dict[str, set[str]] = defaultdict(set)
     for attributes in chain:
         for name, files in attributes.items():
@@ -60,8 +65,10 @@ def cut_in_two(chain: list[dict[str, set[str]]]) -> set[str]:
 
 
 def leaves(project: Project) -> list[str]:
-    """Classes with ancestors of ours and without heirs: who sees a chain whole."""
-    inherited = {one.name for name in project.classes for one in project.ancestry(name)[1:]}
+    """Return the classes with ancestors in the project and no subclasses: the ends of chains."""
+    inherited = {
+        ancestor.name for name in project.classes for ancestor in project.ancestry(name)[1:]
+    }
     return [
         name
         for name in project.classes
@@ -70,16 +77,20 @@ def leaves(project: Project) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)  # it reads all sources: beside busy processes that takes minutes
+@pytest.mark.timeout(600)  # reading all sources takes minutes on a busy machine
 def test_attributes_are_assigned_where_their_class_stands() -> None:
     whole = project()
-    found = found_in(whole)
-    assert {name: sorted(a) for name, a in found.items() if len(a) > LEFT.get(name, 0)} == {}
-    lost = [f"{one.file}:{one.line}" for one in whole.assignments if one.owner is None]
-    assert len(lost) <= NOT_FOLLOWED_MAX, lost
+    misplaced = found_in(whole)
+    assert {
+        name: sorted(attributes)
+        for name, attributes in misplaced.items()
+        if len(attributes) > LEFT.get(name, 0)
+    } == {}
+    unknown = [f"{wrong.file}:{wrong.line}" for wrong in whole.assignments if wrong.owner is None]
+    assert len(unknown) <= NOT_FOLLOWED_MAX, unknown
 
 
-# --- the check sees what it looks for -------------------------------------------------------------
+# --- the check finds misplaced assignments --------------------------------------------------------
 
 ROOM = """
 class Room:
@@ -166,4 +177,6 @@ def test_what_stays_at_home_is_not_refused() -> None:
 def test_what_cannot_be_followed_is_listed(parameter: str) -> None:
     text = f"from typing import Any\ndef f({parameter}):\n    room.light = 1"
     project = Project([("house.user", "house/user.py", text)])
-    assert [(one.owner, one.line) for one in project.assignments] == [(None, 3)]
+    assert [(assignment.owner, assignment.line) for assignment in project.assignments] == [
+        (None, 3)
+    ]

@@ -1,8 +1,8 @@
-"""What only Linux has is asked for in few places, each of which has a way beside it.
+"""Few files use features that only Linux has, and each of them has an alternative.
 
-Of a module of `linux_names.NAMES` such a name is used in its home alone, as an attribute, by an
-import or as the text of a `getattr`; `/proc`, functions of Linux' C library and `sys.platform`
-likewise. `mypy --platform darwin` (`make test-portable`) holds it for all that typeshed knows.
+Only the home of a name in `linux_names.NAMES` may use it: as an attribute, in an import or as the
+text of a `getattr`. The same holds for `/proc`, functions of Linux' C library and `sys.platform`.
+`mypy --platform darwin` (`make test-portable`) checks all names that typeshed has.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from tests.portable.linux_names import C_FUNCTIONS, NAMES
 from tests.portable.skipped import SKIPPED
 
 ELSEWHERE_ANOTHER = {"fcntl": {"F_FULLFSYNC"}, "os": {"sendfile"}}
-"""What macOS has in another form, or alone."""
+"""Names that macOS has in another form, or that only macOS has."""
 LINUX = {
     module: {*names.split(), *ELSEWHERE_ANOTHER.get(module, ())} for module, names in NAMES.items()
 }
-TEXTS = set().union(*LINUX.values(), C_FUNCTIONS) - {"splice"}  # a word of its own here
+TEXTS = set().union(*LINUX.values(), C_FUNCTIONS) - {"splice"}  # an ordinary word in this code
 HOMES = {
     "ground/platform_calls.py": {
         "F_FULLFSYNC",
@@ -59,7 +59,7 @@ WORTH_A_LOOK = re.compile(
 
 
 def asked_for(text: Iterable[ast.AST]) -> Iterator[str]:
-    """What of Linux a file uses; `proc` and `platform` for where it looks."""
+    """Yield the Linux features in a file; `proc` for /proc, `platform` for `sys.platform`."""
     for node in text:
         match node:
             case ast.Attribute(value=ast.Name(id="sys"), attr="platform"):
@@ -70,7 +70,7 @@ def asked_for(text: Iterable[ast.AST]) -> Iterator[str]:
                 if name in LINUX.get(module, ()):
                     yield name
             case ast.ImportFrom(module=str(module), names=names):
-                yield from (one.name for one in names if one.name in LINUX.get(module, ()))
+                yield from (alias.name for alias in names if alias.name in LINUX.get(module, ()))
             case ast.Constant(value=str(value)):
                 if value in TEXTS:
                     yield value
@@ -94,9 +94,9 @@ def test_each_way_to_ask_is_seen(source: str) -> None:
 
 
 def test_what_only_linux_has_is_asked_for_at_home_alone() -> None:
-    looked_at = [path for path in sources() if WORTH_A_LOOK.search(path.read_text())]
-    found = {relative(path): set(asked_for(nodes(path))) for path in looked_at}
-    assert {path: names for path, names in found.items() if names} == HOMES
+    candidates = [path for path in sources() if WORTH_A_LOOK.search(path.read_text())]
+    used = {relative(path): set(asked_for(nodes(path))) for path in candidates}
+    assert {path: names for path, names in used.items() if names} == HOMES
 
 
 def test_no_name_has_two_homes() -> None:
@@ -108,4 +108,4 @@ def test_no_name_has_two_homes() -> None:
 def test_what_is_skipped_exists(node_id: str) -> None:
     path, _, name = node_id.partition("::")
     functions = ast.walk(ast.parse((ROOT / Path(path)).read_text()))
-    assert name in [getattr(one, "name", None) for one in functions]
+    assert name in [getattr(node, "name", None) for node in functions]

@@ -1,4 +1,4 @@
-"""What `make check` leaves out of a test with many cases, and that it leaves out no test."""
+"""`make check` leaves out cases of a test with many of them, but no whole test."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_each_test_keeps_some_of_its_cases() -> None:
 
 
 def made(calls: list[Any], most: int, seed: int = 1) -> list[str]:
-    """The cases of a function of which a process makes tests."""
+    """Return the ids of the cases of a function that a process keeps."""
     options = {"--cases": most, "randomly_seed": seed}
     metafunc = SimpleNamespace(
         _calls=list(calls),

@@ -1,5 +1,4 @@
-"""Two processes that collect from both ends agree on what there is, and leave it to the collector
-of garbage no more."""
+"""Processes collect from both ends the same tests, which the garbage collector then ignores."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ FILES = [Path("a/test_a.py"), Path("a/test_b.py"), Path("b/test_a.py")]
 
 
 def through(wrapper: Any, result: Any = None) -> Any:
-    """What a wrapper makes of the result of what it surrounds."""
+    """Return the result of a hook wrapper around a hook with this result."""
     next(wrapper)
     with pytest.raises(StopIteration) as ended:
         wrapper.send(result)
@@ -46,17 +45,17 @@ def test_all_have_the_same_order_in_the_end() -> None:
     for worker, items in (("gw0", forwards), ("gw1", backwards)):
         through(QuickCollection(worker).pytest_collection_modifyitems(items))  # type: ignore[arg-type]
     assert forwards == backwards
-    assert [one.name for one in forwards] == ["z", "y"] * 3
+    assert [item.name for item in forwards] == ["z", "y"] * 3
 
 
 def test_a_process_alone_keeps_the_order_in_which_files_were_named() -> None:
     items = [SimpleNamespace(path=file) for file in FILES[::-1]]
     through(QuickCollection(None).pytest_collection_modifyitems(items))  # type: ignore[arg-type]
-    assert [one.path for one in items] == FILES[::-1]
+    assert [item.path for item in items] == FILES[::-1]
 
 
 def test_what_was_collected_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    # The real ones are not called: they would look at all of this test run, and keep it for good.
+    # The real functions would examine all objects of this test run, and exclude them for good.
     frozen: list[bool] = []
     monkeypatch.setattr(gc, "collect", lambda: 0)
     monkeypatch.setattr(gc, "freeze", lambda: frozen.append(gc.isenabled()))

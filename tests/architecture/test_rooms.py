@@ -1,7 +1,7 @@
-"""Packages have rooms: folders of files about one thing.
+"""Packages have rooms: folders of files about one subject.
 
-That rooms and files import each other one way only stands in pyproject.toml: contract "circles",
-and one for the rooms of each package.
+Contracts in pyproject.toml hold the direction of imports: "circles" for all files, and one for the
+rooms of each package.
 """
 
 from __future__ import annotations

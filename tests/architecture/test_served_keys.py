@@ -1,4 +1,4 @@
-"""A key is called served where something reads it, and only there."""
+"""The served keys are exactly those that the sources read."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from broker.config.values import BrokerConfig
 from storage.log_config import SYNONYMS
 from tests.architecture.sources import nodes, relative, sources
 
-# These hold, check or describe every key; they serve none. `config.py` folds some into others.
+# These files hold, check or describe every key; they serve none.
 NO_READERS = ("broker/config/keys.py", "broker/config/checks.py", "broker/config/support.py")
-# Read where the configuration is made: the value in force has another name, or is their check.
+# Read while the configuration is built: the effective value has another name, or is only checked.
 FOLDED = (
     "broker.id",
     "connection.failed.authentication.delay.ms",
     "log.dir",
     "listener.security.protocol.map",
 )
-# Kept for clients that ask (KIP-405): they give topic configs their default and nothing else.
+# Kept for clients that describe them (KIP-405): they are only the defaults of topic configs.
 TOPIC_DEFAULTS = tuple(name for names in SYNONYMS.values() for name, _ in names)
 
 
 @cache
 def attributes_read(without: tuple[str, ...] = NO_READERS) -> frozenset[str]:
-    """Every name after a dot in the sources that could be a reader."""
+    """Return every name after a dot in the sources that may read a key."""
     return frozenset(
         node.attr
         for path in sources()
@@ -52,7 +52,7 @@ def test_every_served_key_has_a_reader() -> None:
 
 
 def texts_in(folder: str) -> frozenset[str]:
-    """Every text in the sources of a folder that could be a reader's."""
+    """Return every text in the sources of a folder that may read a key."""
     return frozenset(
         node.value
         for path in sources()
@@ -68,7 +68,7 @@ def test_every_secret_is_read_by_name() -> None:
 
 
 def test_every_key_of_security_is_read_for_each_listener() -> None:
-    """`ssl.*` and `sasl.oauthbearer.*` by the fields of their settings, the others by name."""
+    """Look for `ssl.*` and `sasl.oauthbearer.*` as fields of settings, for others by name."""
     read = [*TLS_KEYS.values(), *OAUTH_KEYS.values(), *texts_in("broker/config/")]
     assert [name for name in SECURITY_KEYS if name not in read] == []
 
@@ -76,10 +76,10 @@ def test_every_key_of_security_is_read_for_each_listener() -> None:
 def test_every_key_that_is_read_is_called_served() -> None:
     fields = inspect.get_annotations(BrokerConfig)
     names = {key.attribute: name for name, key in BROKER_CONFIG_DEF.items()}
-    read = {names[one] for one in attributes_read() if one in fields and one in names}
+    read = {names[word] for word in attributes_read() if word in fields and word in names}
     assert sorted(read - set(SERVED)) == []
 
 
 def test_every_attribute_of_the_configuration_is_read() -> None:
     read = attributes_read(without=())
-    assert [one for one in inspect.get_annotations(BrokerConfig) if one not in read] == []
+    assert [name for name in inspect.get_annotations(BrokerConfig) if name not in read] == []

@@ -1,7 +1,7 @@
-"""What a function takes and gives has a type: a ratchet that only goes down.
+"""The types of parameters and results: the number of `Any` only falls.
 
-`Any` switches the type checker off for all that comes from it. Whoever takes one away lowers the
-number.
+`Any` switches the type checker off for every value that comes from it. A change that removes one
+lowers the number.
 """
 
 from __future__ import annotations
@@ -15,16 +15,18 @@ ANY_IN_SIGNATURES_MAX = 124
 
 
 def any_in(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    """How often `Any` stands among the types of a function's arguments and of its result."""
+    """Return how often `Any` occurs in the types of a function's parameters and result."""
     arguments = function.args
-    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-    every += [one for one in (arguments.vararg, arguments.kwarg) if one is not None]
-    types = [one.annotation for one in every] + [function.returns]
+    parameters = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    parameters += [
+        parameter for parameter in (arguments.vararg, arguments.kwarg) if parameter is not None
+    ]
+    types = [parameter.annotation for parameter in parameters] + [function.returns]
     return sum(
         isinstance(node, ast.Name) and node.id == "Any"
-        for one in types
-        if one is not None
-        for node in ast.walk(one)
+        for annotation in types
+        if annotation is not None
+        for node in ast.walk(annotation)
     )
 
 
@@ -37,6 +39,6 @@ def test_no_more_any_in_signatures_than_there_are() -> None:
 
 
 def test_the_count_sees_what_it_looks_for() -> None:
-    (one,) = ast.parse("def f(a: Any, *b: int, **c: list[Any]) -> dict[str, Any]: ...").body
-    assert isinstance(one, ast.FunctionDef)
-    assert any_in(one) == 3
+    (function,) = ast.parse("def f(a: Any, *b: int, **c: list[Any]) -> dict[str, Any]: ...").body
+    assert isinstance(function, ast.FunctionDef)
+    assert any_in(function) == 3

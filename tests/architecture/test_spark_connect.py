@@ -1,4 +1,4 @@
-"""The pipeline runs on Spark Connect: nothing of it reaches into Spark's JVM."""
+"""The pipeline runs on Spark Connect: none of its files uses Spark's JVM."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import pytest
 
 from tests.tools.java_tools import PROJECT_DIR
 
-# What a session or a frame of Spark Connect does not have.
+# Attributes that a session or a frame of Spark Connect lacks.
 OF_THE_JVM = {
     "_jc",
     "_jdf",
     "_jsc",
     "_jsparkSession",
     "_jvm",
-    "foreachPartition",  # it is there, and cannot say how much it did
+    "foreachPartition",  # exists, but cannot report how much it did
     "rdd",
     "sparkContext",
     "toJSON",
@@ -25,14 +25,14 @@ FILES = sorted((PROJECT_DIR / "pipeline").rglob("*.py"))
 
 
 def used(text: str) -> set[str]:
-    """The names of `OF_THE_JVM` that a source asks an object for."""
-    found = set()
+    """Return the names of `OF_THE_JVM` in a source, as attributes or as texts."""
+    names = set()
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Attribute):
-            found.add(node.attr)
+            names.add(node.attr)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            found.add(node.value)  # getattr(spark, "_jvm")
-    return found & OF_THE_JVM
+            names.add(node.value)  # getattr(spark, "_jvm")
+    return names & OF_THE_JVM
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(PROJECT_DIR)))

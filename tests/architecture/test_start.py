@@ -1,4 +1,4 @@
-"""A start imports only what it needs: from the command to accepting connections in under 0.5 s."""
+"""A start imports only the modules that it needs, so that a node serves within 0.5 s."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.architecture.sources import ROOT
 
-# Each costs milliseconds, some tens of them, and none has work at a start.
+# Each import takes milliseconds, some take tens, and a start uses none of them.
 NEVER_AT_START = (
     "argparse",
     "cramjam",
@@ -50,7 +50,7 @@ def test_a_node_without_security_loads_nothing_of_it() -> None:
 
 
 def test_a_node_without_security_serves_and_stops_without_any_of_it(tmp_path: Path) -> None:
-    """`ssl` itself is not among them: asyncio loads it, in every program."""
+    """Look for all modules of security but `ssl`, which asyncio loads in every program."""
     loaded = loaded_by(
         "import os, signal; from broker.config.file import load_config; "
         "from broker.process.server import run; "
@@ -61,7 +61,7 @@ def test_a_node_without_security_serves_and_stops_without_any_of_it(tmp_path: Pa
     assert "broker.node.node" in loaded
     rooms = ("broker.security.tls", "broker.security.sasl", "broker.config.security")
     rooms += ("broker.plugins", "broker.apis.produce.interception", "controller.policies")
-    rooms += tuple(f"ottla.plugins.{one}" for one in ("interceptor", "logins", "policies"))
+    rooms += tuple(f"ottla.plugins.{name}" for name in ("interceptor", "logins", "policies"))
     secured = (*rooms, "broker.config.tls_and_sasl", "cryptography", "jwt")
     assert [name for name in loaded if name.startswith(secured)] == []
 

@@ -1,4 +1,4 @@
-"""What `make test` leaves to `make test-long`."""
+"""The tests that `make test` leaves to `make test-long`."""
 
 from __future__ import annotations
 

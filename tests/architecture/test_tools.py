@@ -1,4 +1,4 @@
-"""Formatter, linter, type checker and generator have nothing to say."""
+"""Formatter, linter, type checker and generators report nothing."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ SCRIPTS = ("console/static", "tests/unit/console/static")
     ids=" ".join,
 )
 def test_it_has_nothing_to_say(command: Sequence[str]) -> None:
-    found = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True, check=False
     )
-    assert found.returncode == 0, found.stdout + found.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(
@@ -45,11 +45,11 @@ def test_it_has_nothing_to_say(command: Sequence[str]) -> None:
 )
 def test_the_tools_of_javascript_have_nothing_to_say(command: Sequence[str]) -> None:
     name, *words = command
-    found = subprocess.run(
+    done = subprocess.run(
         [Path(sys.executable).with_name(name), *words],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
     )
-    assert found.returncode == 0, found.stdout + found.stderr
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,4 +1,4 @@
-"""What lies in the repository: nothing of one machine, nothing built, nothing huge."""
+"""The files of the repository: no paths of a machine, no built and no huge files."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from tests.architecture.sources import ROOT
 from tests.architecture.tracked_files import tracked
 
 FILE_BYTES_MAX = 1_000_000
-# A user's or a build machine's own folders; put together so that this file does not hold them.
+# Folders of a user or a build machine; written in two parts so that it does not match itself.
 MACHINE_PATHS = re.compile("/" + r"(?:work|home|root|Users)/[A-Za-z0-9_.-]+")
 TEXT = (".py", ".md", ".toml", ".json", ".properties", ".txt", ".yml", ".xml", ".java", ".go", "")
-# Facts of Kafka: the place of a program on the machines that it was written for.
+# Texts of Kafka that name such a folder.
 ALLOWED = ("/home/kafka",)
-# What a visitor reads first stays short.
+# The pages that a visitor reads first stay short.
 LINES_MAX = {"README.md": 190, "ARCHITECTURE.md": 200, "bench/LESSONS.md": 80}
 RESULTS_MAX = 9
 
 
 def test_no_paths_of_one_machine() -> None:
-    found = []
+    places = []
     for name in tracked():
         path = ROOT / name
         if path.suffix not in TEXT or path.stat().st_size > FILE_BYTES_MAX:
             continue
         for number, line in enumerate(path.read_text("utf-8", "replace").splitlines(), 1):
             hits = [hit for hit in MACHINE_PATHS.findall(line) if hit not in ALLOWED]
-            found += [f"{name}:{number}: {hit}" for hit in hits]
-    assert found == []
+            places += [f"{name}:{number}: {hit}" for hit in hits]
+    assert places == []
 
 
 def test_nothing_built_and_nothing_huge() -> None:
@@ -62,5 +62,5 @@ def test_the_first_pages_stay_short() -> None:
 def test_the_newest_results_of_the_bench_are_kept_and_no_others() -> None:
     kept = [name for name in tracked() if name.startswith("bench/results/")]
     assert len(kept) <= RESULTS_MAX, "older runs are in the history"
-    told = (ROOT / "docs" / "performance.md").read_text()
-    assert [name for name in kept if name.removeprefix("bench/") not in told] == []
+    text = (ROOT / "docs" / "performance.md").read_text()
+    assert [name for name in kept if name.removeprefix("bench/") not in text] == []

@@ -1,5 +1,7 @@
-"""A test waits for an event, by `tests/tools/waiting.py` or in virtual time, never for a while, and
-no test asserts that something was quick: time is measured in `bench/`."""
+"""Tests wait for events, never for a fixed time, and do not assert that an action was quick.
+
+They wait by `tests/tools/waiting.py` or in virtual time; `bench/` measures time.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +15,14 @@ from tests.architecture.sources import not_shipped, relative, tree
 
 WORTH_A_LOOK = re.compile(r"\bsleep\b|\bselect\b|\bassert\b.*\b(monotonic|perf_counter|\w+_time)\(")
 RECORDERS = re.compile(r"tests/golden/(?!test_)")
-"""They ask an Apache Kafka, by hand: its answers are read before they are kept."""
+"""Programs that record Apache Kafka's answers, by hand: a person reads them before they are kept.
+"""
 EXCEPTIONS = {
     "tests/chaos/abandoned_transactions.py": "a coordinator is dead for a while beside a workload",
     "tests/chaos/nemesis.py": "a fault lasts for a while beside a workload",
     "tests/chaos/hostile_memory.py": "no test: it prints figures, by hand",
 }
-"""File → why a loop or an event would not do."""
+"""The files that may wait for a fixed time, each with the reason."""
 SLEEPS = ("sleep", "time.sleep", "asyncio.sleep")
 CLOCKS = tuple(
     f"{prefix}{name}"
@@ -31,8 +34,10 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def bets_on_time(node: ast.AST, in_loop: bool = False) -> Iterator[str]:
-    """Yield each sleep of a fixed time and each assertion of how little time has passed that no
-    loop repeats, and each `select`, which takes no descriptor above 1,023: a long run has such."""
+    """Yield each sleep of a fixed time and assertion of a short time, unless a loop repeats it.
+
+    Yield each `select` too: it takes no descriptor above 1,023, which a long run has.
+    """
     for child in ast.iter_child_nodes(node):
         within = isinstance(child, LOOPS) or (in_loop and not isinstance(child, FUNCTIONS))
         called = ast.unparse(child.func) if isinstance(child, ast.Call) else ""
@@ -44,17 +49,17 @@ def bets_on_time(node: ast.AST, in_loop: bool = False) -> Iterator[str]:
 
 
 def _is_fixed(call: ast.AST) -> bool:
-    """Whether a sleep takes so many seconds, whatever happens."""
+    """Return whether the time of a sleep is a positive number."""
     first = call.args[0] if isinstance(call, ast.Call) and call.args else None
     number = first.value if isinstance(first, ast.Constant) else None
     return isinstance(number, int | float) and number > 0
 
 
 def _is_quick(statement: ast.AST) -> bool:
-    """Whether it asserts that less time has passed than something."""
+    """Return whether a statement asserts that less than some time has passed."""
     if not isinstance(statement, ast.Assert) or not isinstance(statement.test, ast.Compare):
         return False
-    return any(isinstance(one, ast.Lt | ast.LtE) for one in statement.test.ops) and any(
+    return any(isinstance(operator, ast.Lt | ast.LtE) for operator in statement.test.ops) and any(
         isinstance(part, ast.BinOp) and isinstance(part.op, ast.Sub) and _is_clock(part.left)
         for part in ast.walk(statement.test)
     )

@@ -1,4 +1,4 @@
-"""The files of the repository that git knows."""
+"""The files of the repository that git tracks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.architecture.sources import ROOT
 
 
 def tracked() -> list[str]:
-    """Their paths from the root; the test is skipped where there is no repository."""
+    """Return their paths from the root; skip the test if there is no repository."""
     listed = subprocess.run(
         ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False
     )
