@@ -1,4 +1,4 @@
-"""Sentences and names that are understood at the first reading, in the rooms that are done."""
+"""Sentences and names are clear at the first reading, in the rooms that are done."""
 
 from __future__ import annotations
 
@@ -16,14 +16,24 @@ TO_DO = tuple(
     for place, rules in RUFF["per-file-ignores"].items()
     if "D401" in rules and not place.startswith("tests")
 )
-"""The rooms whose words were not gone through yet; ruff's own rule leaves them out as well."""
+"""The rooms whose words are still to be rewritten; ruff's D401 leaves them out as well."""
+HELD_TESTS = (
+    "tests/*.py",
+    "tests/architecture/**/*.py",
+    "tests/clients/**/*.py",
+    "tests/messages/**/*.py",
+    "tests/plugins/**/*.py",
+    "tests/tools/**/*.py",
+)
+"""The files beside the packages whose words are done; ruff's D401 is off for all tests."""
 
 
 def test_no_riddles_in_docstrings_comments_and_names() -> None:
+    done = [path for path in sources() if not relative(path).startswith(TO_DO)]
+    tests = [path for pattern in HELD_TESTS for path in sorted(ROOT.glob(pattern))]
     places = [
         f"{relative(path)}:{riddle.line}: {riddle.form}: {riddle.text}"
-        for path in sources()
-        if not relative(path).startswith(TO_DO)
+        for path in (*done, *tests)
         for riddle in riddles(path.read_text())
     ]
     assert places == []
