@@ -1,9 +1,9 @@
 """`python -m bench`: the same load on Ottla and on Apache Kafka, as a table with ratios.
 
-Peers run one after the other and alternate (A B A B), each time on fresh data, so that a machine
+Peers run one after the other and alternate (A B A B), each time on new data, so that a machine
 whose speed drifts favours neither. A goal is met when the worse quartile of the ratios meets it.
-Beside the table there are a JSON file with every value and a picture. A run that was broken off
-goes on by the same command.
+Besides the table, the run writes a JSON file with every value and a picture. The same command
+continues an interrupted run.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ QUICK_WINDOW_S = 0.2
 def main() -> int:
     parser = _parser()
     options = parser.parse_args()
-    known = all_scenarios()
+    scenarios = all_scenarios()
     if options.spark:
-        # Imported here: the rest needs no Spark.
+        # Imported here, because no other scenario needs Spark.
         return int(import_module("bench.spark").run(options.records, options.rounds, options.json))
     if options.list:
-        for one in known.values():
-            usual = "usual" if one.usual else ""
-            print(f"{one.name:32} {one.group:13} {usual:6} {one.title}")
+        for scenario in scenarios.values():
+            usual = "usual" if scenario.usual else ""
+            print(f"{scenario.name:32} {scenario.group:13} {usual:6} {scenario.title}")
         return 0
     path = options.json or KEPT
     if options.report:
@@ -55,11 +55,11 @@ def main() -> int:
             run = reduce(Run.together_with, map(Run.load, options.report))
         except ValueError as error:
             parser.error(str(error))
-        return _report(run, known, options.report, options.markdown)
+        return _report(run, scenarios, options.report, options.markdown)
     try:
         for peer in options.peers.split(","):
             can_start(peer, 1)
-        run = _begun(options, _chosen(options, known), path)
+        run = _begun(options, _chosen(options, scenarios), path)
     except KeyError as error:
         parser.error(f"there is no scenario {error}; --list names them")
     except ValueError as error:
@@ -67,13 +67,13 @@ def main() -> int:
     for checkout in {ROOT, *(Path(name.partition("@")[2]) for name in run.peers if "@" in name)}:
         # An older checkout has fewer packages.
         for folder in filter(Path.is_dir, (checkout / package for package in COMPILED)):
-            # As pip does with what it installs, and Kafka's jars are: a start compiles nothing.
+            # Installed packages and Kafka's jars are compiled too: so a start compiles nothing.
             compileall.compile_dir(folder, quiet=1)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _end)
     cache = PageCache() if _fills(options) else None
     try:
-        work_through(run, known, path, cache.fill if cache is not None else nothing)
+        work_through(run, scenarios, path, cache.fill if cache is not None else nothing)
     except KeyboardInterrupt:
         say(f"broken off; the same command goes on ({path})")
     except (RuntimeError, OSError) as error:
@@ -81,34 +81,41 @@ def main() -> int:
     finally:
         if cache is not None:
             cache.close()
-    return _report(run, known, [path], options.markdown)
+    return _report(run, scenarios, [path], options.markdown)
 
 
-def _report(run: Run, known: dict[str, Scenario], paths: list[Path], as_markdown: bool) -> int:
-    """Print the table and draw the picture; the exit code: whether all was measured."""
-    found = rows(run, known)
-    print(markdown(run, found) if as_markdown else terminal(run, found))
-    if any(row.ratios for row in found):
-        drawn = paths[0].with_suffix(".svg")
-        drawn.write_text(picture(run, found))
-        say(f"every value: {', '.join(map(str, paths))}; as a picture: {drawn}")
+def _report(run: Run, scenarios: dict[str, Scenario], paths: list[Path], as_markdown: bool) -> int:
+    """Print the table, draw the picture, and return the exit code: 0 if all was measured."""
+    report_rows = rows(run, scenarios)
+    print(markdown(run, report_rows) if as_markdown else terminal(run, report_rows))
+    if any(row.ratios for row in report_rows):
+        picture_file = paths[0].with_suffix(".svg")
+        picture_file.write_text(picture(run, report_rows))
+        say(f"every value: {', '.join(map(str, paths))}; as a picture: {picture_file}")
     return 0 if run.finished and not any(record.error for record in run.records) else 1
 
 
-def _chosen(options: argparse.Namespace, known: dict[str, Scenario]) -> list[str]:
-    """By name, by group, or the usual ones; KeyError for an unknown name."""
+def _chosen(options: argparse.Namespace, scenarios: dict[str, Scenario]) -> list[str]:
+    """Return the scenarios that the options name, by name or group, or else the usual ones.
+
+    Raises KeyError for an unknown name.
+    """
     if options.scenarios:
-        return [known[name].name for name in options.scenarios.split(",")]
+        return [scenarios[name].name for name in options.scenarios.split(",")]
     if options.groups:
         groups = options.groups.split(",")
-        return [one.name for one in known.values() if one.group in groups]
+        return [scenario.name for scenario in scenarios.values() if scenario.group in groups]
     if options.quick:
         return QUICK
-    return [one.name for one in known.values() if one.usual or (options.goals and one.is_for_goals)]
+    return [
+        scenario.name
+        for scenario in scenarios.values()
+        if scenario.usual or (options.goals and scenario.is_for_goals)
+    ]
 
 
 def _begun(options: argparse.Namespace, scenarios: list[str], path: Path) -> Run:
-    """A run that was broken off and asked for the same, or a new one."""
+    """Return the interrupted run of the same options, or a new run."""
     run = Run(
         options.peers.split(",") if not options.quick else ["ottla"],
         options.rounds if not options.quick else 1,
@@ -127,13 +134,13 @@ def _begun(options: argparse.Namespace, scenarios: list[str], path: Path) -> Run
 
 
 def _fills(options: argparse.Namespace) -> bool:
-    """Whether the page cache is to be filled before each window."""
+    """Return whether to fill the page cache before each window."""
     return not (options.quick or options.keep_page_cache) and gives_free_memory_back()
 
 
 def _end(_number: int, _frame: FrameType | None) -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)  # peers are stopped and removed now, in peace
+        signal.signal(number, signal.SIG_IGN)  # no signal interrupts the removal of peers
     raise KeyboardInterrupt
 
 

@@ -1,12 +1,12 @@
-"""What ACLs cost: the same requests of a user who has two of them, without and beside 1,000 others.
+"""The cost of ACLs: requests of a user with two ACLs, alone and beside 1,000 other ACLs.
 
-A Metadata of ten topics is judged topic by topic, each time. A Produce of one record is judged by
-Ottla once, for those like it, and by Kafka each time. The client is one connection of Python's that
-has logged in by SCRAM: so `broker CPU` is what compares, the rate is bounded by the client. What a
-super user costs is measured on the plain listener. There is no goal.
+Brokers authorize each topic of a Metadata of ten topics, each time. A Produce of one record is
+authorized by Kafka each time; Ottla reuses the result for equal requests. The client is one
+connection of Python that has logged in by SCRAM. It limits the rate, so compare `broker CPU`. The
+cost of a super user is measured on the plain listener. There is no goal.
 
-Of the 1,000, each for a user of its own, a tenth are for all topics, so that they are looked at in
-each judgement; half are for a topic each, three tenths for a prefix, the others for a group.
+Each of the 1,000 ACLs is for another user. A tenth are for all topics, so that every authorization
+reads them; half are for a topic each, three tenths for a prefix, the others for a group.
 """
 
 from __future__ import annotations
@@ -45,16 +45,19 @@ _VALUE_BYTES = 100
 _METADATA_VERSION = 8
 
 OWN_ACLS = [
-    allow(f"User:{USER}", one, Resource.TOPIC, "judged-", pattern=PatternType.PREFIXED)
-    for one in (Operation.WRITE, Operation.DESCRIBE)
+    allow(f"User:{USER}", operation, Resource.TOPIC, "judged-", pattern=PatternType.PREFIXED)
+    for operation in (Operation.WRITE, Operation.DESCRIBE)
 ]
 
 Check = Callable[[Peer, Wire], int]
-"""How far the broker has come; RuntimeError where it refuses."""
+"""A function that returns the broker's position.
+
+Raises RuntimeError if the broker refuses requests.
+"""
 
 
 def acls_of_others(count: int) -> list[Acl]:
-    """Each for a user of its own."""
+    """Return `count` ACLs, each for another user."""
     return [_acl_of(number) for number in range(count)]
 
 
@@ -71,22 +74,22 @@ def _acl_of(number: int) -> Acl:
 
 
 def metadata(peer: Peer, window_s: float) -> list[Figure]:
-    """Ten topics by name, one request under way."""
+    """Measure Metadata requests of ten topics by name, one in flight."""
     named = [MetadataRequestTopic(name=name) for name in TOPICS]
-    asked = MetadataRequest(named, allow_auto_topic_creation=False)
+    request = MetadataRequest(named, allow_auto_topic_creation=False)
 
     def check(_: Peer, wire: Wire) -> int:
-        answer = wire.ask(asked, _METADATA_VERSION)
-        if any(one.error_code for one in answer.topics):
+        answer = wire.ask(request, _METADATA_VERSION)
+        if any(topic.error_code for topic in answer.topics):
             raise RuntimeError("the user may not see the topics")
         return 0
 
-    frame = encode_request(asked, _METADATA_VERSION, 2, "bench")
+    frame = encode_request(request, _METADATA_VERSION, 2, "bench")
     return _measured(peer, window_s, frame, check, counts=False)
 
 
 def single(peer: Peer, window_s: float) -> list[Figure]:
-    """Produce requests of one 100-byte record, acks=1, one under way."""
+    """Measure Produce requests of one 100-byte record, acks=1, one in flight."""
 
     def check(peer: Peer, _: Wire) -> int:
         return end_offset(peer.port, TOPICS[0], 0)
@@ -98,7 +101,7 @@ def single(peer: Peer, window_s: float) -> list[Figure]:
 def _measured(
     peer: Peer, window_s: float, frame: bytes, check: Check, *, counts: bool
 ) -> list[Figure]:
-    """`counts`: whether each request takes what `check` tells one further."""
+    """Measure with two ACLs and with all; `counts`: each request advances `check` by one."""
     scram_port = secured_of(peer).scram_port
     for name in TOPICS:
         create_topic(peer.port, name)
@@ -109,7 +112,7 @@ def _measured(
 
         add(admin, *OWN_ACLS)
         load(by_user)(warm_up_s(peer, window_s))
-        alone = steady(peer, load(by_super), window_s)
+        super_user = steady(peer, load(by_super), window_s)
         few = steady(peer, load(by_user), window_s)
         add(admin, *acls_of_others(OTHERS))
         many = steady(peer, load(by_user), window_s)
@@ -118,7 +121,7 @@ def _measured(
         Figure(RATE, "req/s", many.rate, LARGER),
         Figure(BROKER_CPU, "µs/req", many.cpu_per_unit * 1e6, SMALLER),
         Figure("broker CPU, two ACLs", "µs/req", few.cpu_per_unit * 1e6, SMALLER),
-        Figure("broker CPU, super user", "µs/req", alone.cpu_per_unit * 1e6, SMALLER),
+        Figure("broker CPU, super user", "µs/req", super_user.cpu_per_unit * 1e6, SMALLER),
         *many.latencies("µs"),
         many.client_load,
     ]
@@ -135,7 +138,7 @@ def _connected(peer: Peer, scram_port: int) -> Iterator[tuple[Wire, Wire]]:
 
 
 def requests(wire: Wire, frame: bytes) -> Load:
-    """The same again as soon as it is answered; a unit is a request."""
+    """Return a load that sends the frame again after each answer; a unit is a request."""
 
     def load(seconds: float) -> Done:
         clock, trips = time.perf_counter, list[float]()
@@ -151,14 +154,14 @@ def requests(wire: Wire, frame: bytes) -> Load:
     return load
 
 
-def checked(load: Load, told: Callable[[], int], *, counts: bool) -> Load:
-    """A load whose requests must have done what they ask for."""
+def checked(load: Load, position: Callable[[], int], *, counts: bool) -> Load:
+    """Return a load that fails if the broker refused some of its requests."""
 
     def run(seconds: float) -> Done:
-        before = told()
+        before = position()
         done = load(seconds)
-        further = told() - before
-        if counts and further != done.units:
+        advance = position() - before
+        if counts and advance != done.units:
             raise RuntimeError("some of the measured requests were refused")
         return done
 

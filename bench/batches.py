@@ -1,4 +1,4 @@
-"""Batches through librdkafka: the producer that scenarios share, and its bounded waits."""
+"""Batches through librdkafka: the producer that scenarios share, with bounded waits."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import confluent_kafka
 from bench.librdkafka import LibrdkafkaProducer, Lot
 
 CLIENT = f"librdkafka {confluent_kafka.libversion()[0]}"
-# librdkafka's queue is never empty and never full, and soon sent when a window is over.
+# With these bounds the queue is never empty or full, and soon sent at the end of a window.
 QUEUED_MAX = 100_000
 QUEUED_KIB = 16_384
 FLUSH_S = 130.0
 
 
 class BatchProducer:
-    """Keeps librdkafka's queue full for so many seconds; refuses to measure failed deliveries."""
+    """A producer that keeps librdkafka's queue filled. Failed deliveries raise an error."""
 
     def __init__(self, bootstrap: str, **settings: object) -> None:
         self._failed = list[str]()
@@ -46,7 +46,10 @@ class BatchProducer:
         self._producer.close()
 
     def load(self, topic: str, lots: Sequence[Lot], seconds: float) -> int:
-        """Produce the lots in turn for so many seconds; how many messages, all delivered."""
+        """Produce the lots in turn for `seconds`.
+
+        Return the number of messages, all delivered.
+        """
         queued_max = min(QUEUED_MAX, QUEUED_KIB * 1024 // max(1, len(lots[0].values[0])))
         end = time.monotonic() + seconds
         sent = 0
@@ -60,10 +63,13 @@ class BatchProducer:
         return sent
 
     def _flush(self) -> None:
-        """Until all is delivered; an error where something is not."""
+        """Wait until all messages are delivered.
+
+        Raises TimeoutError or RuntimeError if some are not.
+        """
         deadline = time.monotonic() + FLUSH_S
         while left := len(self._producer):
-            # Short turns: a long one inside librdkafka would let no signal through.
+            # Short polls: a long one inside librdkafka would delay signals.
             self._producer.poll(0.1)
             if time.monotonic() > deadline:
                 raise TimeoutError(f"{left} messages are not delivered after {FLUSH_S:.0f} s")
@@ -75,16 +81,21 @@ class BatchProducer:
 def producing(
     bootstrap: str, values: Sequence[bytes], settings: Mapping[str, object], count: int
 ) -> Iterator[Callable[[str, float], list[int]]]:
-    """So many producers, each with a partition of its own. What this gives takes a topic and
-    seconds, has them all produce `values`, and tells how many messages of each are delivered."""
+    """Yield a function for `count` producers, each with a partition of its own.
+
+    The function takes a topic and seconds. All producers send `values`; it returns the number of
+    messages that each has delivered.
+    """
     with ExitStack() as stack:
         threads = stack.enter_context(ThreadPoolExecutor(count))
-        made = [stack.enter_context(BatchProducer(bootstrap, **settings)) for _ in range(count)]
+        producers = [
+            stack.enter_context(BatchProducer(bootstrap, **settings)) for _ in range(count)
+        ]
 
         def produce(topic: str, seconds: float) -> list[int]:
-            def one(partition: int) -> int:
-                return made[partition].load(topic, [Lot(values, partition)], seconds)
+            def load(partition: int) -> int:
+                return producers[partition].load(topic, [Lot(values, partition)], seconds)
 
-            return list(threads.map(one, range(count)))
+            return list(threads.map(load, range(count)))
 
         yield produce

@@ -1,8 +1,8 @@
-"""A burst of ten times what its consumer takes, and how the backlog is worked off.
+"""A burst of ten times the consumer's pace, and the consumption of the backlog.
 
-First producer and consumer go at the same pace. Then the producer sends ten times as much for
-twelve windows (60 s with windows of 5 s), and the consumer stays at its pace. Then the producer is
-back at the old pace and the consumer reads as fast as it can until it is at the tail again.
+At first producer and consumer have the same pace. Then the producer sends ten times as much for
+twelve windows (60 s with windows of 5 s), while the consumer keeps its pace. Then the producer
+returns to its pace, and the consumer reads as fast as it can until it reaches the tail.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bench.wire import create_topic, end_offset, produce_one
 
 TOPIC = "burst"
 PACE_BYTES_S = 4_000_000
-"""Of producer and consumer."""
+"""The pace of producer and consumer."""
 BURST_FACTOR = 10
 BURST_WINDOWS = 12
 BATCH_VALUES = 32
@@ -29,16 +29,16 @@ UNLIMITED = float("inf")
 
 @dataclass
 class Flow:
-    """A producer and a consumer with a pace each, bytes a second."""
+    """A producer and a consumer, each with a pace in bytes a second."""
 
     writer: Writer
     reader: Reader
     written: int
-    """The next offset."""
+    """The next offset of the producer."""
     trips: list[float] = field(default_factory=list)
 
     def run(self, write_pace: float, read_pace: float, seconds: float, to_tail: bool) -> None:
-        """Go on for so many seconds; with `to_tail`, at most until the consumer has caught up."""
+        """Run for `seconds`; with `to_tail`, at most until the consumer has caught up."""
         poll = select.epoll()
         poll.register(self.writer.socket.fileno(), select.EPOLLIN)
         poll.register(self.reader.socket.fileno(), select.EPOLLIN)
@@ -68,22 +68,22 @@ class Flow:
 
     @property
     def behind(self) -> int:
-        """Records that the consumer has yet to read."""
+        """The number of records that the consumer has not read."""
         return max(0, self.written - self.reader.offset)
 
     def take_p99(self) -> float:
-        """p99 of the round trips since the last call, seconds."""
+        """Return the p99 in seconds of the round trips since the last call."""
         ordered = sorted(self.trips)
         self.trips = []
         return ordered[int(len(ordered) * 0.99)]
 
 
 def burst(peer: Peer, window_s: float) -> list[Figure]:
-    """Round trips of Produce before and in the burst, CPU, and the rate of draining."""
+    """Measure the Produce round trips before and in the burst, CPU, memory, and the draining."""
     create_topic(peer.port, TOPIC)
     produce_one(peer.port, TOPIC)
     flow = Flow(Writer(peer.port, TOPIC, BATCH_VALUES), Reader(peer.port, TOPIC, 0, READ_BYTES), 1)
-    flow.run(UNLIMITED, UNLIMITED, window_s, False)  # warm
+    flow.run(UNLIMITED, UNLIMITED, window_s, False)  # warm-up
     flow.run(PACE_BYTES_S, UNLIMITED, window_s, False)
     flow.take_p99()
     flow.run(PACE_BYTES_S, PACE_BYTES_S, window_s, False)

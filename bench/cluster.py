@@ -1,7 +1,7 @@
-"""Three nodes on one machine: what replication costs, beside three nodes of Apache Kafka.
+"""The cost of replication: three nodes on one machine, beside three nodes of Apache Kafka.
 
-Replication factor 3, min.insync.replicas 2, otherwise the defaults of each. Kafka has the JVM
-options of its own start script with a heap of 1 GB a node. CPU and memory are sums over the nodes.
+Replication factor 3, min.insync.replicas 2, otherwise the defaults of each broker. Kafka has the
+JVM options of its own start script with a heap of 1 GB a node. CPU and memory are sums over nodes.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ IDLE_SETTLE_S = 20.0
 VALUE_BYTES = 1024
 BATCH_RECORDS = BATCH_BYTES // (VALUE_BYTES + 12)
 LOT = 300
-PACED_PER_S = 34  # a node: together 100 MB/s, a third of what the machine of the figures takes
-PACED_WINDOWS = 6  # so long that a kernel left to itself writes back
+PACED_PER_S = 34  # for each node: 100 MB/s in all, a third of the published machine's maximum
+PACED_WINDOWS = 6  # long enough that the kernel begins to write back by itself
 
 
 def replicated_batches(peer: Peer, window_s: float) -> list[Figure]:
-    """librdkafka, 1 KiB values in batches, acks=all, one partition led by each node."""
+    """Measure librdkafka with batches of 1 KiB values, acks=all, one partition led by each node."""
     topic = "replicated"
     create_topic(peer.port, topic, NODES, NODES)
     lots = [Lot([b"v" * VALUE_BYTES] * LOT, index) for index in range(NODES)]
@@ -63,8 +63,10 @@ def replicated_batches(peer: Peer, window_s: float) -> list[Figure]:
 
 
 def replayed_batches(peer: Peer, window_s: float) -> list[Figure]:
-    """Encoded requests of one batch of up to 1 MB of 1 KiB values, acks=all, a partition led by
-    each node, one connection each."""
+    """Measure encoded requests of one batch of up to 1 MB of 1 KiB values, acks=all.
+
+    Each node leads a partition, which has one connection.
+    """
     topic = "replayed"
     targets = _encoded(peer, topic)
 
@@ -78,8 +80,10 @@ def replayed_batches(peer: Peer, window_s: float) -> list[Figure]:
 
 
 def paced_batches(peer: Peer, window_s: float) -> list[Figure]:
-    """The same batches at a pace that leaves room, one connection each: how long they take. From
-    when one was due, so that those behind a slow one count, too."""
+    """Measure the latency of the same batches at a moderate pace, one connection each.
+
+    A latency begins when the batch is due, so that batches delayed by a slow one count fully.
+    """
     topic = "paced"
     targets = _encoded(peer, topic)
 
@@ -101,8 +105,8 @@ def paced_batches(peer: Peer, window_s: float) -> list[Figure]:
         before = _written(peer, topic)
         until = time.perf_counter() + seconds
         with ThreadPoolExecutor(NODES) as threads:
-            found = threads.map(produce, range(NODES), [until] * NODES)
-            trips = [trip for some in found for trip in some]
+            by_node = threads.map(produce, range(NODES), [until] * NODES)
+            trips = [trip for node_trips in by_node for trip in node_trips]
         return Done(_all_written(peer, topic, before, len(trips)), trips)
 
     measured = steady(peer, load, PACED_WINDOWS * window_s)
@@ -110,7 +114,7 @@ def paced_batches(peer: Peer, window_s: float) -> list[Figure]:
 
 
 def _encoded(peer: Peer, topic: str) -> list[Target]:
-    """A new topic, and a request of one batch for the partition that each node leads."""
+    """Make a topic. Return a request of one batch for the partition that each node leads."""
     create_topic(peer.port, topic, NODES, NODES)
     produce_one(peer.port, topic, NODES)
     batch = batch_of(BATCH_RECORDS, VALUE_BYTES)
@@ -121,7 +125,7 @@ def _encoded(peer: Peer, topic: str) -> list[Target]:
 
 
 def _all_written(peer: Peer, topic: str, before: int, batches: int) -> int:
-    """How many records that were; RuntimeError where some did not come into the logs."""
+    """Return the number of records. Raises RuntimeError if some are not in the logs."""
     records = batches * BATCH_RECORDS
     if _written(peer, topic) - before != records:
         raise RuntimeError("some of the measured requests were refused")
@@ -143,7 +147,7 @@ def _batch_figures(measured: Measured) -> list[Figure]:
 
 
 def replicated_round_trip(peer: Peer, window_s: float) -> list[Figure]:
-    """Produce requests of one 1 KiB record, acks=all, one under way."""
+    """Measure Produce requests of one 1 KiB record, acks=all, one in flight."""
     topic = "trips"
     create_topic(peer.port, topic, 1, NODES)
     produce_one(peer.port, topic)
@@ -167,7 +171,7 @@ def replicated_round_trip(peer: Peer, window_s: float) -> list[Figure]:
 
 
 def idle_partitions(peer: Peer, window_s: float) -> list[Figure]:
-    """Nobody asks for anything: what a thousand partitions of three replicas cost by themselves."""
+    """Measure the CPU of a thousand partitions of three replicas without any requests."""
     create_topic(peer.port, "idle", IDLE_PARTITIONS, NODES)
     time.sleep(IDLE_SETTLE_S)
     cpu = peer.cpu_seconds()

@@ -1,8 +1,8 @@
-"""`python -m bench.compaction`: how fast a log is compacted, by the worker process alone.
+"""`python -m bench.compaction`: the speed of compaction, in the worker process alone.
 
-Writes a folder of uncompressed 1 KiB records under random keys, hands it to
-`storage.cleaning.cleaner_worker` as the broker does, and prints megabytes of log per second of the
-whole round: starting the process, both passes, the new segments fsynced.
+Writes a folder of uncompressed 1 KiB records with random keys, passes it to
+`storage.cleaning.cleaner_worker` as the broker does, and prints megabytes of log per second. The
+time is that of the whole round: start of the process, both passes, fsync of the new segments.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NOW_MS = 1_700_000_000_000
 
 
 def write_segment(folder: Path, base_offset: int, size: int, value_bytes: int, keys: int) -> int:
-    """A segment of about `size` bytes; gives the offset after it."""
+    """Write a segment of about `size` bytes and return the offset after it."""
     offset = base_offset
     with (folder / f"{base_offset:020d}.log").open("wb") as file:
         while file.tell() < size:
@@ -71,7 +71,7 @@ def main() -> int:
 
 
 def measure(folder: Path, segments: list[tuple[int, int]], end: int, number: int) -> None:
-    """One round, and a line about it."""
+    """Run one round and print a line about it."""
     job = CleanJob(
         directory=str(folder),
         segments=tuple(segments),

@@ -1,7 +1,7 @@
-"""`python -m bench.compaction_latency`: what produce latency is while a log is compacted.
+"""`python -m bench.compaction_latency`: the produce latency while a log is compacted.
 
-One broker. A compacted topic is filled and its cleaning held back; one connection sends single
-100-byte records to another topic, first idle, then with the cleaner at work, and so on in turns.
+One broker has a filled compacted topic, whose cleaning is postponed. One connection sends single
+100-byte records to another topic: while the cleaner is idle, while it works, and so on in turns.
 Prints p50 and p99 of both, and their ratio. The machine should do nothing else.
 """
 
@@ -39,7 +39,7 @@ CONFIG = {
 
 
 def fill(port: int, megabytes: int) -> None:
-    """Uncompressed 1 KiB records under 100,000 keys, and a batch that rolls the last segment."""
+    """Produce 1 KiB records, not compressed, with 100,000 keys, until the last segment rolls."""
     with WireClient(port) as client:
         for number in range(megabytes):
             values = os.urandom(1 << 20)
@@ -63,7 +63,7 @@ def fill(port: int, megabytes: int) -> None:
 
 
 def set_ratio(admin: AdminClient, ratio: str) -> None:
-    """When the topic is dirty enough: 1.0 is never."""
+    """Set the dirty ratio at which the topic is cleaned; at 1.0 it never is."""
     entry = ConfigEntry(
         "min.cleanable.dirty.ratio", ratio, incremental_operation=AlterConfigOpType.SET
     )
@@ -73,14 +73,14 @@ def set_ratio(admin: AdminClient, ratio: str) -> None:
 
 
 def trips(wire: Wire, frame: bytes, seconds: float) -> list[float]:
-    """Round trips, one at a time."""
-    found = []
+    """Return the sorted round trips, in seconds, of one request after the other."""
+    round_trips = []
     end = time.perf_counter() + seconds
     while (began := time.perf_counter()) < end:
         wire.socket.sendall(frame)
         wire.skip_response()
-        found.append(time.perf_counter() - began)
-    return sorted(found)
+        round_trips.append(time.perf_counter() - began)
+    return sorted(round_trips)
 
 
 def is_cleaning(folder: Path) -> bool:
@@ -124,7 +124,7 @@ def percentile(sorted_trips: list[float], which: int) -> float:
 
 
 def said(sorted_trips: list[float]) -> str:
-    p50, p99 = (percentile(sorted_trips, one) * 1e6 for one in (50, 99))
+    p50, p99 = (percentile(sorted_trips, which) * 1e6 for which in (50, 99))
     return f"p50 {p50:.0f} µs, p99 {p99:.0f} µs ({len(sorted_trips)} requests)"
 
 

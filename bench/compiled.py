@@ -12,12 +12,15 @@ from tests.tools.java_tools import CACHE_DIR, built_once, digest
 
 @cache
 def compiled(source: Path) -> Path:
-    """The program of one C file; RuntimeError where there is no C compiler."""
+    """Return the program of a C file, compiled if needed.
+
+    Raises RuntimeError if there is no C compiler, or if it rejects the file.
+    """
 
     def build(folder: Path) -> None:
         program = folder / source.stem
         command = ["cc", "-O2", "-Wall", "-Wextra", "-o", str(program), str(source)]
-        # A compiler that is killed leaves its temporary files: they go with this folder.
+        # A killed compiler leaves temporary files, which are removed with this folder.
         environment = {**os.environ, "TMPDIR": str(folder)}
         try:
             subprocess.run(

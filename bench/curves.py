@@ -1,7 +1,7 @@
-"""What must not grow with what is idle: five curves, each the same load beside more and more.
+"""Five curves of a cost that must not grow with idle things: the same load beside more of them.
 
-A curve prepares a fresh peer for one size and gives the load. The load is one request after the
-other on few connections, or one under way on each of fifty: the same for every size.
+A curve prepares a new peer for one size and returns the load. The load is one request after the
+other on few connections, or one in flight on each of fifty. It is the same for every size.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ OPEN_TIMEOUT_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A peer of one size: its load, and what closes the load's connections."""
+    """The load on a peer of one size, and the function that closes the load's connections."""
 
     load: Load
     close: Callable[[], None]
@@ -57,7 +57,7 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """`what` there is more and more of, and what a request is."""
+    """A load beside increasing numbers of `what`; `request` names the load's requests."""
 
     name: str
     what: str
@@ -67,7 +67,7 @@ class Curve:
 
 
 def one_by_one(port: int, frames: Sequence[bytes]) -> Prepared:
-    """These frames in turn on one connection, each when the one before is answered."""
+    """Return a load of these frames in turn on one connection, one in flight."""
     wire = Wire(port)
 
     def load(seconds: float) -> Done:
@@ -85,7 +85,7 @@ def one_by_one(port: int, frames: Sequence[bytes]) -> Prepared:
 
 
 def connections(peer: Peer, size: int) -> Prepared:
-    """50 of them send Produce requests of one record; the others said one word once."""
+    """Prepare 50 connections with Produce requests of one record, beside idle connections."""
     create_topic(peer.port, ACTIVE, ACTIVE_PARTITIONS)
     produce_one(peer.port, ACTIVE)
     active = min(size, ACTIVE_CONNECTIONS)
@@ -96,24 +96,26 @@ def connections(peer: Peer, size: int) -> Prepared:
 
 
 def partitions(peer: Peer, size: int) -> Prepared:
-    """Produce, Fetch and Metadata of eight of them; nobody asks for the others."""
+    """Prepare Produce, Fetch and Metadata of eight partitions; the others get no requests."""
     create_topic(peer.port, ACTIVE, ACTIVE_PARTITIONS)
     produce_one(peer.port, ACTIVE)
     if size > ACTIVE_PARTITIONS:
         create_topic(peer.port, "idle", size - ACTIVE_PARTITIONS)
-    asked = MetadataRequest([MetadataRequestTopic(name=ACTIVE)], allow_auto_topic_creation=False)
+    metadata_request = MetadataRequest(
+        [MetadataRequestTopic(name=ACTIVE)], allow_auto_topic_creation=False
+    )
     frames = []
     for index in range(ACTIVE_PARTITIONS):
         frames += [
             produce_frame(ACTIVE, index, VALUE_BYTES),
             fetch_frame(ACTIVE, index, 0, 1024),
-            encode_request(asked, 8, 1, "bench"),
+            encode_request(metadata_request, 8, 1, "bench"),
         ]
     return one_by_one(peer.port, frames)
 
 
 def members(peer: Peer, size: int) -> Prepared:
-    """Heartbeat and OffsetCommit of one of them; the others are in the group and silent."""
+    """Prepare Heartbeat and OffsetCommit of one member; the group's other members are silent."""
     create_topic(peer.port, GROUP_TOPIC)
     find_coordinator(peer.port)
     group = Group(peer.port, "growing", size)
@@ -130,12 +132,12 @@ def members(peer: Peer, size: int) -> Prepared:
 
 
 class SessionReader(Wire):
-    """A fetch session (KIP-227) of all partitions of a topic; only partition 0 has news."""
+    """A fetch session (KIP-227) of all partitions of a topic; only partition 0 gets records."""
 
     def __init__(self, port: int, topic: str, count: int) -> None:
         super().__init__(port)
         self._topic = topic
-        self._offset = 1  # one record is there
+        self._offset = 1  # `produce_one` wrote the first record
         self._session_id, self._epoch = 0, 0
         everything = [
             FetchPartition(index, fetch_offset=int(index == 0), partition_max_bytes=READ_BYTES)
@@ -147,30 +149,30 @@ class SessionReader(Wire):
         self._session_id = answer.session_id
 
     def ask_on(self) -> None:
-        """Ask for what is new, from the next offset of partition 0 on; waits at the broker."""
+        """Send a Fetch from the next offset of partition 0; it waits at the broker."""
         self._epoch += 1
         news = FetchPartition(0, fetch_offset=self._offset, partition_max_bytes=READ_BYTES)
         request = self._request([news] if self._epoch > 1 else [], SESSION_WAIT_MS)
         self.socket.sendall(encode_request(request, FETCH_VERSION, 1, "bench"))
 
     def take(self) -> None:
-        """Read the answer, one record of partition 0."""
+        """Read the answer, with one record of partition 0."""
         self.skip_response()
         self._offset += 1
 
-    def _request(self, asked: list[FetchPartition], wait_ms: int) -> FetchRequest:
+    def _request(self, partitions: list[FetchPartition], wait_ms: int) -> FetchRequest:
         return FetchRequest(
             max_wait_ms=wait_ms,
             min_bytes=1,
             max_bytes=READ_BYTES,
             session_id=self._session_id,
             session_epoch=self._epoch,
-            topics=[FetchTopic(self._topic, partitions=asked)] if asked else [],
+            topics=[FetchTopic(self._topic, partitions=partitions)] if partitions else [],
         )
 
 
 def session(peer: Peer, size: int) -> Prepared:
-    """A consumer of all of them waits at the broker; a record for one of them wakes it."""
+    """Prepare a consumer that waits for all partitions; a record for one answers its Fetch."""
     create_topic(peer.port, ACTIVE, size)
     produce_one(peer.port, ACTIVE)
     reader = SessionReader(peer.port, ACTIVE, size)
@@ -195,19 +197,19 @@ def session(peer: Peer, size: int) -> Prepared:
 
 
 def record_frame(topic: str, timestamp_ms: int) -> bytes:
-    """A Produce of one record of that time."""
+    """Return a Produce of one record with this timestamp."""
     batch = build_batch([Record(-1, timestamp_ms, None, b"v" * VALUE_BYTES)])
     data = [TopicProduceData(topic, partition_data=[PartitionProduceData(0, batch)])]
     return encode_request(ProduceRequest(None, 1, 30_000, data), PRODUCE_VERSION, 1, "bench")
 
 
 def segments(peer: Peer, size: int) -> Prepared:
-    """Produce to the last of them and Fetch from ten places among all."""
+    """Prepare Produce to the last segment and Fetch from ten offsets among all segments."""
     configs = {"segment.ms": str(SEGMENT_MS), "retention.ms": "-1"}
     create_topic(peer.port, ACTIVE, 1, 1, configs)
     deadline = time.monotonic() + OPEN_TIMEOUT_S
     while end_offset(peer.port, ACTIVE, 0) != 0 and time.monotonic() < deadline:
-        time.sleep(0.01)  # Metadata may name a leader that has not opened yet
+        time.sleep(0.01)  # Metadata may name a leader that has not opened its log yet
     wire = Wire(peer.port)
     oldest = int(time.time() * 1000) - (size + 1) * HOUR_MS
     for number in range(size):

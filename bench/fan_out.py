@@ -1,7 +1,7 @@
-"""One producer and ten groups that each read all of it.
+"""One producer and ten groups that each read all of its records.
 
-Every group is a member that joined, reads the tail, and commits its offset once a second. The
-producer stays at most `AHEAD` batches before the slowest group: what is measured is delivery.
+Every group has one member, which reads the tail and commits its offset once a second. The producer
+is at most `AHEAD` batches before the slowest group, so that the scenario measures delivery.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ class FanOut:
         for reader in self.readers:
             reader.ask_on()
         self._written = 1
-        """The next offset of the producer; one record was there."""
+        """The next offset of the producer; `produce_one` wrote the first record."""
         self._sent_at_s: dict[int, float] = {}
-        """By the offset after a batch: when it was sent."""
+        """The time at which a batch was sent, by the offset after the batch."""
         self._in_flight = False
 
     def load(self, seconds: float) -> Done:
-        """Megabytes that arrived, of all groups, and seconds from send to arrival."""
+        """Return the megabytes that arrived at all groups, and the seconds from send to arrival."""
         arrived = 0
         trips: list[float] = []
         now = time.perf_counter()
@@ -84,7 +84,7 @@ class FanOut:
         self._in_flight = True
 
     def _note_arrival(self, before: int, after: int, trips: list[float]) -> None:
-        """Of the last batch of an answer: the others came with it."""
+        """Add the time of the last batch of an answer; the other batches came with it."""
         sent_at_s = self._sent_at_s.get(after)
         if after > before and sent_at_s is not None:
             trips.append(time.perf_counter() - sent_at_s)
@@ -97,7 +97,7 @@ class FanOut:
             group.members[0].wire.skip_response()
 
     def close(self) -> None:
-        """Hang up."""
+        """Close all connections."""
         self._poll.close()
         for group in self.groups:
             group.close()
@@ -106,7 +106,7 @@ class FanOut:
 
 
 def fan_out(peer: Peer, window_s: float) -> list[Figure]:
-    """Delivered bytes a second, CPU for them, and how long a batch takes to a reader."""
+    """Measure delivered bytes a second, their CPU, and the time of a batch to a reader."""
     work = FanOut(peer.port)
     measured = steady(peer, work.load, window_s)
     work.close()

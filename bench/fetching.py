@@ -46,29 +46,29 @@ WARM_BATCHES = 200
 COLD_BATCHES = 1_000
 FILL_S = 60.0
 CONFLUENT = f"confluent-kafka {confluent_kafka.__version__}"
-COLD_SHARE = 0.9  # of what is fetched must have come from the disk
+COLD_SHARE = 0.9  # the least share of fetched bytes that must come from the disk
 PACED_PER_S = 1_000
 
 
 def fill(peer: Peer, batches: int) -> list[bytes]:
-    """So many batches of 1 MB; a Fetch of each."""
+    """Produce this many batches of 1 MB, and return a Fetch of each."""
     create_topic(peer.port, TOPIC)
     produce_one(peer.port, TOPIC)
     frame = batch_frame(TOPIC, 0, batch_of(BATCH_RECORDS, VALUE_BYTES))
     replay_targets([Target(peer.port, [frame])], FILL_S, depth=2, most=batches)
     wait_for_end(peer.port, TOPIC, 0, 1 + batches * BATCH_RECORDS)
-    # Each names a batch and has room for it alone.
+    # Each Fetch begins at a batch, and its limit is the size of one batch.
     starts = (1 + number * BATCH_RECORDS for number in range(batches))
     return [fetch_frame(TOPIC, 0, offset, FETCH_BYTES) for offset in starts]
 
 
 def fetch_warm(peer: Peer, window_s: float) -> list[Figure]:
-    """What is in the page cache, over and over."""
+    """Measure fetches of data in the page cache, again and again."""
     return fetch_figures(steady(peer, warm_load(peer), window_s))
 
 
 def warm_load(peer: Peer) -> Load:
-    """See `fetch_warm`."""
+    """Return the load of `fetch_warm`."""
     target = Target(peer.port, fill(peer, WARM_BATCHES))
 
     def load(seconds: float) -> Done:
@@ -80,7 +80,10 @@ def warm_load(peer: Peer) -> Load:
 
 
 def fetch_cold(peer: Peer, window_s: float) -> list[Figure]:
-    """A gigabyte that the page cache was told to forget, once through; the window has no say."""
+    """Measure one pass over a gigabyte that was evicted from the page cache.
+
+    The length of the window is ignored.
+    """
     target = Target(peer.port, fill(peer, COLD_BATCHES))
 
     def load(_seconds: float) -> Done:
@@ -97,13 +100,13 @@ def fetch_cold(peer: Peer, window_s: float) -> list[Figure]:
 
 
 def check_fetched(received_bytes: int, answers: int) -> None:
-    """RuntimeError where answers of `fill`'s requests brought less than their batches."""
+    """Raise RuntimeError if answers to `fill`'s requests have fewer bytes than their batches."""
     if received_bytes < answers * BATCH_RECORDS * VALUE_BYTES:
         raise RuntimeError("a fetch was answered with less than its batch")
 
 
 def fetch_figures(measured: Measured) -> list[Figure]:
-    """A unit of the load is a byte."""
+    """Return the figures of a load whose unit is a byte."""
     return [
         Figure(RATE, "MB/s", measured.rate / 1e6, LARGER),
         Figure(BROKER_CPU, "s/GB", measured.cpu_per_unit * 1e9, SMALLER),
@@ -113,7 +116,7 @@ def fetch_figures(measured: Measured) -> list[Figure]:
 
 
 def evict(folders: Iterable[Path]) -> None:
-    """Write down what is dirty, and have the page cache forget all data below these folders."""
+    """Write dirty pages, and evict all data below these folders from the page cache."""
     if not folders:
         raise RuntimeError("the page cache of somebody else's broker is not ours to empty")
     for path in (path for folder in folders for path in folder.rglob("*.log")):
@@ -126,7 +129,7 @@ def evict(folders: Iterable[Path]) -> None:
 
 
 def read_from_disk(pids: Iterable[int]) -> int:
-    """Bytes that these processes had fetched from the disk, so far."""
+    """Return the bytes that these processes have read from the disk so far."""
     total = 0
     for pid in pids:
         for line in Path(f"/proc/{pid}/io").read_text().splitlines():
@@ -136,7 +139,7 @@ def read_from_disk(pids: Iterable[int]) -> int:
 
 
 def tail(peer: Peer, window_s: float) -> list[Figure]:
-    """A Fetch waits; a record is produced; the time from its send to its arrival. One at a time."""
+    """Measure the time from a record's send to its arrival by a waiting Fetch, one at a time."""
     create_topic(peer.port, TOPIC)
     produce_one(peer.port, TOPIC)
     producer, consumer = Wire(peer.port), Wire(peer.port)
@@ -175,7 +178,7 @@ def _tail_figures(measured: Measured) -> list[Figure]:
 
 
 def tail_by_confluent(peer: Peer, window_s: float) -> list[Figure]:
-    """A thousand records a second, linger.ms=0; the time from `produce` to `consume`."""
+    """Measure the time from `produce` to `consume` of a thousand records a second, linger.ms=0."""
     create_topic(peer.port, TOPIC)
     produce_one(peer.port, TOPIC)
     producer = Producer({"bootstrap.servers": peer.bootstrap, "linger.ms": 0, "acks": "1"})
@@ -189,7 +192,7 @@ def tail_by_confluent(peer: Peer, window_s: float) -> list[Figure]:
         trips: list[float] = []
         deadline = time.monotonic() + seconds + FILL_S
         while len(trips) < count and time.monotonic() < deadline:
-            # Not `consume`, which waits until it has as many as it was asked for.
+            # Not `consume`, which waits until it has the whole number of messages.
             message = consumer.poll(0.1)
             if message is not None and message.error() is None:
                 sent = int((message.value() or b"0")[:20])

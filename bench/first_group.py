@@ -1,7 +1,7 @@
-"""`python -m bench.first_group`: how much longer a fresh broker's first group waits than the next.
+"""`python -m bench.first_group`: the extra time of a new broker's first group over its second.
 
-For the first group `__consumer_offsets` is made, for the first transaction `__transaction_state`.
-Each turn has a fresh broker, or with `--nodes 3` a fresh cluster, and one topic with one record. A
+The first group creates `__consumer_offsets`, the first transaction `__transaction_state`. Each turn
+has a new broker, or with `--nodes 3` a new cluster, and one topic with one record. A
 group is a new consumer: from `subscribe` to the record. A transaction is a new producer: from
 `init_transactions` to the end of the commit. The first turn of a client is not counted.
 """
@@ -28,7 +28,7 @@ ALLOWED_MS = 50
 
 
 def kafka_python(servers: str) -> None:
-    """One group."""
+    """Consume the record in a new group by kafka-python."""
     consumer = KafkaConsumer(
         TOPIC, bootstrap_servers=servers, group_id=fresh(), auto_offset_reset="earliest"
     )
@@ -37,7 +37,7 @@ def kafka_python(servers: str) -> None:
 
 
 def confluent(servers: str) -> None:
-    """One group."""
+    """Consume the record in a new group by confluent-kafka."""
     consumer = Consumer(
         {"bootstrap.servers": servers, "group.id": fresh(), "auto.offset.reset": "earliest"}
     )
@@ -47,7 +47,7 @@ def confluent(servers: str) -> None:
 
 
 def aiokafka(servers: str) -> None:
-    """One group."""
+    """Consume the record in a new group by aiokafka."""
 
     async def consume() -> None:
         consumer = AIOKafkaConsumer(
@@ -61,7 +61,7 @@ def aiokafka(servers: str) -> None:
 
 
 def kafka_python_transaction(servers: str) -> None:
-    """One transaction."""
+    """Commit a transaction of one record by kafka-python."""
     producer = KafkaProducer(bootstrap_servers=servers, transactional_id=fresh())
     producer.init_transactions()
     producer.begin_transaction()
@@ -71,7 +71,7 @@ def kafka_python_transaction(servers: str) -> None:
 
 
 def confluent_transaction(servers: str) -> None:
-    """One transaction."""
+    """Commit a transaction of one record by confluent-kafka."""
     producer = Producer({"bootstrap.servers": servers, "transactional.id": fresh()})
     producer.init_transactions(PATIENCE_S)
     producer.begin_transaction()
@@ -80,7 +80,7 @@ def confluent_transaction(servers: str) -> None:
 
 
 def aiokafka_transaction(servers: str) -> None:
-    """One transaction."""
+    """Commit a transaction of one record by aiokafka."""
 
     async def produce() -> None:
         producer = AIOKafkaProducer(bootstrap_servers=servers, transactional_id=fresh())
@@ -103,12 +103,12 @@ CLIENTS: dict[str, Callable[[str], None]] = {
 
 
 def fresh() -> str:
-    """An id that nobody had."""
+    """Return a new id."""
     return str(uuid.uuid4())
 
 
 def turn(peer: str, nodes: int, client: Callable[[str], None]) -> tuple[float, float]:
-    """Milliseconds of the first, and of the second."""
+    """Return the milliseconds of the first and second call of `client` on a new broker."""
     properties = {
         "offsets.topic.replication.factor": str(nodes),
         "transaction.state.log.replication.factor": str(nodes),
@@ -119,19 +119,19 @@ def turn(peer: str, nodes: int, client: Callable[[str], None]) -> tuple[float, f
         producer = Producer({"bootstrap.servers": cluster.bootstrap})
         producer.produce(TOPIC, b"value")
         producer.flush(PATIENCE_S)
-        del producer  # or it tells that the brokers are gone
+        del producer  # a live producer would log that the brokers are gone
         return timed(client, cluster.bootstrap), timed(client, cluster.bootstrap)
 
 
 def timed(client: Callable[[str], None], servers: str) -> float:
-    """Milliseconds of one."""
+    """Return the milliseconds of one group or transaction."""
     began = time.perf_counter()
     client(servers)
     return (time.perf_counter() - began) * 1000
 
 
 def main() -> int:
-    """1 where the median of a client is over what is allowed."""
+    """Print the times; return 1 if the median of a client exceeds `ALLOWED_MS`."""
     parser = argparse.ArgumentParser(prog="python -m bench.first_group", description=__doc__)
     parser.add_argument("--nodes", type=int, default=1)
     parser.add_argument("--turns", type=int, default=5)
@@ -141,11 +141,13 @@ def main() -> int:
     worst = 0.0
     for name in options.client or CLIENTS:
         turns = [turn(options.peer, options.nodes, CLIENTS[name]) for _ in range(options.turns + 1)]
-        more = statistics.median(first - second for first, second in turns[1:])
-        worst = max(worst, more)
-        rounded = [[round(value) for value in one] for one in turns[1:]]
+        difference = statistics.median(first - second for first, second in turns[1:])
+        worst = max(worst, difference)
+        rounded = [[round(value) for value in pair] for pair in turns[1:]]
         print(
-            json.dumps({"client": name, "first minus second, ms": round(more), "turns": rounded}),
+            json.dumps(
+                {"client": name, "first minus second, ms": round(difference), "turns": rounded}
+            ),
             flush=True,
         )
     return int(worst > ALLOWED_MS)

@@ -1,14 +1,14 @@
-/* A floor: a server that makes the system calls of a broker for one connection, and nothing else.
+/* A floor: a server that makes only the system calls of a broker for one connection.
  *
  *   floor FILE append BYTES ANSWER   each request's last BYTES go to the end of FILE (pwrite)
- *   floor FILE look BYTES ANSWER     the same, but it looks for the next request instead of sleeping
- *   floor FILE send BYTES ANSWER     each answer ends with BYTES of FILE, one part after the other
- *                                    and from the first again (sendfile)
+ *   floor FILE look BYTES ANSWER     the same, but it polls for the next request without sleeping
+ *   floor FILE send BYTES ANSWER     each answer ends with the next BYTES of FILE; after the last
+ *                                    come the first again (sendfile)
  *
- * A request is a 32-bit length and so many bytes; its answer has ANSWER bytes before those of FILE,
- * of which the first four are its length. Requests come one at a time, and connections one after
- * the other. On standard output: the port of 127.0.0.1. What a broker takes beyond this is its own;
- * what this takes is the kernel's and the machine's. Linux only.
+ * A request is a 32-bit length and that number of bytes; its answer has ANSWER bytes before those of
+ * FILE, of which the first four are the answer's length. Requests come one at a time, and
+ * connections one after the other. Prints the port of 127.0.0.1. The cost of this server is that of
+ * the kernel and the machine; what a broker costs beyond it is the broker's own. Linux only.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -43,7 +43,7 @@ static int listen_on_loopback(void) {
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     socklen_t size = sizeof address;
     int fd = socket(AF_INET, SOCK_STREAM, 0);
-    /* As a broker does: a default that paces would be a cost of its own. */
+    /* As a broker does: an algorithm with pacing would add its own cost. */
     if (fd < 0 || setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4)) fail("socket");
     if (bind(fd, (struct sockaddr *)&address, size) || listen(fd, 1)) fail("listen");
     if (getsockname(fd, (struct sockaddr *)&address, &size)) fail("getsockname");
@@ -73,7 +73,7 @@ static void append(size_t got) {
     at += (off_t)bytes;
 }
 
-/* 0 where the peer has closed the connection. */
+/* Returns 0 if the peer has closed the connection. */
 static size_t receive(int fd) {
     size_t got = 0;
     for (;;) {

@@ -1,10 +1,9 @@
-"""What a load costs where no broker is: how much of a broker's cost is its own.
+"""The cost of a load without a broker, which shows how much of the cost is the broker's own.
 
-A server in C makes the system calls that a broker needs for a single record or for a warm Fetch
-(`floor.c`), or for a stock producer's batches (`floor_batches.c`), and nothing else. It is loaded
-right after the peer, by the same client. What it takes no broker in any language saves on this
-machine: the kernel's sending, sleeping and waking. Nor is a broker quicker where it is the client
-that takes the machine.
+A server in C makes only the system calls that a broker needs for a single record or a warm Fetch
+(`floor.c`), or for a stock producer's batches (`floor_batches.c`). The same client loads it right
+after the peer. No broker in any language is below its cost on this machine: the kernel's sending,
+sleeping and waking. A broker cannot be faster either where the client uses up the machine.
 """
 
 from __future__ import annotations
@@ -47,15 +46,15 @@ SOURCE = Path(__file__).with_name("floor.c")
 BATCHES_SOURCE = Path(__file__).with_name("floor_batches.c")
 PRODUCE_ANSWER_BYTES = 52
 FETCH_ANSWER_BYTES = 80
-"""What an answer has before its records."""
+"""The bytes of an answer before its records."""
 FLOOR_CPU = "floor CPU"
 PRODUCERS = 2
 
 
 class FloorPeer(Peer):
-    """One of the servers in C, on one file of its own that has `data` at first.
+    """One of the servers in C, on a temporary file that begins as `data`.
 
-    `arguments` are what the program takes after that file: see its source.
+    `arguments` are those of the program after that file, see its source.
     """
 
     def __init__(self, source: Path, *arguments: object, data: bytes = b"") -> None:
@@ -71,12 +70,12 @@ class FloorPeer(Peer):
             stderr=subprocess.PIPE,
         )
         assert self._process.stdout is not None and self._process.stderr is not None
-        told = self._process.stdout.readline()
-        if not told:
+        first_line = self._process.stdout.readline()
+        if not first_line:
             complaint = self._process.stderr.read().decode().strip()
             self.stop()
             raise RuntimeError(complaint or "the floor does not start")
-        self.ports, self.pids = [int(told)], [self._process.pid]
+        self.ports, self.pids = [int(first_line)], [self._process.pid]
 
     def __enter__(self) -> Self:
         return self
@@ -86,12 +85,12 @@ class FloorPeer(Peer):
 
     @property
     def file_name(self) -> str:
-        """What it writes to, or sends of."""
+        """The file that the server writes, or from which it sends."""
         return self._file.name
 
     @property
     def file_bytes(self) -> int:
-        """How long that is."""
+        """The size of the file."""
         return os.stat(self._file.name).st_size
 
     def stop(self) -> None:
@@ -101,12 +100,12 @@ class FloorPeer(Peer):
 
 
 def over_append(peer: Peer, window_s: float) -> list[Figure]:
-    """A request of one record and one connection: epoll_wait, recv, pwrite, send."""
+    """Measure requests of one record on one connection: epoll_wait, recv, pwrite, send."""
     return _over_append("append", peer, window_s)
 
 
 def over_look(peer: Peer, window_s: float) -> list[Figure]:
-    """The same by a server that looks for the request, again and again: recv, pwrite, send."""
+    """Measure the same with a server that polls without waiting: recv, pwrite, send."""
     return _over_append("look", peer, window_s)
 
 
@@ -127,7 +126,7 @@ def _over_append(mode: str, peer: Peer, window_s: float) -> list[Figure]:
 
 
 def over_send(peer: Peer, window_s: float) -> list[Figure]:
-    """A Fetch of 1 MB: epoll_wait, recv, send of the head, sendfile."""
+    """Measure a Fetch of 1 MB: epoll_wait, recv, send of the head, sendfile."""
     frame = fetch_frame(TOPIC, 0, 1, FETCH_BYTES)
     batch = batch_of(BATCH_RECORDS, FETCHED_VALUE_BYTES)
     measured = steady(peer, warm_load(peer), window_s)
@@ -144,7 +143,7 @@ def over_send(peer: Peer, window_s: float) -> list[Figure]:
 
 
 def under_batches(peer: Peer, window_s: float) -> list[Figure]:
-    """Two librdkafka with 100 bytes: recv, pwrite and send, for whole batches."""
+    """Measure two librdkafka producers with 100-byte values: recv, pwrite, send of batches."""
     values, settings = values_of(VALUE_BYTES), {"acks": "1"}
     measured = measured_batches(peer, values, settings, PRODUCERS, window_s)
     topic = "floor"
@@ -157,7 +156,7 @@ def under_batches(peer: Peer, window_s: float) -> list[Figure]:
         def load(seconds: float) -> Done:
             before = floor.file_bytes
             messages = sum(produce(topic, seconds))
-            # The first batch of each connection is the broker's.
+            # The server passes the first batch of each connection to the broker.
             if floor.file_bytes - before < messages * VALUE_BYTES - PRODUCERS * BATCH_BYTES:
                 raise RuntimeError("the floor did not write what it answered")
             return Done(messages)

@@ -1,13 +1,13 @@
-/* A floor for batches: a server that receives, writes and answers what producers send, no more.
+/* A floor for batches: a server that only receives, writes and answers the requests of producers.
  *
  *   floor_batches FILE BROKER
  *
- * It stands before a broker at port BROKER of 127.0.0.1, so that a stock client finds all it asks
- * for: a request goes to the broker and its answer comes back, with this server's port where the
- * broker's was. Only Produce stays here: the first of each connection is the broker's, too, and
- * every later one is received whole (recv), goes to the end of FILE (pwrite) and is answered as the
- * first was (send). Nothing looks at its bytes: no checksum, no offset, no index. On standard
- * output: the port of 127.0.0.1. What a broker takes beyond this is its own. Linux only.
+ * It is a proxy of the broker at port BROKER of 127.0.0.1, so that a stock client gets answers to all
+ * its requests: each request goes to the broker, and the answer comes back with this server's port
+ * in place of the broker's. Only Produce differs: the first of each connection goes to the broker,
+ * too, but every later one is received whole (recv), appended to FILE (pwrite) and answered as the
+ * first was (send). Its bytes are not read: no checksum, no offset, no index. Prints the port of
+ * 127.0.0.1. What a broker costs beyond this is the broker's own. Linux only.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -58,7 +58,7 @@ static int listen_on_loopback(void) {
     struct sockaddr_in address = loopback(0);
     socklen_t size = sizeof address;
     int fd = socket(AF_INET, SOCK_STREAM, 0);
-    /* As a broker does: a default that paces would be a cost of its own. */
+    /* As a broker does: an algorithm with pacing would add its own cost. */
     if (fd < 0 || setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4)) fail("socket");
     if (bind(fd, (struct sockaddr *)&address, size) || listen(fd, 64)) fail("listen");
     if (getsockname(fd, (struct sockaddr *)&address, &size)) fail("getsockname");
@@ -81,7 +81,7 @@ static void receive_whole(int fd, unsigned char *data, size_t size) {
     if (recv(fd, data, size, MSG_WAITALL) != (ssize_t)size) fail("recv from the broker");
 }
 
-/* Each 127.0.0.1 with the broker's port after it. */
+/* Replace the port after each 127.0.0.1, where it is the broker's. */
 static void put_own_port(unsigned char *data, size_t size) {
     static const char host[] = "127.0.0.1";
     uint32_t theirs = htonl(broker_port), own = htonl(own_port);
@@ -117,7 +117,7 @@ static void handle(Connection *c) {
     send_whole(c->fd, c->answer, c->answer_bytes);
 }
 
-/* How long the frame is, of which some is there; its head, until that is. */
+/* Returns the length of the frame that has begun, or of its head until the head has arrived. */
 static size_t wanted(Connection *c) {
     if (c->have < HEAD) return HEAD;
     size_t size = 4 + (size_t)number(c->frame);
@@ -126,7 +126,7 @@ static size_t wanted(Connection *c) {
     return size;
 }
 
-/* 0 where the peer has closed the connection. */
+/* Returns 0 if the peer has closed the connection. */
 static int take(Connection *c) {
     for (;;) {
         size_t size = wanted(c);

@@ -1,9 +1,9 @@
-"""A consumer group of many members that speak for themselves: no client library is the limit.
+"""A consumer group of many members with raw frames, so that no client library is the limit.
 
-`Member` is one connection that joins, syncs and sends heartbeats by the classic protocol as a stock
-client does, only that it hurries: a heartbeat follows the last after `HEARTBEAT_S`, so that the
-time a group takes is its coordinator's, not that of a heartbeat interval of three seconds. Both
-peers have `group.initial.rebalance.delay.ms=0`; with the default of 3 s a group waits for that.
+A `Member` is one connection that joins, syncs and sends heartbeats by the classic protocol as a
+stock client does. Its heartbeats are `HEARTBEAT_S` apart, so that the time of a group is that of
+its coordinator, not that of a heartbeat interval of three seconds. Both peers have
+`group.initial.rebalance.delay.ms=0`, because a group would wait for the default of 3 s.
 """
 
 from __future__ import annotations
@@ -58,26 +58,26 @@ _VERSIONS = {
 
 
 def assignment(number: int, share: int = 1) -> bytes:
-    """What a consumer has that is the `number`th in its group: so many partitions."""
+    """Return the assignment of a group's `number`th consumer: `share` partitions."""
     name = struct.pack(">h", len(TOPIC)) + TOPIC.encode()
     partitions = struct.pack(f">i{share}i", share, *range(number * share, (number + 1) * share))
     return struct.pack(">hi", 1, 1) + name + partitions + struct.pack(">i", -1)
 
 
 class Speaker(Wire):
-    """A connection whose answers are looked at."""
+    """A connection whose answers are decoded."""
 
     def receive(self, key: ApiKey, version: int) -> Any:
-        """The next answer; waits for it."""
+        """Wait for the next answer and return it."""
         size = int.from_bytes(self._exactly(4), "big")
         return decode_response(key, memoryview(self._exactly(size)), version)[1]
 
 
 class Member:
-    """One member on its own connection. One request is under way at a time, or none (`waiting`)."""
+    """A group member on its own connection, with one request in flight or none (`waiting`)."""
 
     def __init__(self, port: int, group: str, number: int, share: int = 1) -> None:
-        """`share`: how many partitions it gives each member where it is the leader."""
+        """Connect. `share` is the number of partitions for each member if it is the leader."""
         self.wire = Speaker(port)
         self.group = group
         self.client_id = f"member-{number}"
@@ -85,11 +85,11 @@ class Member:
         self.generation = -1
         self.is_stable = False
         self.size = 0
-        """Members of its generation, where it is the leader."""
+        """The number of members in its generation, if it is the leader."""
         self.waiting = False
         self.heartbeat_at_s = 0.0
         self.requests = 0
-        self._asked = ApiKey.JOIN_GROUP
+        self._sent_key = ApiKey.JOIN_GROUP
         self._share = share
 
     def join(self) -> None:
@@ -106,8 +106,8 @@ class Member:
         self._send(ApiKey.HEARTBEAT, request)
 
     def answered(self) -> None:
-        """Take the answer that is there, and do what follows from it."""
-        key = self._asked
+        """Read the answer that has arrived, and send the request that follows from it."""
+        key = self._sent_key
         answer = self.wire.receive(key, _VERSIONS[key])
         self.waiting = True
         error = ErrorCode(answer.error_code)
@@ -140,13 +140,13 @@ class Member:
         self._send(ApiKey.SYNC_GROUP, request)
 
     def _send(self, key: ApiKey, request: object) -> None:
-        self._asked, self.waiting = key, False
+        self._sent_key, self.waiting = key, False
         self.requests += 1
         self.wire.socket.sendall(encode_request(request, _VERSIONS[key], 1, self.client_id))
 
 
 class Group:
-    """Members of one group, all driven from one thread."""
+    """The members of one group, all driven from one thread."""
 
     def __init__(self, port: int, name: str, members: int, share: int = 1) -> None:
         self.members = [Member(port, name, number, share) for number in range(members)]
@@ -156,13 +156,16 @@ class Group:
             self._poll.register(fd, select.EPOLLIN)
 
     def close(self) -> None:
-        """Hang up; the members stay until their session ends."""
+        """Close the connections; the members stay in the group until their session ends."""
         self._poll.close()
         for member in self.members:
             member.wire.close()
 
     def settle(self) -> float:
-        """All join at once; seconds until all are Stable in one generation that has them all."""
+        """Let all members join at once, and return the seconds until the group is Stable.
+
+        It is Stable when all are in one generation of all. Raises TimeoutError if it never is.
+        """
         began = time.monotonic()
         for member in self.members:
             member.join()
@@ -174,7 +177,7 @@ class Group:
         return time.monotonic() - began
 
     def is_stable(self) -> bool:
-        """Whether all have their share in a generation of all."""
+        """Return whether all members have an assignment in one generation of all."""
         return (
             all(member.is_stable for member in self.members)
             and len({member.generation for member in self.members}) == 1
@@ -182,7 +185,7 @@ class Group:
         )
 
     def step(self, timeout_s: float) -> None:
-        """Take the answers that are there within the time, and send the heartbeats that are due."""
+        """Take the answers that arrive within the time, and send the heartbeats that are due."""
         for fd, _ in self._poll.poll(timeout_s):
             self._by_fd[fd].answered()
         now = time.monotonic()
@@ -191,21 +194,21 @@ class Group:
                 member.beat()
 
     def leave(self) -> None:
-        """All leave; nothing is to be under way."""
+        """Send a LeaveGroup for each member; no other request may be in flight."""
         for member in self.members:
             identities = [MemberIdentity(member.member_id)]
             request = LeaveGroupRequest(member.group, members=identities)
             member.wire.ask(request, LEAVE_VERSION)
 
     def quiet(self) -> None:
-        """Wait for the answers that are under way: afterwards no request is."""
+        """Wait for the answers in flight; no request is in flight afterwards."""
         while not all(member.waiting for member in self.members):
             for fd, _ in self._poll.poll(1.0):
                 self._by_fd[fd].answered()
 
 
 def find_coordinator(port: int) -> None:
-    """Make the broker serve groups: its topic for them is made on the first question."""
+    """Wait until the broker is the coordinator of groups; the first request creates its topic."""
     wire = Wire(port)
     deadline = time.monotonic() + STABLE_TIMEOUT_S
     while True:
@@ -220,20 +223,23 @@ def find_coordinator(port: int) -> None:
 
 
 def heartbeat_frame(member: Member) -> bytes:
-    """A Heartbeat of a member that is Stable."""
+    """Return a Heartbeat of a member that is Stable."""
     request = HeartbeatRequest(member.group, member.generation, member.member_id)
     return encode_request(request, HEARTBEAT_VERSION, 1, member.client_id)
 
 
 def commit_frame(member: Member) -> bytes:
-    """An OffsetCommit of one partition by a member that is Stable."""
+    """Return an OffsetCommit of one partition by a member that is Stable."""
     topic = OffsetCommitRequestTopic(TOPIC, partitions=[OffsetCommitRequestPartition(0, 1)])
     request = OffsetCommitRequest(member.group, member.generation, member.member_id, topics=[topic])
     return encode_request(request, COMMIT_VERSION, 1, member.client_id)
 
 
 def joins(members: int) -> Run:
-    """New groups of so many members, one after the other, for two windows; at least three."""
+    """Measure new groups of `members` members, one after the other, for two windows.
+
+    There are at least `GROUPS_MIN` groups, of which the first ones are not counted.
+    """
 
     def run(peer: Peer, window_s: float) -> list[Figure]:
         create_topic(peer.port, TOPIC, members)

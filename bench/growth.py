@@ -1,9 +1,9 @@
-"""`python -m bench.growth`: how the cost of a request grows with what is idle beside it.
+"""`python -m bench.growth`: the growth of a request's cost with idle things beside it.
 
-For each curve there is a peer for each size, all running at once on fresh data and loaded in turns,
-forwards and backwards, so that a machine whose speed drifts favours no size. A cost is broker CPU
-per request from `/proc`, the median of the turns; its growth is the median of each turn's ratio to
-the least size in the same turn. Then the idle peers are watched: what they cost by themselves.
+Each curve has a peer for each size. All run at once on new data and are loaded in turns, forwards
+and backwards, so that a machine whose speed drifts favours no size. A cost is broker CPU per
+request, the median of the turns; its growth is the median of each turn's ratio to the smallest size
+in the same turn. Then the CPU of the idle peers is measured.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ SETTLE_S = 3.0
 
 @dataclass(slots=True)
 class Measured:
-    """One curve of one peer. `turns` has CPU seconds per request by size, a list of turns each."""
+    """A curve of one peer. `turns` has, by size, the CPU seconds per request of each turn."""
 
     curve: str
     peer: str
     turns: dict[int, list[float]]
     idle: dict[int, float] = field(default_factory=dict)
-    """By size: share of a core that it takes when nobody asks."""
+    """The share of a core that an idle peer takes, by size."""
     memory_mib: dict[int, float] = field(default_factory=dict)
 
     @property
     def cost_us(self) -> dict[int, float]:
-        """By size: microseconds per request."""
+        """The median of microseconds per request, by size."""
         return {size: statistics.median(turns) * 1e6 for size, turns in self.turns.items()}
 
     @property
     def growth(self) -> dict[int, float]:
-        """By size: cost as a multiple of that of the least size."""
+        """The cost as a multiple of that of the smallest size, by size."""
         least = self.turns[min(self.turns)]
         return {
             size: statistics.median(
@@ -67,18 +67,18 @@ class Measured:
 def in_turns(
     loads: Mapping[int, tuple[Peer, Load]], turns: int, window_s: float
 ) -> dict[int, list[float]]:
-    """CPU seconds per request by size: `turns` values each, in turns forwards and backwards."""
-    found: dict[int, list[float]] = {size: [] for size in loads}
+    """Return, by size, `turns` values of CPU seconds per request, measured to and fro."""
+    values_by_size: dict[int, list[float]] = {size: [] for size in loads}
     order = list(loads)
     for number in range(turns):
         for size in order if number % 2 == 0 else reversed(order):
             peer, load = loads[size]
-            found[size].append(cpu_per_unit(peer, load, window_s))
-    return found
+            values_by_size[size].append(cpu_per_unit(peer, load, window_s))
+    return values_by_size
 
 
 def measure(curve: Curve, name: str, turns: int, window_s: float) -> Measured:
-    """One curve of one kind of peer."""
+    """Measure a curve with one kind of peer."""
     peers: dict[int, Peer] = {}
     loads: dict[int, tuple[Peer, Load]] = {}
     with ExitStack() as stack:
@@ -90,7 +90,7 @@ def measure(curve: Curve, name: str, turns: int, window_s: float) -> Measured:
             loads[size] = (peer, prepared.load)
         time.sleep(min(SETTLE_S, 3 * window_s))
         for _, load in loads.values():
-            load(2 * window_s)  # warm
+            load(2 * window_s)  # warm-up
         measured = Measured(curve.name, name, in_turns(loads, turns, window_s))
         measured.idle = {size: idle_share(peer, window_s) for size, peer in peers.items()}
         measured.memory_mib = {size: peer.resident_mib() for size, peer in peers.items()}
@@ -98,14 +98,14 @@ def measure(curve: Curve, name: str, turns: int, window_s: float) -> Measured:
 
 
 def idle_share(peer: Peer, window_s: float) -> float:
-    """Share of a core, 0 to 1, that it takes in two windows in which nobody asks."""
+    """Return the share of a core, 0 to 1, that an idle peer takes in two windows."""
     cpu, began = peer.cpu_seconds(), time.monotonic()
     time.sleep(2 * window_s)
     return (peer.cpu_seconds() - cpu) / (time.monotonic() - began)
 
 
 def table(curves: Sequence[Curve], all_measured: Sequence[Measured]) -> list[str]:
-    """A block for each curve, a row for each peer and size."""
+    """Return the lines of a block for each curve, with a row for each peer and size."""
     lines = []
     for curve in curves:
         lines.append(f"{curve.what} ({curve.request})")
@@ -124,7 +124,7 @@ def table(curves: Sequence[Curve], all_measured: Sequence[Measured]) -> list[str
 
 
 def as_json(all_measured: Sequence[Measured]) -> str:
-    """Every turn of every size, with the machine and the day."""
+    """Return every turn of every size, with the machine and the day."""
     return json.dumps(
         {
             "date": time.strftime("%Y-%m-%d"),
@@ -132,17 +132,18 @@ def as_json(all_measured: Sequence[Measured]) -> str:
             "python": platform.python_version(),
             "curves": [
                 {
-                    "curve": one.curve,
-                    "peer": one.peer,
-                    "sizes": list(one.turns),
+                    "curve": measured.curve,
+                    "peer": measured.peer,
+                    "sizes": list(measured.turns),
                     "us_per_request": [
-                        [round(turn * 1e6, 2) for turn in turns] for turns in one.turns.values()
+                        [round(turn * 1e6, 2) for turn in turns]
+                        for turns in measured.turns.values()
                     ],
-                    "growth": [round(value, 3) for value in one.growth.values()],
-                    "idle_share": [round(value, 4) for value in one.idle.values()],
-                    "memory_mib": [round(value, 1) for value in one.memory_mib.values()],
+                    "growth": [round(value, 3) for value in measured.growth.values()],
+                    "idle_share": [round(value, 4) for value in measured.idle.values()],
+                    "memory_mib": [round(value, 1) for value in measured.memory_mib.values()],
                 }
-                for one in all_measured
+                for measured in all_measured
             ],
         },
         indent=1,
@@ -150,7 +151,7 @@ def as_json(all_measured: Sequence[Measured]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Status 1 where Ottla's cost grows with what is idle."""
+    """Measure and print; return 1 if Ottla's cost grows with idle things."""
     parser = argparse.ArgumentParser(prog="python -m bench.growth", description=__doc__)
     parser.add_argument("--peers", default="ottla", help="as of python -m bench; default: ottla")
     parser.add_argument("--curves", help=f"of {', '.join(curve.name for curve in CURVES)}")
@@ -176,8 +177,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print("\n".join(table(curves, all_measured)))
     if options.picture:
         options.picture.write_text(picture(curves, all_measured))
-    own = [one for one in all_measured if one.peer.startswith("ottla")]
-    return 0 if all(one.is_flat for one in own) else 1
+    own = [measured for measured in all_measured if measured.peer.startswith("ottla")]
+    return 0 if all(measured.is_flat for measured in own) else 1
 
 
 if __name__ == "__main__":

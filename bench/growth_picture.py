@@ -1,6 +1,6 @@
-"""The curves of `bench.growth` as one picture, SVG text: a panel a curve, a line a peer.
+"""The curves of `bench.growth` as one picture in SVG: a panel for each curve, a line for each peer.
 
-Sizes are a factor of ten apart and so are drawn evenly; the cost starts at zero. Pure.
+The axis of sizes is logarithmic, the axis of costs begins at zero. Does no I/O.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _STYLE = (
 
 
 class CurveShown(Protocol):
-    """What is drawn of a `bench.curves.Curve`."""
+    """The parts of a `bench.curves.Curve` that the picture shows."""
 
     @property
     def name(self) -> str: ...
@@ -32,7 +32,7 @@ class CurveShown(Protocol):
 
 
 class MeasuredShown(Protocol):
-    """What is drawn of a `bench.growth.Measured`."""
+    """The parts of a `bench.growth.Measured` that the picture shows."""
 
     @property
     def curve(self) -> str: ...
@@ -43,12 +43,12 @@ class MeasuredShown(Protocol):
 
 
 def picture(curves: Sequence[CurveShown], measured: Sequence[MeasuredShown]) -> str:
-    """All panels beside each other."""
-    peers = list(dict.fromkeys(one.peer for one in measured))
+    """Return the picture with all panels beside each other."""
+    peers = list(dict.fromkeys(result.peer for result in measured))
     colours = {peer: _COLOURS[at % len(_COLOURS)] for at, peer in enumerate(peers)}
     panels = []
     for at, curve in enumerate(curves):
-        own = [one for one in measured if one.curve == curve.name]
+        own = [result for result in measured if result.curve == curve.name]
         panels.append(
             f'<g transform="translate({at * WIDTH},20)">{_panel(curve, own, colours)}</g>'
         )
@@ -68,7 +68,9 @@ def picture(curves: Sequence[CurveShown], measured: Sequence[MeasuredShown]) -> 
 
 
 def _panel(curve: CurveShown, measured: Sequence[MeasuredShown], colours: Mapping[str, str]) -> str:
-    top = round_up(max((cost for one in measured for cost in one.cost_us.values()), default=1.0))
+    top = round_up(
+        max((cost for result in measured for cost in result.cost_us.values()), default=1.0)
+    )
     parts = [
         f'<text class="title" x="{_LEFT}" y="14">{escape(curve.what)}</text>',
         f'<text x="{_LEFT}" y="28">µs per request ({escape(curve.request)})</text>',
@@ -80,15 +82,15 @@ def _panel(curve: CurveShown, measured: Sequence[MeasuredShown], colours: Mappin
     xs = {size: _x(at, len(curve.sizes)) for at, size in enumerate(curve.sizes)}
     for size, x in xs.items():
         parts.append(f'<text class="mid" x="{x:.1f}" y="{HEIGHT - 10}">{size:,}</text>')
-    for one in measured:
-        colour = colours[one.peer]
-        points = [(xs[size], _y(cost, top)) for size, cost in one.cost_us.items()]
+    for result in measured:
+        colour = colours[result.peer]
+        points = [(xs[size], _y(cost, top)) for size, cost in result.cost_us.items()]
         line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
         parts.append(f'<polyline stroke="{colour}" points="{line}"/>')
-        for (x, y), cost in zip(points, one.cost_us.values(), strict=True):
+        for (x, y), cost in zip(points, result.cost_us.values(), strict=True):
             parts.append(
                 f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}">'
-                f"<title>{escape(one.peer)}: {cost:.1f} µs</title></circle>"
+                f"<title>{escape(result.peer)}: {cost:.1f} µs</title></circle>"
             )
     return "".join(parts)
 
@@ -102,7 +104,7 @@ def _y(value: float, top: float) -> float:
 
 
 def round_up(value: float) -> float:
-    """The next of 1, 2, 5, 10, 20, 50 …"""
+    """Return the next of 1, 2, 5, 10, 20, 50 …"""
     step = 1.0
     while step * 10 <= value:
         step *= 10

@@ -1,7 +1,7 @@
-"""What is open but idle, and what comes and goes: connections, partitions.
+"""Idle connections and partitions, and connections that open and close.
 
-CPU with something idle and without it is measured on one peer in turns (without, with, without), so
-that a machine whose speed drifts favours neither; each turn is compared with its two neighbours.
+CPU with idle things and without them is measured on one peer in turns (without, with, without), so
+that a machine whose speed drifts favours neither. Each turn is compared with its two neighbours.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ACTIVE_PARTITIONS = 8
 CONNECTS_PER_S = 100
 SPARE_DESCRIPTORS = 200
 OPENED_AT_ONCE = 32
-"""Connections that wait to be accepted: fewer than `socket.listen.backlog.size`, 50 by default."""
+"""Connections that wait for accept: fewer than `socket.listen.backlog.size`, by default 50."""
 DELETE_TIMEOUT_S = 60.0
 TURNS = 2
 RATIO_LIMIT = 1.2
@@ -39,29 +39,29 @@ API_VERSIONS_FRAME = encode_request(ApiVersionsRequest("bench", "1"), 3, 1, "ben
 
 @contextlib.contextmanager
 def idle_connections(port: int, count: int) -> Iterator[None]:
-    """So many connections that asked once (ApiVersions) and say nothing more."""
+    """Hold this many connections that sent one ApiVersions and then nothing."""
     allow_descriptors(count + SPARE_DESCRIPTORS)
     opened: list[socket.socket] = []
     try:
         while len(opened) < count:
-            some = [
+            batch = [
                 socket.create_connection(("127.0.0.1", port), timeout=60)
                 for _ in range(min(OPENED_AT_ONCE, count - len(opened)))
             ]
-            opened += some
-            for one in some:
-                one.sendall(API_VERSIONS_FRAME)
-            for one in some:
-                if not one.recv(1 << 16):
+            opened += batch
+            for connection in batch:
+                connection.sendall(API_VERSIONS_FRAME)
+            for connection in batch:
+                if not connection.recv(1 << 16):
                     raise ConnectionError("the broker refused a connection")
         yield
     finally:
-        for one in opened:
-            one.close()
+        for connection in opened:
+            connection.close()
 
 
 def allow_descriptors(count: int) -> None:
-    """Raise this process's limit of open files; RuntimeError where the system does not let it."""
+    """Raise this process's limit of open files. Raises RuntimeError if the system refuses."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft >= count:
         return
@@ -76,13 +76,13 @@ def in_turns(
     something_idle: Callable[[], contextlib.AbstractContextManager[None]],
     window_s: float,
 ) -> list[Figure]:
-    """CPU per request without and with what is idle, and their ratio."""
+    """Return the CPU per request without and with idle things, and their ratio."""
     load(window_s / 2)
     without = [cpu_per_unit(peer, load, window_s / 3)]
     beside: list[float] = []
     for _ in range(TURNS):
         with something_idle():
-            load(window_s / 6)  # what opening them left behind
+            load(window_s / 6)  # work that their opening has left
             beside.append(cpu_per_unit(peer, load, window_s / 3))
         load(window_s / 6)
         without.append(cpu_per_unit(peer, load, window_s / 3))
@@ -94,7 +94,7 @@ def in_turns(
 
 
 def to_neighbours(without: Sequence[float], beside: Sequence[float]) -> float:
-    """The median of the ratios of each turn to the mean of the one before it and the one after."""
+    """Return the median ratio of each turn to the mean of the turn before and the turn after."""
     pairs = zip(without, without[1:], strict=False)
     return median(
         turn / ((before + after) / 2) for turn, (before, after) in zip(beside, pairs, strict=True)
@@ -102,14 +102,14 @@ def to_neighbours(without: Sequence[float], beside: Sequence[float]) -> float:
 
 
 def cpu_per_unit(peer: Peer, load: Callable[[float], Done], seconds: float) -> float:
-    """Seconds of broker CPU per unit of one stretch of load."""
+    """Return the seconds of broker CPU per unit of one period of load."""
     before = peer.cpu_seconds()
     units = load(seconds).units
     return (peer.cpu_seconds() - before) / units
 
 
 def beside_connections(peer: Peer, window_s: float) -> list[Figure]:
-    """Produce requests of one record over 100 connections, with 5,000 others and without."""
+    """Measure Produce of one record over 100 connections, with 5,000 idle ones and without."""
     create_topic(peer.port, "active", ACTIVE_PARTITIONS)
     produce_one(peer.port, "active")
     frames = [
@@ -124,7 +124,7 @@ def beside_connections(peer: Peer, window_s: float) -> list[Figure]:
 
 
 def beside_partitions(peer: Peer, window_s: float) -> list[Figure]:
-    """Produce requests of one record to 8 partitions, with 1,000 others there and without."""
+    """Measure Produce requests of one record to 8 partitions, with 1,000 idle ones and without."""
     create_topic(peer.port, "active", ACTIVE_PARTITIONS)
     produce_one(peer.port, "active")
     frames = [produce_frame("active", index, 100) for index in range(ACTIVE_PARTITIONS)]
@@ -137,7 +137,7 @@ def beside_partitions(peer: Peer, window_s: float) -> list[Figure]:
 
 @contextlib.contextmanager
 def idle_partitions(port: int, count: int) -> Iterator[None]:
-    """A topic of so many partitions that nobody asks for."""
+    """Hold a topic of this many partitions that gets no requests."""
     create_topic(port, "idle", count)
     try:
         yield
@@ -146,12 +146,14 @@ def idle_partitions(port: int, count: int) -> Iterator[None]:
 
 
 def delete_topic(port: int, name: str) -> None:
-    """Remove a topic, and wait until it is told no more."""
+    """Delete a topic, and wait until metadata does not list it."""
     wire = Wire(port)
     wire.ask(DeleteTopicsRequest(topic_names=[name], timeout_ms=60_000), 4)
-    asked = MetadataRequest([MetadataRequestTopic(name=name)], allow_auto_topic_creation=False)
+    metadata_request = MetadataRequest(
+        [MetadataRequestTopic(name=name)], allow_auto_topic_creation=False
+    )
     deadline = time.monotonic() + DELETE_TIMEOUT_S
-    while not wire.ask(asked, 8).topics[0].error_code:
+    while not wire.ask(metadata_request, 8).topics[0].error_code:
         if time.monotonic() > deadline:
             raise TimeoutError(f"{name} is not deleted after {DELETE_TIMEOUT_S:.0f} s")
         time.sleep(0.02)
@@ -159,12 +161,12 @@ def delete_topic(port: int, name: str) -> None:
 
 
 def connects(peer: Peer, window_s: float) -> list[Figure]:
-    """100 times a second: connect, ApiVersions, Metadata of one topic, hang up."""
+    """Measure 100 times a second: connect, ApiVersions, Metadata of one topic, close."""
     create_topic(peer.port, "asked-for", ACTIVE_PARTITIONS)
-    asked = MetadataRequest(
+    metadata_request = MetadataRequest(
         [MetadataRequestTopic(name="asked-for")], allow_auto_topic_creation=False
     )
-    metadata_frame = encode_request(asked, 8, 2, "bench")
+    metadata_frame = encode_request(metadata_request, 8, 2, "bench")
 
     def load(seconds: float) -> Done:
         trips = []

@@ -1,9 +1,9 @@
 """The stock C client without its Python binding: librdkafka of confluent-kafka, by ctypes.
 
-The binding makes a message of each Python dictionary, which takes most of a core at half a million
-messages a second. On few cores that, not the broker, would be the limit. Here messages are made
-once and librdkafka takes them a lot at a time; what follows is the client as people have it: queue,
-batches, checksums, connections. Functions and structures are those of `rdkafka.h`.
+The binding builds each message from a Python dictionary, which takes most of a core at half a
+million messages a second. On few cores that, not the broker, would be the limit. Here messages are
+made once, and librdkafka takes many of them in a call. Queue, batches, checksums and connections
+are those of the stock client. Functions and structures are those of `rdkafka.h`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _Handle = ctypes.c_void_p
 
 
 class _Message(ctypes.Structure):
-    """`rd_kafka_message_t`."""
+    """The structure `rd_kafka_message_t`."""
 
     _fields_ = (
         ("err", ctypes.c_int),
@@ -63,12 +63,17 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
 
 @cache
 def library() -> ctypes.CDLL:
-    """Of confluent-kafka's wheel; where that was built from source, the system's."""
+    """Return librdkafka: that of confluent-kafka's wheel, or else the system's.
+
+    Raises OSError if there is none.
+    """
     folder = Path(confluent_kafka.__file__).parent.parent / "confluent_kafka.libs"
-    found = next(map(str, folder.glob("librdkafka-*.so*")), ctypes.util.find_library("rdkafka"))
-    if found is None:
+    library_file = next(
+        map(str, folder.glob("librdkafka-*.so*")), ctypes.util.find_library("rdkafka")
+    )
+    if library_file is None:
         raise OSError("librdkafka is nowhere: install confluent-kafka's wheel, or librdkafka")
-    library = ctypes.CDLL(found)
+    library = ctypes.CDLL(library_file)
     for name, (result, arguments) in _SIGNATURES.items():
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
@@ -80,63 +85,63 @@ class Lot:
 
     def __init__(self, values: Sequence[bytes], partition: int = 0) -> None:
         self.partition = partition
-        self.values = values  # `messages` points into them
+        self.values = values  # kept alive, because `messages` points into them
         self.messages = (_Message * len(values))()
         for message, value in zip(self.messages, values, strict=True):
             message.payload, message.len = value, len(value)
 
 
 class LibrdkafkaProducer:
-    """A producer that copies nothing: it keeps each lot it was given, and a lot may come again.
+    """A producer that copies no messages: it keeps each lot, which may be produced again.
 
-    `failed` is called, within `poll`, with a line for each message that was not delivered.
+    `poll` calls `failed` with a line for each message that was not delivered.
     """
 
     def __init__(self, settings: Mapping[str, object], failed: Callable[[str], None]) -> None:
-        """ValueError for a setting that librdkafka does not know or take."""
+        """Create the producer. Raises ValueError if librdkafka rejects a setting."""
         self._library = library()
 
         def delivered(_producer: object, message: Any, _opaque: object) -> None:
             if error := message.contents.err:
                 failed(self._library.rd_kafka_err2str(error).decode())
 
-        self._delivered = _Delivered(delivered)  # C knows of no reference counts
+        self._delivered = _Delivered(delivered)  # kept alive for C, which holds no reference
         text = ctypes.create_string_buffer(_ERROR_TEXT_BYTES)
         conf = self._library.rd_kafka_conf_new()
         for name, value in settings.items():
-            given = str(value).encode()
-            if self._library.rd_kafka_conf_set(conf, name.encode(), given, text, len(text)):
+            encoded = str(value).encode()
+            if self._library.rd_kafka_conf_set(conf, name.encode(), encoded, text, len(text)):
                 raise ValueError(text.value.decode())
         self._library.rd_kafka_conf_set_dr_msg_cb(conf, self._delivered)
         self._handle = self._library.rd_kafka_new(_PRODUCER, conf, text, len(text))
         if not self._handle:
             raise ValueError(text.value.decode())
         self._topics: dict[str, int] = {}
-        self._given: set[Lot] = set()
+        self._kept_lots: set[Lot] = set()
 
     def produce(self, topic: str, lot: Lot) -> int:
-        """Enqueue a lot; how many of its messages, the first ones, found room."""
+        """Enqueue a lot. Return how many of its messages, the first ones, fitted into the queue."""
         if topic not in self._topics:
             self._topics[topic] = self._library.rd_kafka_topic_new(
                 self._handle, topic.encode(), None
             )
-        self._given.add(lot)
+        self._kept_lots.add(lot)
         taken: int = self._library.rd_kafka_produce_batch(
             self._topics[topic], lot.partition, 0, lot.messages, len(lot.values)
         )
         return taken
 
     def poll(self, seconds: float) -> None:
-        """Serve deliveries, waiting at most so long for one."""
+        """Handle deliveries, waiting at most so long for the first."""
         self._library.rd_kafka_poll(self._handle, int(seconds * 1_000))
 
     def __len__(self) -> int:
-        """How many messages and requests wait to be done."""
+        """Return the number of messages and requests that are not done."""
         waiting: int = self._library.rd_kafka_outq_len(self._handle)
         return waiting
 
     def close(self) -> None:
-        """End its threads and connections; what is not delivered is dropped."""
+        """End the threads and connections; undelivered messages are dropped."""
         while self._topics:
             self._library.rd_kafka_topic_destroy(self._topics.popitem()[1])
         self._library.rd_kafka_destroy(self._handle)

@@ -1,12 +1,12 @@
 """`python -m bench.login_client mtls|scram PORT AUTHORITY [CLIENT]`: logs in again and again.
 
-For each line of standard input, which is a number of seconds, it logs in for so long, each time on
-a connection of its own, and prints a line of JSON: seconds, its CPU, and how long each login took.
-A login ends with the answer to ApiVersions. A process has one connection at a time: `bench.logins`
-runs several.
+Each line of standard input is a number of seconds. The process logs in for that time, each time on
+a new connection, and prints a line of JSON: seconds, its CPU, and the time of each login. A login
+ends with the answer to ApiVersions. A process has one connection at a time; `bench.logins` runs
+several processes.
 
 The client must not be the limit: its frames are encoded beforehand, the password's 4,096 rounds are
-computed once for a salt (as a client may that keeps them), and TLS is OpenSSL's.
+computed once for a salt (clients may cache them), and TLS is OpenSSL's.
 """
 
 from __future__ import annotations
@@ -34,28 +34,31 @@ MECHANISM = "SCRAM-SHA-512"
 
 
 def by_mtls(port: int, context: ssl.SSLContext) -> None:
-    """One login by certificate: a full handshake, no session is resumed."""
+    """Log in once by certificate, with a full handshake: no session is resumed."""
     _ask_once(Wire(port, context))
 
 
 def by_scram(port: int) -> None:
-    """One login by SCRAM-SHA-512."""
+    """Log in once by SCRAM-SHA-512."""
     _ask_once(logged_in_by_scram(port))
 
 
 def logged_in_by_scram(port: int) -> Wire:
-    """A connection that has logged in: its four messages, and the server's proof checked."""
+    """Return a connection after a SCRAM login of four messages, with the server's proof checked.
+
+    Raises RuntimeError if the broker rejects the login or its proof is wrong.
+    """
     wire = Wire(port)
     if error := wire.ask(SaslHandshakeRequest(MECHANISM), 1).error_code:
         raise RuntimeError(f"SaslHandshake is refused: error {error}")
     nonce = secrets.token_urlsafe(18)
     first = f"n={USER},r={nonce}"
     challenge = _authenticate(wire, f"n,,{first}")
-    told = dict(part.split("=", 1) for part in challenge.split(","))
-    if not told["r"].startswith(nonce):
+    attributes = dict(part.split("=", 1) for part in challenge.split(","))
+    if not attributes["r"].startswith(nonce):
         raise RuntimeError("the server's nonce is not ours")
-    client_key, stored_key, server_key = keys(told["s"], int(told["i"]))
-    last = f"c=biws,r={told['r']}"
+    client_key, stored_key, server_key = keys(attributes["s"], int(attributes["i"]))
+    last = f"c=biws,r={attributes['r']}"
     covered = f"{first},{challenge},{last}".encode()
     signature = hmac.digest(stored_key, covered, "sha512")
     proof = bytes(a ^ b for a, b in zip(client_key, signature, strict=True))
@@ -67,7 +70,7 @@ def logged_in_by_scram(port: int) -> Wire:
 
 @cache
 def keys(salt: str, iterations: int) -> tuple[bytes, bytes, bytes]:
-    """ClientKey, StoredKey and ServerKey of RFC 5802."""
+    """Return ClientKey, StoredKey and ServerKey of RFC 5802."""
     salted = hashlib.pbkdf2_hmac("sha512", PASSWORD.encode(), base64.b64decode(salt), iterations)
     client_key = hmac.digest(salted, b"Client Key", "sha512")
     return (
@@ -91,7 +94,7 @@ def _ask_once(wire: Wire) -> None:
 
 
 def log_in_for(seconds: float, log_in: Callable[[], None]) -> dict[str, object]:
-    """What the module's lines say."""
+    """Log in for so long, at least once, and return the fields of the module's JSON."""
     clock, trips = time.perf_counter, list[float]()
     cpu = time.process_time()
     began = now = clock()
@@ -103,7 +106,7 @@ def log_in_for(seconds: float, log_in: Callable[[], None]) -> dict[str, object]:
 
 
 def main(words: list[str]) -> int:
-    """Log in as it is told until standard input ends."""
+    """Log in for each line of standard input, until it ends."""
     kind, port, authority = words[0], int(words[1]), words[2]
     if kind == MTLS:
         context = ssl.create_default_context(cafile=authority)

@@ -1,9 +1,9 @@
-"""Connections with a whole login a second: by a certificate (mTLS 1.3), and by SCRAM-SHA-512.
+"""Logins a second, each with its own connection: by certificate (mTLS 1.3) and by SCRAM-SHA-512.
 
-Each login is a connection of its own, with one ApiVersions behind it. The clients are processes
-(`bench.login_client`), each with one login under way. They share the machine with the broker, and a
-handshake is as much work for a client as for a broker: so broker CPU of a login is what compares
-best, and the client's is told beside it. There is no goal.
+Each login is followed by one ApiVersions. The clients are processes (`bench.login_client`), each
+with one login in flight. They share the machine with the broker, and a handshake is as much work
+for a client as for a broker. So compare the broker CPU of a login; the client's CPU is shown beside
+it. There is no goal.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from bench.tls import secured_of, warm_up_s
 
 CLIENTS = 4
 WINDOWS_COUNTED = 2
-"""Of a load that became steady (`bench.scenario.steady`)."""
+"""The number of windows that count of a steady load (`bench.scenario.steady`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Logins:
-    """What a client did in a window."""
+    """The logins of one client in a window: `seconds`, its CPU, and the time of each login."""
 
     seconds: float
     cpu_s: float
@@ -45,7 +45,7 @@ class Logins:
 
 
 class LoginClient:
-    """One process of `bench.login_client`, which has connected to nobody yet."""
+    """A process of `bench.login_client`, without a connection until `begin`."""
 
     def __init__(self, words: Sequence[str]) -> None:
         self._process = subprocess.Popen(
@@ -58,16 +58,16 @@ class LoginClient:
         )
 
     def begin(self, seconds: float) -> None:
-        """Log in for so long; `done` waits for the end."""
+        """Start to log in for so long; `done` waits for the end."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(f"{seconds}\n")
             self._process.stdin.flush()
         except BrokenPipeError:
-            pass  # `done` says why
+            pass  # `done` raises the reason
 
     def done(self) -> Logins:
-        """RuntimeError where a login failed."""
+        """Wait for the end and return the logins. Raises RuntimeError if a login failed."""
         assert self._process.stdout is not None and self._process.stderr is not None
         line = self._process.stdout.readline()
         if not line:
@@ -76,14 +76,14 @@ class LoginClient:
         return Logins(**json.loads(line))
 
     def close(self) -> None:
-        """End it."""
+        """Kill the process."""
         self._process.kill()
         self._process.communicate()
 
 
 @contextmanager
 def login_clients(words: Sequence[str], count: int) -> Iterator[Sequence[LoginClient]]:
-    """So many, imported and waiting."""
+    """Start this many clients; they wait for `begin`."""
     clients = [LoginClient(words) for _ in range(count)]
     try:
         yield clients
@@ -93,7 +93,7 @@ def login_clients(words: Sequence[str], count: int) -> Iterator[Sequence[LoginCl
 
 
 def logins(kind: str) -> Run:
-    """Logins by `MTLS` or `SCRAM`."""
+    """Return a measurement of logins by `MTLS` or `SCRAM`."""
 
     def run(peer: Peer, window_s: float) -> list[Figure]:
         secured = secured_of(peer)
@@ -106,7 +106,7 @@ def logins(kind: str) -> Run:
 
 
 def measured_logins(peer: Peer, clients: Sequence[LoginClient], window_s: float) -> list[Figure]:
-    """A unit of the load is a login."""
+    """Measure logins by these clients; a unit of the load is a login."""
     windows: list[list[Logins]] = []
 
     def load(seconds: float) -> Done:
@@ -114,12 +114,12 @@ def measured_logins(peer: Peer, clients: Sequence[LoginClient], window_s: float)
             client.begin(seconds)
         done = [client.done() for client in clients]
         windows.append(done)
-        trips = [trip for one in done for trip in one.trips]
-        return Done(len(trips), trips, max(one.seconds for one in done))
+        trips = [trip for result in done for trip in result.trips]
+        return Done(len(trips), trips, max(result.seconds for result in done))
 
-    load(warm_up_s(peer, window_s))  # at least one each: their imports are behind them then
+    load(warm_up_s(peer, window_s))  # at least one login each, so that imports are done
     measured = steady(peer, load, window_s)
-    client_cpu = sum(one.cpu_s for window in windows[-WINDOWS_COUNTED:] for one in window)
+    client_cpu = sum(result.cpu_s for window in windows[-WINDOWS_COUNTED:] for result in window)
     return [
         Figure(RATE, "logins/s", measured.rate, LARGER),
         Figure(BROKER_CPU, "ms/login", measured.cpu_per_unit * 1e3, SMALLER),

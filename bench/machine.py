@@ -1,4 +1,4 @@
-"""What a run was measured on: the machine, Python and how it was built, Java."""
+"""The environment of a run: the machine, Python and its build, Java."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tests.tools.java_tools import java_home_bin
 
 
 def machine(fills_page_cache: bool) -> dict[str, str]:
-    """In words, for the head of the report."""
-    load = " ".join(f"{one:.1f}" for one in os.getloadavg())
+    """Return the facts for the head of the report, by name."""
+    load = " ".join(f"{average:.1f}" for average in os.getloadavg())
     return {
         "date": time.strftime("%Y-%m-%d"),
         "processor": f"{os.cpu_count()} × {_value_of('/proc/cpuinfo', 'model name')}",
@@ -30,7 +30,7 @@ def machine(fills_page_cache: bool) -> dict[str, str]:
 
 
 def free_memory(is_the_hosts: bool, fills_page_cache: bool) -> str:
-    """Whose it is, which can cost more than all that a broker does; see `bench.page_cache`."""
+    """Return whose the machine's free memory is; see `bench.page_cache` for its cost."""
     if not is_the_hosts:
         return "the machine's own"
     if fills_page_cache:
@@ -39,19 +39,19 @@ def free_memory(is_the_hosts: bool, fills_page_cache: bool) -> str:
 
 
 def python_build() -> str:
-    """How this interpreter was compiled, which moves the figures by a seventh."""
-    told = sysconfig.get_config_var("CONFIG_ARGS") or ""
+    """Return how this interpreter was compiled, which changes the figures by a seventh."""
+    options = sysconfig.get_config_var("CONFIG_ARGS") or ""
     ways = {"--enable-optimizations": "profile-guided", "--with-lto": "link-time optimized"}
-    found = [name for option, name in ways.items() if option in told]
-    if found:
-        return " and ".join(found)
+    optimizations = [name for option, name in ways.items() if option in options]
+    if optimizations:
+        return " and ".join(optimizations)
     if sys.base_prefix == "/usr":
-        return "the distribution's build"  # Debian's is optimized in both ways, and does not say so
+        return "the distribution's build"  # Debian's has both, unseen in its options
     return "plain build (neither PGO nor LTO)"
 
 
 def _value_of(path: str, key: str) -> str:
-    """Of a file of `key : value` lines; the first."""
+    """Return the value of the first such key in a file of `key : value` lines, or "unknown"."""
     try:
         lines = Path(path).read_text().splitlines()
     except OSError:
@@ -61,7 +61,7 @@ def _value_of(path: str, key: str) -> str:
 
 
 def _congestion_control() -> str:
-    """The system's default: one that paces (bbr) costs who sends much on loopback."""
+    """Return the system's default; an algorithm with pacing (bbr) slows large sends on loopback."""
     try:
         return Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text().strip()
     except OSError:

@@ -1,9 +1,9 @@
-"""Whether memory grows under steady load: `python -m bench.memory --minutes 10`.
+"""The growth of memory under steady load: `python -m bench.memory --minutes 10`.
 
-The load is a bit of everything, at a steady pace that leaves the broker time: records to eight
-partitions and reads of them, connections that come and go, a group that commits, groups of one
-member that come and go. Resident memory is read each second. What is told is the slope of a
-straight line through the readings after the first third: until then caches fill.
+The load mixes requests at a steady, moderate pace: records to eight partitions and reads of them,
+connections that open and close, a group that commits, groups of one member that join and leave.
+Resident memory is read each second. The result is the slope of a straight line through the readings
+after the first third; until then caches fill.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PARTITIONS = 8
 VALUE_BYTES = 1024
 READ_BYTES = 64 * 1024
 ROUNDS_PER_S = 100
-"""A round is 8 Produce, 8 Fetch, a Heartbeat and an OffsetCommit."""
+"""Rounds a second, each of 8 Produce, 8 Fetch, a Heartbeat and an OffsetCommit."""
 CONNECTS_PER_S = 5
 GROUPS_PER_S = 1
 SETTLING_SHARE = 1 / 3
@@ -39,29 +39,32 @@ WINDOWS = 120
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Resident memory at a time since the load began."""
+    """A reading of resident memory; `at_s` is the time since the load began."""
 
     at_s: float
     mib: float
 
 
 def slope_mb_per_minute(readings: Sequence[Reading]) -> float:
-    """Of the line of least squares, MB (10^6 bytes) a minute; needs two readings."""
-    mean_s = sum(one.at_s for one in readings) / len(readings)
-    mean_mib = sum(one.mib for one in readings) / len(readings)
-    above = sum((one.at_s - mean_s) * (one.mib - mean_mib) for one in readings)
-    below = sum((one.at_s - mean_s) ** 2 for one in readings)
+    """Return the slope of the line of least squares, in MB (10^6 bytes) a minute.
+
+    Needs two readings.
+    """
+    mean_s = sum(reading.at_s for reading in readings) / len(readings)
+    mean_mib = sum(reading.mib for reading in readings) / len(readings)
+    above = sum((reading.at_s - mean_s) * (reading.mib - mean_mib) for reading in readings)
+    below = sum((reading.at_s - mean_s) ** 2 for reading in readings)
     return above / below * 60 * 1.048576
 
 
 def settled(readings: Sequence[Reading]) -> list[Reading]:
-    """Those after the first third of the time."""
+    """Return the readings after the first third of the time."""
     start = readings[-1].at_s * SETTLING_SHARE
-    return [one for one in readings if one.at_s >= start]
+    return [reading for reading in readings if reading.at_s >= start]
 
 
 class SteadyLoad:
-    """A bit of everything, from one thread."""
+    """A mix of requests, from one thread."""
 
     def __init__(self, port: int) -> None:
         self._port = port
@@ -82,7 +85,7 @@ class SteadyLoad:
         self._groups = 0
 
     def run(self, peer: Peer, seconds: float) -> list[Reading]:
-        """Load for so long; a reading each second, at least three."""
+        """Load for so long, and return a reading each second, at least three."""
         readings: list[Reading] = []
         began = now = time.monotonic()
         end, every = began + seconds, min(1.0, seconds / 10)
@@ -107,7 +110,7 @@ class SteadyLoad:
         return readings
 
     def close(self) -> None:
-        """Hang up."""
+        """Close all connections."""
         self._stack.close()
 
     def _ask(self, wire: Wire, frames: Sequence[bytes]) -> None:
@@ -121,7 +124,7 @@ class SteadyLoad:
         wire.close()
 
     def _join(self) -> None:
-        """A group of one, whose member goes in order."""
+        """Let a group of one member join, and its member leave."""
         self._groups += 1
         group = Group(self._port, f"passing-{self._groups}", 1)
         group.settle()
@@ -131,13 +134,13 @@ class SteadyLoad:
 
 
 def growth(peer: Peer, window_s: float) -> list[Figure]:
-    """120 windows of steady load: ten minutes, with windows of 5 s."""
+    """Measure 120 windows of steady load: ten minutes with windows of 5 s."""
     figures, _ = measure(peer, WINDOWS * window_s)
     return figures
 
 
 def measure(peer: Peer, seconds: float) -> tuple[list[Figure], list[Reading]]:
-    """The figures of so much load, and every reading."""
+    """Load for `seconds`, and return the figures and every reading."""
     load = SteadyLoad(peer.port)
     try:
         readings = load.run(peer, seconds)
@@ -168,7 +171,7 @@ SCENARIOS = [
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Status 1 where it grows more than the goal allows."""
+    """Measure and print; return 1 if memory grows more than the goal allows."""
     parser = argparse.ArgumentParser(prog="python -m bench.memory", description=__doc__)
     parser.add_argument("--peer", default="ottla", help="as of python -m bench")
     parser.add_argument("--minutes", type=float, default=10.0)
@@ -187,7 +190,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "peer": options.peer,
             "minutes": options.minutes,
             "figures": {figure.name: round(figure.value, 4) for figure in figures},
-            "readings_s_mib": [[round(one.at_s, 1), round(one.mib, 2)] for one in readings],
+            "readings_s_mib": [
+                [round(reading.at_s, 1), round(reading.mib, 2)] for reading in readings
+            ],
         }
         options.json.write_text(json.dumps(kept) + "\n")
     return 0 if figures[0].value < GROWTH_LIMIT else 1

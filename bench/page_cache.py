@@ -1,18 +1,20 @@
-"""Keeps free memory scarce before a load, where the machine gives free memory back to its host.
+"""Fills the page cache before a load, on virtual machines that return free memory to their host.
 
-A virtual machine with free page reporting (virtio-balloon) has its host take back what is free, and
-pays for each page that it uses again: 0.75 to 1.5 s a GB on the machine of the project's figures,
-where a broker takes 0.6 s to take in, check and write that GB. Every load that writes then measures
-the host, for all peers alike, and all ratios drift towards 1. A machine that has run for a while
-has no such pages, for its page cache has filled all memory. So it is filled here, with the holes of
-a sparse file; the kernel evicts those for what is written, with a tenth of a core at 1 GB/s.
+The host of a virtual machine with free page reporting (virtio-balloon) takes back its free pages,
+and each page that the machine uses again costs time: 0.75 to 1.5 s a GB on the machine of the
+project's figures, where a broker receives, checks and writes that GB in 0.6 s. Every load that
+writes then measures the host, for all peers alike, and all ratios drift towards 1. A machine that
+has run for a while has no such pages, because its page cache has filled all memory. So this module
+fills it with the holes of a sparse file. The kernel evicts those pages for written data, at a cost
+of a tenth of a core at 1 GB/s.
 
-It is filled again before each window: topics that are deleted make memory free, and the host may
-reclaim. From the small zones for old devices (3 of 24 GB on that machine) memory is taken only once
-the largest is full, which it never is for long; a fill that waited for them went through the whole
-file each time, and what was written later came from them. So what is free of them is locked, once,
-and only the largest is filled again. A zone is full when the kernel evicts for what comes next: 400
-MB left free took the first second of a window. Nothing is done on other machines. Linux only.
+It is filled again before each window, because deleted topics free memory, which the host may
+reclaim. The kernel allocates from the small zones for old devices (3 of 24 GB on that machine) only
+while the largest zone is full, which is never for long. A fill that waited for them would read the
+whole file each time, and data written later would come from them. So their free memory is locked,
+once, and only the largest zone is filled again. A zone is full when the kernel evicts pages for the
+next allocation: 400 MB left free took the first second of a window. Other machines need none of
+this. Linux only.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from pathlib import Path
 STEP_BYTES = 128 << 20
 LOCKED_STEP_BYTES = 32 << 20
 ROOM_BYTES = 64 << 20
-"""What of a zone may stay free beyond what the kernel keeps of it."""
+"""The bytes of a zone that may stay free beyond the kernel's own reserve."""
 LARGEST_ROOM, SMALL_ROOM, SMALL_TOTAL = "largest zone room", "small zones room", "small zones total"
 STEPS_AT_ONCE = 4
 _POPULATE_READ = 22  # madvise: MADV_POPULATE_READ, Linux 5.14
@@ -41,11 +43,11 @@ _madvise = ctypes.CDLL(None, use_errno=True).madvise
 _madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
 
 Memory = Callable[[], dict[str, int]]
-"""/proc/meminfo and what /proc/zoneinfo says of the zones, in bytes."""
+"""A function that returns /proc/meminfo and the zones of /proc/zoneinfo, in bytes."""
 
 
 class PageCache:
-    """The machine's, filled with one sparse file; `close` gives all of it back."""
+    """The machine's page cache, filled with one sparse file; `close` releases all of it."""
 
     def __init__(self, memory: Memory | None = None) -> None:
         self._memory = memory or read_memory
@@ -55,28 +57,31 @@ class PageCache:
         self._mapped = mmap.mmap(self._file.fileno(), self._size)
         self._at = 0
         self._locked: list[mmap.mmap] = []
-        # The host takes pages back for each core at once.
+        # The host handles the pages of all cores in parallel.
         self._threads = ThreadPoolExecutor(os.cpu_count())
 
     def fill(self) -> int:
-        """Until memory is nearly full, at most once through the file; how many bytes of that."""
-        looked_at = 0
-        while looked_at < self._size and self._has_room(LARGEST_ROOM):
-            # Where it stopped the last time lies what was evicted the longest time ago.
+        """Fill until memory is nearly full, and return the bytes read.
+
+        One call reads the file at most once.
+        """
+        read_bytes = 0
+        while read_bytes < self._size and self._has_room(LARGEST_ROOM):
+            # The pages behind the last stop were evicted first.
             steps = [(self._at + i * STEP_BYTES) % self._size for i in range(STEPS_AT_ONCE)]
             for _ in self._threads.map(self._populate, steps):
-                looked_at += STEP_BYTES
+                read_bytes += STEP_BYTES
             self._at = (steps[-1] + STEP_BYTES) % self._size
         self._lock_small_zones()
-        return looked_at
+        return read_bytes
 
     @property
     def locked_bytes(self) -> int:
-        """What no peer can use."""
+        """The bytes that no peer can use."""
         return sum(map(len, self._locked))
 
     def _lock_small_zones(self) -> None:
-        """What is free of them: while the largest is full, memory is taken from them."""
+        """Lock the small zones' free memory: the kernel uses it while the largest zone is full."""
         most = 2 * self._memory()[SMALL_TOTAL] // LOCKED_STEP_BYTES
         while len(self._locked) < most and self._has_room(SMALL_ROOM):
             flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _MAP_LOCKED
@@ -86,7 +91,7 @@ class PageCache:
                 raise OSError(error.errno, _CANNOT_LOCK) from error
 
     def _populate(self, offset: int) -> None:
-        """Read one step into the page cache, without the GIL, and map it for no longer."""
+        """Read one step into the page cache, without the GIL, and unmap it."""
         with memoryview(self._mapped) as view:
             first = ctypes.addressof(ctypes.c_char.from_buffer(view, offset))
             for advice in (_POPULATE_READ, mmap.MADV_DONTNEED):
@@ -94,12 +99,12 @@ class PageCache:
                     raise OSError(ctypes.get_errno(), _CANNOT_FILL)
 
     def _has_room(self, zone: str) -> bool:
-        told = self._memory()
-        # What this reads is available still. On a file system in memory it would not be.
-        return told[zone] > ROOM_BYTES and 2 * told["MemAvailable"] > told["MemTotal"]
+        memory = self._memory()
+        # The pages of this file stay available. On a file system in memory they would not.
+        return memory[zone] > ROOM_BYTES and 2 * memory["MemAvailable"] > memory["MemTotal"]
 
     def close(self) -> None:
-        """Forget the file, and what is locked."""
+        """Release the file and the locked memory."""
         self._threads.shutdown()
         for mapped in (self._mapped, *self._locked):
             mapped.close()
@@ -107,40 +112,40 @@ class PageCache:
 
 
 def gives_free_memory_back(devices: Path = Path("/sys/bus/virtio/devices")) -> bool:
-    """Whether this is a virtual machine whose host takes back free pages, as its balloon says."""
+    """Return whether the balloon of this virtual machine gives free pages back to the host."""
     try:
         return any(
-            (one / "device").read_text().strip() == _BALLOON
-            and (one / "features").read_text()[_REPORTING] == "1"
-            for one in devices.iterdir()
+            (device / "device").read_text().strip() == _BALLOON
+            and (device / "features").read_text()[_REPORTING] == "1"
+            for device in devices.iterdir()
         )
     except (OSError, IndexError):
         return False
 
 
 def read_memory() -> dict[str, int]:
-    """See `Memory`."""
+    """Return the machine's memory, as `Memory` describes."""
     lines = Path("/proc/meminfo").read_text().splitlines()
     named = (line.split()[:2] for line in lines)
-    told = {name.rstrip(":"): int(value) << 10 for name, value in named}
-    return told | zones(Path("/proc/zoneinfo").read_text())
+    memory = {name.rstrip(":"): int(value) << 10 for name, value in named}
+    return memory | zones(Path("/proc/zoneinfo").read_text())
 
 
 def zones(zoneinfo: str) -> dict[str, int]:
-    """The room of the zone with the most pages, and of all others, in bytes.
+    """Return the room of the zone with the most pages and of all others, in bytes.
 
-    Room is what is taken before the kernel evicts: what is free beyond the watermark up to which
-    it evicts (`high`) and what it protects for those who can use no other zone.
+    Room is the memory that is allocated before the kernel evicts: the free pages beyond the
+    watermark up to which it evicts (`high`) and those reserved for users of no other zone.
     """
-    found: list[dict[str, int]] = []
+    zone_values: list[dict[str, int]] = []
     for words in map(str.split, zoneinfo.splitlines()):
         if words[:1] == ["Node"]:
-            found.append({})
+            zone_values.append({})
         elif words[:1] == ["protection:"]:
-            found[-1]["protected"] = max(int(word.strip("(),")) for word in words[1:])
+            zone_values[-1]["protected"] = max(int(word.strip("(),")) for word in words[1:])
         elif len(words) == 2 and words[0] in ("managed", "high", "nr_free_pages"):
-            found[-1][words[0]] = int(words[1])
-    *small, largest = sorted(found, key=lambda zone: zone["managed"])
+            zone_values[-1][words[0]] = int(words[1])
+    *small, largest = sorted(zone_values, key=lambda zone: zone["managed"])
     return {
         LARGEST_ROOM: _room(largest),
         SMALL_ROOM: sum(map(_room, small)),

@@ -1,8 +1,8 @@
-"""The brokers that are measured: processes that this harness starts on fresh data, and removes.
+"""The measured brokers: processes that the bench starts on new data, and removes.
 
-A peer tells its addresses, its CPU time and its memory, read from /proc (Linux only), and whether
-it still lives. `start_peer` makes one from its name: `ottla`, `ottla@CHECKOUT` (another checkout of
-this project, for A/B), `kafka`, or `NAME=HOST:PORT/PID` for one broker that somebody else runs.
+A peer has addresses, CPU time and memory, read from /proc (Linux only), and shows whether it still
+lives. `start_peer` makes a peer from its name: `ottla`, `ottla@CHECKOUT` (another checkout of this
+project, for A/B), `kafka`, or `NAME=HOST:PORT/PID` for a broker that the bench does not start.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ NODES = 3
 START_TIMEOUT_S = 180.0
 LOG_LINES = 3
 
-# Deleted data goes at once instead of after a minute: scenarios follow each other on one disk.
-# No pause before a group's first rebalance: it would hide what the coordinator takes.
-# Groups that ask for short intervals get them.
+# Deleted data is removed at once, not after a minute: scenarios share one disk.
+# No pause before a group's first rebalance: it would hide the coordinator's own time.
+# The least intervals allow groups with short ones.
 PROPERTIES = {
     "log.segment.delete.delay.ms": "100",
     "group.initial.rebalance.delay.ms": "0",
@@ -44,8 +44,8 @@ CLUSTER_PROPERTIES = {
     "min.insync.replicas": "2",
     "offsets.topic.replication.factor": "3",
 }
-# What `ottla cluster` writes beyond Kafka's defaults, as `ottla serve` has it for a node alone;
-# Kafka's own server.properties repeats its defaults.
+# The keys that `ottla cluster` sets to other values than Kafka's defaults, as `ottla serve` does
+# for a single node. Kafka's own server.properties repeats the defaults.
 OTTLA_CLUSTER_PROPERTIES = {
     key: SINGLE_NODE_PROFILE[key]
     for key in ("socket.send.buffer.bytes", "socket.receive.buffer.bytes")
@@ -55,23 +55,24 @@ _CPUCLOCK_SCHED = 2
 
 
 def nothing() -> None:
-    """What most machines need before a window of load."""
+    """Prepare nothing, which most machines need before a window of load."""
 
 
 class Peer:
-    """One broker, or three of a cluster, that runs. CPU and memory are sums over its processes.
+    """A running broker, or a cluster of three. CPU and memory are sums over its processes.
 
-    `ports`    of 127.0.0.1, a node each        `folders`  its data, for what asks the page cache
-    `pids`     its processes; empty where nobody knows them
-    `logs`     what they say, a file a node; kept of a peer under which a load failed
-    `start_s`  from the command to its first acknowledged record (cluster: to all nodes seen)
-    `idle_mib` its memory then
-    `flags`    how it was started, for the report
-    `unsteady` how many loads upon it did not become steady
-    `is_jvm`   whether it compiles on the way and is to be warmed with many requests first
-    `prepare`  makes the machine ready for a window of load
-    `secured`  its listeners with TLS and SASL, where it was started with some
-    `metrics_port`  where it serves its metrics, if it was started so
+    `ports`    ports of 127.0.0.1, one for each node
+    `folders`  the data folders, for the scenarios that evict pages
+    `pids`     process ids; empty if they are not known
+    `logs`     log files, one for each node; kept if a load on the peer failed
+    `start_s`  time from the command to the first acknowledged record (cluster: to all nodes seen)
+    `idle_mib` memory after the start
+    `flags`    command and options of the start, for the report
+    `unsteady` the number of loads on it that did not become steady
+    `is_jvm`   whether it compiles while it runs, so that many requests must warm it up
+    `prepare`  prepares the machine for a window of load
+    `secured`  its listeners with TLS and SASL, if it was started with them
+    `metrics_port`  the port of its metrics, if it was started with one
     """
 
     def __init__(self, name: str) -> None:
@@ -96,29 +97,29 @@ class Peer:
 
     @property
     def port(self) -> int:
-        """Of the first node."""
+        """The port of the first node."""
         return self.ports[0]
 
     @property
     def pid(self) -> int:
-        """Of the first node."""
+        """The process id of the first node."""
         return self.pids[0]
 
     @property
     def bootstrap(self) -> str:
-        """`host:port` of all nodes."""
+        """The `host:port` of all nodes."""
         return ",".join(f"127.0.0.1:{port}" for port in self.ports)
 
     def cpu_seconds(self) -> float:
-        """User and system time so far; not a number where no process is known."""
+        """Return the user and system time so far; NaN if no process is known."""
         return sum(map(cpu_seconds, self.pids)) if self.pids else float("nan")
 
     def resident_mib(self) -> float:
-        """Resident memory now, MiB; not a number where no process is known."""
+        """Return the resident memory in MiB; NaN if no process is known."""
         return sum(map(resident_mib, self.pids)) if self.pids else float("nan")
 
     def death(self) -> str | None:
-        """None while it lives; else how it ended and the last lines of its log, on one line."""
+        """Return None while the peer lives, else how it ended, with its log's end, on one line."""
         return None
 
     def stop(self) -> None:
@@ -129,7 +130,7 @@ class Peer:
 
 
 class OttlaPeer(Peer):
-    """`ottla serve` of one checkout, on an empty folder."""
+    """A peer that runs `ottla serve` of one checkout, on an empty folder."""
 
     def __init__(
         self, name: str, checkout: Path, secured: Secured | None = None, metrics: bool = False
@@ -182,14 +183,14 @@ class OttlaPeer(Peer):
         return None if code is None else f"ended with code {code}: {last_lines(self._log)}"
 
     def stop(self) -> None:
-        self._process.kill()  # its data goes too
+        self._process.kill()  # no clean stop, because its data is removed
         self._process.wait()
         shutil.rmtree(self._folder, ignore_errors=True)
         super().stop()
 
 
 class KafkaPeer(Peer):
-    """Apache Kafka 4.3.0 with the JVM options and the heap of its own start script."""
+    """A peer that runs Apache Kafka 4.3.0 with the JVM options and heap of its own start script."""
 
     def __init__(self, name: str, secured: Secured | None = None) -> None:
         super().__init__(name)
@@ -209,7 +210,7 @@ class KafkaPeer(Peer):
         )
         self.flags, self.is_jvm = _jvm_flags(), True
         try:
-            self._kafka.format()  # its tool is a JVM of its own, which the start does not count
+            self._kafka.format()  # the tool is another JVM, which does not count for the start
             began = time.monotonic()
             self._kafka.start()
             self.ports, self.pids = [self._kafka.port], [self._kafka.pid]
@@ -232,7 +233,7 @@ class KafkaPeer(Peer):
 
 
 class ClusterPeer(Peer):
-    """Three nodes of one kind with both roles each: RF 3, min.insync.replicas 2."""
+    """A cluster of three nodes of one kind with both roles each: RF 3, min.insync.replicas 2."""
 
     def __init__(self, name: str, kind: str, checkout: Path) -> None:
         super().__init__(name)
@@ -278,25 +279,25 @@ class ClusterPeer(Peer):
 
 
 class ForeignPeer(Peer):
-    """A broker that somebody else runs: `HOST:PORT`, or `HOST:PORT/PID` to know its CPU."""
+    """A broker that the bench does not start: `HOST:PORT`, or `HOST:PORT/PID` to read its CPU."""
 
     def __init__(self, name: str, address: str) -> None:
         super().__init__(name)
-        where, _, pid = address.partition("/")
-        host, _, port = where.rpartition(":")
+        host_port, _, pid = address.partition("/")
+        host, _, port = host_port.rpartition(":")
         if host not in ("127.0.0.1", "localhost"):
             raise ValueError(f"{name}: only brokers of this machine are compared, not {host}")
         self.ports, self.pids = [int(port)], [int(pid)] if pid else []
-        self.flags = f"run by somebody else at {where}"
+        self.flags = f"run by somebody else at {host_port}"
 
     def death(self) -> str | None:
         return None if answers_api_versions(self.port, 5.0) else "does not answer"
 
 
 def start_peer(name: str, nodes: int = 1, secured: bool = False, metrics: bool = False) -> Peer:
-    """Start what `name` says on one node or three; RuntimeError with its log if it does not.
+    """Start the peer `name` on one node or three. Raises RuntimeError with its log if it fails.
 
-    `secured`: one node that has listeners with TLS and SASL as well. `metrics`: one of Ottla that
+    `secured`: one node with listeners for TLS and SASL as well. `metrics`: one node of Ottla that
     serves its metrics.
     """
     if secured:
@@ -307,7 +308,7 @@ def start_peer(name: str, nodes: int = 1, secured: bool = False, metrics: bool =
 
 
 def _started_secured(name: str) -> Peer:
-    """Its certificates go with it."""
+    """Start a peer with secured listeners; its `stop` removes the certificates."""
     kind, _, path = name.partition("@")
     secured = Secured()
     try:
@@ -341,7 +342,10 @@ def _started(name: str, nodes: int, metrics: bool) -> Peer:
 
 
 def can_start(name: str, nodes: int, secured: bool = False) -> bool:
-    """Whether it starts so many nodes, and secured; ValueError where there is no such peer."""
+    """Return whether a peer can have `nodes` nodes, and be secured.
+
+    Raises ValueError if there is no such peer.
+    """
     kind, _, path = name.partition("@")
     if "=" in name:
         return nodes == 1 and not secured
@@ -353,13 +357,16 @@ def can_start(name: str, nodes: int, secured: bool = False) -> bool:
 
 
 def first_record(port: int) -> None:
-    """Make a topic and write one record that is acknowledged."""
+    """Create a topic and write one record that is acknowledged."""
     create_topic(port, "first")
     produce_one(port, "first")
 
 
 def wait_for_brokers(port: int, count: int) -> None:
-    """Until this node names so many brokers as serving."""
+    """Wait until this node's metadata lists `count` brokers.
+
+    Raises RuntimeError if it never does.
+    """
     deadline = time.monotonic() + START_TIMEOUT_S
     while time.monotonic() < deadline:
         wire = Wire(port)
@@ -372,7 +379,7 @@ def wait_for_brokers(port: int, count: int) -> None:
 
 
 def last_lines(log: Path) -> str:
-    """The end of a log on one line."""
+    """Return the end of a log on one line."""
     try:
         lines = log.read_text(errors="replace").strip().splitlines()
     except OSError:
@@ -381,7 +388,7 @@ def last_lines(log: Path) -> str:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process is there and has not ended."""
+    """Return whether a process exists and has not ended."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:
@@ -389,15 +396,15 @@ def is_alive(pid: int) -> bool:
 
 
 def cpu_seconds(pid: int) -> float:
-    """User and system time of a process with all its threads, ended ones too, so far.
+    """Return the user and system time of a process with all its threads, ended ones too.
 
-    To the nanosecond, by the clock that clock_getcpuclockid(3) names; /proc counts in 10 ms.
+    The clock of clock_getcpuclockid(3) counts nanoseconds, /proc only 10 ms.
     """
     return time.clock_gettime((~pid << 3) | _CPUCLOCK_SCHED)
 
 
 def resident_mib(pid: int) -> float:
-    """Resident memory, MiB."""
+    """Return the resident memory of a process in MiB."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("VmRSS:"):
             return int(line.split()[1]) / 1024

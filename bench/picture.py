@@ -1,7 +1,7 @@
-"""The report as one picture: how many times better than the second peer, with spread and goal.
+"""The report as one picture: the ratio to the second peer, with spread and goal.
 
-An SVG that needs nothing to be drawn. Every row is turned so that the right side is better: a rate
-as it is, a cost or a latency the other way round. The axis is logarithmic.
+An SVG text, made without a library. The right side is better in every row: a rate has its ratio, a
+cost or a latency the inverse ratio. The axis is logarithmic.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ INK, SOFT, LINE, MET, MISSED, NEUTRAL = (
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A row's ratio, turned so that more is better, with its quartiles and goal."""
+    """A row's ratio with its quartiles and goal, inverted if less is better."""
 
     middle: float
     low: float
@@ -48,7 +48,7 @@ class Bar:
 
 
 def bar_of(row: Row) -> Bar | None:
-    """None where there is nothing to compare with."""
+    """Return the bar of a row, or None if there is no second peer to compare with."""
     if row.ratio is None or row.spread is None or min(row.ratio, *row.spread) <= 0:
         return None
     low, high = row.spread
@@ -58,15 +58,15 @@ def bar_of(row: Row) -> Bar | None:
 
 
 def picture(run: Run, rows: Sequence[Row]) -> str:
-    """The whole SVG."""
+    """Return the whole SVG."""
     shown = [
-        (scenario, [(row, bar) for row in of_note(list(its)) if (bar := bar_of(row))])
-        for scenario, its in groupby(rows, lambda row: row.scenario)
+        (scenario, [(row, bar) for row in of_note(list(scenario_rows)) if (bar := bar_of(row))])
+        for scenario, scenario_rows in groupby(rows, lambda row: row.scenario)
     ]
     shown = [(scenario, bars) for scenario, bars in shown if bars]
-    every = [bar for _, bars in shown for _, bar in bars]
-    lowest = min((value for bar in every for value in (bar.low, bar.goal or 1)), default=1.0)
-    highest = max((value for bar in every for value in (bar.high, bar.goal or 1)), default=1.0)
+    all_bars = [bar for _, bars in shown for _, bar in bars]
+    lowest = min((value for bar in all_bars for value in (bar.low, bar.goal or 1)), default=1.0)
+    highest = max((value for bar in all_bars for value in (bar.high, bar.goal or 1)), default=1.0)
     ticks = [tick for tick in TICKS if lowest / 2 < tick < highest * 2]
     axis = Axis(min(lowest, *ticks) / 1.08, max(highest, *ticks) * 1.08)
     body: list[str] = []
@@ -86,7 +86,7 @@ def picture(run: Run, rows: Sequence[Row]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """From ratio to place."""
+    """A logarithmic axis from `least` to `most`."""
 
     least: float
     most: float
@@ -97,8 +97,8 @@ class Axis:
 
 def _row(run: Run, row: Row, bar: Bar, axis: Axis, y: float) -> list[str]:
     colour = {True: MET, False: MISSED, None: NEUTRAL}[row.met]
-    one, low, high, middle = (axis.x(value) for value in (1, bar.low, bar.high, bar.middle))
-    start, width = min(one, middle), abs(middle - one)
+    parity, low, high, middle = (axis.x(value) for value in (1, bar.low, bar.high, bar.middle))
+    start, width = min(parity, middle), abs(middle - parity)
     parts = [
         text(46, y + 4, f"{label_of(row)}", fill=SOFT),
         rect(start, y - 5, max(width, 0.5), 10, colour, opacity=0.28),
@@ -130,8 +130,8 @@ def _tick(x: float, tick: float, bottom: float) -> list[str]:
 
 def _frame(run: Run, height: float) -> list[str]:
     first, second = (short(name) for name in run.peers[:2])
-    told = [run.machine.get(key, "") for key in ("date", "processor", "system")]
-    told += [f"Python {run.machine.get('Python', '')}", rounds_of(run)]
+    facts = [run.machine.get(key, "") for key in ("date", "processor", "system")]
+    facts += [f"Python {run.machine.get('Python', '')}", rounds_of(run)]
     columns = ((RATIO, "better"), (OURS, first), (THEIRS, second))
     return [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height:.0f}" '
@@ -140,18 +140,18 @@ def _frame(run: Run, height: float) -> list[str]:
         text(
             28, 36, f"{first} beside {second}, on the same machine in one run", size=20, weight=650
         ),
-        text(28, 58, "; ".join(part for part in told if part), size=12, fill=SOFT),
+        text(28, 58, "; ".join(part for part in facts if part), size=12, fill=SOFT),
         *(text(x, TOP - 8, words, size=11, fill=SOFT, anchor="end") for x, words in columns),
         text(GOAL, TOP - 8, "goal (ratio, value)", size=11, fill=SOFT),
     ]
 
 
 def _legend(run: Run, y: float) -> list[str]:
-    said = (
+    explanation = (
         f"Axis: times better than {short(run.peers[1])}, more of a rate or less of a cost or "
         "latency. Dot: ratio of the medians. Line: quartiles of the ratios. Upright: goal."
     )
-    parts = [text(28, y, said, size=12, fill=SOFT)]
+    parts = [text(28, y, explanation, size=12, fill=SOFT)]
     for x, colour, words in (
         (34, MET, "goal met"),
         (124, MISSED, "not met"),
@@ -173,7 +173,7 @@ def text(
     weight: int = 400,
     halo: bool = False,
 ) -> str:
-    """One line of text; with a halo it is read upon lines, too."""
+    """Return one line of text; a halo keeps it readable over lines."""
     around = ' stroke="#ffffff" stroke-width="5" paint-order="stroke"' if halo else ""
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" fill="{fill}" text-anchor="{anchor}" '
@@ -184,7 +184,7 @@ def text(
 def rect(
     x: float, y: float, width: float, height: float, fill: str, *, opacity: float = 1.0
 ) -> str:
-    """A box."""
+    """Return a rectangle."""
     return (
         f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="2" '
         f'fill="{fill}" fill-opacity="{opacity:g}"/>'

@@ -1,8 +1,8 @@
-"""The small picture of docs/performance.md and the README: four figures, a bar a broker.
+"""The small picture of docs/performance.md and the README: four figures, a bar for each broker.
 
     python -m bench.readme_picture bench/results/A.json bench/results/B.json > docs/speed.svg
 
-Draws medians of runs that are there; measures nothing. `bench.picture` draws all of a run.
+Draws medians of finished runs and measures nothing. `bench.picture` draws all figures of a run.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ COLOURS = ("#1a7f64", "#b8c2cc")
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """One figure of one scenario, and what a reader calls it."""
+    """A figure of a scenario, with its title for readers."""
 
     scenario: str
     figure: str
@@ -45,15 +45,15 @@ FIGURES = (
 
 
 def picture(runs: Sequence[Run]) -> str:
-    """The whole SVG; KeyError where a figure was not measured."""
-    known = all_scenarios()
+    """Return the whole SVG. Raises KeyError if a figure was not measured."""
+    scenarios = all_scenarios()
     measured = {
         (row.scenario.name, row.figure.name): (
             {peer: statistics.median(values) for peer, values in row.values.items()},
             row.figure.unit,
         )
         for run in runs
-        for row in rows(run, known)
+        for row in rows(run, scenarios)
     }
     height = 16 + PANEL * len(FIGURES)
     parts = [

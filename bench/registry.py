@@ -1,4 +1,4 @@
-"""All scenarios: a module that has some is named here, and has a list `SCENARIOS`."""
+"""All scenarios: those in the list `SCENARIOS` of each module that is named here."""
 
 from __future__ import annotations
 
@@ -26,11 +26,14 @@ MODULES = (
 
 
 def all_scenarios() -> dict[str, Scenario]:
-    """By name, in the order of the modules."""
-    found: dict[str, Scenario] = {}
+    """Return all scenarios by name, in the order of the modules.
+
+    Raises ValueError if two have the same name.
+    """
+    scenarios: dict[str, Scenario] = {}
     for module in MODULES:
         for scenario in import_module(module).SCENARIOS:
-            if scenario.name in found:
+            if scenario.name in scenarios:
                 raise ValueError(f"two scenarios are called {scenario.name}")
-            found[scenario.name] = scenario
-    return found
+            scenarios[scenario.name] = scenario
+    return scenarios

@@ -1,15 +1,15 @@
-/* The replayer: sends frames that were encoded beforehand, again and again, and times the answers.
+/* The replayer: sends encoded frames again and again, and measures the time of the answers.
  *
  *   replay PLAN SECONDS DEPTH ANSWERED MOST
  *
  * PLAN is a file of 32-bit numbers in the machine's order: the number of connections, then for each
  * its port and its number of frames, then for each frame its length and its bytes. A connection
- * sends its frames in turn and has at most DEPTH of them under way; with ANSWERED 0 none is answered
- * (acks=0) and only the socket's buffer holds it back. It ends after SECONDS, or MOST frames.
+ * sends its frames in turn and has at most DEPTH of them in flight; with ANSWERED 0 there are no
+ * answers (acks=0), and only the socket's buffer limits it. It ends after SECONDS, or MOST frames.
  *
- * On standard output: one line (frames answered or sent, bytes received, seconds, seconds of its own
- * CPU), then a 32-bit number of nanoseconds for each answer. Written in C so that it costs little
- * beside the broker, which shares the machine with it. Linux only.
+ * Prints one line (frames answered or sent, bytes received, seconds, seconds of its own CPU), then a
+ * 32-bit number of nanoseconds for each answer. It is in C so that it takes little CPU beside the
+ * broker on the same machine. Linux only.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -76,7 +76,7 @@ static void want_out(Connection *c, int wanted) {
     c->wants_out = wanted;
 }
 
-/* Send until as many are under way as may be, or the socket takes no more. */
+/* Send until DEPTH frames are in flight, or the socket's buffer is full. */
 static void send_some(Connection *c) {
     while (c->written || (!stopping && (!answered || (int)c->under_way < depth))) {
         Frame *frame = &c->frames[c->next_frame];

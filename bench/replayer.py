@@ -1,6 +1,6 @@
-"""Runs `replay.c`, which sends frames that were encoded beforehand: so the broker is the limit.
+"""Runs `replay.c`, which sends frames that are encoded beforehand, so that the broker is the limit.
 
-Client and broker share the machine: the same loop in Python took twice the CPU for a request.
+Client and broker share the machine, and the same loop in Python takes twice the CPU for a request.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NO_LIMIT = 1 << 62
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One connection: where to, and the frames that it sends in turn."""
+    """A connection: its port, and the frames that it sends in turn."""
 
     port: int
     frames: Sequence[bytes]
@@ -30,7 +30,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """What came of it; `trips` in seconds, one an answer."""
+    """The result of a replay; `trips` are in seconds, one for each answer."""
 
     answers: int
     received_bytes: int
@@ -47,10 +47,11 @@ def replay_targets(
     answered: bool = True,
     most: int = NO_LIMIT,
 ) -> Replayed:
-    """Each connection sends again as soon as fewer than `depth` of its requests are under way.
+    """Send the frames of each connection in turn, with at most `depth` of its requests in flight.
 
     Ends after so many seconds or `most` requests, when all are answered. With `answered` false
-    (acks=0) `answers` counts what was sent. RuntimeError where the broker closes a connection.
+    (acks=0) `answers` counts the sent requests. Raises RuntimeError if the broker closes a
+    connection.
     """
     with tempfile.NamedTemporaryFile(prefix="ottla-bench-plan-") as plan:
         plan.write(_plan(targets))
@@ -63,16 +64,16 @@ def replay_targets(
             stderr=subprocess.PIPE,
         )
         try:
-            told, complaint = process.communicate(timeout=seconds + END_S)
+            output, error_text = process.communicate(timeout=seconds + END_S)
         finally:
-            process.kill()  # where we were interrupted
+            process.kill()  # after an interrupt
             process.wait()
     if process.returncode:
-        raise RuntimeError(complaint.decode().strip() or "the replayer was killed")
-    line, _, binary = told.partition(b"\n")
+        raise RuntimeError(error_text.decode().strip() or "the replayer was killed")
+    line, _, binary = output.partition(b"\n")
     answers, received, spent, cpu = line.split()
     nanoseconds = array.array("I", binary)
-    trips = [one * 1e-9 for one in nanoseconds]
+    trips = [trip * 1e-9 for trip in nanoseconds]
     return Replayed(int(answers), int(received), float(spent), float(cpu), trips)
 
 

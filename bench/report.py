@@ -14,9 +14,9 @@ from bench.turns import Run
 class Row:
     """One figure of one scenario over all rounds.
 
-    `values`  by peer, a value a round       `ratios`  first peer to second, a ratio a round
-    `goal`    what the ratios must reach     `limit`   what the first peer's values must reach
-    `enough`  what of the first peer's values meets the goal whatever the ratios are
+    `values`  by peer, a value for each round    `ratios`  first peer to second, one for each round
+    `goal`    the goal of the ratios             `limit`   the goal of the first peer's values
+    `enough`  a goal of the first peer's values with which the goal of the ratios is met anyway
     """
 
     scenario: Scenario
@@ -35,12 +35,12 @@ class Row:
 
     @property
     def spread(self) -> tuple[float, float] | None:
-        """Lower and upper quartile of the ratios."""
+        """The lower and upper quartile of the ratios; None without ratios."""
         return quartiles(self.ratios) if self.ratios else None
 
     @property
     def met(self) -> bool | None:
-        """Whether goal and limit are met, at the worse quartile; None where there is neither."""
+        """Whether goal and limit are met at the worse quartile; None if there is neither."""
         larger = self.figure.better == LARGER
         verdicts = []
         first = next(iter(self.values.values()))
@@ -53,7 +53,7 @@ class Row:
 
 
 def quartiles(values: Sequence[float]) -> tuple[float, float]:
-    """Lower and upper, linear between neighbours; of one value, itself twice."""
+    """Return the lower and upper quartile, linear between neighbours; a single value twice."""
     if len(values) == 1:
         return values[0], values[0]
     low, _, high = statistics.quantiles(values, n=4, method="inclusive")
@@ -65,13 +65,13 @@ def _met(values: Sequence[float], wanted: float, larger: bool) -> bool:
     return low >= wanted if larger else high <= wanted
 
 
-def rows(run: Run, known: dict[str, Scenario]) -> list[Row]:
-    """All that was measured, in the order of the scenarios."""
-    found: list[Row] = []
+def rows(run: Run, scenarios: dict[str, Scenario]) -> list[Row]:
+    """Return the rows of all measured figures, in the order of the scenarios."""
+    report_rows: list[Row] = []
     for name in dict.fromkeys(record.scenario for record in run.records):
-        if name in known:
-            found += _rows_of(run, known[name])
-    return found
+        if name in scenarios:
+            report_rows += _rows_of(run, scenarios[name])
+    return report_rows
 
 
 def _rows_of(run: Run, scenario: Scenario) -> list[Row]:
@@ -91,21 +91,25 @@ def _rows_of(run: Run, scenario: Scenario) -> list[Row]:
     }
     # Goals are ratios to Apache Kafka, not to another checkout.
     goals = scenario.goals if len(run.peers) < 2 or run.peers[1] == "kafka" else {}
-    found = []
+    report_rows = []
     for name, figure in figures.items():
         of_peers = {
-            peer: {number: one[name].value for number, one in rounds.items() if name in one}
+            peer: {
+                number: measured[name].value
+                for number, measured in rounds.items()
+                if name in measured
+            }
             for peer, rounds in by_peer.items()
         }
         present = {peer: list(values.values()) for peer, values in of_peers.items() if values}
         goal, limit = goals.get(name), scenario.limits.get(name)
         ratios, enough = _ratios(list(of_peers.values())), scenario.enough.get(name)
-        found.append(Row(scenario, figure, present, ratios, goal, limit, enough))
-    return found
+        report_rows.append(Row(scenario, figure, present, ratios, goal, limit, enough))
+    return report_rows
 
 
 def _ratios(of_peers: Sequence[dict[int, float]]) -> list[float]:
-    """Of neighbours: the first two peers' values of the same round."""
+    """Return the ratios of the first two peers' values in the same round."""
     if len(of_peers) < 2:
         return []
     first, second = of_peers[:2]

@@ -1,7 +1,7 @@
-"""What a scenario is, what it gives, and how its load is brought to a steady state.
+"""Scenarios and their figures, and the function that brings a load to a steady state.
 
 A module of scenarios has a list `SCENARIOS`; `bench/registry.py` collects them. A scenario's `run`
-makes its topics, loads the peer by `steady`, and gives figures. The harness does the rest: it
+creates its topics, loads the peer by `steady`, and returns figures. The harness does the rest: it
 starts the peer, watches it, adds the figure `memory`, deletes all topics afterwards, and compares.
 """
 
@@ -28,7 +28,7 @@ MEMORY = "memory"
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One measured value. `better` says which way is good. The name is unique in its scenario."""
+    """A measured value. `better` is LARGER or SMALLER. The name is unique in its scenario."""
 
     name: str
     unit: str
@@ -37,25 +37,25 @@ class Figure:
 
 
 Run = Callable[[Peer, float], list[Figure]]
-"""Measure a running peer with windows of so many seconds."""
+"""A function that measures a running peer with windows of a number of seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """One row group of the report.
+    """A group of rows in the report, with the function that measures them.
 
-    `group`     what `--groups` selects by: "produce", "fetch", "cost" …
-    `title`     for people, short: "batched produce, 1 KiB, acks=1"
-    `nodes`     1 or 3: which kind of peer `run` is given
-    `goals`     by figure: what the ratio to Apache Kafka must reach (or stay below)
-    `limits`    by figure: what the value of Ottla itself must reach (or stay below)
-    `enough`    by figure: a value of Ottla itself with which a goal is met whatever the ratio is
-    `usual`     whether a plain `make bench` runs it: five alternations of all these on one node
-                are to take 20 minutes, with a JVM that is warmed for each; on three it takes longer
-    `fresh`     whether it wants a peer that nothing else ran on
-    `secured`   whether the peer is to have listeners with TLS and SASL too (`bench.secured`)
-    `metrics`   whether Ottla is to serve its metrics; the scenario has to be `fresh`
-    `timeout_s` after which the harness gives it up
+    `group`     the name for `--groups`: "produce", "fetch", "cost" …
+    `title`     a short text for readers: "batched produce, 1 KiB, acks=1"
+    `nodes`     the number of nodes of the peer, 1 or 3
+    `goals`     by figure, the goal of the ratio to Apache Kafka: a least or a most
+    `limits`    by figure, the goal of Ottla's own value: a least or a most
+    `enough`    by figure, a value of Ottla with which the goal is met whatever the ratio is
+    `usual`     whether a plain `make bench` runs it: five alternations of these on one node should
+                take 20 minutes, with a warmed JVM for each; on three nodes they take longer
+    `fresh`     whether it needs a peer on which no other scenario ran
+    `secured`   whether the peer needs listeners with TLS and SASL too (`bench.secured`)
+    `metrics`   whether Ottla must serve its metrics; the scenario has to be `fresh`
+    `timeout_s` the time after which the harness cancels it
     """
 
     name: str
@@ -77,15 +77,15 @@ class Scenario:
 
     @property
     def is_for_goals(self) -> bool:
-        """Whether `--goals` runs it: what has one, and does not take minutes by itself."""
+        """Whether `--goals` runs it: it has a goal, and does not take minutes by itself."""
         return bool(self.goals or self.limits) and self.timeout_s <= USUAL_TIMEOUT_S
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a window of load did: its work in the scenario's unit, and round trips in seconds.
+    """The result of a window of load: work in the scenario's unit, and round trips in seconds.
 
-    `seconds` where the work took less than the call, which also prepared it.
+    `seconds` is set if the work took less time than the call, which also prepared it.
     """
 
     units: float
@@ -94,14 +94,14 @@ class Done:
 
 
 Load = Callable[[float], Done]
-"""Load for so many seconds."""
+"""A function that loads a peer for a number of seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Two successive windows of load that differed by less than `STEADY`, together.
+    """The sums of two successive windows of load, which should differ by less than `STEADY`.
 
-    CPU is in seconds: of the broker's processes, and of this one with its children.
+    CPU is in seconds, of the broker's processes and of this process with its children.
     """
 
     units: float
@@ -114,27 +114,27 @@ class Measured:
 
     @property
     def rate(self) -> float:
-        """Units a second."""
+        """The units a second."""
         return self.units / self.seconds
 
     @property
     def cpu_per_unit(self) -> float:
-        """Seconds of broker CPU."""
+        """The seconds of broker CPU per unit."""
         return self.cpu_s / self.units
 
     @property
     def client_load(self) -> Figure:
-        """How busy the client was: near 100 % it is the client that limits the rate."""
+        """The client's CPU: near 100 % it is the client that limits the rate."""
         percent = 100 * self.client_cpu_s / self.seconds
         return Figure("client CPU", "% core", percent, SMALLER)
 
     def latencies(self, unit: str = "µs") -> list[Figure]:
-        """p50, p99 and p99.9 of the round trips, in µs or ms; none where there are none."""
+        """Return p50, p99 and p99.9 of the round trips, in µs or ms; empty without round trips."""
         return latencies(self.trips, unit)
 
 
 def latencies(seconds: Iterable[float], unit: str = "µs") -> list[Figure]:
-    """p50, p99 and p99.9, in µs or ms; none where there are none."""
+    """Return p50, p99 and p99.9, in µs or ms; empty without values."""
     ordered = sorted(seconds)
     scale = {"µs": 1e6, "ms": 1e3}[unit]
     return [
@@ -145,10 +145,10 @@ def latencies(seconds: Iterable[float], unit: str = "µs") -> list[Figure]:
 
 
 def steady(peer: Peer, load: Load, window_s: float, *, windows_max: int = WINDOWS_MAX) -> Measured:
-    """Load until two successive windows differ by less than `STEADY`; what these two did.
+    """Load until two successive windows differ by less than `STEADY`, and return their sums.
 
-    At least two windows and at most `windows_max`; where none differ so little, the last two count
-    `is_steady` is false and `peer.unsteady` one more.
+    There are at least two windows and at most `windows_max`. If no two differ so little, the last
+    two count, `is_steady` is false, and `peer.unsteady` is incremented.
     """
     before = _window(peer, load, window_s)
     for number in range(2, windows_max + 1):
@@ -182,6 +182,6 @@ def _window(peer: Peer, load: Load, window_s: float) -> Measured:
 
 
 def client_cpu_seconds() -> float:
-    """User and system time of this process and of its children that ended."""
+    """Return the user and system time of this process and of its children that have ended."""
     usages = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return sum(usage.ru_utime + usage.ru_stime for usage in usages)

@@ -1,4 +1,4 @@
-"""Start and produce on one node: single records, batches by librdkafka and by the replayer."""
+"""Scenarios of one node: its start, single records, batches by librdkafka and by the replayer."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ REPLAYER = "replayer"
 VALUE_BYTES = 100
 BATCH_BYTES = 1_000_000
 BATCH_RECORDS_MAX = 8_000
-DEPTH = 5  # requests under way, as librdkafka and the Java producer have them
+DEPTH = 5  # requests in flight, the default of librdkafka and the Java producer
 LOT = 500
 SIZES = {"100": 100, "1k": 1024, "10k": 10_240}
 ACKS = {"0": 0, "1": 1, "all": -1}
@@ -46,7 +46,7 @@ CODECS = ("gzip", "snappy", "lz4", "zstd")
 
 
 def start_up(peer: Peer, _window_s: float) -> list[Figure]:
-    """What was noted when the peer was started."""
+    """Return the time and the memory of the peer's start."""
     return [
         Figure("start", "s", peer.start_s, SMALLER),
         Figure("memory, idle", "MiB", peer.idle_mib, SMALLER),
@@ -54,7 +54,7 @@ def start_up(peer: Peer, _window_s: float) -> list[Figure]:
 
 
 def single_record(connections: int) -> Run:
-    """Produce requests of one 100-byte record, acks=1, one under way a connection."""
+    """Measure Produce requests of one 100-byte record, acks=1, one in flight on each connection."""
 
     def run(peer: Peer, window_s: float) -> list[Figure]:
         measured = steady(peer, single_load(peer, connections), window_s)
@@ -69,7 +69,10 @@ def single_record(connections: int) -> Run:
 
 
 def single_load(peer: Peer, connections: int) -> Load:
-    """A partition for each connection; what is acknowledged must be there."""
+    """Return a load with a partition for each connection.
+
+    It raises RuntimeError if the log lacks acknowledged records.
+    """
     topic = f"single-{connections}"
     create_topic(peer.port, topic, connections)
     produce_one(peer.port, topic, connections)
@@ -92,7 +95,7 @@ def single_load(peer: Peer, connections: int) -> Load:
 
 
 def batched(value_bytes: int, acks: str, codec: str = "none", producers: int = 1) -> Run:
-    """librdkafka, batches of up to 1 MB, a partition for each producer."""
+    """Measure librdkafka with batches of up to 1 MB, a partition for each producer."""
 
     def run(peer: Peer, window_s: float) -> list[Figure]:
         values = values_of(value_bytes) if codec == "none" else texts_of(value_bytes)
@@ -111,9 +114,9 @@ def measured_batches(
     window_s: float,
     warm_up_s: float = 0.0,
 ) -> Measured:
-    """librdkafka's messages of `values`; what is acknowledged must be there.
+    """Measure librdkafka's messages of `values`; acknowledged messages must be in the log.
 
-    `warm_up_s` of the same before that count for nothing.
+    The same load runs for `warm_up_s` before, which does not count.
     """
 
     def load(topic: str, seconds: float) -> Done:
@@ -130,7 +133,7 @@ def measured_batches(
 
 
 def replayed(value_bytes: int, acks: str) -> Run:
-    """Encoded requests of one batch of up to 1 MB, one connection, one partition."""
+    """Measure encoded requests of one batch of up to 1 MB, one connection, one partition."""
     records = min(BATCH_RECORDS_MAX, BATCH_BYTES // (value_bytes + 12))
 
     def run(peer: Peer, window_s: float) -> list[Figure]:
@@ -142,7 +145,7 @@ def replayed(value_bytes: int, acks: str) -> Run:
             target = Target(peer.port, [batch_frame(topic, 0, batch, ACKS[acks])])
             done = replay_targets([target], seconds, depth=DEPTH, answered=answered)
             wait_for_end(peer.port, topic, 0, 1 + done.answers * records)
-            # Without answers it is the last record in the log that ends the load.
+            # Without answers the load ends with the last record in the log.
             return Done(done.answers * records, done.trips, done.seconds if answered else None)
 
         measured = with_fresh_topics(peer, load, window_s)
@@ -152,12 +155,12 @@ def replayed(value_bytes: int, acks: str) -> Run:
 
 
 def values_of(value_bytes: int) -> list[bytes]:
-    """Messages for one call into librdkafka."""
+    """Return the messages for one call into librdkafka."""
     return [b"v" * value_bytes] * LOT
 
 
 def texts_of(value_bytes: int) -> list[bytes]:
-    """Values that differ, a thousand words in any order: a codec finds something in them."""
+    """Return different values from a thousand words in random order, which codecs can compress."""
     chance = random.Random(1)
     letters = "abcdefghijklmnopqrstuvwxyz"
     words = ["".join(chance.choices(letters, k=chance.randint(2, 10))) for _ in range(1_000)]
@@ -168,7 +171,7 @@ def texts_of(value_bytes: int) -> list[bytes]:
 def with_fresh_topics(
     peer: Peer, load: Callable[[str, float], Done], window_s: float, partitions: int = 1
 ) -> Measured:
-    """Each window into a topic of its own: the disk need not hold all windows' data for long."""
+    """Load each window into a new topic, so that the disk holds few windows' data at a time."""
     topics = _fresh_topics(peer, partitions)
     return steady(peer, lambda seconds: load(next(topics), seconds), window_s)
 
@@ -181,7 +184,7 @@ def _fresh_topics(peer: Peer, partitions: int) -> Iterator[str]:
 
 
 def batch_figures(measured: Measured, value_bytes: int) -> list[Figure]:
-    """MB/s, messages a second and CPU for a GB of values; a unit of the load is a message."""
+    """Return MB/s, messages a second and CPU for a GB of values; a load's unit is a message."""
     gigabytes = measured.units * value_bytes / 1e9
     return [
         Figure(RATE, "MB/s", gigabytes * 1e3 / measured.seconds, LARGER),
@@ -222,7 +225,7 @@ def _batches(client: str, size: str, acks: str) -> Scenario:
     make = replayed if by_replayer else batched
     goals = _BATCH_GOALS.get(size, {}) if acks == "1" else {}
     if size == "100" and not by_replayer:
-        goals = {}  # one librdkafka is the limit beside a quick broker: two have the goal
+        goals = {}  # a single librdkafka is slower than a fast broker: two of them have the goal
     return Scenario(
         f"{'replayed' if by_replayer else 'batched'}-{size}-acks-{acks}",
         "produce",

@@ -1,10 +1,10 @@
 """The secured listeners of a peer, beside its plain one: TLS, mTLS, SCRAM-SHA-512 without TLS.
 
-Who logs in may do what ACLs say; who does not, everything: the harness, and loads through TLS.
+ACLs apply to users that log in. Clients without a login, such as the harness and the loads through
+TLS, may do everything.
 
-All peers get the same settings and the same certificates: P-256 keys, signed with SHA-256, TLS 1.3
-alone, so that both sides are bound to the same work. The certificates are those of the tests; they
-are made once a process.
+All peers get the same settings and the same certificates: P-256 keys, signed with SHA-256, and only
+TLS 1.3, so that all do the same work. The certificates are those of the tests, made once a process.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ USER = "alice"
 PASSWORD = "alice-secret"
 ITERATIONS = 4096
 SHA_512 = 2
-"""The mechanism's number in AlterUserScramCredentials."""
+"""The number of the mechanism in AlterUserScramCredentials."""
 
 _LOGIN_MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule"
 
 
 class Secured:
-    """Ports and files of one peer."""
+    """The ports and files of one peer's secured listeners."""
 
     def __init__(self) -> None:
-        # Imported here: what measures no TLS needs no library for certificates.
+        # Imported here: scenarios without TLS need no library for certificates.
         certificates = import_module("tests.certificates")
         self._folder = Path(tempfile.mkdtemp(prefix="ottla-bench-tls-"))
         self._held = Ports()
@@ -53,7 +53,7 @@ class Secured:
         self.client.write_text(client.key_pem() + client.chain_pem)
 
     def properties(self, listeners: str) -> dict[str, str]:
-        """Settings of a node that has these plain listeners as well."""
+        """Return the settings of a node with these plain listeners and the secured ones."""
         return {
             "listeners": (
                 f"{listeners},TLS://{HOST}:{self.tls_port},MTLS://{HOST}:{self.mtls_port},"
@@ -75,13 +75,13 @@ class Secured:
         }
 
     def context(self) -> ssl.SSLContext:
-        """Of a client without a certificate."""
+        """Return the TLS context of a client without a certificate."""
         context = ssl.create_default_context(cafile=str(self.authority))
         context.minimum_version = ssl.TLSVersion.TLSv1_3
         return context
 
     def add_user(self, port: int) -> None:
-        """Make the user who logs in by SCRAM; RuntimeError where the broker refuses."""
+        """Create the user of the SCRAM logins. Raises RuntimeError if the broker refuses."""
         salt = secrets.token_bytes(16)
         salted = hashlib.pbkdf2_hmac("sha512", PASSWORD.encode(), salt, ITERATIONS)
         user = ScramCredentialUpsertion(USER, SHA_512, ITERATIONS, salt, salted)
@@ -92,6 +92,6 @@ class Secured:
             raise RuntimeError(f"the user {USER} is refused: {result.error_message}")
 
     def close(self) -> None:
-        """Remove its files, and give the ports back."""
+        """Remove the files, and give the ports back."""
         self._held.close()
         shutil.rmtree(self._folder, ignore_errors=True)

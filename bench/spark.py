@@ -1,10 +1,10 @@
 """Rows a second of Spark's stock Kafka source, reading the same records from both brokers.
 
 Both brokers run for the whole time and hold the same records: 100-byte values with keys in six
-partitions, uncompressed, in batches of 4,000 (half a megabyte) that were encoded beforehand. One
-Spark, `local[2]`, reads them in turn: the whole topic, count and sum of lengths, so that every row
-is touched and nothing is written. The first reading of each is not counted: it warms Spark and the
-page cache.
+partitions, uncompressed, in batches of 4,000 (half a megabyte) that are encoded beforehand. One
+Spark, `local[2]`, reads the whole topic from each in turn, and computes count and sum of lengths:
+so it reads every row and writes nothing. The first reading of each broker does not count, because
+it warms Spark and the page cache.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ TOPIC = "rows"
 
 
 def fill(peer: Peer, records: int) -> None:
-    """The same records into either broker, in batches that were encoded beforehand."""
+    """Produce the same records to either broker, in batches that are encoded beforehand."""
     create_topic(peer.port, TOPIC, PARTITIONS)
     wire = Wire(peer.port)
     for partition in range(PARTITIONS):
@@ -50,7 +50,7 @@ def fill(peer: Peer, records: int) -> None:
 
 
 def _send(wire: Wire, request: ProduceRequest) -> None:
-    """Until it is stored: metadata may name a leader that has not opened yet."""
+    """Send the request until it is stored: the leader may not have opened its log yet."""
     while True:
         (answer,) = wire.ask(request, PRODUCE_VERSION).responses[0].partition_responses
         error = ErrorCode(answer.error_code)
@@ -62,7 +62,7 @@ def _send(wire: Wire, request: ProduceRequest) -> None:
 
 
 def _produce(partition: int, records: int) -> ProduceRequest:
-    """A Produce of one batch; its records differ in key and value."""
+    """Return a Produce of one batch, whose records differ in key and value."""
     now_ms = int(time.time() * 1000)
     batch = build_batch(
         Record(-1, now_ms, b"k%d" % (number % 1000), b"%0*d" % (VALUE_BYTES, number))
@@ -73,7 +73,7 @@ def _produce(partition: int, records: int) -> ProduceRequest:
 
 
 def session() -> SparkSession:
-    """One for all readings."""
+    """Return the Spark session of all readings."""
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     settings = {
         "spark.driver.bindAddress": "127.0.0.1",
@@ -91,18 +91,18 @@ def session() -> SparkSession:
 
 
 def read(spark: SparkSession, peer: Peer, records: int) -> tuple[float, float]:
-    """Rows a second, and the broker's CPU seconds for a million rows."""
+    """Return the rows a second, and the broker's CPU seconds for a million rows."""
     cpu, began = cpu_seconds(peer.pid), time.perf_counter()
     frame = spark.read.format("kafka").option("kafka.bootstrap.servers", f"127.0.0.1:{peer.port}")
     rows = frame.option("subscribe", TOPIC).load()
-    looked = rows.agg(F.count(F.lit(1)).alias("n"), F.sum(F.length("value")).alias("b")).collect()
+    totals = rows.agg(F.count(F.lit(1)).alias("n"), F.sum(F.length("value")).alias("b")).collect()
     spent = time.perf_counter() - began
-    assert (looked[0].n, looked[0].b) == (records, records * VALUE_BYTES), looked
+    assert (totals[0].n, totals[0].b) == (records, records * VALUE_BYTES), totals
     return records / spent, (cpu_seconds(peer.pid) - cpu) * 1e6 / records
 
 
 def run(records: int, rounds: int, output: Path | None) -> int:
-    """Measure and print; the exit code."""
+    """Measure, print, and return the exit code."""
     peers: list[Peer] = []
     results: dict[str, list[tuple[float, float]]] = {name: [] for name in ("ottla", "kafka")}
     try:
@@ -131,15 +131,15 @@ def run(records: int, rounds: int, output: Path | None) -> int:
 
 
 def table(results: dict[str, list[tuple[float, float]]]) -> list[str]:
-    """Medians, and the ratio of neighbours with its spread."""
+    """Return the lines of medians, and of the ratio of neighbours with its spread."""
     (first, ours), (second, theirs) = results.items()
     lines = [f"{'':34}{first:>12}{second:>12}       ratio   (min–max)"]
     for index, (label, arrow) in enumerate(
         (("rows/s", "≥"), ("broker CPU, s a million rows", "≤"))
     ):
-        values = [[one[index] for one in found] for found in (ours, theirs)]
+        values = [[reading[index] for reading in readings] for readings in (ours, theirs)]
         ratios = [a / b if b else 0.0 for a, b in zip(*values, strict=True)]
-        middles = [statistics.median(one) for one in values]
+        middles = [statistics.median(peer_values) for peer_values in values]
         lines.append(
             f"{label:34}{middles[0]:12,.4g}{middles[1]:12,.4g}  {statistics.median(ratios):8.2f} ×"
             f"   ({min(ratios):.2f}–{max(ratios):.2f})  {arrow} is better"

@@ -1,10 +1,10 @@
-"""`python -m bench.starts`: how long Ottla takes to start on a folder that has something in it.
+"""`python -m bench.starts`: the time of Ottla's start on a folder with data.
 
-`clean-start` stops a broker with many partitions in order and starts it again. `clean-stop` counts
-from SIGTERM until the process has ended, with one unflushed record in each partition, and then the
-start behind it: `--scenarios clean-stop --partitions 10000`. `recovery` kills one
-whose log was never written down as flushed, so that the next start scans all of it. Both count from
-the command until the broker accepts connections. Recovery is told in seconds per GB of segments.
+`clean-start` stops a broker with many partitions by a controlled shutdown and starts it again.
+`clean-stop` measures from SIGTERM until the process has ended, with one unflushed record in each
+partition, and then the following start: `--scenarios clean-stop --partitions 10000`. `recovery`
+kills a broker without a recovery point, so that the next start scans the whole log. A start lasts
+from the command until the broker accepts connections. Recovery is in seconds per GB of segments.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from ottla.testing.broker_process import BrokerProcess
 START_TIMEOUT_S = 600
 VALUE = bytes(range(256)) * 4
 DAY_MS = "86400000"
-CREATED_AT_ONCE = 5000  # a request that makes more than 10,000 records is refused
+CREATED_AT_ONCE = 5000  # more than 10,000 records in a request are rejected
 
 
 def clean_start(partitions: int, _gigabytes: float) -> list[Figure]:
-    """A start after a clean stop, with this many partitions of ten records each."""
+    """Measure a start after a clean stop, with this many partitions of ten records each."""
     properties = {"group.initial.rebalance.delay.ms": "0"}
     with BrokerProcess(properties, start_timeout_s=START_TIMEOUT_S) as broker:
         create(broker, "many", partitions)
@@ -41,7 +41,7 @@ def clean_start(partitions: int, _gigabytes: float) -> list[Figure]:
 
 
 def clean_stop(partitions: int, _gigabytes: float) -> list[Figure]:
-    """A clean stop where each partition has one record that was never flushed; the start after."""
+    """Measure a clean stop with one unflushed record in each partition, and the next start."""
     properties = {"log.flush.offset.checkpoint.interval.ms": DAY_MS}
     with BrokerProcess(properties, start_timeout_s=START_TIMEOUT_S) as broker:
         create(broker, "many", partitions)
@@ -57,7 +57,7 @@ def clean_stop(partitions: int, _gigabytes: float) -> list[Figure]:
 
 
 def recovery(_partitions: int, gigabytes: float) -> list[Figure]:
-    """A start after `kill -9`, with so many GB to scan in four partitions."""
+    """Measure a start after `kill -9`, with so many GB to scan in four partitions."""
     properties = {
         "log.flush.offset.checkpoint.interval.ms": DAY_MS,
         "log.initial.task.delay.ms": DAY_MS,
@@ -93,7 +93,7 @@ def create(broker: BrokerProcess, topic: str, partitions: int) -> None:
 
 
 def fill(broker: BrokerProcess, topic: str, partitions: int, count: int, value: bytes) -> None:
-    """`count` records, spread evenly."""
+    """Produce `count` records, spread evenly over the partitions."""
     producer = Producer(
         {
             "bootstrap.servers": broker.bootstrap_servers,
@@ -113,7 +113,7 @@ def fill(broker: BrokerProcess, topic: str, partitions: int, count: int, value: 
 
 
 def timed(broker: BrokerProcess) -> float:
-    """Seconds of a start."""
+    """Return the seconds of a start."""
     began = time.monotonic()
     broker.start()
     return time.monotonic() - began

@@ -1,4 +1,4 @@
-"""The report as text: for the terminal, and as Markdown for the README."""
+"""The report as text for the terminal, and as Markdown for the README."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FIGURES_WITHOUT_GOAL = 2
 
 
 def head(run: Run) -> list[str]:
-    """What was measured on, and with which flags."""
+    """Return the facts about the machine, and the options of each peer."""
     lines = [f"{key}: {value}" for key, value in run.machine.items()]
     lines += [f"{name}: {flags}" for name, flags in run.flags.items()]
     lines.append(f"{rounds_of(run)}, windows of {run.window_s:g} s")
@@ -23,13 +23,16 @@ def head(run: Run) -> list[str]:
 
 
 def terminal(run: Run, rows: Sequence[Row]) -> str:
-    """Medians of each peer, the ratio of medians, its quartiles, the goal and whether it is met."""
+    """Return the table for the terminal, with all figures.
+
+    Medians of each peer, the ratio of medians, its quartiles, the goal and whether it is met.
+    """
     lines = [*head(run), ""]
     lines.append(f"{'':32}" + "".join(f"{short(name)[:12]:>13}" for name in run.peers))
     lines[-1] += "      ratio  quartiles"
-    for scenario, its in groupby(rows, lambda row: row.scenario):
+    for scenario, scenario_rows in groupby(rows, lambda row: row.scenario):
         lines.append(f"{scenario.name}: {scenario.title}; {load_of(scenario)}")
-        lines += [_line(run, row) for row in its]
+        lines += [_line(run, row) for row in scenario_rows]
     lines += failures(run)
     goals = [row.met for row in rows if row.met is not None]
     if goals:
@@ -52,38 +55,38 @@ def _line(run: Run, row: Row) -> str:
 
 
 def markdown(run: Run, rows: Sequence[Row]) -> str:
-    """What has a goal, and the first figures of what has none; medians and quartiles."""
+    """Return the table of figures with a goal, or of a scenario's first figures if it has none."""
     first, second = [*map(short, run.peers), "–"][:2]
     lines = [
         f"| load | figure | {first} | {second} | ratio (quartiles) | goal | met |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
-    for scenario, its in groupby(rows, lambda row: row.scenario):
+    for scenario, scenario_rows in groupby(rows, lambda row: row.scenario):
         before = f"{scenario.title} ({load_of(scenario)})"
-        for row in of_note(list(its)):
+        for row in of_note(list(scenario_rows)):
             values = [row.values.get(name) for name in run.peers[:2]]
-            told = [
-                f"{number(statistics.median(one))} {row.figure.unit}" if one else ""
-                for one in values
+            medians = [
+                f"{number(statistics.median(peer_values))} {row.figure.unit}" if peer_values else ""
+                for peer_values in values
             ]
             ratio = ""
             if row.ratio is not None and row.spread is not None:
                 ratio = f"{row.ratio:.2f} ({row.spread[0]:.2f}–{row.spread[1]:.2f})"
             met = {True: "yes", False: "no", None: ""}[row.met]
-            cells = [before, row.figure.name, *(told + [""])[:2], ratio, goal_of(row), met]
+            cells = [before, row.figure.name, *(medians + [""])[:2], ratio, goal_of(row), met]
             lines.append(f"| {' | '.join(cells)} |")
             before = ""
     return "\n".join([*lines, "", *(f"{line}  " for line in (*head(run), *failures(run)))])
 
 
 def of_note(rows: Sequence[Row]) -> list[Row]:
-    """Of one scenario: the rows with a goal or limit, or else the first two."""
+    """Return the rows of a scenario that have a goal or a limit, or else the first two."""
     with_goal = [row for row in rows if row.goal is not None or row.limit is not None]
     return with_goal or list(rows[:FIGURES_WITHOUT_GOAL])
 
 
 def load_of(scenario: Scenario) -> str:
-    """Client, connections and partitions."""
+    """Return the client, connections and partitions as text."""
     parts = [
         _counted(scenario.connections, "connection"),
         _counted(scenario.partitions, "partition"),
@@ -96,7 +99,7 @@ def _counted(count: int, what: str) -> str:
 
 
 def goal_of(row: Row) -> str:
-    """`≥ 1.2 × and ≤ 35 µs`, or nothing."""
+    """Return a text such as `≥ 1.2 × and ≤ 35 µs`, or an empty one."""
     sign = "≥" if row.figure.better == LARGER else "≤"
     goals = [f"{sign} {row.goal:g} ×"] if row.goal is not None else []
     if goals and row.enough is not None:
@@ -107,29 +110,31 @@ def goal_of(row: Row) -> str:
 
 
 def failures(run: Run) -> list[str]:
-    """What could not be measured, a line each, and what did not become steady."""
+    """Return a line for each scenario that failed, and one for those that were not steady."""
     failed = [
-        f"FAILED: {one.scenario} on {one.peer}, round {one.round}: {one.error}"
-        for one in run.records
-        if one.error
+        f"FAILED: {record.scenario} on {record.peer}, round {record.round}: {record.error}"
+        for record in run.records
+        if record.error
     ]
-    shaky = Counter(f"{one.scenario} on {short(one.peer)}" for one in run.records if one.unsteady)
-    told = [f"{name} ({count} of {run.rounds})" for name, count in shaky.items()]
-    return failed + ([f"not steady after all windows: {', '.join(told)}"] if told else [])
+    shaky = Counter(
+        f"{record.scenario} on {short(record.peer)}" for record in run.records if record.unsteady
+    )
+    unsteady = [f"{name} ({count} of {run.rounds})" for name, count in shaky.items()]
+    return failed + ([f"not steady after all windows: {', '.join(unsteady)}"] if unsteady else [])
 
 
 def rounds_of(run: Run) -> str:
-    """`5 alternations`."""
+    """Return a text such as `5 alternations`."""
     return _counted(run.rounds, "alternation")
 
 
 def label_of(row: Row) -> str:
-    """`rate, req/s`."""
+    """Return a text such as `rate, req/s`."""
     return ", ".join(filter(None, (row.figure.name, row.figure.unit)))
 
 
 def short(peer: str) -> str:
-    """As people write it; of another checkout or somebody's broker what tells it from others."""
+    """Return a peer's short name for readers; of another checkout the name of its folder."""
     kind, _, checkout = peer.partition("@")
     if checkout:
         return f"{kind}@{checkout.rstrip('/').rpartition('/')[2]}"
@@ -137,7 +142,7 @@ def short(peer: str) -> str:
 
 
 def number(value: float) -> str:
-    """Three digits, and all those before the point."""
+    """Return the value with three digits, and with all digits before the point."""
     if abs(value) >= 100:
         return f"{value:,.0f}"
     if abs(value) >= 10:

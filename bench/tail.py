@@ -1,8 +1,8 @@
-"""Writer and readers of one partition's tail, on raw connections: cheap enough to be many.
+"""A writer and readers of one partition's tail, on raw connections that take little CPU.
 
-A reader keeps one Fetch waiting (`max_wait_ms` 500, as stock consumers do), looks at the batch
-headers of what arrives for the next offset, and at nothing else. A writer sends one batch, encoded
-beforehand, and the next when that is acknowledged (acks=1).
+A reader keeps one Fetch waiting (`max_wait_ms` 500, as stock consumers do). From an answer it takes
+only the next offset, from the batch headers. A writer sends one batch, encoded beforehand, and the
+next when that is acknowledged (acks=1).
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from tests.batches import build_batch
 
 VALUE_BYTES = 1024
 MAX_WAIT_MS = 500
-_MARK = 0x0102030405060708  # stands where the offset belongs, to be found in the frame
+_MARK = 0x0102030405060708  # marks the place of the offset in the frame
 _OFFSET = Struct(">q")
 _SIZE = Struct(">i")
-_BATCH_HEAD = Struct(">qi")  # base offset, length of what follows
+_BATCH_HEAD = Struct(">qi")  # base offset, length of the rest
 _LAST_DELTA_AT = 23
 _BEFORE_TOPICS = 4 + 4 + 4 + 2 + 4 + 4  # size, correlation, throttle, error, session, topics
 _ABORTED_AT = 4 + 2 + 8 + 8 + 8  # in a partition: index, error, watermark, stable, start
 
 
 class Writer(Wire):
-    """Sends the same batch of so many 1 KiB values again and again."""
+    """A connection that sends the same batch of `values` 1 KiB values again and again."""
 
     def __init__(self, port: int, topic: str, values: int) -> None:
         super().__init__(port)
@@ -48,18 +48,18 @@ class Writer(Wire):
         self.socket.sendall(self.frame)
 
     def acknowledged(self) -> float:
-        """Read the acknowledgement; the round trip in seconds."""
+        """Read the acknowledgement, and return the round trip in seconds."""
         self.skip_response()
         return time.perf_counter() - self.sent_at_s
 
 
 class Reader(Wire):
-    """Reads partition 0 of a topic from an offset on."""
+    """A connection that reads partition 0 of a topic from an offset on."""
 
     def __init__(self, port: int, topic: str, offset: int, max_bytes: int) -> None:
         super().__init__(port)
         self.offset = offset
-        """The next that it reads."""
+        """The next offset that it reads."""
         self._topic_bytes = len(topic.encode())
         wanted = FetchPartition(0, fetch_offset=_MARK, partition_max_bytes=max_bytes)
         request = FetchRequest(
@@ -79,11 +79,11 @@ class Reader(Wire):
         self.socket.sendall(self._frame)
 
     def take(self) -> int:
-        """Read the answer and move on behind its last whole batch; the bytes of its records."""
+        """Read the answer, move behind its last whole batch, and return its bytes of records."""
         self._fill(0, 4)
         size = 4 + _SIZE.unpack_from(self._room)[0]
         if size > len(self._room):
-            # The first batch is sent whole, however large.
+            # A broker sends the first batch whole, whatever its size.
             self._room.extend(bytes(size - len(self._room)))
         self._fill(4, size)
         start, end = records_span(self._room, self._topic_bytes)
@@ -100,9 +100,9 @@ class Reader(Wire):
 
 
 def records_span(answer: bytes | bytearray, topic_bytes: int) -> tuple[int, int]:
-    """Where the records of a Fetch answer (v11, one partition) start and end.
+    """Return the start and end of the records in a Fetch answer (v11, one partition).
 
-    RuntimeError where the answer is a refusal.
+    Raises RuntimeError if the answer is an error.
     """
     at = _BEFORE_TOPICS + 2 + topic_bytes + 4
     error = int.from_bytes(answer[at + 4 : at + 6], "big", signed=True)
@@ -116,7 +116,7 @@ def records_span(answer: bytes | bytearray, topic_bytes: int) -> tuple[int, int]
 
 
 def next_offset(answer: bytes | bytearray, start: int, end: int, offset: int) -> int:
-    """The offset after the last whole batch between `start` and `end`; `offset` without one."""
+    """Return the offset after the last whole batch from `start` to `end`; `offset` without one."""
     while start + _BATCH_HEAD.size <= end:
         base, length = _BATCH_HEAD.unpack_from(answer, start)
         if start + _BATCH_HEAD.size + length > end:

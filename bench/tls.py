@@ -1,8 +1,7 @@
 """Produce and fetch through TLS 1.3 on one node, beside the same loads without it.
 
-The loads are those of `batched-1k-acks-1` and `fetch-warm`; only the listener is another one. Here
-the client encrypts and decrypts as much as the broker, on the same machine: `client CPU` says how
-busy it was.
+The loads are those of `batched-1k-acks-1` and `fetch-warm`; only the listener differs. The client
+encrypts and decrypts as much as the broker, on the same machine: `client CPU` shows its load.
 """
 
 from __future__ import annotations
@@ -26,19 +25,19 @@ CLIENT = "Python's ssl"
 
 
 def secured_of(peer: Peer) -> Secured:
-    """Its secured listeners; RuntimeError where it was started without."""
+    """Return the peer's secured listeners. Raises RuntimeError if it was started without them."""
     if peer.secured is None:
         raise RuntimeError(f"{peer.name} was started without secured listeners")
     return peer.secured
 
 
 def warm_up_s(peer: Peer, window_s: float) -> float:
-    """How long a JVM is given the load first: the harness's requests went past its TLS."""
+    """Return how long to warm up a JVM, because the harness's warm-up does not use TLS."""
     return JVM_WARM_UP_WINDOWS * window_s if peer.is_jvm else 0.0
 
 
 def tls_batched(peer: Peer, window_s: float) -> list[Figure]:
-    """librdkafka's batches of up to 1 MB through TLS, acks=1."""
+    """Measure librdkafka's batches of up to 1 MB through TLS, acks=1."""
     secured = secured_of(peer)
     settings = {
         "acks": "1",
@@ -54,7 +53,7 @@ def tls_batched(peer: Peer, window_s: float) -> list[Figure]:
 
 
 def tls_fetch(peer: Peer, window_s: float) -> list[Figure]:
-    """What is in the page cache, over and over, 1 MiB a request, one under way."""
+    """Measure fetches of 1 MiB from the page cache, again and again, one in flight."""
     secured = secured_of(peer)
     frames = fill(peer, WARM_BATCHES)
     wire = Wire(secured.tls_port, secured.context())
@@ -67,7 +66,7 @@ def tls_fetch(peer: Peer, window_s: float) -> list[Figure]:
 
 
 def fetches(wire: Wire, frames: Sequence[bytes]) -> Load:
-    """These in turn, each when the one before is answered. A unit is a byte."""
+    """Return a load of these frames in turn, one in flight. A unit is a byte."""
     turns = itertools.cycle(frames)
 
     def load(seconds: float) -> Done:

@@ -1,9 +1,9 @@
-"""Transactions a second, and how long a record takes to a reader of committed records.
+"""Transactions a second, and the latency of their records to a reader of committed records.
 
 Transactions of ten 100-byte records, by 1 and by 20 producers at once, with confluent-kafka
 (protocol 1) and with the Java client (protocol 2, KIP-890), on one node and on three (RF 3,
-min.insync.replicas 2). One consumer with isolation level read_committed reads along; its latency
-counts from the send of a record to its arrival.
+min.insync.replicas 2). A consumer with isolation level read_committed reads at the same time; its
+latency is the time from the send of a record to its arrival.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ RECORDS = 10
 VALUE_BYTES = 100
 PARTITIONS = 6
 PRODUCERS = (1, 20)
-# The client is not what is measured: no flags but a heap that twenty producers fit into.
+# The JVM's only options set a heap for twenty producers, because the client is not measured.
 JAVA = ("-Xms512m", "-Xmx512m")
 CALL_S = 30.0
 
 
 @dataclass
 class ConfluentLoad:
-    """Producers and a consumer in threads of this process."""
+    """A load of producers and a consumer in threads of this process."""
 
     bootstrap: str
     topic: str
@@ -56,7 +56,7 @@ class ConfluentLoad:
     stopping: threading.Event = field(default_factory=threading.Event)
 
     def run(self, peer: Peer, window_s: float) -> list[Figure]:
-        """Load until it is steady, and stop all threads."""
+        """Load until the rate is steady, and stop all threads."""
         self.committed = [0] * self.producers
         threads = [threading.Thread(target=self._guarded, args=(self._consume,))]
         for number in range(self.producers):
@@ -81,7 +81,7 @@ class ConfluentLoad:
         ]
 
     def _wait_for_all(self) -> None:
-        """Until every producer has its id and has committed once."""
+        """Wait until every producer has its id and has committed once."""
         deadline = time.monotonic() + CALL_S
         while not all(self.committed):
             if self.failures:
@@ -103,7 +103,7 @@ class ConfluentLoad:
     def _guarded(self, work: Callable[..., None], *arguments: Any) -> None:
         try:
             work(*arguments)
-        except BaseException as error:  # noqa: BLE001 - raised by whoever measures
+        except BaseException as error:  # noqa: BLE001 - the measuring thread raises it
             self.failures.append(error)
 
     def _produce(self, number: int) -> None:
@@ -149,7 +149,7 @@ class ConfluentLoad:
 
 
 def by_confluent(producers: int) -> Run:
-    """librdkafka."""
+    """Measure transactions by confluent-kafka, which is librdkafka."""
 
     def run(peer: Peer, window_s: float) -> list[Figure]:
         topic = f"transactions-confluent-{producers}"
@@ -160,7 +160,7 @@ def by_confluent(producers: int) -> Run:
 
 
 def by_java(producers: int) -> Run:
-    """`tests/java/src/TransactionLoad.java`, in a JVM of its own; it warms up and measures."""
+    """Measure by `tests/java/src/TransactionLoad.java`, in a JVM that warms up first."""
 
     def run(peer: Peer, window_s: float) -> list[Figure]:
         topic = f"transactions-java-{producers}"
@@ -175,11 +175,11 @@ def by_java(producers: int) -> Run:
         )
         if done.returncode:
             raise RuntimeError(f"TransactionLoad failed: {done.stdout}{done.stderr[-2000:]}")
-        told: dict[str, float] = json.loads(done.stdout)
+        result: dict[str, float] = json.loads(done.stdout)
         return [
-            Figure(RATE, "txn/s", told["rate"], LARGER),
-            Figure("p50", "ms", told["p50_ms"], SMALLER),
-            Figure("p99", "ms", told["p99_ms"], SMALLER),
+            Figure(RATE, "txn/s", result["rate"], LARGER),
+            Figure("p50", "ms", result["p50_ms"], SMALLER),
+            Figure("p99", "ms", result["p99_ms"], SMALLER),
         ]
 
     return run
@@ -189,7 +189,7 @@ CLIENTS: dict[str, Callable[[int], Run]] = {"confluent": by_confluent, "java": b
 
 
 def scenario(nodes: int, client: str, producers: int) -> Scenario:
-    """One of the eight."""
+    """Return the scenario of these nodes, client and producers."""
     where = "" if nodes == 1 else "RF 3, "
     many = f"{producers} producer{'s' if producers > 1 else ''}"
     return Scenario(

@@ -1,7 +1,7 @@
-"""Who is measured when: peers alternate, scenarios share a start, what is done is kept.
+"""The order of a run: peers alternate, scenarios share a start, finished figures are kept.
 
-A turn is one peer on fresh data with all scenarios of one node (or of three) that are still asked
-for. Every scenario's figures go to the file as soon as they are there; the same command goes on.
+A turn is one peer on new data with all scenarios of one node (or of three) that are not done.
+Figures are written to the file after each scenario; the same command continues the run.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from tests.kept_json import write_json
 
 WARM_UP = "warm-up"
 WARM_UP_S = 240.0
-WARM_UP_PARTITIONS = 4  # of each node, with a connection each
+WARM_UP_PARTITIONS = 4  # for each node, with a connection each
 WARM_UP_DEPTH = 8
-WARM_UP_FETCHES = 0.1  # as many as that share of the Produces
+WARM_UP_FETCHES = 0.1  # the number of Fetches as a share of the Produces
 WARM_UP_FETCH_BYTES = 64 << 10
 CLEAN_UP_S = 120.0
 FOLDER_SETTLE_S = 15.0
@@ -47,7 +47,7 @@ LINES_MAX = 4
 
 @dataclass(slots=True)
 class Record:
-    """One scenario, measured once."""
+    """The result of one scenario on one peer in one round."""
 
     peer: str
     round: int
@@ -61,7 +61,7 @@ class Record:
 
 @dataclass(slots=True)
 class Run:
-    """All that is known of a run; as a file it is JSON with every value."""
+    """The options and results of a run; its file is JSON with every value."""
 
     peers: list[str]
     rounds: int
@@ -74,7 +74,7 @@ class Run:
     finished: bool = False
 
     def save(self, path: Path) -> None:
-        """Whole or not at all: a kill in the middle leaves the one before."""
+        """Write the file as a whole: a kill during the write leaves the previous file."""
         path.parent.mkdir(parents=True, exist_ok=True)
         beside = path.with_suffix(".part")
         write_json(beside, asdict(self))
@@ -82,26 +82,29 @@ class Run:
 
     @classmethod
     def load(cls, path: Path) -> Run:
-        """What `save` wrote."""
-        told: dict[str, Any] = json.loads(path.read_text())
-        told["records"] = [
-            Record(**{**record, "figures": [Figure(**one) for one in record["figures"]]})
-            for record in told["records"]
+        """Read the file that `save` wrote."""
+        fields: dict[str, Any] = json.loads(path.read_text())
+        fields["records"] = [
+            Record(**{**record, "figures": [Figure(**figure) for figure in record["figures"]]})
+            for record in fields["records"]
         ]
-        return cls(**told)
+        return cls(**fields)
 
     def asks_the_same(self, other: Run) -> bool:
-        """Whether the other's figures may stand beside these."""
+        """Return whether both runs have the same options, so that their figures are comparable."""
         return all(
             getattr(self, name) == getattr(other, name)
             for name in ("peers", "rounds", "window_s", "warm_up", "scenarios")
         )
 
     def together_with(self, later: Run) -> Run:
-        """The rounds of both, the later ones after these; ValueError where they differ in more."""
+        """Return a run with the rounds of both, the later run's after these.
+
+        Raises ValueError if other options differ.
+        """
         if not replace(self, rounds=later.rounds).asks_the_same(later):
             raise ValueError("only runs of the same peers, scenarios and windows go together")
-        moved = [replace(one, round=one.round + self.rounds) for one in later.records]
+        moved = [replace(record, round=record.round + self.rounds) for record in later.records]
         return replace(
             self,
             rounds=self.rounds + later.rounds,
@@ -110,31 +113,37 @@ class Run:
         )
 
     def has(self, peer: str, number: int, scenario: str) -> bool:
-        """Whether this one is done, well or badly."""
+        """Return whether this scenario has a result, measured or failed."""
         return any(
-            (one.peer, one.round, one.scenario) == (peer, number, scenario) for one in self.records
+            (record.peer, record.round, record.scenario) == (peer, number, scenario)
+            for record in self.records
         )
 
 
 def work_through(
-    run: Run, known: dict[str, Scenario], path: Path, prepare: Callable[[], object] = nothing
+    run: Run, scenarios: dict[str, Scenario], path: Path, prepare: Callable[[], object] = nothing
 ) -> None:
-    """Alternate the peers until everything that is asked for is there.
+    """Alternate the peers until every scenario has its results.
 
-    `prepare()` makes the machine ready, before each start, each scenario and each window.
+    `prepare()` prepares the machine before each start, each scenario and each window.
     """
-    chosen = [known[name] for name in run.scenarios]
-    shared = [one for one in chosen if not one.fresh]
+    chosen = [scenarios[name] for name in run.scenarios]
+    shared = [scenario for scenario in chosen if not scenario.fresh]
     kinds = ((1, False), (1, True), (3, False))
-    batches = [[one for one in shared if (one.nodes, one.secured) == kind] for kind in kinds]
-    batches += [[one] for one in chosen if one.fresh]
+    batches = [
+        [scenario for scenario in shared if (scenario.nodes, scenario.secured) == kind]
+        for kind in kinds
+    ]
+    batches += [[scenario] for scenario in chosen if scenario.fresh]
     for number in range(1, run.rounds + 1):
         began = time.monotonic()
         for batch in batches:
             for peer in run.peers:
                 if not batch or not can_start(peer, batch[0].nodes, batch[0].secured):
                     continue
-                while missing := [one for one in batch if not run.has(peer, number, one.name)]:
+                while missing := [
+                    scenario for scenario in batch if not run.has(peer, number, scenario.name)
+                ]:
                     _turn(run, peer, number, missing, path, prepare)
         minutes = (time.monotonic() - began) / 60
         left = minutes * (run.rounds - number)
@@ -151,9 +160,10 @@ def _turn(
     path: Path,
     prepare: Callable[[], object],
 ) -> None:
-    """One peer on fresh data; ends early where it fails, and then another start goes on.
+    """Measure these scenarios on one peer on new data, until the peer fails.
 
-    At least one scenario is done after it, well or badly. RuntimeError where no peer starts.
+    At least one scenario has a result afterwards, measured or failed. The next turn continues with
+    a new peer. Raises RuntimeError if no peer starts.
     """
     nodes, secured = scenarios[0].nodes, scenarios[0].secured
     kind = f"{nodes} node{'s' if nodes > 1 else ''}{', secured' if secured else ''}"
@@ -174,7 +184,7 @@ def _turn(
                 _keep_logs(peer, path, scenario.name)
             if peer.death() is not None:
                 return
-            if scenario is not scenarios[-1]:  # its data goes with the peer
+            if scenario is not scenarios[-1]:  # its data is removed with the peer
                 _clean_up(peer)
     except (RuntimeError, OSError) as error:
         say(f"    {one_line(error)}")
@@ -186,8 +196,10 @@ def _turn(
 
 
 def _warm_up(peer: Peer, requests: int) -> None:
-    """So many Produces, several under way at each node, then Fetches: a JVM compiles what it runs
-    often, and only that."""
+    """Send this many Produces, several in flight at each node, and then Fetches.
+
+    A JVM compiles only code that it runs often.
+    """
     with watched(peer, WARM_UP_S):
         partitions = WARM_UP_PARTITIONS * peer.nodes
         create_topic(peer.port, WARM_UP, partitions)
@@ -213,7 +225,7 @@ def _first_records(topic: str, partition: int, most_bytes: int) -> bytes:
 
 
 def _measure(peer: Peer, number: int, scenario: Scenario, window_s: float) -> Record:
-    """Its figures, or why there are none."""
+    """Return the scenario's figures, or the error without figures."""
     record = Record(peer.name, number, scenario.name, [], None, _now())
     peer.prepare()
     began, unsteady = time.monotonic(), peer.unsteady
@@ -222,31 +234,31 @@ def _measure(peer: Peer, number: int, scenario: Scenario, window_s: float) -> Re
             figures = scenario.run(peer, window_s)
             figures.append(Figure(MEMORY, "MiB", peer.resident_mib(), SMALLER))
             record.figures = _finite(figures)
-    except Exception as error:  # noqa: BLE001 - one scenario less, and the report says so
+    except Exception as error:  # noqa: BLE001 - the report shows the error
         record.error = one_line(error)
         if (death := peer.death()) is not None and death not in record.error:
             record.error += f"; {peer.name} {death}"
     record.seconds = time.monotonic() - began
     record.unsteady = peer.unsteady - unsteady
     first = record.figures[0] if record.figures else None
-    told = f"{first.name} {first.value:.4g} {first.unit}" if first else record.error
-    say(f"    {scenario.name}: {told} ({record.seconds:.0f} s)")
+    outcome = f"{first.name} {first.value:.4g} {first.unit}" if first else record.error
+    say(f"    {scenario.name}: {outcome} ({record.seconds:.0f} s)")
     return record
 
 
 def _keep_logs(peer: Peer, path: Path, scenario: str) -> None:
-    """Beside the run's values: the peer's folder goes, and with it why a load failed."""
+    """Copy the peer's logs beside the run's file, because the peer's folder is removed."""
     for number, log in enumerate(peer.logs, start=1):
         name = peer.name.partition("@")[0]
         kept = path.with_name(f"{path.stem}-{scenario}-{name}-{number}.log")
-        with contextlib.suppress(OSError):  # a peer that never got so far as to say something
+        with contextlib.suppress(OSError):  # the peer may have ended before it logged a line
             shutil.copyfile(log, kept)
             say(f"    its log: {kept}")
 
 
 def _clean_up(peer: Peer) -> None:
-    """Remove the scenario's data: the next one has the disk and the page cache to itself."""
-    gc.collect()  # a client in a reference cycle would go on asking
+    """Remove the scenario's data, so that the next one has the disk and page cache for itself."""
+    gc.collect()  # a client in a reference cycle would send requests until it is collected
     with watched(peer, CLEAN_UP_S):
         delete_topics(peer.port)
         deadline = time.monotonic() + FOLDER_SETTLE_S
@@ -255,11 +267,11 @@ def _clean_up(peer: Peer) -> None:
 
 
 def _size(folders: Iterable[Path]) -> int:
-    """Bytes of log that lie there; files may go while we look."""
+    """Return the bytes of log in these folders; files may disappear meanwhile."""
     paths = (
         os.path.join(where, name)
         for folder in folders
-        for where, _, names in os.walk(folder)  # not rglob, which fails where a folder goes
+        for where, _, names in os.walk(folder)  # not rglob, which fails if a folder disappears
         for name in names
         if ".log" in name
     )
@@ -271,7 +283,7 @@ def _size(folders: Iterable[Path]) -> int:
 
 
 def one_line(error: Exception) -> str:
-    """What went wrong; of a whole log its first line and its last."""
+    """Return an error on one line; of a whole log its first line and its last ones."""
     lines = [" ".join(line.split()) for line in str(error).splitlines() if line.strip()]
     if len(lines) > LINES_MAX:
         lines = [lines[0], "…", *lines[1 - LINES_MAX :]]
@@ -287,5 +299,5 @@ def _now() -> str:
 
 
 def say(text: str) -> None:
-    """Progress, for who waits."""
+    """Print a line about the progress on standard error."""
     print(text, file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""Every wait of a scenario ends: a timer looks whether the peer lives and whether time is over."""
+"""A time limit for scenarios: a timer ends every wait when the peer dies or time is over."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ class PeerDiedError(RuntimeError):
 
 
 class TooSlowError(RuntimeError):
-    """A scenario did not end in its time."""
+    """A scenario did not end within its time limit."""
 
 
 @contextmanager
 def watched(peer: Peer, seconds: float) -> Iterator[None]:
-    """Raise in the main thread when the peer dies, or after so many seconds, whatever it waits for.
+    """Raise in the main thread when the peer dies, or after `seconds`, even during a wait.
 
-    What waits inside C code without giving Python a turn is not reached: such calls are made short.
+    Waits inside C code that does not return to Python are not interrupted: keep such calls short.
     """
     deadline = time.monotonic() + seconds
 

@@ -1,4 +1,4 @@
-"""Requests as frames: topics made and removed, offsets asked, frames encoded for the replayer."""
+"""Requests on raw connections: topics, offsets, and the frames for the replayer."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _RECEIVE_BYTES = 1 << 20
 
 
 class Wire:
-    """One blocking connection; with `tls` the bytes are encrypted."""
+    """A blocking connection to a broker; with `tls` the bytes are encrypted."""
 
     def __init__(self, port: int, tls: ssl.SSLContext | None = None) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=60)
@@ -51,7 +51,7 @@ class Wire:
         self.socket.close()
 
     def ask(self, request: Any, version: int) -> Any:
-        """Send one request and decode its response."""
+        """Send one request and return its decoded response."""
         self.socket.sendall(encode_request(request, version, 1, CLIENT_ID))
         size = int.from_bytes(self._exactly(4), "big")
         frame = memoryview(self._exactly(size))
@@ -67,7 +67,7 @@ class Wire:
         return bytes(data)
 
     def skip_response(self) -> int:
-        """Read one response and throw it away; its size in bytes."""
+        """Read one response, drop it, and return its size in bytes."""
         buffer = memoryview(self._buffer)
         got = self.socket.recv_into(buffer)
         if not got:
@@ -90,7 +90,7 @@ def create_topic(
     replicas: int = 1,
     configs: Mapping[str, str] | None = None,
 ) -> None:
-    """Make a topic, and wait until all its partitions have leaders."""
+    """Create a topic, and wait until all its partitions have leaders."""
     wire = Wire(port)
     settings = [CreatableTopicConfig(key, value) for key, value in (configs or {}).items()]
     request = CreateTopicsRequest(
@@ -99,10 +99,12 @@ def create_topic(
     (result,) = wire.ask(request, 5).topics
     if result.error_code:
         raise RuntimeError(f"cannot create {name}: {result.error_message}")
-    asked = MetadataRequest([MetadataRequestTopic(name=name)], allow_auto_topic_creation=False)
+    metadata_request = MetadataRequest(
+        [MetadataRequestTopic(name=name)], allow_auto_topic_creation=False
+    )
     deadline = time.monotonic() + TOPIC_WAIT_S
     while True:
-        (topic,) = wire.ask(asked, 8).topics
+        (topic,) = wire.ask(metadata_request, 8).topics
         led = [p for p in topic.partitions if p.leader_id >= 0 and not p.error_code]
         if len(led) == partitions:
             break
@@ -113,7 +115,7 @@ def create_topic(
 
 
 def delete_topics(port: int) -> None:
-    """Remove every topic that is not internal, and wait until none is told any more."""
+    """Delete every topic that is not internal, and wait until metadata lists none."""
     wire = Wire(port)
     deadline = time.monotonic() + TOPIC_WAIT_S
     while True:
@@ -129,26 +131,26 @@ def delete_topics(port: int) -> None:
 
 
 def leader_ports(port: int, topic: str) -> list[int]:
-    """The port of each partition's leader, in the order of partitions."""
+    """Return the port of each partition's leader, in the order of partitions."""
     wire = Wire(port)
-    asked = MetadataRequest([MetadataRequestTopic(name=topic)], allow_auto_topic_creation=False)
-    response = wire.ask(asked, 8)
+    request = MetadataRequest([MetadataRequestTopic(name=topic)], allow_auto_topic_creation=False)
+    response = wire.ask(request, 8)
     wire.close()
     ports = {broker.node_id: broker.port for broker in response.brokers}
-    (found,) = response.topics
-    by_index = sorted(found.partitions, key=lambda partition: partition.partition_index)
+    (topic_metadata,) = response.topics
+    by_index = sorted(topic_metadata.partitions, key=lambda partition: partition.partition_index)
     return [ports[partition.leader_id] for partition in by_index]
 
 
 def produce_frame(
     topic: str, partition: int, value_bytes: int, acks: int = 1, client_id: str = CLIENT_ID
 ) -> bytes:
-    """A Produce of one record of `value_bytes`."""
+    """Return a Produce of one record of `value_bytes`."""
     return batch_frame(topic, partition, batch_of(1, value_bytes), acks, client_id)
 
 
 def batch_of(records: int, value_bytes: int) -> bytes:
-    """One batch of so many equal records."""
+    """Return one batch of `records` equal records."""
     record = Record(-1, int(time.time() * 1000), None, b"v" * value_bytes)
     return bytes(build_batch([record] * records))
 
@@ -156,16 +158,16 @@ def batch_of(records: int, value_bytes: int) -> bytes:
 def batch_frame(
     topic: str, partition: int, batch: bytes, acks: int = 1, client_id: str = CLIENT_ID
 ) -> bytes:
-    """A Produce of one batch."""
+    """Return a Produce of one batch."""
     data = [TopicProduceData(topic, partition_data=[PartitionProduceData(partition, batch)])]
     return encode_request(ProduceRequest(None, acks, 30_000, data), PRODUCE_VERSION, 1, client_id)
 
 
 def produce_one(port: int, topic: str, partitions: int = 1) -> None:
-    """One record into each partition, whose answer is looked at: what is measured then is real.
+    """Produce one record into each partition and check the answer, so that later loads are real.
 
-    It is below the high watermark then, from which loads are counted. Metadata may name a leader
-    that has not opened yet: that one is asked again.
+    The record is below the high watermark afterwards, from which loads are counted. The request is
+    retried if metadata names a leader that has not opened its log yet.
     """
     for partition, leader_port in enumerate(leader_ports(port, topic)[:partitions]):
         wire = Wire(leader_port)
@@ -193,7 +195,7 @@ def fetch_frame(
     wait_ms: int = 0,
     client_id: str = CLIENT_ID,
 ) -> bytes:
-    """A Fetch without a session."""
+    """Return a Fetch without a session."""
     wanted = FetchPartition(partition, fetch_offset=offset, partition_max_bytes=max_bytes)
     request = FetchRequest(
         max_wait_ms=wait_ms,
@@ -206,17 +208,20 @@ def fetch_frame(
 
 
 def end_offset(port: int, topic: str, partition: int) -> int:
-    """The high watermark."""
+    """Return the high watermark of a partition."""
     wire = Wire(port)
-    asked = ListOffsetsTopic(topic, [ListOffsetsPartition(partition, timestamp=-1)])
-    response = wire.ask(ListOffsetsRequest(-1, 0, [asked]), 5)
+    topic_request = ListOffsetsTopic(topic, [ListOffsetsPartition(partition, timestamp=-1)])
+    response = wire.ask(ListOffsetsRequest(-1, 0, [topic_request]), 5)
     wire.close()
     offset: int = response.topics[0].partitions[0].offset
     return offset
 
 
 def wait_for_end(port: int, topic: str, partition: int, offset: int, timeout_s: float = 30) -> None:
-    """Until the high watermark is `offset`: everything that was sent is there, and nothing else."""
+    """Wait until the high watermark is `offset`, so that the log has exactly the sent records.
+
+    Raises RuntimeError if it is greater, or at the time limit.
+    """
     deadline = time.monotonic() + timeout_s
     while (end := end_offset(port, topic, partition)) != offset:
         if end > offset or time.monotonic() > deadline:
@@ -225,9 +230,9 @@ def wait_for_end(port: int, topic: str, partition: int, offset: int, timeout_s: 
 
 
 def replay(port: int, frames: list[bytes], duration_s: float) -> tuple[int, Sequence[float]]:
-    """One connection a frame, each sending it again as soon as it is answered.
+    """Send each frame again and again on its own connection, one in flight.
 
-    The number of answers, and their round trips in seconds.
+    Return the number of answers, and their round trips in seconds.
     """
     done = replay_targets([Target(port, [frame]) for frame in frames], duration_s)
     return done.answers, done.trips

@@ -1,1 +1,1 @@
-"""Groups that the broker assigns (KIP-848), beside Apache Kafka: see `scenarios`."""
+"""Consumer groups that the broker assigns (KIP-848), beside Apache Kafka: see `scenarios`."""

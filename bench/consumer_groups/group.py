@@ -1,7 +1,8 @@
 """Members of one group that the broker assigns, all driven from one thread.
 
-Owns whose heartbeat is due, and when the group counts as Stable: every partition is held, as evenly
-as that can be, all members are in one epoch, and the broker knows that they have what it gave them.
+Owns the times of the members' heartbeats, and the condition under which the group is Stable: every
+partition has a member, as evenly as possible; all members are in one epoch; and the broker knows
+that they have their assignments.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _GROUP, _SET = 32, 0
 
 
 class Group:
-    """One group, of topics with so many partitions."""
+    """A group of members that subscribe to topics with `partitions` partitions in all."""
 
     def __init__(self, port: int, name: str, partitions: int, *topics: str) -> None:
         self.members: list[Member] = []
@@ -44,12 +45,12 @@ class Group:
         self._order = count()
 
     def add(self, members: int = 1) -> None:
-        """So many come, all at once."""
-        made = [
+        """Let this number of members join, all at once."""
+        new_members = [
             Member(self._port, self._name, self._topics, next(self._numbers), self.ledger)
             for _ in range(members)
         ]
-        for member in made:
+        for member in new_members:
             fd = member.wire.socket.fileno()
             self._by_fd[fd] = member
             self._poll.register(fd, select.EPOLLIN)
@@ -57,7 +58,7 @@ class Group:
             member.beat()
 
     def remove(self, *, dies: bool) -> None:
-        """One goes, by its leave or without a word."""
+        """Remove one member: it leaves, or it `dies` without a request."""
         while not self.members[-1].waits:
             self._take_answers(1.0)
         member = self.members.pop()
@@ -72,8 +73,10 @@ class Group:
             member.left()
 
     def spread(self) -> None:
-        """All are quiet, and their next heartbeats are due one after the other from now on: not at
-        once, as where nobody had time for them."""
+        """Wait until no request is in flight, and spread the next heartbeats over an interval.
+
+        Without that all would be due at once if a change has delayed them.
+        """
         self.quiet()
         now = time.monotonic()
         for place, member in enumerate(self.members):
@@ -81,11 +84,14 @@ class Group:
             heapq.heappush(self._due, (member.beat_at_s, next(self._order), member))
 
     def expect(self, partitions: int) -> None:
-        """Its topics have so many from now on."""
+        """Set the number of partitions that its topics now have."""
         self._partitions = partitions
 
     def settle(self) -> float:
-        """Go on until it is Stable; how many seconds that took. TimeoutError where it is never."""
+        """Send heartbeats until the group is Stable, and return the seconds that it took.
+
+        Raises TimeoutError if it never is.
+        """
         began = time.monotonic()
         while not self.is_stable():
             if time.monotonic() > began + STABLE_TIMEOUT_S:
@@ -94,49 +100,52 @@ class Group:
         return time.monotonic() - began
 
     def go_on_for(self, seconds: float) -> None:
-        """Heartbeats, and nothing else, for so long."""
+        """Send heartbeats, and nothing else, for `seconds`."""
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0:
             self._step(left)
 
     def is_stable(self) -> bool:
-        """See the module."""
+        """Return whether the group is Stable as the module defines it."""
         return (
-            all(one.waits and one.has_said_all for one in self.members)
-            and len({one.epoch for one in self.members}) == 1
-            and self.ledger.is_even((one.member_id for one in self.members), self._partitions)
+            all(member.waits and member.has_said_all for member in self.members)
+            and len({member.epoch for member in self.members}) == 1
+            and self.ledger.is_even((member.member_id for member in self.members), self._partitions)
         )
 
     def quiet(self) -> None:
-        """Wait for the answers that are under way."""
+        """Wait for the answers in flight."""
         while not all(member.waits for member in self.members):
             self._take_answers(1.0)
 
     def close(self) -> None:
-        """All are sent away, and hang up."""
+        """Remove all members as an administrator, and close their connections."""
         self.send_away(len(self.members))
         self._poll.close()
 
     def send_away(self, members: int) -> None:
-        """So many are sent away by an administrator, in one request, and hang up."""
+        """Remove this number of members by an administrator's request; close their connections.
+
+        Raises RuntimeError if the broker refuses.
+        """
         self.quiet()
         wire = Wire(self._port)
-        gone, self.members = self.members[:members], self.members[members:]
-        identities = [MemberIdentity(member.member_id) for member in gone]
+        removed, self.members = self.members[:members], self.members[members:]
+        identities = [MemberIdentity(member.member_id) for member in removed]
         answer = wire.ask(LeaveGroupRequest(self._name, members=identities), LEAVE_VERSION)
         wire.close()
-        for member in gone:
+        for member in removed:
             fd = member.wire.socket.fileno()
             self._poll.unregister(fd)
             del self._by_fd[fd]
             member.beat_at_s = math.inf
             member.die()
-        refused = [one.error_code for one in answer.members if one.error_code]
-        if answer.error_code or refused:
-            raise RuntimeError(f"members are not sent away: {answer.error_code}, {refused[:3]}")
+        errors = [result.error_code for result in answer.members if result.error_code]
+        if answer.error_code or errors:
+            raise RuntimeError(f"members are not sent away: {answer.error_code}, {errors[:3]}")
 
     def _step(self, within_s: float = 1.0) -> None:
-        """Take the answers that come before the next heartbeat is due, and send what is due."""
+        """Take the answers that come before the next heartbeat is due, and send due heartbeats."""
         until = self._due[0][0] if self._due else math.inf
         self._take_answers(max(0.0, min(until - time.monotonic(), within_s)))
         now = time.monotonic()
@@ -153,7 +162,7 @@ class Group:
 
 
 def configure(port: int, group: str, settings: dict[str, str]) -> None:
-    """Give the group configs of its own. RuntimeError where the broker refuses them."""
+    """Set configs of the group. Raises RuntimeError if the broker refuses them."""
     wire = Wire(port)
     configs = [AlterableConfig(key, _SET, value) for key, value in settings.items()]
     request = IncrementalAlterConfigsRequest([AlterConfigsResource(_GROUP, group, configs)])

@@ -1,7 +1,7 @@
-"""Who has which partition of a group, by what members were told, and how long nobody had it.
+"""The owner of each partition of a group, by the members' assignments, and the pauses between.
 
-Owns that and nothing else: times come in. A member stops with a partition when it hears that it is
-to give it up, or dies; another begins when it is told that it has it.
+It gets all times from its caller. A member loses a partition when its new assignment lacks it, or
+when it dies. A member owns a partition from the answer that assigns it.
 """
 
 from __future__ import annotations
@@ -9,41 +9,46 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 Partition = tuple[bytes, int]
-"""Topic id and number."""
+"""A topic id and a partition's number."""
 
 
 class Ledger:
-    """Of one group. Times in seconds."""
+    """The owners of one group's partitions. Times are in seconds."""
 
     def __init__(self) -> None:
         self._holders: dict[Partition, str] = {}
-        self._given_up: dict[Partition, float] = {}
+        self._released: dict[Partition, float] = {}
         self._pauses: list[float] = []
 
     def took(self, member_id: str, partitions: Iterable[Partition], now: float) -> None:
-        """The member begins with these. RuntimeError where another has one of them."""
-        for one in partitions:
-            holder = self._holders.setdefault(one, member_id)
+        """Record that the member owns these.
+
+        Raises RuntimeError if another member owns one of them.
+        """
+        for partition in partitions:
+            holder = self._holders.setdefault(partition, member_id)
             if holder != member_id:
-                raise RuntimeError(f"{member_id} is given partition {one[1]} that {holder} has")
-            given_up = self._given_up.pop(one, None)
-            if given_up is not None:
-                self._pauses.append(now - given_up)
+                raise RuntimeError(
+                    f"{member_id} is given partition {partition[1]} that {holder} has"
+                )
+            released_at = self._released.pop(partition, None)
+            if released_at is not None:
+                self._pauses.append(now - released_at)
 
     def gave(self, member_id: str, partitions: Iterable[Partition], now: float) -> None:
-        """The member stops with these."""
-        for one in partitions:
-            if self._holders.get(one) == member_id:
-                del self._holders[one]
-                self._given_up[one] = now
+        """Record that the member does not own these any more."""
+        for partition in partitions:
+            if self._holders.get(partition) == member_id:
+                del self._holders[partition]
+                self._released[partition] = now
 
     def pauses(self) -> list[float]:
-        """How long each that moved was nobody's, since this was asked last."""
-        found, self._pauses = self._pauses, []
-        return found
+        """Return how long each moved partition had no owner, since the last call."""
+        pauses, self._pauses = self._pauses, []
+        return pauses
 
     def is_even(self, members: Iterable[str], partitions: int) -> bool:
-        """Whether all `partitions` are held, by these members, as evenly as that can be."""
+        """Return whether these members own all `partitions`, as evenly as possible."""
         if len(self._holders) != partitions:
             return False
         counts: Mapping[str, int] = self._counts(members)

@@ -1,8 +1,8 @@
-"""A member of a group that the broker assigns, by frames of its own: no library is the limit.
+"""A member of a group that the broker assigns, with raw frames: no client library is the limit.
 
-It does what a stock consumer does: says all of itself when it joins, then nothing but its epoch,
-each time the interval is over that the broker told; when it is told another assignment, it gives up
-and takes at once, and says so at once. It reads no records.
+It sends what a stock consumer sends: all fields when it joins, then only its epoch after each
+interval that the broker sets. When it gets another assignment, it releases and takes partitions at
+once, and reports that at once. It reads no records.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _AGAIN = (
 
 
 class Member:
-    """One, on a connection of its own. One request is under way, or none: then it `waits`."""
+    """A member on its own connection. One request is in flight, or none: then it `waits`."""
 
     def __init__(
         self, port: int, group: str, topics: Sequence[str], number: int, ledger: Ledger
@@ -47,16 +47,15 @@ class Member:
         self.interval_ms = 0
         self.waits = True
         self.beat_at_s = 0.0
-        """When its next heartbeat is due, by `time.monotonic`; of no meaning while one is under
-        way."""
+        """The time of its next heartbeat, by `time.monotonic`, unless one is in flight."""
         self.has_said_all = False
-        """Whether the broker knows that it has done what it was told."""
+        """Whether the broker knows that the member has applied its assignment."""
         self._subscribed = list(topics)
         self._ledger = ledger
         self._owned: dict[Partition, None] = {}
 
     def beat(self) -> None:
-        """Send what is to be said now."""
+        """Send a heartbeat with the fields that the broker does not know."""
         request = ConsumerGroupHeartbeatRequest(self.group, self.member_id, self.epoch)
         if not self.epoch:
             request.rebalance_timeout_ms = REBALANCE_TIMEOUT_MS
@@ -67,23 +66,23 @@ class Member:
         self._send(request)
 
     def leave(self) -> None:
-        """Send that it goes; the answer is to be waited for by `left`."""
+        """Send the heartbeat that leaves; `left` waits for the answer."""
         self._send(ConsumerGroupHeartbeatRequest(self.group, self.member_id, LEAVE_EPOCH))
 
     def left(self) -> None:
-        """Wait for the answer to `leave`, and hang up."""
-        self._told()
+        """Wait for the answer to `leave`, and close the connection."""
+        self._receive()
         self.die()
 
     def die(self) -> None:
-        """Hang up and say nothing."""
+        """Close the connection without a request."""
         self.wire.close()
         self._ledger.gave(self.member_id, self._owned, time.monotonic())
         self._owned = {}
 
     def answered(self) -> None:
-        """Take the answer that is there; what follows from it is due at `beat_at_s`."""
-        answer = self._told()
+        """Read the answer that has arrived; the next heartbeat is due at `beat_at_s`."""
+        answer = self._receive()
         now = time.monotonic()
         error = ErrorCode(answer.error_code)
         if error in _AGAIN:
@@ -99,35 +98,37 @@ class Member:
             self._follow(answer, now)
 
     def quiet_frame(self) -> bytes:
-        """A heartbeat that says nothing but its epoch, as it is sent from now on."""
+        """Return a heartbeat with only the member's epoch, as it sends them from now on."""
         request = ConsumerGroupHeartbeatRequest(self.group, self.member_id, self.epoch)
         return encode_request(request, VERSION, 1, self.client_id)
 
     def _follow(self, answer: ConsumerGroupHeartbeatResponse, now: float) -> None:
         assert answer.assignment is not None
-        told = {
+        assigned = {
             (topic.topic_id, partition): None
             for topic in answer.assignment.topic_partitions
             for partition in topic.partitions
         }
-        if told.keys() == self._owned.keys():
+        if assigned.keys() == self._owned.keys():
             return
-        self._ledger.gave(self.member_id, (one for one in self._owned if one not in told), now)
-        self._ledger.took(self.member_id, (one for one in told if one not in self._owned), now)
-        self._owned = told
+        self._ledger.gave(
+            self.member_id, (owned for owned in self._owned if owned not in assigned), now
+        )
+        self._ledger.took(self.member_id, (new for new in assigned if new not in self._owned), now)
+        self._owned = assigned
         self.has_said_all, self.beat_at_s = False, now
 
     def _topics(self) -> list[ConsumerGroupHeartbeatRequestTopicPartitions]:
         topics: dict[bytes, list[int]] = {}
         for topic_id, partition in self._owned:
             topics.setdefault(topic_id, []).append(partition)
-        return [ConsumerGroupHeartbeatRequestTopicPartitions(*one) for one in topics.items()]
+        return [ConsumerGroupHeartbeatRequestTopicPartitions(*topic) for topic in topics.items()]
 
     def _send(self, request: ConsumerGroupHeartbeatRequest) -> None:
         self.waits = False
         self.wire.socket.sendall(encode_request(request, VERSION, 1, self.client_id))
 
-    def _told(self) -> ConsumerGroupHeartbeatResponse:
+    def _receive(self) -> ConsumerGroupHeartbeatResponse:
         answer = self.wire.receive(ApiKey.CONSUMER_GROUP_HEARTBEAT, VERSION)
         self.waits = True
         assert isinstance(answer, ConsumerGroupHeartbeatResponse)

@@ -1,9 +1,9 @@
-"""How quick groups are that the broker assigns (KIP-848), beside Apache Kafka.
+"""Groups that the broker assigns (KIP-848): the time of their changes, beside Apache Kafka.
 
-Members are frames of our own (`member`). The protocol's intervals decide most of the time that a
-group takes, so each load is there with the settings as they come and, where that says more of the
-broker, hurried: `consumer.assignment.interval.ms=0` and a heartbeat each 50 ms, as configs of the
-group. The groups of one scenario have the same name, and their members go before the next come.
+Members send raw frames (`member`). The protocol's intervals decide most of the time of a change. So
+each load runs with the default settings and, where that shows more of the broker, hurried:
+`consumer.assignment.interval.ms=0` and a heartbeat each 50 ms, as configs of the group. The groups
+of a scenario have the same name, and the members of one leave before those of the next join.
 """
 
 from __future__ import annotations
@@ -46,28 +46,28 @@ TIMES, MORE, LESS = 1.1, 1.5, 0.6
 
 
 def begun(peer: Peer, partitions: int, settings: Mapping[str, str]) -> Callable[[], Group]:
-    """A topic and a coordinator that knows the settings of the group; makes the group anew."""
+    """Create the topic, wait until the group's settings are in force, and return its maker."""
     create_topic(peer.port, TOPIC, partitions)
     find_coordinator(peer.port)
     name = f"assigned-{'-'.join(settings.values())}"
     if settings:
         configure(peer.port, name, dict(settings))
-    wanted = int(settings.get("consumer.heartbeat.interval.ms", "0"))
+    wanted_ms = int(settings.get("consumer.heartbeat.interval.ms", "0"))
     deadline = time.monotonic() + KNOWN_TIMEOUT_S
     while True:
         group = Group(peer.port, name, partitions, TOPIC)
         group.add()
         group.settle()
-        told = group.members[0].interval_ms
+        interval_ms = group.members[0].interval_ms
         group.close()
-        if told == wanted or not wanted:
+        if interval_ms == wanted_ms or not wanted_ms:
             return lambda: Group(peer.port, name, partitions, TOPIC)
         if time.monotonic() > deadline:
-            raise TimeoutError(f"the heartbeat interval is {told} ms, not {wanted}")
+            raise TimeoutError(f"the heartbeat interval is {interval_ms} ms, not {wanted_ms}")
 
 
 def stable(members: int, settings: Mapping[str, str]) -> Run:
-    """So many come at once, until all are Stable; again and again, for two windows."""
+    """Measure the time until `members` new members are Stable, repeatedly for two windows."""
 
     def run(peer: Peer, window_s: float) -> list[Figure]:
         new_group = begun(peer, MEMBERS, settings)
@@ -92,7 +92,7 @@ def stable(members: int, settings: Mapping[str, str]) -> Run:
 
 
 def change(settings: Mapping[str, str], *, dies: bool) -> Run:
-    """One comes to a hundred; or one of them dies. Until the others are Stable again."""
+    """Measure the time until a hundred members are Stable after one joins, or after one dies."""
 
     def run(peer: Peer, window_s: float) -> list[Figure]:
         group = begun(peer, 2 * MEMBERS, settings)()
@@ -105,7 +105,7 @@ def change(settings: Mapping[str, str], *, dies: bool) -> Run:
         interval_s = group.members[0].interval_ms / 1e3
         moments = Random(1)
         for _ in turns(times, window_s, 0):
-            # Right behind the heartbeats of all others, who answers sooner would be a round late.
+            # At a random moment: right after all heartbeats a fast broker would wait a whole round.
             group.go_on_for(moments.uniform(0, interval_s))
             group.ledger.pauses()
             cpu, began = peer.cpu_seconds(), time.monotonic()
@@ -116,9 +116,9 @@ def change(settings: Mapping[str, str], *, dies: bool) -> Run:
             group.settle()
             times.append(time.monotonic() - began)
             cpus.append(peer.cpu_seconds() - cpu)
-            found = group.ledger.pauses()
-            pauses.append(max(found, default=0.0))
-            moved.append(len(found))
+            moves = group.ledger.pauses()
+            pauses.append(max(moves, default=0.0))
+            moved.append(len(moves))
             if dies:
                 group.add()
             else:
@@ -136,12 +136,12 @@ def change(settings: Mapping[str, str], *, dies: bool) -> Run:
 
 
 def turns(done: list[float], window_s: float, warm_up: int) -> Turns:
-    """As many as there is time for in two windows, and some at least; `done` has one a turn."""
+    """Return an iterator of turns for two windows; `done` has an item for each turn."""
     return Turns(done, time.monotonic() + 2 * window_s, TURNS_MIN + warm_up)
 
 
 class Turns:
-    """An iterator over them: it ends when time and turns are enough."""
+    """An iterator that ends when time is over and there were enough turns."""
 
     def __init__(self, done: list[float], end_s: float, least: int) -> None:
         self._done, self._end_s, self._least = done, end_s, least
@@ -158,8 +158,7 @@ class Turns:
 
 
 def heartbeats(peer: Peer, window_s: float) -> list[Figure]:
-    """A thousand members that are Stable, each with its next heartbeat as soon as one is
-    answered."""
+    """Measure heartbeats of a thousand Stable members, each sent when the last one is answered."""
     group = begun(peer, MANY_MEMBERS, MANY)()
     group.add(MANY_MEMBERS)
     settled = group.settle()
@@ -173,7 +172,7 @@ def heartbeats(peer: Peer, window_s: float) -> list[Figure]:
     measured = steady(peer, load, window_s)
     for member in (group.members[0], group.members[-1]):
         member.beat()
-        member.answered()  # raises where what was replayed is refused
+        member.answered()  # raises an error if the broker rejects the replayed heartbeats
     if not group.is_stable():
         raise RuntimeError(f"the group of {len(group.members)} is not stable any more")
     group.close()

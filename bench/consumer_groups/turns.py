@@ -1,11 +1,11 @@
-"""`python -m bench.consumer_groups.turns`: how long a large group holds up the loop of its node.
+"""`python -m bench.consumer_groups.turns`: the loop's longest turns for a large group.
 
-A group that the broker assigns, of 500 members and 5,000 partitions, comes to a node and changes in
-every way that it can; after each change the node is asked how long its longest turn was, by CPU
-time of the loop's thread. Heartbeats come one after the other, as those of 500 processes do.
+A group that the broker assigns, of 500 members and 5,000 partitions, joins and changes in every
+possible way. After each change the node's metrics show its longest turn, in CPU time of the loop's
+thread. Heartbeats come one after the other, as those of 500 processes do.
 
-Then a member's heartbeat that says nothing new is replayed, beside none, 99 and 999 others, in
-turns. Ottla alone: Kafka has no loop. The status is 1 where a turn took more than 10 ms.
+Then a member's heartbeat without changes is replayed, in groups of 1, 100 and 1,000 members in
+turns. Only for Ottla, because Kafka has no loop. The status is 1 if a turn took more than 10 ms.
 """
 
 from __future__ import annotations
@@ -49,8 +49,12 @@ Did: TypeAlias = Callable[[], object]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a change took: `longest_s` of the loop's thread in one turn (no more than that),
-    `long_turns` above 10 ms, `seconds` until all of it was done."""
+    """The cost of a change.
+
+    `longest_s`   an upper bound of the loop's CPU seconds in one turn
+    `long_turns`  the number of turns above 10 ms
+    `seconds`     the time until all of the change was done
+    """
 
     what: str
     longest_s: float
@@ -59,24 +63,24 @@ class Change:
 
 
 class Watch:
-    """Has changes made, and asks the node for its turns before and after."""
+    """A list of changes, with the node's turns during each."""
 
     def __init__(self, peer: Peer) -> None:
         self._peer = peer
         self.changes: list[Change] = []
 
     def change(self, what: str, do: Did) -> None:
-        """Make one."""
+        """Make a change and record its turns."""
         before, began = turns_of(self._peer.metrics_port), time.monotonic()
         do()
         seconds = time.monotonic() - began
         after = turns_of(self._peer.metrics_port)
-        found = longest(before, after) or 0.0
-        self.changes.append(Change(what, found, int(beyond(before, after) or 0), seconds))
+        longest_s = longest(before, after) or 0.0
+        self.changes.append(Change(what, longest_s, int(beyond(before, after) or 0), seconds))
 
 
 def changes_of(peer: Peer) -> list[Change]:
-    """All that a large group does."""
+    """Make all changes of a large group, and return their costs."""
     create_topic(peer.port, classic.TOPIC, PARTITIONS)
     find_coordinator(peer.port)
     configure(peer.port, "changing", SETTINGS)
@@ -108,7 +112,7 @@ def changes_of(peer: Peer) -> list[Change]:
 
 
 def _migrate(peer: Peer, watch: Watch) -> None:
-    """A classic group becomes one that the broker assigns, and a classic one again."""
+    """Upgrade a classic group to one that the broker assigns, and downgrade it."""
     group = classic.Group(peer.port, "migrating", MEMBERS, PARTITIONS // MEMBERS)
     with closing(group):
         group.settle()
@@ -131,7 +135,7 @@ def _migrate(peer: Peer, watch: Watch) -> None:
 
 
 def described(port: int, name: str, members: int) -> None:
-    """ConsumerGroupDescribe. RuntimeError where the group has another number of members."""
+    """Send a ConsumerGroupDescribe. Raises RuntimeError if the number of members differs."""
     wire = Wire(port)
     (group,) = wire.ask(ConsumerGroupDescribeRequest([name]), DESCRIBE_VERSION).groups
     wire.close()
@@ -140,23 +144,25 @@ def described(port: int, name: str, members: int) -> None:
 
 
 def heartbeats_of(peer: Peer, rounds: int = ROUNDS) -> dict[int, float]:
-    """By size of the group: seconds of the broker's CPU for a heartbeat of one member that says
-    nothing new; the median of so many turns."""
+    """Return, by size of the group, the broker's CPU seconds for a member's heartbeat.
+
+    The heartbeat has no changes; the value is the median of `rounds` turns.
+    """
     create_topic(peer.port, "beating", max(SIZES))
     groups = [_settled(peer.port, size) for size in SIZES]
     frames = [group.members[0].quiet_frame() for group in groups]
-    found: dict[int, list[float]] = {size: [] for size in SIZES}
+    costs_by_size: dict[int, list[float]] = {size: [] for size in SIZES}
     loads = list(zip(SIZES, frames, groups, strict=True))
     for number in range(rounds):
         for size, frame, group in loads if number % 2 == 0 else reversed(loads):
             cpu = peer.cpu_seconds()
             done = replay_targets([Target(peer.port, [frame])], WINDOW_S)
-            found[size].append((peer.cpu_seconds() - cpu) / done.answers)
+            costs_by_size[size].append((peer.cpu_seconds() - cpu) / done.answers)
             group.settle()
             group.quiet()
     for group in groups:
         group.close()
-    return {size: median(costs) for size, costs in found.items()}
+    return {size: median(costs) for size, costs in costs_by_size.items()}
 
 
 def _settled(port: int, size: int) -> Group:
@@ -168,13 +174,13 @@ def _settled(port: int, size: int) -> Group:
 
 
 def table(changes: list[Change], heartbeats: dict[int, float]) -> Iterator[str]:
-    """As Markdown."""
+    """Yield the lines of the table in Markdown."""
     yield "| change | longest turn, ms CPU | turns above 10 ms | took, s |"
     yield "| --- | --- | --- | --- |"
-    for one in changes:
-        is_bound = one.longest_s in BOUNDS_S
-        told = f"{'≤ ' if is_bound else ''}{one.longest_s * 1e3:.3g}"
-        yield f"| {one.what} | {told} | {one.long_turns} | {one.seconds:.2f} |"
+    for change in changes:
+        is_bound = change.longest_s in BOUNDS_S
+        longest_ms = f"{'≤ ' if is_bound else ''}{change.longest_s * 1e3:.3g}"
+        yield f"| {change.what} | {longest_ms} | {change.long_turns} | {change.seconds:.2f} |"
     yield ""
     yield "| members of the group | broker CPU for a heartbeat, µs |"
     yield "| --- | --- |"
@@ -201,7 +207,7 @@ def main() -> int:
         find_coordinator(peer.port)
         heartbeats = heartbeats_of(peer)
     print("\n".join(table(changes, heartbeats)))
-    return 1 if any(one.longest_s > GOAL_S for one in changes) else 0
+    return 1 if any(change.longest_s > GOAL_S for change in changes) else 0
 
 
 if __name__ == "__main__":

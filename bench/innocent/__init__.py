@@ -1,1 +1,1 @@
-"""What one innocent client notices of others that ask too much: its round trips, the memory."""
+"""The round trips of an innocent client, and the node's memory, beside excessive loads."""

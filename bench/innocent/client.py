@@ -1,11 +1,11 @@
-"""`python -m bench.innocent.client PORT TOPIC PER_S`: an innocent client, and how long it waits.
+"""`python -m bench.innocent.client PORT TOPIC PER_S`: an innocent client and its round trips.
 
 It has two connections. On one it sends a Produce of one record with acks=1 so many times a second,
-on the other as often a Fetch of a few records. A request leaves when it is due, whether the ones
-before it are answered or not: so a pause of the broker meets all that came during it, and none is
-left out because the client waited. A round trip is from the send to the last byte of the answer.
+on the other a Fetch of a few records as often. It sends a request when it is due, even if earlier
+ones are not answered: so a pause of the broker delays all requests during the pause, and none is
+missing because the client waited. A round trip lasts from the send to the last byte of the answer.
 
-When standard input ends it stops, waits for what is under way, and prints a line of JSON.
+When standard input ends, it stops, waits for the answers in flight, and prints a line of JSON.
 """
 
 from __future__ import annotations
@@ -30,14 +30,15 @@ CLIENT_ID = "innocent"
 FETCH_BYTES = 1024
 VALUE_BYTES = 100
 LAST_WAIT_S = 30.0
-"""For what is under way at the end. What is not answered then counts as long as it has waited."""
+"""The longest wait for answers at the end. An unanswered request then counts with its age."""
 NICE = -10
-"""Where it may: that it waits for a processor beside the load is not the broker's doing."""
+"""The client's priority, if it may set it: its wait for a processor must not count for the broker.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Trips:
-    """Seconds of each round trip."""
+    """The seconds of each round trip."""
 
     produce: list[float] = field(default_factory=list)
     fetch: list[float] = field(default_factory=list)
@@ -45,12 +46,12 @@ class Trips:
 
 
 class Series:
-    """One frame, sent when it is due, on a connection of its own."""
+    """A frame that is sent when it is due, on a connection of its own."""
 
     def __init__(
         self, connection: socket.socket, frame: bytes, check: Callable[[memoryview], None]
     ) -> None:
-        """`check` raises where an answer, without its size, is an error."""
+        """Set up. `check` raises an error if an answer, given without its size, is an error."""
         self.connection = connection
         self.trips: list[float] = []
         self._frame, self._check = frame, check
@@ -66,7 +67,7 @@ class Series:
         self._sent_at.append(now)
 
     def receive(self, now: float) -> None:
-        """What is there; ConnectionError where the broker has hung up."""
+        """Read the answers that have arrived. Raises ConnectionError if the broker has closed."""
         part = self.connection.recv(1 << 16)
         if not part:
             raise ConnectionError("the innocent client's connection was closed")
@@ -80,7 +81,7 @@ class Series:
             self.trips.append(now - self._sent_at.popleft())
 
     def give_up(self, now: float) -> int:
-        """What is not answered has taken so long at least; how many."""
+        """Add the ages of unanswered requests as round trips, and return their number."""
         count = len(self._sent_at)
         self.trips += [now - sent for sent in self._sent_at]
         self._sent_at.clear()
@@ -88,13 +89,13 @@ class Series:
 
 
 def check_produced(answer: memoryview) -> None:
-    """RuntimeError where the record was refused."""
+    """Raise RuntimeError if the record was rejected."""
     _, response = decode_response(ApiKey.PRODUCE, answer, PRODUCE_VERSION)
     _raise_for(response.responses[0].partition_responses[0].error_code)
 
 
 def check_fetched(answer: memoryview) -> None:
-    """RuntimeError where nothing came."""
+    """Raise RuntimeError if the answer is an error or has no records."""
     _, response = decode_response(ApiKey.FETCH, answer, FETCH_VERSION)
     (partition,) = response.responses[0].partitions
     _raise_for(response.error_code or partition.error_code)
@@ -108,29 +109,32 @@ def _raise_for(code: int) -> None:
 
 
 def run(series: Sequence[Series], per_s: float, until: int) -> int:
-    """Send so often until the descriptor `until` can be read; how many were not answered."""
+    """Send `per_s` times a second until `until` is readable.
+
+    Return the number of unanswered requests.
+    """
     poll = select.epoll()
-    by_fd = {one.connection.fileno(): one for one in series}
+    by_fd = {sender.connection.fileno(): sender for sender in series}
     for fd in (*by_fd, until):
         poll.register(fd, select.EPOLLIN)
     due = time.perf_counter()
     is_over = False
     while not is_over:
         if (now := time.perf_counter()) >= due:
-            for one in series:
-                one.send(time.perf_counter())
+            for sender in series:
+                sender.send(time.perf_counter())
             due = max(due + 1 / per_s, now)  # a client that slept sends once, not all at once
         is_over = _take(poll, by_fd, due - time.perf_counter())
     poll.unregister(until)
     deadline = time.perf_counter() + LAST_WAIT_S
-    while any(one.under_way for one in series) and time.perf_counter() < deadline:
+    while any(sender.under_way for sender in series) and time.perf_counter() < deadline:
         _take(poll, by_fd, 0.1)
     poll.close()
-    return sum(one.give_up(time.perf_counter()) for one in series)
+    return sum(sender.give_up(time.perf_counter()) for sender in series)
 
 
 def _take(poll: select.epoll, by_fd: dict[int, Series], seconds: float) -> bool:
-    """Take the answers that come within the time; whether it is over."""
+    """Take the answers that come within the time; return whether standard input has ended."""
     is_over = False
     for fd, _ in poll.poll(max(seconds, 0)):
         if fd in by_fd:
@@ -141,14 +145,14 @@ def _take(poll: select.epoll, by_fd: dict[int, Series], seconds: float) -> bool:
 
 
 def connect(port: int) -> socket.socket:
-    """A connection that sends at once what it is given."""
+    """Return a connection without Nagle's delay."""
     connection = socket.create_connection(("127.0.0.1", port), timeout=60)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return connection
 
 
 def main(words: Sequence[str]) -> int:
-    """Be innocent until standard input ends."""
+    """Send requests until standard input ends, and print the round trips."""
     port, topic, per_s = int(words[0]), words[1], float(words[2])
     with suppress(PermissionError):
         os.setpriority(os.PRIO_PROCESS, 0, NICE)

@@ -1,7 +1,7 @@
 """`python -m bench.innocent.load NAME PORT`: one load in a process of its own.
 
-It prints `ready` when the load is under way, `whole` when all of it was there once, and at SIGTERM
-a line of JSON with what it has done since `ready`. What it makes (topics, groups) stays.
+It prints `ready` when the load has begun, `whole` when all of it was done once, and at SIGTERM a
+line of JSON with its work since `ready`. Its topics and groups stay.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
 from typing import NoReturn
 
-from bench.innocent.askers import metadata_of_all, topics_come_and_go
 from bench.innocent.members import commits, rejoining_group
+from bench.innocent.progress import Progress
 from bench.innocent.senders import slow_senders, throttled_flood
 from bench.innocent.sockets import connection_storm, stalled_readers
-from bench.innocent.told import Told
+from bench.innocent.topics import metadata_of_all, topics_come_and_go
 
-LOADS: Mapping[str, Callable[[int, Told], None]] = {
+LOADS: Mapping[str, Callable[[int, Progress], None]] = {
     "throttled-flood": throttled_flood,
     "connection-storm": connection_storm,
     "slow-senders": slow_senders,
@@ -32,30 +32,30 @@ LOADS: Mapping[str, Callable[[int, Told], None]] = {
     "rejoining": rejoining_group,
     "commits": commits,
 }
-"""Each loads the broker on a port until it is interrupted, and tells how far it is."""
+"""Functions that load the broker on a port until an interrupt, and report their progress."""
 
 
 class Over(BaseException):
-    """The end of the load."""
+    """The end of the load, raised in whatever it waits for."""
 
 
 def end(_number: int, _frame: FrameType | None) -> NoReturn:
-    """Of whatever it waits for."""
+    """Raise Over, once."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     raise Over
 
 
 def main(words: Sequence[str]) -> int:
-    """Load until SIGTERM."""
+    """Run the load until SIGTERM, and print its work."""
     name, port = words[0], int(words[1])
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    told = Told(time.perf_counter, lambda line: print(line, flush=True))
+    progress = Progress(time.perf_counter, lambda line: print(line, flush=True))
     signal.signal(signal.SIGTERM, end)
     with contextlib.suppress(Over):
-        LOADS[name](port, told)
-    print(json.dumps({"units": told.units, "seconds": told.seconds}), flush=True)
+        LOADS[name](port, progress)
+    print(json.dumps({"units": progress.units, "seconds": progress.seconds}), flush=True)
     return 0
 
 

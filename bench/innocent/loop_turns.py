@@ -1,4 +1,4 @@
-"""The turns of Ottla's loop, by the histogram of its `/metrics`: the CPU time of the longest."""
+"""The CPU time of the longest turns of Ottla's loop, by the histogram of its `/metrics`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from urllib.error import HTTPError
 from urllib.request import urlopen
 
 GOAL_S = 0.010
-"""A bound of the histogram."""
+"""The longest turn that is allowed; a bound of the histogram."""
 TIMEOUT_S = 30.0
 _LOOP = "kafka_server_event_loop"
 _BUCKET = re.compile(_LOOP + r'_turn_cpu_seconds_bucket\{le="([^"]+)"\} (\S+)')
@@ -19,10 +19,10 @@ _LONGEST = re.compile(rf"^{_LOOP}_longest_turn_cpu_seconds (\S+)$", re.MULTILINE
 
 @dataclass(frozen=True, slots=True)
 class Turns:
-    """What a node tells of them.
+    """The turns of a node's loop.
 
-    `counts`  by upper bound, seconds: how many took at most so long, since the start
-    `lately`  seconds of the longest one of the last minute or two; None where it does not tell
+    `counts`  the number of turns since the start, by upper bound in seconds
+    `lately`  seconds of the longest turn in the last minute or two; None if there is no metric
     """
 
     counts: Mapping[float, float] = field(default_factory=dict)
@@ -30,7 +30,10 @@ class Turns:
 
 
 def turns_of(port: int | None) -> Turns:
-    """Now; nothing where the peer has no such metric. HTTPError where it does not tell in time."""
+    """Return the turns until now; none if the peer has no such metric.
+
+    Raises HTTPError if the node does not answer in time.
+    """
     if port is None:
         return Turns()
     deadline = time.monotonic() + TIMEOUT_S
@@ -38,23 +41,23 @@ def turns_of(port: int | None) -> Turns:
         try:
             with urlopen(f"http://localhost:{port}/metrics", timeout=TIMEOUT_S) as answer:
                 return parsed(answer.read().decode())
-        except HTTPError:  # its loop has no time for it now
+        except HTTPError:  # its loop is busy
             if time.monotonic() > deadline:
                 raise
 
 
 def parsed(text: str) -> Turns:
-    """What the text format says of them."""
+    """Return the turns in a text of the Prometheus format."""
     counts = {float(bound): float(count) for bound, count in _BUCKET.findall(text)}
     lately = _LONGEST.search(text)
     return Turns(counts, float(lately[1]) if lately else None)
 
 
 def longest(before: Turns, after: Turns) -> float | None:
-    """Seconds that no turn in between went beyond; None where none was counted.
+    """Return an upper bound in seconds of the turns between; None if none was counted.
 
-    The bound of the histogram, or less where no turn lately was so long. Infinite where one went
-    beyond the last bound and nothing more is known.
+    That is the bound of the histogram, or less if no recent turn was so long. It is infinite if a
+    turn exceeded the last bound and there is no other metric.
     """
     counted = _between(before, after)
     most = max(counted.values(), default=0.0)
@@ -65,7 +68,7 @@ def longest(before: Turns, after: Turns) -> float | None:
 
 
 def beyond(before: Turns, after: Turns, bound_s: float = GOAL_S) -> float | None:
-    """How many turns took longer than a bound of the histogram; None where there is no such."""
+    """Return how many turns exceeded a bound of the histogram; None if it has no such bound."""
     counted = _between(before, after)
     if bound_s not in counted:
         return None

@@ -1,9 +1,9 @@
-"""Loads of groups: one of 500 members that joins again and again, and a million commits."""
+"""Loads of groups: a group of 500 members that rejoins again and again, and a million commits."""
 
 from __future__ import annotations
 
 from bench.groups import COMMIT_VERSION, Group, find_coordinator
-from bench.innocent.told import Told
+from bench.innocent.progress import Progress
 from bench.replayer import Target, replay_targets
 from bench.wire import create_topic
 from protocol.frames.message_codec import encode_request
@@ -21,39 +21,39 @@ COMMITTED = "committed"
 SLICE_S = 1.0
 
 
-def rejoining_group(port: int, told: Told) -> None:
-    """All 500 members of a group join again as soon as all are Stable. A unit: a generation."""
+def rejoining_group(port: int, progress: Progress) -> None:
+    """Let all 500 members of a group rejoin as soon as all are Stable. A unit is a generation."""
     find_coordinator(port)
     group = Group(port, "rejoining", MEMBERS)
     group.settle()
-    told.ready()
+    progress.ready()
     while True:
         group.quiet()
         group.settle()
-        told.did(1)
-        told.whole()
+        progress.did(1)
+        progress.whole()
 
 
-def commits(port: int, told: Told) -> None:
-    """Ten clients commit the offsets of 1,000 partitions at a time, a group each.
+def commits(port: int, progress: Progress) -> None:
+    """Commit the offsets of 1,000 partitions at a time, by ten clients with a group each.
 
-    A unit is a commit of one partition; the whole is a million.
+    A unit is a commit of one partition; the whole load is a million.
     """
     create_topic(port, COMMITTED, COMMITTED_PARTITIONS)
     find_coordinator(port)
     targets = [
         Target(port, [commit_of_all(f"committing-{number}")]) for number in range(COMMITTERS)
     ]
-    told.ready()
+    progress.ready()
     while True:
         done = replay_targets(targets, SLICE_S)
-        told.did(done.answers * COMMITTED_PARTITIONS)
-        if told.units >= COMMITS:
-            told.whole()
+        progress.did(done.answers * COMMITTED_PARTITIONS)
+        if progress.units >= COMMITS:
+            progress.whole()
 
 
 def commit_of_all(group: str) -> bytes:
-    """An OffsetCommit of every partition, for a group without members."""
+    """Return an OffsetCommit of every partition, for a group without members."""
     partitions = [OffsetCommitRequestPartition(number, 1) for number in range(COMMITTED_PARTITIONS)]
     topic = OffsetCommitRequestTopic(COMMITTED, partitions=partitions)
     request = OffsetCommitRequest(group, topics=[topic])

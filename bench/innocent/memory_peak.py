@@ -1,4 +1,4 @@
-"""The memory of a process while something happens to it: resident, and of that anonymous."""
+"""The peak memory of a process during a block: its resident, and of that its anonymous memory."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ EVERY_S = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """MiB. `anonymous` is heap and stacks, without files that are mapped."""
+    """Memory in MiB. `anonymous` is heap and stacks, without mapped files."""
 
     resident: float
     anonymous: float
 
     def at_least(self, other: Memory) -> Memory:
-        """The larger of each."""
+        """Return the larger value of each kind."""
         return Memory(max(self.resident, other.resident), max(self.anonymous, other.anonymous))
 
 
 def memory_of(pid: int) -> Memory:
-    """Now. OSError where there is no such process."""
-    told = {}
+    """Return a process's memory now. Raises OSError if there is no such process."""
+    values = {}
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         name, _, value = line.partition(":")
         if name in ("VmRSS", "RssAnon"):
-            told[name] = int(value.split()[0]) / 1024
-    if len(told) < 2:
+            values[name] = int(value.split()[0]) / 1024
+    if len(values) < 2:
         raise ProcessLookupError(f"process {pid} has ended")
-    return Memory(told["VmRSS"], told["RssAnon"])
+    return Memory(values["VmRSS"], values["RssAnon"])
 
 
 class MemoryPeak:
-    """Looks twenty times a second during the `with` block; `peak` is the most that it saw."""
+    """A `with` block that reads memory twenty times a second; `peak` is the largest reading."""
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
@@ -48,7 +48,7 @@ class MemoryPeak:
             try:
                 self.peak = self.peak.at_least(memory_of(self._pid))
             except OSError:
-                return  # it has ended, and the bench says so
+                return  # the process has ended, which the bench reports
 
     def __enter__(self) -> MemoryPeak:
         self._thread.start()

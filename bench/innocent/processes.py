@@ -1,4 +1,4 @@
-"""The processes beside the broker: the innocent client's, and the load's."""
+"""The processes beside the broker: that of the innocent client, and that of the load."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from broker.network.readiness import readable
 END_S = 60.0
 
 
-class Teller:
-    """A process that tells lines; it is gone at the end of the `with` block."""
+class LineProcess:
+    """A process that prints lines, and is killed at the end of the `with` block."""
 
     def __init__(self, module: str, words: Sequence[str]) -> None:
         self._module = module
@@ -34,7 +34,10 @@ class Teller:
         self._unread = b""
 
     def line(self, timeout_s: float) -> str | None:
-        """The next one; None where none comes in time. RuntimeError where it has ended."""
+        """Return the next line, or None if none comes in time.
+
+        Raises RuntimeError if the process has ended.
+        """
         assert self._process.stdout is not None
         deadline = time.monotonic() + timeout_s
         while b"\n" not in self._unread:
@@ -49,7 +52,10 @@ class Teller:
         return line.decode()
 
     def expect(self, wanted: str, timeout_s: float) -> None:
-        """The next line is to be this one; TimeoutError where it does not come."""
+        """Read the line `wanted`.
+
+        Raises TimeoutError if no line comes, and RuntimeError if another does.
+        """
         line = self.line(timeout_s)
         if line is None:
             raise TimeoutError(f"{self._module} is not {wanted} after {timeout_s:.0f} s")
@@ -57,27 +63,27 @@ class Teller:
             raise RuntimeError(f"{self._module} says {line!r}, not {wanted!r}")
 
     def last(self) -> Any:
-        """Its last line, as JSON."""
+        """Return the last line, decoded from JSON."""
         line = self.line(END_S)
         if line is None:
             raise TimeoutError(f"{self._module} does not end")
         return json.loads(line)
 
     def close_input(self) -> None:
-        """End its standard input."""
+        """Close the process's standard input."""
         assert self._process.stdin is not None
         self._process.stdin.close()
 
     def terminate(self) -> None:
-        """SIGTERM."""
+        """Send SIGTERM to the process."""
         self._process.terminate()
 
     def _complaint(self) -> str:
         assert self._process.stderr is not None
-        said = self._process.stderr.read().decode().strip()
-        return said.rpartition("\n")[2]
+        text = self._process.stderr.read().decode().strip()
+        return text.rpartition("\n")[2]
 
-    def __enter__(self) -> Teller:
+    def __enter__(self) -> LineProcess:
         return self
 
     def __exit__(
@@ -95,39 +101,39 @@ class Teller:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What a load did."""
+    """The work of a load."""
 
     units: float
     seconds: float
 
 
-def innocent_client(port: int, topic: str, per_s: float) -> Teller:
-    """It is `ready` and then at work."""
-    return Teller("bench.innocent.client", [str(port), topic, str(per_s)])
+def innocent_client(port: int, topic: str, per_s: float) -> LineProcess:
+    """Start an innocent client; it prints `ready` and then sends requests."""
+    return LineProcess("bench.innocent.client", [str(port), topic, str(per_s)])
 
 
-def load(name: str, port: int) -> Teller:
-    """It is `ready`, and later `whole`."""
-    return Teller("bench.innocent.load", [name, str(port)])
+def load(name: str, port: int) -> LineProcess:
+    """Start a load; it prints `ready`, and later `whole`."""
+    return LineProcess("bench.innocent.load", [name, str(port)])
 
 
-def trips_of(client: Teller) -> Trips:
-    """End an innocent client."""
+def trips_of(client: LineProcess) -> Trips:
+    """End an innocent client, and return its round trips."""
     client.close_input()
     return Trips(**client.last())
 
 
-def ended(one: Teller) -> Loaded:
-    """End a load; a line that it is whole may come before."""
-    one.terminate()
-    while isinstance(line := _read(one), str):
+def ended(process: LineProcess) -> Loaded:
+    """End a load and return its work; a line `whole` may come before."""
+    process.terminate()
+    while isinstance(line := _read(process), str):
         if line != "whole":
             raise RuntimeError(f"a load says {line!r}")
     return Loaded(**line)
 
 
-def _read(one: Teller) -> Any:
-    line = one.line(END_S)
+def _read(process: LineProcess) -> Any:
+    line = process.line(END_S)
     if line is None:
         raise TimeoutError("a load does not end")
     return json.loads(line) if line.startswith("{") else line

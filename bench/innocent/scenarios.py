@@ -1,8 +1,8 @@
-"""An innocent client beside each of eight loads: how long it waits, and the node's memory.
+"""An innocent client beside each of eight loads: its round trips, and the node's memory.
 
-Every load has a peer of its own, so that no memory is that of another load. The innocent client
-sends more often than such a client would, `PER_S` times a second, so that two windows have enough
-round trips for a p99. It is measured for two windows, and on until the load was whole once.
+Every load has a peer of its own, so that memory is not that of another load. The innocent client
+sends `PER_S` times a second, more often than such a client would, so that two windows have enough
+round trips for a p99. It is measured for two windows, and longer until the load was whole once.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from bench.innocent.client import Trips
 from bench.innocent.loop_turns import Turns, beyond, longest, turns_of
 from bench.innocent.memory_peak import Memory, MemoryPeak, memory_of
-from bench.innocent.processes import Loaded, Teller, ended, innocent_client, load, trips_of
+from bench.innocent.processes import LineProcess, Loaded, ended, innocent_client, load, trips_of
 from bench.peers import Peer
 from bench.scenario import LARGER, SMALLER, Figure, Run, Scenario
 from bench.wire import create_topic, produce_one
@@ -24,9 +24,9 @@ TOPIC = "innocent"
 PER_S = 50.0
 READY_S = 200.0
 WHOLE_S = 40.0
-"""At most, beyond two windows, until a load was whole."""
+"""The longest time beyond two windows until a load is whole."""
 SETTLE_S = 2.0
-"""After the load, before memory is looked at again."""
+"""The pause between the end of the load and the last reading of memory."""
 TIMEOUT_S = 300.0
 
 PRODUCE_P99, FETCH_P99 = "produce p99", "fetch p99"
@@ -37,7 +37,7 @@ TURN_LIMIT_MS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Noticed:
-    """All that was seen of one load."""
+    """All measurements beside one load."""
 
     trips: Trips
     peak: Memory
@@ -47,7 +47,7 @@ class Noticed:
 
 
 def beside(name: str, unit: str) -> Run:
-    """The innocent client beside a load of `bench.innocent.load`, whose unit is `unit`."""
+    """Measure the innocent client beside a load of `bench.innocent.load`, whose unit is `unit`."""
 
     def run(peer: Peer, window_s: float) -> list[Figure]:
         create_topic(peer.port, TOPIC)
@@ -58,39 +58,39 @@ def beside(name: str, unit: str) -> Run:
 
 
 def noticed(peer: Peer, name: str, window_s: float) -> Noticed:
-    """Load, and look."""
+    """Run the load beside the innocent client, and return the measurements."""
     with ExitStack() as stack:
         client = stack.enter_context(innocent_client(peer.port, TOPIC, PER_S))
         client.expect("ready", READY_S)
-        trips_of(client)  # it speaks the broker's language
-        one = stack.enter_context(load(name, peer.port))
+        trips_of(client)  # a first run, which fails if the broker's answers are not as expected
+        load_process = stack.enter_context(load(name, peer.port))
         memory = stack.enter_context(MemoryPeak(peer.pid))
-        one.expect("ready", READY_S)
+        load_process.expect("ready", READY_S)
         before = turns_of(peer.metrics_port)
         client = stack.enter_context(innocent_client(peer.port, TOPIC, PER_S))
         client.expect("ready", READY_S)
-        _until_whole(one, window_s)
+        _until_whole(load_process, window_s)
         trips = trips_of(client)
-        loaded = ended(one)
+        loaded = ended(load_process)
         after = turns_of(peer.metrics_port)
     time.sleep(SETTLE_S)
     return Noticed(trips, memory.peak, memory_of(peer.pid), loaded, (before, after))
 
 
-def _until_whole(one: Teller, window_s: float) -> None:
+def _until_whole(load_process: LineProcess, window_s: float) -> None:
     began = time.monotonic()
-    line = one.line(2 * window_s)
+    line = load_process.line(2 * window_s)
     if line is not None:
         time.sleep(max(0.0, began + 2 * window_s - time.monotonic()))
     else:
-        one.expect("whole", WHOLE_S)
+        load_process.expect("whole", WHOLE_S)
 
 
 def figures(seen: Noticed, unit: str) -> list[Figure]:
-    """As the report has them; round trips in ms, memory in MiB."""
-    found = [*_waits("produce", seen.trips.produce), *_waits("fetch", seen.trips.fetch)]
-    found.append(Figure("unanswered", "", float(seen.trips.unanswered), SMALLER))
-    found += [
+    """Return the figures of the report: round trips in ms, memory in MiB."""
+    report_figures = [*_waits("produce", seen.trips.produce), *_waits("fetch", seen.trips.fetch)]
+    report_figures.append(Figure("unanswered", "", float(seen.trips.unanswered), SMALLER))
+    report_figures += [
         Figure(name, "MiB", value, SMALLER)
         for name, value in (
             ("peak memory", seen.peak.resident),
@@ -100,11 +100,11 @@ def figures(seen: Noticed, unit: str) -> list[Figure]:
         )
     ]
     if (turn := longest(*seen.turns)) is not None:
-        found.append(Figure(LONGEST_TURN, "ms", turn * 1e3, SMALLER))
+        report_figures.append(Figure(LONGEST_TURN, "ms", turn * 1e3, SMALLER))
     if (turns := beyond(*seen.turns)) is not None:
-        found.append(Figure("turns over 10 ms", "", turns, SMALLER))
-    found.append(Figure("load", unit, seen.loaded.units / seen.loaded.seconds, LARGER))
-    return found
+        report_figures.append(Figure("turns over 10 ms", "", turns, SMALLER))
+    report_figures.append(Figure("load", unit, seen.loaded.units / seen.loaded.seconds, LARGER))
+    return report_figures
 
 
 def _waits(kind: str, trips: Sequence[float]) -> list[Figure]:

@@ -1,4 +1,4 @@
-"""Loads that send more, or more slowly, than is good: a flood over its quota, slow large frames."""
+"""Loads that send too much or too slowly: a flood over its quota, and slow large frames."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import select
 import socket
 import time
 
-from bench.innocent.told import Told
+from bench.innocent.progress import Progress
 from bench.wire import Wire, batch_frame, batch_of, create_topic, produce_one
 from protocol.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
@@ -25,7 +25,7 @@ FLOOD_SETTLE_S = 1.0
 
 SLOW_SENDERS = 200
 FRAME_BYTES = 100 * 1024 * 1024
-"""The most that `socket.request.max.bytes` allows."""
+"""The largest frame that `socket.request.max.bytes` allows."""
 SLOW_BYTES_PER_S = 256 * 1024
 SLOW_TICKS_PER_S = 16
 
@@ -42,7 +42,7 @@ class Repeater:
         self._head = bytearray()
 
     def write(self) -> None:
-        """What the socket takes."""
+        """Send as many bytes as the socket takes."""
         try:
             self._sent += self.socket.send(self._frame[self._sent :])
         except BlockingIOError:
@@ -51,7 +51,7 @@ class Repeater:
             self._sent = 0
 
     def read(self) -> int:
-        """The answers that end in what is there; they are not looked at."""
+        """Read what has arrived, and return the number of answers that end in it."""
         part = self.socket.recv(1 << 16)
         if not part:
             raise ConnectionError("the broker closed the connection of a flood")
@@ -66,8 +66,11 @@ class Repeater:
         return answers
 
 
-def throttled_flood(port: int, told: Told) -> None:
-    """Twenty connections of one client send without regard for its quota; a unit is a MB taken."""
+def throttled_flood(port: int, progress: Progress) -> None:
+    """Send from twenty connections of one client without regard to its quota.
+
+    A unit is a MB that the broker has acknowledged.
+    """
     create_topic(port, FLOODING, FLOOD_PARTITIONS)
     produce_one(port, FLOODING, FLOOD_PARTITIONS)
     set_quota(port, FLOODING, "producer_byte_rate", QUOTA_BYTES_PER_S)
@@ -77,25 +80,25 @@ def throttled_flood(port: int, told: Told) -> None:
         for number in range(FLOODS)
     ]
     repeaters = [Repeater(port, frame) for frame in frames]
-    by_fd = {one.socket.fileno(): one for one in repeaters}
+    by_fd = {repeater.socket.fileno(): repeater for repeater in repeaters}
     poll = select.epoll()
     for fd in by_fd:
         poll.register(fd, select.EPOLLIN | select.EPOLLOUT)
     began = time.perf_counter()
     while True:
         for fd, event in poll.poll():
-            one = by_fd[fd]
+            repeater = by_fd[fd]
             if event & select.EPOLLOUT:
-                one.write()
+                repeater.write()
             if event & ~select.EPOLLOUT:
-                told.did(one.read() * len(batch) / 1e6)
-        if not told.is_ready and time.perf_counter() > began + FLOOD_SETTLE_S:
-            told.ready()
-            told.whole()
+                progress.did(repeater.read() * len(batch) / 1e6)
+        if not progress.is_ready and time.perf_counter() > began + FLOOD_SETTLE_S:
+            progress.ready()
+            progress.whole()
 
 
 def set_quota(port: int, client_id: str, key: str, value: float) -> None:
-    """Limit a client ID; RuntimeError where that is refused."""
+    """Set a quota of a client ID. Raises RuntimeError if the broker refuses."""
     wire = Wire(port)
     entry = AlterClientQuotasRequestEntryData(
         [AlterClientQuotasRequestEntityData("client-id", client_id)], [OpData(key, value)]
@@ -107,7 +110,7 @@ def set_quota(port: int, client_id: str, key: str, value: float) -> None:
 
 
 class SlowSender:
-    """A connection that has announced a frame of 100 MiB, and sends it little by little."""
+    """A connection that has announced a frame of 100 MiB, and sends it slowly."""
 
     def __init__(self, port: int, head: bytes) -> None:
         self._port, self._head = port, head
@@ -120,7 +123,7 @@ class SlowSender:
         self._send(self._head)
 
     def send(self, part: bytes) -> int:
-        """What the socket takes; where the broker has hung up, a new connection begins."""
+        """Send as many bytes as the socket takes; reconnect if the broker has closed."""
         try:
             return self._send(part[: self._left]) if self._left else 0
         except BlockingIOError:
@@ -131,7 +134,7 @@ class SlowSender:
             return 0
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self._socket.close()
 
     def _send(self, part: bytes) -> int:
@@ -141,20 +144,23 @@ class SlowSender:
 
 
 def large_head() -> bytes:
-    """The size of a Produce of 100 MiB and its first bytes, up to its batch's."""
+    """Return the size and the first bytes of a Produce of 100 MiB, up to those of its batch."""
     frame = batch_frame("slow", 0, batch_of(1, 1000), client_id="slow")
     return FRAME_BYTES.to_bytes(4, "big") + frame[4:100]
 
 
-def slow_senders(port: int, told: Told) -> None:
-    """Two hundred connections send 256 KiB a second each of a large frame; a unit is a MB taken."""
+def slow_senders(port: int, progress: Progress) -> None:
+    """Send 256 KiB a second of a large frame on each of two hundred connections.
+
+    A unit is a MB that the sockets have taken.
+    """
     senders = [SlowSender(port, large_head()) for _ in range(SLOW_SENDERS)]
     part = bytes(SLOW_BYTES_PER_S // SLOW_TICKS_PER_S)
-    told.ready()
-    told.whole()
+    progress.ready()
+    progress.whole()
     due = time.perf_counter()
     while True:
-        for one in senders:
-            told.did(one.send(part) / 1e6)
+        for sender in senders:
+            progress.did(sender.send(part) / 1e6)
         due += 1 / SLOW_TICKS_PER_S
         time.sleep(max(0.0, due - time.perf_counter()))

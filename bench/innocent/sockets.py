@@ -1,4 +1,4 @@
-"""Loads of many connections: a storm of them, and readers that stop in the middle of an answer."""
+"""Loads of many connections: a connection storm, and readers that stop within an answer."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import select
 import socket
 
 from bench.idle import API_VERSIONS_FRAME
-from bench.innocent.told import Told
+from bench.innocent.progress import Progress
 from bench.wire import (
     Wire,
     batch_frame,
@@ -30,28 +30,28 @@ FETCH_BYTES = 50 * 1024 * 1024
 RECEIVE_BYTES = 64 * 1024
 
 
-def connection_storm(port: int, told: Told) -> None:
-    """5,000 connections as fast as the broker takes them, each with a question, then all hang up.
+def connection_storm(port: int, progress: Progress) -> None:
+    """Open 5,000 connections as fast as the broker accepts, send a request on each, close all.
 
     And again. A unit is a connection that was answered.
     """
-    told.ready()
+    progress.ready()
     while True:
-        storm(port, told, STORM)
-        told.whole()
+        storm(port, progress, STORM)
+        progress.whole()
 
 
-def storm(port: int, told: Told, count: int) -> None:
-    """One; returns when all were answered, or closed by the broker, and have hung up."""
+def storm(port: int, progress: Progress, count: int) -> None:
+    """Run one storm, until all connections were answered or closed by the broker; close them."""
     poll = select.epoll()
     opened: dict[int, socket.socket] = {}
     under_way = begun = 0
     try:
         while begun < count or under_way:
             while begun < count and under_way < CONNECTING_AT_ONCE:
-                one = connecting(port)
-                opened[one.fileno()] = one
-                poll.register(one.fileno(), select.EPOLLOUT)
+                connection = connecting(port)
+                opened[connection.fileno()] = connection
+                poll.register(connection.fileno(), select.EPOLLOUT)
                 begun += 1
                 under_way += 1
             for fd, event in poll.poll():
@@ -60,22 +60,22 @@ def storm(port: int, told: Told, count: int) -> None:
                     poll.modify(fd, select.EPOLLIN)
                 else:
                     poll.unregister(fd)
-                    told.did(_is_answered(opened[fd]))
+                    progress.did(_is_answered(opened[fd]))
                     under_way -= 1
     finally:
         poll.close()
-        for one in opened.values():
-            one.close()
+        for connection in opened.values():
+            connection.close()
 
 
 def connecting(port: int) -> socket.socket:
-    """A connection that is being made."""
-    made = socket.socket()
-    made.setblocking(False)
-    if (code := made.connect_ex(("127.0.0.1", port))) not in (0, errno.EINPROGRESS):
-        made.close()
+    """Return a connection that is not established yet."""
+    connection = socket.socket()
+    connection.setblocking(False)
+    if (code := connection.connect_ex(("127.0.0.1", port))) not in (0, errno.EINPROGRESS):
+        connection.close()
         raise OSError(code, "cannot connect")
-    return made
+    return connection
 
 
 def _is_answered(connection: socket.socket) -> bool:
@@ -85,10 +85,10 @@ def _is_answered(connection: socket.socket) -> bool:
         return False
 
 
-def stalled_readers(port: int, told: Told) -> None:
-    """300 connections ask for 50 MB and read no more than the answer's first bytes.
+def stalled_readers(port: int, progress: Progress) -> None:
+    """Request 50 MB on 300 connections, and read no more than the first bytes of the answers.
 
-    One that is closed by the broker comes again. A unit is an answer that was begun.
+    A connection that the broker closes is made again. A unit is an answer that has begun.
     """
     create_topic(port, STALLED)
     produce_one(port, STALLED)
@@ -98,13 +98,13 @@ def stalled_readers(port: int, told: Told) -> None:
     poll = select.epoll()
 
     def begin() -> None:
-        one = stalling(port)
-        one.sendall(frame)
-        readers[one.fileno()] = one
-        # Edge-triggered: of its end we hear, of what else it has not.
-        poll.register(one.fileno(), select.EPOLLIN | select.EPOLLRDHUP | select.EPOLLET)
+        reader = stalling(port)
+        reader.sendall(frame)
+        readers[reader.fileno()] = reader
+        # Edge-triggered: the end of the connection is an event, bytes that stay unread are none.
+        poll.register(reader.fileno(), select.EPOLLIN | select.EPOLLRDHUP | select.EPOLLET)
 
-    told.ready()
+    progress.ready()
     for _ in range(READERS):
         begin()
     begun: set[int] = set()
@@ -117,20 +117,20 @@ def stalled_readers(port: int, told: Told) -> None:
                 begin()
             elif fd not in begun:
                 begun.add(fd)
-                told.did(1)
-                told.whole()  # all have asked, and the first is answered
+                progress.did(1)
+                progress.whole()  # all requests are sent, and the first answer has begun
 
 
 def stalling(port: int) -> socket.socket:
-    """A connection that takes little before it is full."""
-    made = socket.socket()
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BYTES)
-    made.connect(("127.0.0.1", port))
-    return made
+    """Return a connection with a small receive buffer."""
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BYTES)
+    connection.connect(("127.0.0.1", port))
+    return connection
 
 
 def fill(port: int) -> None:
-    """64 batches of 1 MB, behind a record."""
+    """Produce 64 batches of 1 MB after the first record."""
     wire = Wire(port)
     frame = batch_frame(STALLED, 0, batch_of(STALLED_RECORDS, STALLED_VALUE_BYTES))
     for _ in range(STALLED_BATCHES):

@@ -1,10 +1,11 @@
 """`python -m bench.testing`: `ottla.testing` beside librdkafka's mock cluster and kfake (Go).
 
-In one run and in turns: how long each takes to start a broker, to its first record and first group,
-and for a whole test (ten records produced, read as a group and committed) with three clients. Of
-Ottla also the reset of three topics, a group and a transactional id, and tests that begin with such
-a reset, as the fixture `ottla` has it. The table has medians and quartiles in milliseconds; every
-value goes into a file. The status is 1 where Ottla misses a goal. Go and its modules are needed.
+In one run and in turns it measures the time until a broker has started, the time of the first
+record and the first group, and that of a whole test with three clients (produce ten records, read
+them as a group, commit). For Ottla it also measures the reset of three topics, a group and a
+transactional id, and tests that begin with such a reset, as with the fixture `ottla`. The table has
+medians and quartiles in milliseconds; a file gets every value. The status is 1 if Ottla misses a
+goal. Needs Go and its modules.
 """
 
 from __future__ import annotations
@@ -72,15 +73,17 @@ def main() -> int:
 
 
 def measured(chosen: list[Candidate], rounds: int, path: Path) -> Results:
-    """A run; it is saved also where it is broken off."""
+    """Run all rounds and return the results, which are saved even if the run is interrupted."""
     for package in COMPILED:
-        compileall.compile_dir(ROOT / package, quiet=1)  # as pip does with what it installs
+        compileall.compile_dir(ROOT / package, quiet=1)  # as pip does for installed packages
     with contextlib.ExitStack() as stack:
-        for one in chosen:
-            stack.callback(one.close)
-            one.prepare()
+        for candidate in chosen:
+            stack.callback(candidate.close)
+            candidate.prepare()
         results = Results(
-            machine(fills_page_cache=False), {one.name: one.what() for one in chosen}, rounds
+            machine(fills_page_cache=False),
+            {candidate.name: candidate.what() for candidate in chosen},
+            rounds,
         )
         stack.callback(results.save, path)
         Rounds(chosen, results).run(rounds, say)

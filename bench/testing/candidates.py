@@ -1,6 +1,6 @@
-"""Who is measured: brokers that a Python test can have, each with the same handful of calls.
+"""The measured brokers for Python tests, each with the same few calls.
 
-A candidate is prepared once, so that what a session of tests pays once is not in each start:
+A candidate is prepared once, so that a start excludes the costs that a session of tests has once:
 Ottla's host has loaded its modules, kfake's program runs, librdkafka is loaded.
 """
 
@@ -35,46 +35,46 @@ _AT_ONCE = "a topic is there with the first request that names it"
 
 
 class Candidate(Protocol):
-    """A kind of broker. At most one of it runs."""
+    """A kind of broker, of which at most one runs at a time."""
 
     @property
     def name(self) -> str: ...
 
     @property
     def lacks(self) -> Mapping[str, str]:
-        """What it has not, by RESET, FIRST_OF_ALL, SHARED or TOPICS, and why."""
+        """The features that it lacks (RESET, FIRST_OF_ALL, SHARED or TOPICS), with the reason."""
 
     def what(self) -> str:
-        """Which release, and how it runs."""
+        """Return its release, and how it runs."""
 
     def prepare(self) -> None:
-        """What a whole session of tests pays once."""
+        """Do what a whole session of tests needs once."""
 
     def first_of_all(self) -> str:
-        """Start a broker beside that, with all that is prepared elsewhere; its address."""
+        """Start another broker, including the work of `prepare`; return its address."""
 
     def end_first_of_all(self) -> None: ...
 
     def start(self) -> str:
-        """Start a broker with nothing in it; its address."""
+        """Start an empty broker and return its address."""
 
     def topic(self, name: str) -> str:
-        """A topic as its tests have one: made by a helper, or by the first request; its name."""
+        """Return a topic's name, created by a helper, or later by the first request."""
 
     def reset(self) -> Mapping[str, int]:
-        """Empty it; how many there were, by kind."""
+        """Empty the broker, and return the number of removed things by kind."""
 
     def stop(self) -> None: ...
 
     def second(self) -> Candidate:
-        """Another of its kind, prepared with it, which has the broker that tests share."""
+        """Return another candidate of the kind, prepared too, for the broker that tests share."""
 
     def close(self) -> None:
-        """Take down what is left."""
+        """Stop everything that is left."""
 
 
 class Ottla:
-    """`ottla.testing`: a real broker, a process forked from a host."""
+    """A broker of `ottla.testing`: a process forked from a host."""
 
     name = OTTLA
     lacks: Mapping[str, str] = {}
@@ -89,12 +89,12 @@ class Ottla:
     def prepare(self) -> None:
         host: HostProcess = the_host()
         host.load()
-        time.sleep(_LOAD_S)  # it goes on loading while the first tests run
+        time.sleep(_LOAD_S)  # it continues to load while the first tests run
         self.start()
         self.stop()
 
     def first_of_all(self) -> str:
-        """In a process of its own, which has imported nothing yet but what runs it."""
+        """Start the broker in a new Python process, which has to import everything."""
         program = (
             "import sys; from ottla.testing import Broker\n"
             "with Broker() as broker:\n"
@@ -123,8 +123,8 @@ class Ottla:
 
     def reset(self) -> Mapping[str, int]:
         assert self._broker is not None, "start() it"
-        gone = self._broker.reset()
-        return {kind: len(gone[kind]) for kind in ("topics", "groups", "transactional_ids")}
+        removed = self._broker.reset()
+        return {kind: len(removed[kind]) for kind in ("topics", "groups", "transactional_ids")}
 
     def stop(self) -> None:
         if self._broker is not None:
@@ -140,7 +140,7 @@ class Ottla:
 
 
 class Mock:
-    """librdkafka's mock cluster, in this process."""
+    """A mock cluster of librdkafka, in this process."""
 
     name = MOCK
     lacks: Mapping[str, str] = {
@@ -189,7 +189,7 @@ class Mock:
 
 
 class Kfake:
-    """kfake, in a Go program that is told by lines when to start and stop one."""
+    """A broker of kfake in a Go program, which starts and stops it on command."""
 
     name = KFAKE
     lacks: Mapping[str, str] = {
@@ -268,7 +268,7 @@ def _line_of(process: subprocess.Popen[str]) -> str:
 
 
 def _ended(process: subprocess.Popen[str] | None) -> None:
-    """Close its stdin, and wait."""
+    """Close its standard input, and wait for its end."""
     if process is None:
         return
     try:

@@ -1,7 +1,7 @@
-"""What the three clients do with a broker: a first record, a first group, a whole small test.
+"""The tasks of the three clients: a first record, a first group, a whole small test.
 
-Each raises where it does not get what it wants within PATIENCE_S. Clients are as they come, but for
-the offset from which a new group reads: the earliest.
+Each task raises an error if it does not succeed within PATIENCE_S. Clients have their default
+settings, but a new group reads from the earliest offset.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ _API_VERSIONS = struct.pack(">ihhih", 10, 18, 0, 1, -1)
 
 @contextlib.contextmanager
 def silenced() -> Iterator[None]:
-    """Meanwhile it is no news that a topic is not there yet."""
-    loggers = [logging.getLogger(one) for one in ("aiokafka", "kafka")]
-    levels = [one.level for one in loggers]
-    for one in loggers:
-        one.setLevel(logging.CRITICAL)
+    """Silence the clients' warnings that a topic does not exist yet."""
+    loggers = [logging.getLogger(name) for name in ("aiokafka", "kafka")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
     try:
         yield
     finally:
-        for one, level in zip(loggers, levels, strict=True):
-            one.setLevel(level)
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
 
 
 class NotInTime(Exception):
-    """A client did not get what it wanted."""
+    """A client did not succeed in time."""
 
 
 def answers(address: str) -> None:
-    """A connection, and the broker's answer to ApiVersions 0."""
+    """Connect, and check the broker's answer to ApiVersions v0."""
     host, _, port = address.rpartition(":")
     with socket.create_connection((host, int(port)), PATIENCE_S) as connection:
         connection.sendall(_API_VERSIONS)
@@ -55,35 +55,35 @@ def answers(address: str) -> None:
 
 
 def first_record(servers: str, topic: str) -> None:
-    """A new producer's record, until it is acknowledged."""
+    """Produce a record by a new producer, until it is acknowledged."""
     _confluent_produce(servers, topic, VALUES[:1])
 
 
 def first_group(servers: str, topic: str, group: str) -> None:
-    """A new consumer of a new group, until it has the first record."""
+    """Consume the first record by a new consumer of a new group."""
     consumer = Consumer(_confluent_group(servers, group))
     consumer.subscribe([topic])
     try:
-        if [one.value() for one in consumer.consume(1, PATIENCE_S)] != VALUES[:1]:
+        if [message.value() for message in consumer.consume(1, PATIENCE_S)] != VALUES[:1]:
             raise NotInTime("no record came")
     finally:
         consumer.close()
 
 
 def confluent(servers: str, topic: str, group: str) -> None:
-    """Produce the records, read them as a group, commit."""
+    """Produce the records, read them as a group, and commit, by confluent-kafka."""
     _confluent_produce(servers, topic, VALUES)
     consumer = Consumer(_confluent_group(servers, group))
     consumer.subscribe([topic])
     try:
-        _check(one.value() for one in consumer.consume(RECORDS, PATIENCE_S))
+        _check(message.value() for message in consumer.consume(RECORDS, PATIENCE_S))
         consumer.commit(asynchronous=False)
     finally:
         consumer.close()
 
 
 def kafka_python(servers: str, topic: str, group: str) -> None:
-    """The same."""
+    """Produce the records, read them as a group, and commit, by kafka-python."""
     patience_ms = int(PATIENCE_S * 1000)
     producer = KafkaProducer(
         bootstrap_servers=servers, max_block_ms=patience_ms, bootstrap_timeout_ms=patience_ms
@@ -102,7 +102,7 @@ def kafka_python(servers: str, topic: str, group: str) -> None:
         bootstrap_timeout_ms=patience_ms,
     )
     try:
-        # In this order: a consumer that is asked for one more waits for it.
+        # In this order: with the consumer first, `zip` would wait for another record.
         _check(record.value for _, record in zip(VALUES, consumer, strict=False))
         consumer.commit()
     finally:
@@ -110,7 +110,7 @@ def kafka_python(servers: str, topic: str, group: str) -> None:
 
 
 def aiokafka(servers: str, topic: str, group: str) -> None:
-    """The same."""
+    """Produce the records, read them as a group, and commit, by aiokafka."""
     asyncio.run(asyncio.wait_for(_aiokafka(servers, topic, group), 2 * PATIENCE_S))
 
 
@@ -141,7 +141,7 @@ CLIENTS: dict[str, Callable[[str, str, str], None]] = {
 
 
 def leave_behind(servers: str, name: str) -> None:
-    """Three topics, a group and a transactional id, as a test leaves them."""
+    """Create three topics, a group and a transactional id, as a test leaves them."""
     topics = [f"{name}-{number}" for number in range(3)]
     producer = Producer({**_confluent(servers), "transactional.id": name})
     producer.init_transactions(PATIENCE_S)
@@ -152,9 +152,9 @@ def leave_behind(servers: str, name: str) -> None:
     consumer = Consumer(_confluent_group(servers, name))
     consumer.subscribe(topics)
     try:
-        found = consumer.consume(len(topics), PATIENCE_S)
-        if len(found) != len(topics):
-            raise NotInTime(f"{len(found)} of {len(topics)} records came")
+        messages = consumer.consume(len(topics), PATIENCE_S)
+        if len(messages) != len(topics):
+            raise NotInTime(f"{len(messages)} of {len(topics)} records came")
         consumer.commit(asynchronous=False)
     finally:
         consumer.close()
@@ -178,6 +178,6 @@ def _confluent(servers: str) -> dict[str, str]:
 
 
 def _check(values: Iterable[bytes | None]) -> None:
-    found = list(values)
-    if sorted(one or b"" for one in found) != VALUES:  # a topic may have several partitions
-        raise NotInTime(f"{len(found)} of {RECORDS} records came")
+    received = list(values)
+    if sorted(value or b"" for value in received) != VALUES:  # a topic may have several partitions
+        raise NotInTime(f"{len(received)} of {RECORDS} records came")

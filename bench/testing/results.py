@@ -1,4 +1,4 @@
-"""What a run has found: by candidate and measure its values, or why there are none."""
+"""The results of a run: by candidate and measure its values, or why there are none."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ ByMeasure = dict[str, dict[str, list[float]]]
 
 @dataclass(slots=True)
 class Results:
-    """`values` in milliseconds and `failures` as lines are by candidate and measure, and so is
-    `lacking`: why something cannot be measured. `candidates`: what each one is.
+    """The results of a run, by candidate and measure.
+
+    `values` are in milliseconds, `failures` are lines, `lacking` has the reason why a measure is
+    missing. `candidates` describes each candidate.
     """
 
     machine: dict[str, str]
@@ -29,29 +31,29 @@ class Results:
     lacking: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def add(self, candidate: str, measure: str, milliseconds: float) -> None:
-        """One value."""
-        found = self.values.setdefault(candidate, {}).setdefault(measure, [])
-        found.append(round(milliseconds, 3))
+        """Add a value."""
+        values = self.values.setdefault(candidate, {}).setdefault(measure, [])
+        values.append(round(milliseconds, 3))
 
     def fails(self, candidate: str, measure: str, error: str) -> None:
-        """One that was not had."""
+        """Add a failed measurement."""
         self.failures.setdefault(candidate, {}).setdefault(measure, []).append(error)
 
     def lacks(self, candidate: str, measure: str, reason: str) -> None:
-        """It is not to be had."""
+        """Record that a measure cannot be measured."""
         self.lacking.setdefault(candidate, {})[measure] = reason
 
     def of(self, candidate: str, measure: str) -> list[float]:
-        """The values."""
+        """Return the values of a measure, none if there are none."""
         return self.values.get(candidate, {}).get(measure, [])
 
     def is_given_up(self, candidate: str, measure: str) -> bool:
-        """Whether it never works: it failed GIVEN_UP_AFTER times, and that was all."""
+        """Return whether it has no values and failed at least GIVEN_UP_AFTER times."""
         failed = self.failures.get(candidate, {}).get(measure, [])
         return len(failed) >= GIVEN_UP_AFTER and not self.of(candidate, measure)
 
     def missed(self, candidate: str, goals_ms: Mapping[str, float]) -> list[str]:
-        """The measures whose median is over its goal, or was not had."""
+        """Return the measures whose median is over its goal, or that have no values."""
         return [
             measure
             for measure, goal in goals_ms.items()
@@ -59,13 +61,13 @@ class Results:
         ]
 
     def save(self, path: Path) -> None:
-        """Every value, as JSON."""
+        """Write every value as JSON."""
         path.parent.mkdir(parents=True, exist_ok=True)
         write_json(path, asdict(self))
 
     @classmethod
     def load(cls, path: Path) -> Results:
-        """What `save` wrote. Raises ValueError where it is another kind of file."""
+        """Read the file that `save` wrote. Raises ValueError if it is another kind of file."""
         try:
             return cls(**json.loads(path.read_text()))
         except TypeError as error:

@@ -1,11 +1,11 @@
-"""What is measured of each candidate, round after round, in turns.
+"""The measurements of each candidate, round after round, in turns.
 
-A round takes each candidate once, and begins with another one each time. Of one it measures, in
+A round measures each candidate once, and each round begins with another candidate. It measures in
 milliseconds: a start, and on that broker the first record and the first group; a whole test of each
-client with a broker of its own; and, of one that is emptied between tests, a reset of what a test
-has left behind, and whole tests that begin with a reset of what the last one has. That broker runs
-all the time, as in a session of tests. The round before the first one counts for nothing: it loads
-what is loaded once.
+client with a broker of its own; and, with a broker that is emptied between tests, a reset after a
+test, and whole tests that begin with a reset after the last one. That broker runs all the time, as
+in a session of tests. The round before the first does not count, because it loads what is loaded
+once.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ FIRST_STARTS = 10
 LEFT_BEHIND = {"topics": 3, "groups": 1, "transactional_ids": 1}
 
 GOALS_MS = {START: 100.0, RESET: 5.0}
-"""Of Ottla's median."""
+"""The goals of Ottla's medians."""
 
 Say = Callable[[str], None]
 
 
 def own_broker(client: str) -> str:
-    """The measure of a whole test with a broker of its own: its start and its end are in it."""
+    """Return the measure of a whole test with a broker of its own, with its start and end."""
     return f"test with {client}, own broker"
 
 
 def shared_broker(client: str) -> str:
-    """The measure of a whole test with a broker that is emptied before."""
+    """Return the measure of a whole test with a broker that is emptied before."""
     return f"test with {client}, shared broker"
 
 
@@ -54,7 +54,7 @@ MEASURES = (
     *map(shared_broker, CLIENTS),
     FIRST_START,
 )
-"""In the order of the table."""
+"""All measures in the order of the table."""
 
 _NEEDS = {
     RESET: (RESET,),
@@ -65,7 +65,7 @@ _NEEDS = {
 
 
 class Rounds:
-    """Measures candidates that are prepared into results."""
+    """A measurement of prepared candidates, whose values go into results."""
 
     def __init__(self, candidates: Sequence[Candidate], results: Results) -> None:
         self._candidates = list(candidates)
@@ -73,99 +73,105 @@ class Rounds:
         self._counts = False
         self._made = 0
         self._shared: dict[str, tuple[Candidate, str]] = {}
-        """By candidate: that whose broker all tests share, and its address."""
-        for one in self._candidates:
-            for what, reason in one.lacks.items():
+        """The candidate whose broker all tests share and its address, by candidate's name."""
+        for candidate in self._candidates:
+            for what, reason in candidate.lacks.items():
                 for measure in _NEEDS[what]:
-                    results.lacks(one.name, measure, reason)
+                    results.lacks(candidate.name, measure, reason)
 
     def run(self, count: int, say: Say) -> None:
-        """So many rounds, and one before; `say` is told a line now and then."""
+        """Run `count` rounds, and one before; `say` gets a line every ten rounds."""
         try:
             for number in range(count + 1):
                 self._counts = number > 0
-                for one in in_turn(self._candidates, number):
-                    self._round(one, has_first_start=number <= FIRST_STARTS)
+                for candidate in in_turn(self._candidates, number):
+                    self._round(candidate, has_first_start=number <= FIRST_STARTS)
                 if number % 10 == 0 or number == count:
                     say(f"round {number} of {count}")
         finally:
             for shared, _ in self._shared.values():
                 shared.close()
 
-    def _round(self, one: Candidate, has_first_start: bool) -> None:
+    def _round(self, candidate: Candidate, has_first_start: bool) -> None:
         address: list[str] = []
-        self._measure(one, START, lambda: _answering(one.start, address))
+        self._measure(candidate, START, lambda: _answering(candidate.start, address))
         if address:
-            self._on_a_new_one(one, *address)
-        one.stop()
+            self._on_a_new_one(candidate, *address)
+        candidate.stop()
         for client in CLIENTS:
-            self._measure(one, own_broker(client), partial(self._own, one, client))
-            one.stop()  # where it failed
-        if SHARED not in one.lacks:
-            self._with_shared(one)
-        if FIRST_OF_ALL not in one.lacks and has_first_start:
-            self._measure(one, FIRST_START, lambda: _answering(one.first_of_all, []))
-            one.end_first_of_all()
+            self._measure(candidate, own_broker(client), partial(self._own, candidate, client))
+            candidate.stop()  # where it failed
+        if SHARED not in candidate.lacks:
+            self._with_shared(candidate)
+        if FIRST_OF_ALL not in candidate.lacks and has_first_start:
+            self._measure(candidate, FIRST_START, lambda: _answering(candidate.first_of_all, []))
+            candidate.end_first_of_all()
 
-    def _on_a_new_one(self, one: Candidate, address: str) -> None:
+    def _on_a_new_one(self, candidate: Candidate, address: str) -> None:
         topic, group = self._fresh("topic"), self._fresh("group")
-        self._measure(one, FIRST_RECORD, partial(clients.first_record, address, topic))
-        self._measure(one, FIRST_GROUP, partial(clients.first_group, address, topic, group))
-        if TOPICS not in one.lacks:
-            there = one.topic(self._fresh("topic"))
-            self._measure(one, FIRST_RECORD_THERE, partial(clients.first_record, address, there))
+        self._measure(candidate, FIRST_RECORD, partial(clients.first_record, address, topic))
+        self._measure(candidate, FIRST_GROUP, partial(clients.first_group, address, topic, group))
+        if TOPICS not in candidate.lacks:
+            topic_made_before = candidate.topic(self._fresh("topic"))
+            self._measure(
+                candidate,
+                FIRST_RECORD_THERE,
+                partial(clients.first_record, address, topic_made_before),
+            )
 
-    def _own(self, one: Candidate, client: str) -> None:
-        address = one.start()
-        CLIENTS[client](address, one.topic(self._fresh("topic")), self._fresh("group"))
-        one.stop()
+    def _own(self, candidate: Candidate, client: str) -> None:
+        address = candidate.start()
+        CLIENTS[client](address, candidate.topic(self._fresh("topic")), self._fresh("group"))
+        candidate.stop()
 
-    def _with_shared(self, one: Candidate) -> None:
-        if one.name not in self._shared:
-            second = one.second()
-            self._shared[one.name] = second, second.start()
-        shared, address = self._shared[one.name]
+    def _with_shared(self, candidate: Candidate) -> None:
+        if candidate.name not in self._shared:
+            second = candidate.second()
+            self._shared[candidate.name] = second, second.start()
+        shared, address = self._shared[candidate.name]
         before = partial(self._left_behind, shared, address)
-        self._measure(one, RESET, partial(self._reset, shared), before)
+        self._measure(candidate, RESET, partial(self._reset, shared), before)
         for client in CLIENTS:
             work = partial(self._emptied, shared, address, client)
-            self._measure(one, shared_broker(client), work)
+            self._measure(candidate, shared_broker(client), work)
 
-    def _left_behind(self, one: Candidate, address: str) -> None:
-        one.reset()
+    def _left_behind(self, candidate: Candidate, address: str) -> None:
+        candidate.reset()
         clients.leave_behind(address, self._fresh("left"))
 
     @staticmethod
-    def _reset(one: Candidate) -> None:
-        gone = one.reset()
-        if gone != LEFT_BEHIND:
-            raise NotInTime(f"the reset found {gone}")
+    def _reset(candidate: Candidate) -> None:
+        removed = candidate.reset()
+        if removed != LEFT_BEHIND:
+            raise NotInTime(f"the reset found {removed}")
 
-    def _emptied(self, one: Candidate, address: str, client: str) -> None:
-        one.reset()
-        CLIENTS[client](address, one.topic(self._fresh("topic")), self._fresh("group"))
+    def _emptied(self, candidate: Candidate, address: str, client: str) -> None:
+        candidate.reset()
+        CLIENTS[client](address, candidate.topic(self._fresh("topic")), self._fresh("group"))
 
     def _measure(
         self,
-        one: Candidate,
+        candidate: Candidate,
         measure: str,
         work: Callable[[], None],
         before: Callable[[], None] = lambda: None,
     ) -> None:
-        """What fails is noted; twice and never otherwise, and it is not tried any more. `before`
-        comes before the clock."""
-        if self._results.is_given_up(one.name, measure):
+        """Measure the time of `work`, which begins after `before`, and record a value or a failure.
+
+        A measure that failed twice and never succeeded is not repeated.
+        """
+        if self._results.is_given_up(candidate.name, measure):
             return
         try:
             before()
             began = time.perf_counter()
             work()
             milliseconds = (time.perf_counter() - began) * 1000
-        except Exception as error:  # noqa: BLE001 - a client's own kind, or a broker's
-            self._results.fails(one.name, measure, one_line(error))
+        except Exception as error:  # noqa: BLE001 - errors of clients and brokers
+            self._results.fails(candidate.name, measure, one_line(error))
         else:
             if self._counts:
-                self._results.add(one.name, measure, milliseconds)
+                self._results.add(candidate.name, measure, milliseconds)
 
     def _fresh(self, word: str) -> str:
         self._made += 1
@@ -173,13 +179,13 @@ class Rounds:
 
 
 def _answering(start: Callable[[], str], address: list[str]) -> None:
-    """Start a broker, and have its answer to ApiVersions; then `address` has where it is."""
-    found = start()
-    clients.answers(found)
-    address.append(found)
+    """Start a broker, wait for its answer to ApiVersions, and append its address."""
+    bootstrap = start()
+    clients.answers(bootstrap)
+    address.append(bootstrap)
 
 
 def in_turn(candidates: Sequence[Candidate], number: int) -> list[Candidate]:
-    """All of them, each time beginning with the next one."""
+    """Return all candidates, beginning with the next one in each round."""
     first = number % len(candidates)
     return [*candidates[first:], *candidates[:first]]

@@ -1,4 +1,4 @@
-"""The results as a table of Markdown, which is read in a terminal as well."""
+"""The results as a table of Markdown, which is readable in a terminal as well."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NONE = "–"
 
 
 def table(results: Results, measures: Sequence[str], goals_ms: Mapping[str, float]) -> str:
-    """Medians with their quartiles, in milliseconds; below it why some are not there."""
+    """Return the table of medians with quartiles, in milliseconds, and notes on missing values."""
     names = list(results.candidates)
     notes: list[str] = []
     rows = [["milliseconds", *names, "goal"]]
@@ -54,12 +54,12 @@ def _cell(results: Results, name: str, measure: str, notes: list[str]) -> str:
 
 
 def _note(notes: list[str], text: str) -> str:
-    """Its number in brackets; the same text has one number."""
-    known = [note.partition("] ")[2] for note in notes]
-    if text not in known:
-        known.append(text)
-        notes.append(f"[{len(known)}] {text}")
-    return f"[{known.index(text) + 1}]"
+    """Return the note's number in brackets; the same text has the same number."""
+    texts = [note.partition("] ")[2] for note in notes]
+    if text not in texts:
+        texts.append(text)
+        notes.append(f"[{len(texts)}] {text}")
+    return f"[{texts.index(text) + 1}]"
 
 
 def _goal(results: Results, name: str, measure: str, goals_ms: Mapping[str, float]) -> str:

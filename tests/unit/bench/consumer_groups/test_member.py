@@ -17,7 +17,7 @@ from protocol.messages.consumer_group_heartbeat import (
 T = bytes(16)
 
 
-class Told(Member):
+class Progress(Member):
     """One without a connection: `answers` come, and what it sends is kept."""
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class Told(Member):
         self.waits = False
         self.sent.append(request)
 
-    def _told(self) -> ConsumerGroupHeartbeatResponse:
+    def _receive(self) -> ConsumerGroupHeartbeatResponse:
         self.waits = True
         return self.answers.pop(0)
 
@@ -49,7 +49,7 @@ class Told(Member):
 
 
 def test_it_asks_again_where_the_coordinator_is_not_there_yet() -> None:
-    member = Told()
+    member = Progress()
     member.beat()
     member.hears(0, error=14)
     assert not member.has_said_all

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from bench.innocent.processes import Teller, innocent_client, load
+from bench.innocent.processes import LineProcess, innocent_client, load
 
 NOWHERE = 1
 
 
 def test_its_lines_come_one_by_one_and_the_last_is_json() -> None:
-    with Teller("json.tool", ["--json-lines", "--compact"]) as one:
+    with LineProcess("json.tool", ["--json-lines", "--compact"]) as one:
         assert one.line(0.0) is None
         with pytest.raises(TimeoutError, match="is not ready after 0 s"):
             one.expect("ready", 0.0)
@@ -24,7 +24,7 @@ def test_its_lines_come_one_by_one_and_the_last_is_json() -> None:
 
 
 def test_another_line_than_expected() -> None:
-    with Teller("json.tool", ["--json-lines"]) as one:
+    with LineProcess("json.tool", ["--json-lines"]) as one:
         assert one._process.stdin is not None
         one._process.stdin.write(b"7\n")
         one.close_input()

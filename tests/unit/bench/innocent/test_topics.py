@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bench.innocent.askers import make_topics
+from bench.innocent.topics import make_topics
 
 
 class Answering:

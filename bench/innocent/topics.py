@@ -1,10 +1,10 @@
-"""Loads of large requests: metadata of all topics, topics that are made and deleted."""
+"""Loads of large requests: metadata of all topics, creation and deletion of topics."""
 
 from __future__ import annotations
 
 from itertools import count
 
-from bench.innocent.told import Told
+from bench.innocent.progress import Progress
 from bench.replayer import Target, replay_targets
 from bench.wire import Wire
 from protocol.errors import ErrorCode
@@ -13,7 +13,7 @@ from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from protocol.messages.delete_topics import DeleteTopicsRequest
 from protocol.messages.metadata import MetadataRequest
 
-ASKERS = 50
+CONNECTIONS = 50
 TOPICS = 10_000
 TOPICS_A_REQUEST = 500
 METADATA_VERSION = 12
@@ -23,8 +23,11 @@ COMING_AND_GOING = 1_000
 TIMEOUT_MS = 120_000
 
 
-def metadata_of_all(port: int, told: Told) -> None:
-    """Fifty connections ask for all 10,000 topics, one question at a time; a unit: an answer."""
+def metadata_of_all(port: int, progress: Progress) -> None:
+    """Request metadata of all 10,000 topics on fifty connections, one in flight on each.
+
+    A unit is an answer.
+    """
     wire = Wire(port)
     names = [f"one-of-many-{number}" for number in range(TOPICS)]
     for first in range(0, TOPICS, TOPICS_A_REQUEST):
@@ -32,33 +35,36 @@ def metadata_of_all(port: int, told: Told) -> None:
     wire.close()
     request = MetadataRequest(None, allow_auto_topic_creation=False)
     frame = encode_request(request, METADATA_VERSION, 1, "asking")
-    told.ready()
-    told.whole()
+    progress.ready()
+    progress.whole()
     while True:
-        done = replay_targets([Target(port, [frame])] * ASKERS, SLICE_S)
-        told.did(done.answers)
+        done = replay_targets([Target(port, [frame])] * CONNECTIONS, SLICE_S)
+        progress.did(done.answers)
 
 
-def topics_come_and_go(port: int, told: Told) -> None:
-    """A request makes 1,000 topics, the next deletes them, and so on. A unit: a topic's life."""
+def topics_come_and_go(port: int, progress: Progress) -> None:
+    """Create 1,000 topics by a request, delete them by the next, and so on.
+
+    A unit is a topic that was created and deleted.
+    """
     wire = Wire(port)
-    told.ready()
+    progress.ready()
     for number in count():
-        names = [f"comes-and-goes-{number}-{one}" for one in range(COMING_AND_GOING)]
+        names = [f"comes-and-goes-{number}-{index}" for index in range(COMING_AND_GOING)]
         make_topics(wire, names)
         request = DeleteTopicsRequest(topic_names=names, timeout_ms=TIMEOUT_MS)
         _check(wire.ask(request, 5).responses)
-        told.did(len(names))
-        told.whole()
+        progress.did(len(names))
+        progress.whole()
 
 
 def make_topics(wire: Wire, names: list[str]) -> None:
-    """By one request, a partition each."""
+    """Create the topics by one request, with one partition each."""
     topics = [CreatableTopic(name, 1, 1, [], []) for name in names]
     _check(wire.ask(CreateTopicsRequest(topics, TIMEOUT_MS), 5).topics)
 
 
 def _check(results: list[object]) -> None:
-    codes = {one.error_code for one in results}  # type: ignore[attr-defined]
+    codes = {result.error_code for result in results}  # type: ignore[attr-defined]
     if codes - {0}:
         raise RuntimeError(f"refused: {[ErrorCode(code).name for code in sorted(codes)]}")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from bench.innocent.told import Told
+from bench.innocent.progress import Progress
 
 
 def test_what_was_before_ready_does_not_count_and_each_is_told_once() -> None:
     now, lines = [10.0], list[str]()
-    told = Told(lambda: now[0], lines.append)
+    told = Progress(lambda: now[0], lines.append)
     told.did(5)
     assert (told.is_ready, told.seconds) == (False, 0.0)
     told.ready()
