@@ -1,1 +1,1 @@
-"""Who is at the other end of a connection: TLS and SASL, both halves."""
+"""The authentication of connections: TLS and SASL, the server's half and the client's half."""

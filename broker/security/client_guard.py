@@ -1,9 +1,9 @@
-"""How this node, or a command, gets into a listener of others: what the network asks before it
-connects.
+"""The security of outgoing connections: how this node, or a command, connects to the listeners of
+other nodes.
 
-Owns what was loaded for it, the TLS context; logins are made elsewhere
-(`broker.security.client_logins`). It may change: connections that are made then are by the new
-settings, and open ones stay. Never: a socket. Without security it loads nothing.
+Owns the TLS context that was loaded for them; `broker.security.client_logins` makes the logins.
+The settings may be replaced while the node runs: new connections use the new settings, and open
+connections stay as they are. Never opens a socket. Without security it loads nothing.
 
 Follows Kafka's `ChannelBuilders.clientChannelBuilder`.
 """
@@ -23,26 +23,28 @@ if TYPE_CHECKING:
 
 
 class ClientLogin(Protocol):
-    """The client's half of one login. Both calls may block: for a token, or for the milliseconds
-    that a password takes. Both raise OSError where the login is refused or cannot be."""
+    """The client's half of one login. `begin` and `received` may block: for a token, or for the
+    milliseconds that hashing a password takes. Both raise OSError if the login is rejected or
+    impossible."""
 
     @property
     def lifetime_ms(self) -> int:
-        """For how long the login is good, once it is made; 0: for ever."""
+        """The lifetime of the login after it is complete, in milliseconds; 0: unlimited."""
 
     def begin(self) -> bytes:
-        """The first frame, its size first."""
+        """Return the first frame, with its size prefix."""
 
     def received(self, answer: bytes) -> bytes | None:
-        """The next frame to an answer, which is without its size; None: the login is made."""
+        """Take an answer, without its size prefix. Return the next frame to send, with its size
+        prefix, or None if the login is complete."""
 
 
 NewLogin = Callable[[str], ClientLogin]
-"""Begins a login under a client id. Raises OSError where it cannot."""
+"""A function that begins a login with a client id. Raises OSError if it cannot."""
 
 
 class ClientGuard:
-    """Of one kind of connections."""
+    """The security of one kind of outgoing connections, such as those to controllers."""
 
     def __init__(
         self,
@@ -50,10 +52,10 @@ class ClientGuard:
         key_prefix: str = "",
         new_login: NewLogin | None = None,
     ) -> None:
-        """Loads its stores, for as long as it is there. Raises ConfigError.
+        """Load the keystore and the truststore. Raises ConfigError.
 
-        `key_prefix`: of the keys that `security` was made from, for errors; `new_login`: None where
-        there is no login to make.
+        `key_prefix` is the prefix of the configuration keys that `security` was made from, for
+        errors; `new_login` is None if `security` has no SASL mechanism.
         """
         self._security = security
         self._key_prefix = key_prefix
@@ -66,53 +68,53 @@ class ClientGuard:
         assert (security.mechanism is None) == (new_login is None)
 
     def __str__(self) -> str:
-        """Of which kind they are, for people."""
+        """Return the security protocol and the mechanism, for a message to people."""
         mechanism = self._security.mechanism
         protocol = self._security.security_protocol
         return protocol if mechanism is None else f"{protocol}, {mechanism.name}"
 
     @property
     def security(self) -> ClientSecurity:
-        """What it was made of."""
+        """The settings that new connections use."""
         return self._security
 
     @property
     def tls_context(self) -> ssl.SSLContext | None:
-        """For the connections that are made now."""
+        """The TLS context for new connections; None without TLS."""
         return None if self._tls is None else self._tls.context
 
     @property
     def is_secured(self) -> bool:
-        """Whether there is anything of TLS or SASL."""
+        """Whether these connections use TLS, SASL or both."""
         return self._security.security_protocol != PLAINTEXT_CLIENT.security_protocol
 
     @property
     def logs_in(self) -> bool:
-        """Whether there is a login before the first request."""
+        """Whether a SASL login comes before the first request."""
         return self._new_login is not None
 
     def login(self, client_id: str) -> ClientLogin:
-        """For a new connection, or for the same again. Raises OSError where there is nothing to
-        log in with."""
+        """Return a new login, for a new connection or for the re-authentication of an open one.
+        Raises OSError if there are no credentials to log in with."""
         assert self._new_login is not None
         return self._new_login(client_id)
 
     def check(self, security: ClientSecurity) -> None:
-        """Load what `replace` would, and change nothing. Raises ConfigError."""
+        """Load what `replace` would load, and change nothing. Raises ConfigError."""
         if security.tls is not None:
             assert self._tls is not None
             self._tls.check(security.tls)
 
     def replace(self, security: ClientSecurity) -> None:
-        """Connections are made by this from now on, if it can be loaded; its stores are read anew.
-        What begins logins follows by itself. Raises ConfigError, and changes nothing."""
+        """Read the stores of `security` again, and use these settings for new connections.
+        `new_login` stays. Raises ConfigError if a store cannot be loaded; then nothing changes."""
         if security.tls is not None:
             assert self._tls is not None
             self._tls.reload(security.tls)
         self._security = security
 
     def explain(self, error: Exception, host: str) -> str:
-        """Why a connection could not be made or did not last, in one line that says what to do."""
+        """Return, in one line, why a connection could not be made or ended, and what to do."""
         by_key = "listener.security.protocol.map" if self._key_prefix else "security.protocol"
         return explained(error, host, self._security.security_protocol, by_key)
 

@@ -1,8 +1,8 @@
-"""Logins by SASL of this node, or of a command, into listeners of others.
+"""The SASL logins of this node, or of a command, to the listeners of other nodes.
 
-Owns what is worth keeping from one login to the next: of a password its salted forms. A token comes
-from whoever keeps it. Each login is a `SaslLogin`, whose failures are OSErrors with a line that
-says what to do. Never: a socket. Loaded only where there is something to log in to.
+Owns what later logins can reuse: the salted forms of a password. Tokens come from a function that
+the caller gives. Each login is a `SaslLogin`, whose failures are OSErrors with a line that says
+what to do. Never opens a socket. Loaded only if a connection needs a SASL login.
 
 Follows Kafka's `SaslClientAuthenticator`.
 """
@@ -29,11 +29,11 @@ _OAUTHBEARER = "OAUTHBEARER"
 
 
 class LoginRefused(ConnectionError):
-    """The listener lets this one not in, or cannot be believed."""
+    """The listener rejected the login, or could not prove that it knows the user."""
 
 
 class ClientLogins:
-    """By one mechanism, with one set of credentials."""
+    """The logins by one mechanism with one set of credentials."""
 
     def __init__(
         self,
@@ -42,26 +42,27 @@ class ClientLogins:
         random_bytes: Callable[[int], bytes],
         token: Callable[[], str] | None,
     ) -> None:
-        """`token` gives one for OAUTHBEARER and raises SaslRefused where there is none; it may
-        block. Raises ConfigError."""
+        """Prepare the mechanism. `token` returns a token for OAUTHBEARER, and raises SaslRefused
+        if it has none; it may block. Raises ConfigError."""
         self._name = settings.name
         self._random_bytes = random_bytes
-        # A node that is alone needs no name: it connects to nobody.
+        # A single node needs no username: it connects to no other node.
         self._lacking = password_fault(settings)
         self._new_mechanism: NewClientMechanism | None = None
         if self._lacking is None:
-            others = {}
+            token_mechanisms = {}
             if settings.name == _OAUTHBEARER:
                 assert token is not None, "who logs in by token has where to get one"
-                others[_OAUTHBEARER] = _with_tokens(settings, key_prefix, token)
-            self._new_mechanism = client_mechanism(settings, self._nonce, others)
+                token_mechanisms[_OAUTHBEARER] = _with_tokens(settings, key_prefix, token)
+            self._new_mechanism = client_mechanism(settings, self._nonce, token_mechanisms)
 
     def login(self, client_id: str) -> SaslLogin:
-        """For a new connection, or for the same again. Raises LoginRefused."""
+        """Return a new login, for a new connection or for the re-authentication of an open one.
+        Raises LoginRefused if the JAAS text lacks the username or the password."""
         if self._new_mechanism is None:
             raise LoginRefused(f"sasl.jaas.config has no {self._lacking} to log in with")
         mechanism = self._new_mechanism()
-        # The login's own: no request is under way meanwhile that is not told by its turn.
+        # Correlation ids of the login alone: no other request is in flight during a login.
         numbers = count(1).__next__
         return SaslLogin(SaslClient(self._name, mechanism, client_id, numbers), self._name)
 
@@ -72,7 +73,7 @@ class ClientLogins:
 def _with_tokens(
     settings: MechanismSettings, key_prefix: str, token: Callable[[], str]
 ) -> Callable[[], ClientMechanism]:
-    # PyJWT and cryptography come with these.
+    # These modules load PyJWT and cryptography.
     from broker.security.sasl.oauthbearer.client import OAuthBearerClient
     from broker.security.sasl.oauthbearer.parts import client_extensions
 
@@ -81,7 +82,7 @@ def _with_tokens(
 
 
 class SaslLogin:
-    """One login (`broker.security.client_guard.ClientLogin`)."""
+    """The client's half of one login, a `broker.security.client_guard.ClientLogin`."""
 
     def __init__(self, client: SaslClient, mechanism: str) -> None:
         self._client = client
@@ -89,16 +90,16 @@ class SaslLogin:
 
     @property
     def lifetime_ms(self) -> int:
-        """For how long the login is good, once it is made; 0: for ever."""
+        """The lifetime of the login after it is complete, in milliseconds; 0: unlimited."""
         return self._client.lifetime_ms
 
     def begin(self) -> bytes:
-        """The first frame, its size first."""
+        """Return the first frame, with its size prefix."""
         return self._client.begin()
 
     def received(self, answer: bytes) -> bytes | None:
-        """The next frame to an answer, which is without its size; None: the login is made. Raises
-        LoginRefused."""
+        """Take an answer, without its size prefix. Return the next frame to send, with its size
+        prefix, or None if the login is complete. Raises LoginRefused."""
         try:
             return self._client.received(memoryview(answer))
         except SaslRefused as refused:

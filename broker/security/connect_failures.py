@@ -1,14 +1,14 @@
-"""Why a secured connection could not be made, or did not last, said so that a person can mend it.
+"""The explanations of secured connections that could not be made or ended: cause and remedy.
 
-Text only: it is given the error and tells what to do. It knows TLS errors by their names and
-numbers, so that nobody loads `ssl` for it. Nothing secret is in any of its texts.
+Turns an error into a text. Recognizes TLS errors by their names and numbers, so that it need not
+load `ssl`. Never puts a secret into a text.
 
 Follows OpenSSL's X509_V_ERR_* numbers and names of alerts.
 """
 
 from __future__ import annotations
 
-_HOST_MISMATCH = (62, 64)  # a name, an address
+_HOST_MISMATCH = (62, 64)  # of a host name, of an IP address
 _NOT_YET, _EXPIRED = 9, 10
 _PURPOSE = 26
 _CLOSED = ("UNEXPECTED_EOF_WHILE_READING", "EOF_OCCURRED")
@@ -19,7 +19,7 @@ _NO_TLS = (
     "HTTP_REQUEST",
 )
 _HANDSHAKE_FAILURE = "SSLV3_ALERT_HANDSHAKE_FAILURE"
-"""Also what TLS 1.2 says to who shows no certificate."""
+"""The alert that a TLS 1.2 server sends also if the client shows no certificate."""
 _NO_COMMON_VERSION = (
     "TLSV1_ALERT_PROTOCOL_VERSION",
     "UNSUPPORTED_PROTOCOL",
@@ -30,20 +30,20 @@ _NO_COMMON_VERSION = (
 
 
 class ClosedBeforeAnswer(ConnectionError):
-    """The listener closed the connection before it had answered anything."""
+    """The listener closed the connection before its first answer."""
 
 
 class ClosedInLogin(ConnectionError):
-    """The listener closed the connection in the midst of the login."""
+    """The listener closed the connection during the login."""
 
 
 class SpeaksTls(ConnectionError):
-    """A listener with TLS answered one who came without."""
+    """The listener answered an unencrypted request with a TLS record."""
 
 
 def explained(error: Exception, host: str, protocol: str, protocol_key: str) -> str:
-    """One line on what went wrong with a connection to `host`, whose listener was taken for one of
-    `protocol`; `protocol_key` is where a person has said so."""
+    """Return one line on what went wrong with a connection to `host`. `protocol` is the security
+    protocol that this side used; `protocol_key` is the configuration key that sets it."""
     other = f"{protocol_key} says {protocol}"
     if isinstance(error, SpeaksTls):
         return f"this is a listener with TLS, but {other}: set SSL or SASL_SSL"
@@ -93,7 +93,7 @@ def _untrusted(code: int, message: str, host: str) -> str:
 
 
 def _handshake(reason: str, other: str) -> str:
-    """A TLS error that is not about its certificate."""
+    """Return the explanation of a TLS error that is not about the listener's certificate."""
     if reason in _CLOSED:
         return _closed_in_handshake(other)
     if reason in _NO_TLS:

@@ -1,7 +1,9 @@
-"""Who may connect to one listener, and as whom: what the network asks about a new connection.
+"""The security of one listener: how the clients of new connections authenticate, and as which
+principals.
 
-Owns what was loaded for the listener: its TLS context, the rules for names in certificates, its
-SASL mechanisms. Never: a socket. A node without security loads none of what it imports here.
+Owns what was loaded for the listener: its TLS context, the mapping rules for certificates' names,
+its SASL mechanisms. Never touches a socket. A node without security loads none of the modules that
+functions import here.
 
 Follows Kafka's `ChannelBuilders`, `SslChannelBuilder` and `SaslChannelBuilder`.
 """
@@ -28,24 +30,25 @@ if TYPE_CHECKING:
     from ottla.plugins.principal import Peer
 
 AnswerApiVersions = Callable[[memoryview], bytes]
-"""A request's frame → the whole answer, both without their size."""
+"""A function from a request's frame to the whole answer, both without their size prefix."""
 Refuse = Callable[[int, Message, ErrorCode], Message | None]
-"""API key, request, error → the response that says it; None where there is none."""
+"""A function of API key, request and error that returns the error response; None if the API sends
+no response."""
 
 
 MeetLogin: TypeAlias = Callable[[Any, memoryview, Callable[[Any], None]], Any]
-"""`broker.network.server.login.Login.check` of a login, by somebody else."""
+"""A replacement for `broker.network.server.login.Login.check`, which gets the login first."""
 NamePeer: TypeAlias = "Callable[[Peer], str]"
-"""A principal builder: raises NoPrincipal for who may not connect."""
+"""A principal builder. Raises NoPrincipal for a peer that may not connect."""
 UNMAPPED = "no rule of ssl.principal.mapping.rules maps the certificate's name"
 
 
 class NoPrincipal(Exception):
-    """Who has authenticated is nobody here; `str()` says why, for the log."""
+    """An authenticated peer has no principal here; `str()` says why, for the log."""
 
 
 class Ask(Protocol):
-    """See `ground.ports.Blocking`; with a deadline."""
+    """A function that runs a job in a thread, as `ground.ports.Blocking` does, with a deadline."""
 
     def __call__(
         self, job: Callable[[], T], done: Callable[[T | None, Exception | None], None]
@@ -53,7 +56,7 @@ class Ask(Protocol):
 
 
 class ListenerGuard:
-    """One secured listener's."""
+    """The security of one listener that has TLS, SASL or a principal builder."""
 
     def __init__(
         self,
@@ -67,13 +70,16 @@ class ListenerGuard:
         name_peer: NamePeer | None = None,
         ask: Ask | None = None,
     ) -> None:
-        """Loads its stores. `new_mechanism` where it has SASL; `key_prefix`: what stands before
-        `ssl.` in the keys of its stores; `between_nodes`: other nodes connect to it; `name_peer`:
-        a principal builder; `ask`: for what the mechanisms want to know of others. Raises
-        ConfigError."""
+        """Load the keystore and the truststore. Raises ConfigError.
+
+        `new_mechanism` is None without SASL; `key_prefix` is the text before `ssl.` in the keys of
+        the stores; `between_nodes`: other nodes connect to this listener; `name_peer` is a
+        principal builder, None for Kafka's default; `ask` runs the blocking questions of SASL
+        mechanisms, None if no mechanism has any.
+        """
         self.logins = logins
         self.meet_login: MeetLogin | None = None
-        """Who comes between a login's frames and what they are answered (`meet_logins_by`)."""
+        """The function that answers a login's frames in place of the login (`meet_logins_by`)."""
         self._security = security
         self._new_mechanism = new_mechanism
         self._refuse = refuse
@@ -90,31 +96,32 @@ class ListenerGuard:
 
     @property
     def tls_context(self) -> ssl.SSLContext | None:
-        """For the connections that come now."""
+        """The TLS context for new connections; None without TLS."""
         return None if self._tls is None else self._tls.context
 
     def tell_alerts_by(self, send: Callable[[bytes], object], heard: Callable[[], object]) -> None:
-        """The handshake that begins in this context says by this why it fails. `heard` is told
-        that the peer has said something."""
+        """Set, for the TLS handshake that begins in this `contextvars` context, `send`, which
+        sends an alert if it fails, and `heard`, which is called when the peer has sent bytes."""
         from broker.security.tls import alerts
 
         alerts.send.set(send)
         alerts.heard.set(heard)
 
     def meet_logins_by(self, meet: MeetLogin | None) -> None:
-        """Who comes between a login's frames and what they are answered; None: nobody."""
+        """Let `meet` answer the frames of logins in place of the login; None: the login itself."""
         self.meet_login = meet
 
     @property
     def refusal_delay_s(self) -> float:
-        """How long who failed to log in waits for the answer."""
+        """The delay before the answer to a failed login, in seconds; 0 without SASL."""
         sasl = self._security.sasl
         return 0.0 if sasl is None else sasl.failed_authentication_delay_ms / 1000.0
 
     def authenticator(
         self, answer_api_versions: AnswerApiVersions, principal_of: PrincipalOf
     ) -> SaslAuthenticator | None:
-        """For a new connection; None where the listener has no SASL. `principal_of`: by SASL."""
+        """Return the SASL login of a new connection; None if the listener has no SASL.
+        `principal_of` maps mechanism and user name to the principal."""
         if self._security.sasl is None or self._new_mechanism is None:
             return None
         from broker.security.sasl.authenticator import SaslAuthenticator
@@ -128,44 +135,46 @@ class ListenerGuard:
         )
 
     def ask(self, job: Callable[[], T], done: Callable[[T | None, Exception | None], None]) -> None:
-        """Have somebody else asked, in a thread; `done` comes later."""
+        """Run a mechanism's blocking `job` in a thread; `done` gets its result or its exception."""
         assert self._ask is not None, "no mechanism of this listener asks anybody"
         self._ask(job, done)
 
     def principal_by_certificate(self, certificate: bytes | None, host: str) -> str:
-        """Of a peer that showed that, in DER, or nothing. Without SASL only: where there is, the
-        certificate's name is nobody's. Raises NoPrincipal."""
-        usual: str | None = ANONYMOUS
+        """Return the principal of a peer that showed this certificate, in DER; None: it showed
+        none. For listeners without SASL only: with SASL the certificate's name is no principal.
+        Raises NoPrincipal."""
+        default_principal: str | None = ANONYMOUS
         if self._mapping is not None:
             from broker.security.tls.peer_certificate import principal_of
 
-            usual = principal_of(self._shown(certificate), self._mapping)
+            default_principal = principal_of(self._shown(certificate), self._mapping)
         if self._name_peer is not None:
-            return self._name_peer(self._peer(usual, host, certificate))
-        if usual is None:
+            return self._name_peer(self._peer(default_principal, host, certificate))
+        if default_principal is None:
             raise NoPrincipal(UNMAPPED)
-        return usual
+        return default_principal
 
     def principal_by_sasl(
         self, mechanism: str, user: str, certificate: bytes | None, host: str
     ) -> str:
-        """Of a peer that has logged in. Raises NoPrincipal."""
-        usual = f"User:{user}"
+        """Return the principal of a peer that has logged in as `user` by `mechanism`. Raises
+        NoPrincipal."""
+        default_principal = f"User:{user}"
         if self._name_peer is None:
-            return usual
-        peer = self._peer(usual, host, certificate)
+            return default_principal
+        peer = self._peer(default_principal, host, certificate)
         return self._name_peer(peer._replace(mechanism=mechanism, user=user))
 
     def _shown(self, certificate: bytes | None) -> bytes | None:
-        """What is looked at of what was shown."""
+        """Return the peer's certificate, or None if the listener does not ask for certificates."""
         tls = self._security.tls
         return None if tls is None or tls.client_auth == "none" else certificate
 
-    def _peer(self, usual: str | None, host: str, certificate: bytes | None) -> Peer:
+    def _peer(self, default_principal: str | None, host: str, certificate: bytes | None) -> Peer:
         from ottla.plugins.principal import Peer
 
         security = self._security
-        peer = Peer(usual, security.listener_name, security.security_protocol, host)
+        peer = Peer(default_principal, security.listener_name, security.security_protocol, host)
         shown = self._shown(certificate)
         if shown is None:
             return peer
@@ -184,7 +193,7 @@ class ListenerGuard:
             raise NoPrincipal(f"the names in its certificate cannot be read: {error}") from error
 
     def check(self, security: ListenerSecurity) -> None:
-        """Load what `replace` would, and change nothing. Raises ConfigError."""
+        """Load what `replace` would load, and change nothing. Raises ConfigError."""
         if security.tls is not None:
             from broker.security.tls.principal_mapping import PrincipalMapping
 
@@ -193,8 +202,8 @@ class ListenerGuard:
             self._tls.check(security.tls)
 
     def replace(self, security: ListenerSecurity, new_mechanism: NewServerMechanism | None) -> None:
-        """Connections that come from now on are served by this, if it can be loaded; its stores
-        are read anew. Raises ConfigError, and changes nothing."""
+        """Read the stores of `security` again, and use these settings for new connections. Raises
+        ConfigError if a store or rule cannot be loaded; then nothing changes."""
         if security.tls is not None:
             from broker.security.tls.principal_mapping import PrincipalMapping
 

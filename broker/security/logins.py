@@ -1,8 +1,8 @@
-"""Says and counts who has authenticated, and who has failed to.
+"""Counts and a log of successful and failed authentications.
 
-A failure is one line with the peer, the listener and the reason, for most users the only place
-where they learn why. At most so many a second are logged; the others are counted, and told with the
-next line. Never has a secret: reasons are those that the client is told, or our own words.
+A failure is one log line with the peer, the listener and the reason; for most users it is the only
+place that says why. The lines a second are limited; the next line says how many failures were not
+logged. Never logs a secret: a reason is the text that the client gets, or a text of our own.
 
 Metrics under Kafka's names: `successful-authentication-total`, `failed-authentication-total` and
 their re-authentications, of each listener.
@@ -19,7 +19,7 @@ _log = logging.getLogger(f"ottla.{__name__}")
 
 
 class Logins:
-    """Of one listener."""
+    """The authentications of one listener: their counts and their log."""
 
     def __init__(
         self,
@@ -35,7 +35,8 @@ class Logins:
         self._limit = LogLimit(logged_per_second, clock_s)
 
     def success(self, *, again: bool = False) -> None:
-        """Somebody has authenticated; `again`: on a connection on which they had before."""
+        """Count a successful authentication; `again`: it is the re-authentication of an open
+        connection."""
         if again:
             self.renewed += 1
         else:
@@ -44,7 +45,8 @@ class Logins:
     def failure(
         self, connection_id: str, peer: str, how: str, reason: str, *, again: bool = False
     ) -> None:
-        """Somebody has failed to; `how`: by which SASL mechanism, or by TLS."""
+        """Count and log a failed authentication; `how` is the SASL mechanism, or TLS; `again`: it
+        is the re-authentication of an open connection."""
         if again:
             self.failed_renewals += 1
         else:
@@ -52,15 +54,15 @@ class Logins:
         left_out = self._limit.next_line()
         if left_out is None:
             return
-        more = f"; {left_out} failures before this one were not logged" if left_out else ""
-        what = "re-authentication" if again else "authentication"
+        suffix = f"; {left_out} failures before this one were not logged" if left_out else ""
+        step = "re-authentication" if again else "authentication"
         _log.warning(
             "Failed %s with /%s on listener %s by %s (channelId=%s) (%s)%s",
-            what,
+            step,
             peer,
             self.listener_name,
             how,
             connection_id,
             printable(reason),
-            more,
+            suffix,
         )

@@ -155,7 +155,7 @@ class Login:
         authenticator = self._authenticator
         assert authenticator is not None
         outcome = result if error is None else error
-        login_answer = self._step(partial(authenticator.told, outcome, self._wall_ms()), later)
+        login_answer = self._step(partial(authenticator.resume, outcome, self._wall_ms()), later)
         if login_answer is not None:
             later(login_answer)
 

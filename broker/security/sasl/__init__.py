@@ -1,1 +1,1 @@
-"""SASL: mechanisms as cores, and the conversation around them."""
+"""SASL: the mechanisms, and the exchange of requests that carries their tokens."""

@@ -1,23 +1,24 @@
-"""The server's half of SASL on one connection: frames in, answers out, and at last a principal.
+"""The server's half of SASL on one connection: frames in, answers out, a principal at the end.
 
-Owns: the states, what may be said in each of them, and how long a login is good (KIP-368). Never:
-a socket, the clock, or a mechanism's own messages.
+Owns the states, the requests that each state accepts, and the end of a login (KIP-368). Never
+touches a socket, reads the clock, or parses a mechanism's own messages.
 
-The network gives it each frame that it `takes`, which until the login is complete are all of them:
+The network passes each frame for which `takes` is true. Before the login is complete, that is every
+frame:
 
     >> ApiVersions           may come first, and once
     >> SaslHandshake v1      names the mechanism
-    >> SaslAuthenticate      as often as it needs; the last answer tells how long that is good
+    >> SaslAuthenticate      as many as the mechanism needs; the last answer has the lifetime
     >> Produce …             not taken: it is for the broker's APIs
-    >> SaslHandshake v1      taken where logins end: the client logs in again, as the same one
-    >> SaslAuthenticate      taken, since a login is under way
+    >> SaslHandshake v1      taken if logins end: the same principal re-authenticates
+    >> SaslAuthenticate      taken, because a login is in progress
 
-Where a mechanism has to ask somebody else, `received` gives its Question; `told` has the answer
-to the frame then, and meanwhile no other frame comes.
+If a mechanism needs a blocking call, `received` returns its Question. `resume` takes the result of
+the call and returns the answer to the frame; no other frame comes before that.
 
-After SaslHandshake v0 (KIP-43) the tokens come as frames without a header. Whatever does not belong
-ends the connection: `SaslFailed` says with which answer. What no state has a place for is answered
-in its own shape with ILLEGAL_SASL_STATE, if a mechanism has been named; before, it is not answered.
+After SaslHandshake v0 (KIP-43) the tokens come as frames without a header. A frame that the state
+does not accept ends the connection: `SaslFailed` has the last answer. After a mechanism was named,
+that answer is the request's own response with ILLEGAL_SASL_STATE; before, there is no answer.
 """
 
 from __future__ import annotations
@@ -49,26 +50,26 @@ from protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshake
 from protocol.primitives import StringTooLong
 
 MIN_AGAIN_MS = 1_000
-"""A login that follows another one sooner is out of place, as in Kafka."""
+"""The least time between two re-authentications, in milliseconds, as in Kafka."""
 
 REQUEST_BYTES_MAX = 8 * 1024
-"""A longer request is no part of a login, except SaslAuthenticate, whose tokens may be long."""
+"""The longest request of a login, except for SaslAuthenticate, whose tokens may be longer."""
 
 _SIZE_BYTES = 4
 _ERROR_CODE = slice(4, 6)
-"""Of an answer to ApiVersions, in all its versions."""
+"""The error code's place in an answer to ApiVersions, in all versions."""
 _HANDSHAKE = int(ApiKey.SASL_HANDSHAKE)
 _SHOWN_LETTERS = 64
 
 
 class State(IntEnum):
-    """The states. Each: what is taken (action), which event leads where.
+    """The states of a login. Each has the frames that it accepts (action) and where they lead.
 
-    INITIAL  Nothing has come, or an ApiVersions that was answered with an error.
+    INITIAL  No frame has come, or only an ApiVersions that was answered with an error.
       action: ApiVersions and SaslHandshake
       transition: ApiVersions is answered → VERSIONED; SaslHandshake v1 → TOKENS, v0 → BARE_TOKENS
 
-    VERSIONED  The client knows our versions.
+    VERSIONED  The client knows the broker's API versions.
       action: SaslHandshake
       transition: SaslHandshake v1 → TOKENS, v0 → BARE_TOKENS
 
@@ -81,10 +82,10 @@ class State(IntEnum):
       transition: the mechanism is complete → SERVING
 
     SERVING  The login is complete.
-      action: SaslHandshake, if the login ends some time
+      action: SaslHandshake, if the login has an end
       transition: SaslHandshake v1 → TOKENS, v0 → BARE_TOKENS; of another mechanism → MISLED
 
-    MISLED  Who logs in again does so by another mechanism.
+    MISLED  The client re-authenticates by another mechanism.
       action: nothing; the next frame ends the connection
       transition: that frame → FAILED
 
@@ -103,7 +104,7 @@ class State(IntEnum):
 
 
 class Event(IntEnum):
-    """What leads from state to state."""
+    """The events that lead from state to state."""
 
     VERSIONS = auto()
     HANDSHAKE = auto()
@@ -138,11 +139,11 @@ TRANSITIONS: dict[State, dict[Event, State]] = {
     MISLED: {Event.FAILURE: FAILED},
     FAILED: {Event.FAILURE: FAILED},
 }
-"""Every transition; an event without one is a bug of ours."""
+"""All transitions; an event that its state does not list is a bug of this module."""
 
 
 PrincipalOf: TypeAlias = Callable[[str, str], str]
-"""Mechanism and name → `Type:name`."""
+"""A function from mechanism and user name to a principal, `Type:name`."""
 
 
 def _user(_mechanism: str, name: str) -> str:
@@ -150,19 +151,20 @@ def _user(_mechanism: str, name: str) -> str:
 
 
 def _dotted(principal: str) -> str:
-    """As Kafka writes it here: `User.alice`."""
+    """Return a principal as Kafka writes it in this error: `User.alice`."""
     return principal.replace(":", ".", 1)
 
 
 class SaslFailed(Exception):
-    """The connection is to be closed."""
+    """A failed login, which ends the connection.
+
+    `reason` is one line for the log, without a secret. `answer` is a frame without its size prefix
+    that is sent before the close; None: no answer. `delayed`: the answer and the close come after
+    `connection.failed.authentication.delay.ms`. `again`: the client had logged in before on this
+    connection.
+    """
 
     def __init__(self, reason: str, answer: bytes | None, *, delayed: bool, again: bool) -> None:
-        """`reason`: one line for the log, without a secret.
-        `answer`: a frame without its size that leaves before the close.
-        `delayed`: answer and close come after `connection.failed.authentication.delay.ms`.
-        `again`: it was one who had logged in before.
-        """
         super().__init__(reason)
         self.reason = reason
         self.answer = answer
@@ -172,25 +174,25 @@ class SaslFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Header:
-    """Of a request."""
+    """The header of a request."""
 
     api: ApiKey
     version: int
     correlation_id: int
     end: int
-    """Of its first part; in flexible versions tagged fields follow."""
+    """The offset at which the client id ends; in flexible versions tagged fields follow."""
 
 
 class SaslAuthenticator:
-    """One connection: see the module. To be read only: `state`, `principal`, `token_authenticated`,
-    `mechanism`, `session_end_ms`."""
+    """The server's half of SASL on one connection. Callers only read `state`, `principal`,
+    `token_authenticated`, `mechanism` and `session_end_ms`."""
 
     __slots__ = (
         "_again_ms",
         "_answer_api_versions",
-        "_asked",
+        "_pending",
         "_new_mechanism",
-        "_other",
+        "_other_name",
         "_principal_of",
         "_refusal",
         "_server",
@@ -211,36 +213,43 @@ class SaslAuthenticator:
         refusal: Callable[[int, Message, ErrorCode], Message | None],
         principal_of: PrincipalOf = _user,
     ) -> None:
-        """`answer_api_versions`: a request frame in, the answer's frame out, both without size.
-        `refusal`: what an API (by its key) answers where the whole request has that error, None
-        where it answers nothing. Both may raise ProtocolError. `principal_of` may raise
-        SaslRefused.
+        """Begin in INITIAL.
+
+        `answer_api_versions` takes a request's frame and returns the answer's frame, both without
+        a size prefix. `refusal` returns the response of an API, by its key, that has this error
+        for the whole request; None if the API sends no response. Both may raise ProtocolError.
+        `principal_of` may raise SaslRefused.
         """
         self.state = INITIAL
         self.principal: str | None = None
-        """As `User:<name>`, once the login is complete."""
+        """The principal, `User:<name>`; None before the first login is complete."""
         self.token_authenticated = False
-        """Whether it was a delegation token that logged in."""
+        """Whether the client logged in with a delegation token."""
         self.mechanism: str | None = None
-        """What it is, or was, done by."""
+        """The mechanism of the current or the last login; None before a handshake."""
         self.session_end_ms: int | None = None
-        """When the login ends, on the clock of `now_ms`; None: it does not."""
+        """The time at which the login ends, on the clock of `now_ms`; None: it has no end."""
         self.frame_bytes_max = sasl.server_max_receive_bytes
-        """A longer frame ends the connection while the login is not complete."""
-        self._settings: Mapping[str, MechanismSettings] = {one.name: one for one in sasl.mechanisms}
+        """The longest frame before the login is complete; a longer one ends the connection."""
+        self._settings: Mapping[str, MechanismSettings] = {
+            mechanism.name: mechanism for mechanism in sasl.mechanisms
+        }
         self._new_mechanism = new_mechanism
         self._answer_api_versions = answer_api_versions
         self._refusal = refusal
         self._principal_of = principal_of
         self._server: ServerMechanism | None = None
-        # The token whose answer waits for somebody: its request, None where it came bare.
-        self._asked: tuple[_Header | None, Callable[[object, int], bytes | Question]] | None = None
-        self._other = ""  # the mechanism that was named for another login, and is not `mechanism`
-        self._again_ms: int | None = None  # when the last login that followed another began
+        # The token whose Question has no result yet: its request's header (None for a bare token)
+        # and the function that continues with the result.
+        self._pending: tuple[_Header | None, Callable[[object, int], bytes | Question]] | None = (
+            None
+        )
+        self._other_name = ""  # named in a re-authentication, and not `mechanism`
+        self._again_ms: int | None = None  # the time of the last re-authentication's handshake
 
     @property
     def complete(self) -> bool:
-        """Whether requests are for the broker's APIs."""
+        """Whether the login is complete, so that requests are for the broker's APIs."""
         return self.state is SERVING
 
     @property
@@ -249,7 +258,8 @@ class SaslAuthenticator:
         return self.state is BARE_TOKENS
 
     def takes(self, frame: memoryview, now_ms: int) -> bool:
-        """Whether this frame, without its size, is for `received` and not for the broker's APIs."""
+        """Return whether this frame, without its size prefix, is for `received` and not for the
+        broker's APIs."""
         if self.state is not SERVING:
             return True
         if self.session_end_ms is None or int.from_bytes(frame[:2]) != _HANDSHAKE:
@@ -257,14 +267,14 @@ class SaslAuthenticator:
         return self._again_ms is None or now_ms - self._again_ms >= MIN_AGAIN_MS
 
     def expired(self, now_ms: int) -> bool:
-        """Whether the login has ended. Then the next frame that is not taken is answered by a
-        close."""
+        """Return whether the login has ended. If so, the next frame that `takes` refuses ends the
+        connection."""
         return self.session_end_ms is not None and now_ms > self.session_end_ms
 
     def received(self, frame: memoryview, now_ms: int) -> bytes | Question:
-        """The answer to a frame; both without size. Raises SaslFailed, after which it is over.
-        After a Question comes `told`, and no frame before it."""
-        assert self._asked is None, "a frame came while its predecessor's answer waits"
+        """Take a frame and return the answer, both without a size prefix. Raises SaslFailed, which
+        ends the connection. After a Question comes `resume`, and no frame before it."""
+        assert self._pending is None, "a frame came while its predecessor's answer waits"
         try:
             if self.state in (INITIAL, VERSIONED, SERVING):
                 return self._begin(frame, now_ms)
@@ -276,45 +286,47 @@ class SaslAuthenticator:
             self._fail(f"Malformed frame during SASL authentication: {error}")
         if self.state is MISLED:
             self._fail(
-                f"SASL mechanism '{self._other}' requested by client is not supported for "
+                f"SASL mechanism '{self._other_name}' requested by client is not supported for "
                 f"re-authentication of mechanism '{self.mechanism}'",
                 delayed=True,
             )
         self._fail("The SASL authentication has failed before")
 
-    def told(self, outcome: object, now_ms: int) -> bytes | Question:
-        """As `received`, with what came of the Question: its job's result, or the exception."""
-        assert self._asked is not None, "nothing was asked"
-        (header, go_on), self._asked = self._asked, None
+    def resume(self, outcome: object, now_ms: int) -> bytes | Question:
+        """Continue after a Question with the result of its job, or with the exception that the job
+        raised. Return and raise as `received` does."""
+        assert self._pending is not None, "nothing was asked"
+        (header, go_on), self._pending = self._pending, None
         try:
             return self._answer(header, partial(go_on, outcome, now_ms), now_ms)
         except (ProtocolError, StringTooLong) as error:
             self._fail(f"The answer to a SASL token cannot be written: {error}")
 
     def too_long(self, size: int) -> SaslFailed:
-        """What ends the connection where a frame of that size is announced."""
+        """Fail the login because the client announced a frame of `size` bytes. Return the
+        failure."""
         self._move(Event.FAILURE)
         reason = f"Frame of {size} bytes during SASL authentication; {self.frame_bytes_max} may be"
         return SaslFailed(reason, None, delayed=True, again=self._again)
 
-    # --- which mechanism ------------------------------------------------------------------------
+    # --- the handshake --------------------------------------------------------------------------
 
     def _begin(self, frame: memoryview, now_ms: int) -> bytes:
         header = _read_header(frame)
         if header.api is ApiKey.API_VERSIONS and self.state is not SERVING:
             _refuse_long(frame, header)
-            return self._tell_versions(frame)
+            return self._answer_versions(frame)
         if header.api is not ApiKey.SASL_HANDSHAKE:
             self._fail(f"Unexpected Kafka request of type {header.api.name} during SASL handshake.")
         request = _read_body(frame, header)
         assert isinstance(request, SaslHandshakeRequest)
         return self._handshake(header, request.mechanism, now_ms)
 
-    def _tell_versions(self, frame: memoryview) -> bytes:
+    def _answer_versions(self, frame: memoryview) -> bytes:
         if self.state is not INITIAL:
             self._fail("Unexpected Kafka request of type API_VERSIONS during SASL handshake.")
         answer = self._answer_api_versions(frame)
-        # A client that is too new asks again, in a version of ours (KIP-511).
+        # A newer client sends it again in a version that the broker has (KIP-511).
         if not any(answer[_ERROR_CODE]):
             self._move(Event.VERSIONS)
         return answer
@@ -327,12 +339,12 @@ class SaslAuthenticator:
             answer = _frame(SaslHandshakeResponse(unsupported, names), header)
             reason = f"Unsupported SASL mechanism {_shown(name)}"
             if again:
-                self._fail(reason)  # as Kafka: without an answer
+                self._fail(reason)  # as in Kafka, without an answer
             self._fail(reason, answer, delayed=True)
         if again:
             self._again_ms = now_ms
         if again and name != self.mechanism:
-            self._other = name
+            self._other_name = name
             self._move(Event.OTHER_MECHANISM)
         else:
             self.mechanism = name
@@ -340,7 +352,7 @@ class SaslAuthenticator:
             self._move(Event.HANDSHAKE if header.version else Event.HANDSHAKE_V0)
         return _frame(SaslHandshakeResponse(0, names), header)
 
-    # --- its tokens -----------------------------------------------------------------------------
+    # --- the tokens -----------------------------------------------------------------------------
 
     def _authenticate(self, frame: memoryview, now_ms: int) -> bytes | Question:
         header = _read_header(frame)
@@ -358,7 +370,8 @@ class SaslAuthenticator:
     def _answer(
         self, header: _Header | None, step: Callable[[], bytes | Question], now_ms: int
     ) -> bytes | Question:
-        """What the step of the mechanism comes to; without a header, it is not put into a frame."""
+        """Run a step of the mechanism and return its answer. Without a header, the answer is the
+        bare token."""
         try:
             token = step()
             if self._server is not None and self._server.complete:
@@ -371,7 +384,7 @@ class SaslAuthenticator:
                 answer = _frame(SaslAuthenticateResponse(failed, text), header)
             self._fail(_logged(refused, text), answer, delayed=True)
         if isinstance(token, Question):
-            self._asked = header, token.go_on
+            self._pending = header, token.go_on
             return token
         if header is None:
             return token
@@ -395,7 +408,8 @@ class SaslAuthenticator:
         self._move(Event.COMPLETE)
 
     def _end_of(self, server: ServerMechanism, now_ms: int) -> int | None:
-        """The first of: what the listener allows, and what the client showed."""
+        """Return the end of the login: `connections.max.reauth.ms` or the end of the client's
+        token, whichever is first; None: the login has no end."""
         assert self.mechanism is not None
         ends = []
         if (allowed_ms := self._settings[self.mechanism].max_reauth_ms) > 0:
@@ -404,7 +418,7 @@ class SaslAuthenticator:
             ends.append(max(server.expires_at_ms, now_ms))
         return min(ends, default=None)
 
-    # --- what does not belong -------------------------------------------------------------------
+    # --- failures -------------------------------------------------------------------------------
 
     @property
     def _again(self) -> bool:
@@ -413,14 +427,15 @@ class SaslAuthenticator:
     def _text_of(self, refused: SaslRefused) -> str:
         if refused.text:
             return refused.text
-        what = "re-authentication" if self._again else "authentication"
+        step = "re-authentication" if self._again else "authentication"
         return (
-            f"Authentication failed during {what} due to invalid credentials "
+            f"Authentication failed during {step} due to invalid credentials "
             f"with SASL mechanism {self.mechanism}"
         )
 
     def _refuse_other(self, header: _Header, frame: memoryview) -> NoReturn:
-        """A request that is not SaslAuthenticate, in its own shape."""
+        """Fail the login because of a request that is not SaslAuthenticate; the answer is that
+        request's response with ILLEGAL_SASL_STATE."""
         reason = f"Unexpected Kafka request of type {header.api.name} during SASL authentication."
         if self._server is not None and self._server.refusal:
             reason += f" It had been told that it is refused: {self._server.refusal}"
@@ -443,7 +458,7 @@ class SaslAuthenticator:
 
 
 def _read_header(frame: memoryview) -> _Header:
-    """Raises ProtocolError, also for an API that there is not."""
+    """Read a request's header. Raises ProtocolError if it is malformed or the API is unknown."""
     api_key, version, correlation_id, _, end = read_request_header(frame)
     try:
         return _Header(ApiKey(api_key), version, correlation_id, end)
@@ -452,7 +467,7 @@ def _read_header(frame: memoryview) -> _Header:
 
 
 def _read_body(frame: memoryview, header: _Header) -> Message:
-    """The request. Raises ProtocolError, also for a version that there is not."""
+    """Read a request's body. Raises ProtocolError if it is malformed or the version is unknown."""
     _refuse_long(frame, header)
     message = messages_of(header.api).request
     if not message.MIN_VERSION <= header.version <= message.MAX_VERSION:
@@ -464,8 +479,8 @@ def _read_body(frame: memoryview, header: _Header) -> Message:
 
 
 def _refuse_long(frame: memoryview, header: _Header) -> None:
-    """Refuse to look into a long request of a client that has not logged in. Raises
-    ProtocolError."""
+    """Raise ProtocolError for a long request, because parsing it would cost much before the client
+    is authenticated."""
     if len(frame) > REQUEST_BYTES_MAX and header.api is not ApiKey.SASL_AUTHENTICATE:
         raise ProtocolError(
             f"{header.api.name} of {len(frame)} bytes before the login; {REQUEST_BYTES_MAX} may be"
@@ -476,11 +491,11 @@ def _frame(response: Message, header: _Header) -> bytes:
     return encode_response(response, header.version, header.correlation_id).joined()[_SIZE_BYTES:]
 
 
-def _logged(refused: SaslRefused, told: str) -> str:
-    """What the peer was told, and why where that says less."""
-    return f"{told}: {refused.reason}" if refused.reason else told
+def _logged(refused: SaslRefused, text: str) -> str:
+    """Return the log's line: the text that the peer gets, and the reason if there is another."""
+    return f"{text}: {refused.reason}" if refused.reason else text
 
 
 def _shown(name: str) -> str:
-    """A peer's text in a line of the log."""
+    """Return a peer's text as it may stand in the log: shortened, in ASCII, quoted."""
     return ascii(name if len(name) <= _SHOWN_LETTERS else f"{name[:_SHOWN_LETTERS]}…")

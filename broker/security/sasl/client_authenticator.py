@@ -1,9 +1,9 @@
-"""The client's half of SASL on one connection: answers in, frames out, until the login is made.
+"""The client's half of SASL on one connection: answers in, frames out, until the login is complete.
 
-Owns: which request is next, and how long the login is good. Never: a socket, the clock, or a
-mechanism's own messages. Who has the connection sends nothing else while a login is under way, the
-first one or a later one (KIP-368), and begins a later one with an object of its own before the life
-of the last is over: `renewal_ms`.
+Owns the order of the requests and the lifetime of the login. Never touches a socket, reads the
+clock, or parses a mechanism's own messages. The connection's owner sends no other request during a
+login. For a re-authentication (KIP-368) it makes a new SaslClient before the last login ends, at
+`renewal_ms`.
 
     << SaslHandshake v1      names the mechanism
     << SaslAuthenticate v2   as often as the mechanism needs
@@ -24,13 +24,14 @@ from protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshake
 HANDSHAKE_VERSION = 1
 AUTHENTICATE_VERSION = 2
 RENEWAL_FROM, RENEWAL_SPREAD = 0.85, 0.10
-"""Of a login's life, after which the next one begins: as Kafka's clients do."""
+"""The part of a login's lifetime after which clients re-authenticate, and its random addition, as
+in Kafka's clients."""
 _SHOWN_LETTERS = 300
 
 
 class SaslClient:
-    """One login. To be read only: `lifetime_ms`, for how long it is good, once it is made; 0: for
-    ever."""
+    """The client's half of one login. Callers only read `lifetime_ms`: the lifetime of the
+    complete login; 0: unlimited."""
 
     def __init__(
         self,
@@ -39,27 +40,28 @@ class SaslClient:
         client_id: str,
         next_correlation_id: Callable[[], int],
     ) -> None:
-        """`next_correlation_id`: of the connection, which may have had requests before."""
+        """`next_correlation_id` belongs to the connection, which may have sent requests before."""
         self.lifetime_ms = 0
         self._name = mechanism_name
         self._mechanism = mechanism
         self._client_id = client_id
         self._next_correlation_id = next_correlation_id
         self._correlation_id = 0
-        self._named = False
+        self._has_handshake = False
 
     def begin(self) -> bytes:
-        """The first frame, its size first."""
+        """Return the first frame, with its size prefix."""
         return self._frame(SaslHandshakeRequest(self._name), HANDSHAKE_VERSION)
 
     def received(self, answer: memoryview) -> bytes | None:
-        """The next frame to an answer, which is without its size; None: the login is made.
+        """Take an answer, without its size prefix. Return the next frame to send, with its size
+        prefix, or None if the login is complete.
 
-        May take milliseconds, for a password. Raises SaslRefused where the login fails, with what
-        to tell the operator, and ProtocolError where the answer is none.
+        May take milliseconds, to hash a password. Raises SaslRefused if the login fails, with a
+        text for the operator, and ProtocolError if the answer is malformed.
         """
-        if not self._named:
-            self._named = True
+        if not self._has_handshake:
+            self._has_handshake = True
             self._check_mechanism(answer)
             token: bytes | None = self._mechanism.first()
         else:
@@ -69,8 +71,8 @@ class SaslClient:
         return self._frame(SaslAuthenticateRequest(token), AUTHENTICATE_VERSION)
 
     def renewal_ms(self, chance: float) -> int | None:
-        """How long after this login the next one is to begin; None: there is no need. `chance`,
-        from 0 to 1, keeps those who came at once from coming at once again."""
+        """Return the time from this login to the re-authentication; None: the login has no end.
+        `chance`, a random number from 0 to 1, spreads clients that connected at the same time."""
         if not self.lifetime_ms:
             return None
         return int(self.lifetime_ms * (RENEWAL_FROM + RENEWAL_SPREAD * chance))
@@ -112,6 +114,6 @@ class SaslClient:
 
 
 def _shown(text: str) -> str:
-    """A peer's text in a line of ours."""
+    """Return a peer's text as it may stand in a message: shortened, and printable."""
     cut = text[:_SHOWN_LETTERS]
     return "".join(letter if letter.isprintable() else "?" for letter in cut)

@@ -1,6 +1,7 @@
-"""What a SASL mechanism is on the client's side: a first token, then an answer to each challenge.
+"""The interface of a SASL mechanism on the client's side: a first token, then an answer to each
+challenge.
 
-One object serves one login. `client_authenticator` has the conversation around it.
+One object serves one login. `client_authenticator` puts its tokens into requests.
 """
 
 from __future__ import annotations
@@ -10,16 +11,15 @@ from typing import Protocol, TypeAlias
 
 
 class ClientMechanism(Protocol):
-    """The client's half of one login. Both methods may take milliseconds, for a password, and both
-    raise SaslRefused, after which it is over."""
+    """The client's half of one login. Both methods may take milliseconds, to hash a password. Both
+    raise SaslRefused, after which the object is of no use."""
 
     def first(self) -> bytes:
-        """What the client says first."""
+        """Return the client's first token."""
 
     def challenge(self, token: bytes) -> bytes | None:
-        """The answer to what the server said; None: the login is made, as far as the client can
-        tell."""
+        """Return the answer to a token of the server; None: the client's half is complete."""
 
 
 NewClientMechanism: TypeAlias = Callable[[], ClientMechanism]
-"""Begins a login."""
+"""A function that begins a login."""

@@ -1,7 +1,7 @@
-"""The mechanisms of one listener by their names, each with what it needs to judge by; and the one
-that a client logs in by.
+"""Factories of SASL mechanisms: those of a listener by their names, and that of a client.
 
-Owns nothing; `authenticator` and `client_authenticator` begin each login by it.
+Owns nothing: `authenticator` and `client_authenticator` call the factories at each login. Never
+makes a mechanism of OAUTHBEARER or of a plugin; the caller gives their factories.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ def server_mechanisms(
     others: dict[str, Callable[[], ServerMechanism]] | None = None,
     tokens: TokenLogins = no_tokens,
 ) -> NewServerMechanism:
-    """`nonce`, `tokens`: see `ScramServer`; `others`: mechanisms that are made elsewhere, by their
-    names; they go before those of here."""
-    known = dict(others or {})
+    """Return the factory of a listener's mechanisms. `nonce` and `tokens` are as in `ScramServer`;
+    `others` has factories of mechanisms by name, which replace those of this module."""
+    factories = dict(others or {})
     for settings in sasl.mechanisms:
-        if settings.name in known:
+        if settings.name in factories:
             continue
         if settings.name == PLAIN:
-            known[PLAIN] = partial(PlainServer, _plain_users(settings))
+            factories[PLAIN] = partial(PlainServer, _plain_users(settings))
         elif (scram := SCRAM_MECHANISMS.get(settings.name)) is not None:
-            known[settings.name] = partial(ScramServer, scram, credentials, nonce, tokens)
+            factories[settings.name] = partial(ScramServer, scram, credentials, nonce, tokens)
         else:
-            assert settings.name in known, f"nobody makes the mechanism {settings.name}"
-    return lambda name: known[name]()
+            assert settings.name in factories, f"nobody makes the mechanism {settings.name}"
+    return lambda name: factories[name]()
 
 
 def _plain_users(settings: MechanismSettings) -> PlainUsers:
@@ -51,8 +51,9 @@ def client_mechanism(
     nonce: Callable[[], str],
     others: dict[str, Callable[[], ClientMechanism]] | None = None,
 ) -> NewClientMechanism:
-    """How a client logs in, with the name and password of its JAAS text. To be kept: it remembers
-    what a password costs to compute. `nonce`, `others`: see `server_mechanisms`."""
+    """Return the factory of a client's mechanism, with the username and password of its JAAS text.
+    Callers keep the factory, because it caches salted passwords. `nonce` and `others` are as in
+    `server_mechanisms`."""
     if others and settings.name in others:
         return others[settings.name]
     scram = SCRAM_MECHANISMS.get(settings.name)

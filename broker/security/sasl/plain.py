@@ -1,8 +1,8 @@
 """PLAIN (RFC 4616): a name and a password in one message.
 
 The users are options of the listener's JAAS text, `user_<name>="<password>"`. `username` and
-`password` there are the node's own as a client, and let nobody in. Who is unknown, and who has
-another password, are told the same in the same time.
+`password` there are the node's own, for its connections to other nodes; no client can log in with
+them. An unknown user and a wrong password get the same error after the same time.
 
 Follows Kafka's `PlainSaslServer` and `PlainServerCallbackHandler`.
 """
@@ -27,10 +27,10 @@ OTHER_AUTHORIZATION_ID = (
 
 
 class PlainUsers:
-    """Who may log in to one listener."""
+    """The users of one listener and their passwords."""
 
     def __init__(self, options: Mapping[str, Secret]) -> None:
-        """`options` of the JAAS text."""
+        """Read the users from the `options` of the listener's JAAS text."""
         self._passwords = {
             name.removeprefix(_USER_OPTION).encode(): password.value.encode()
             for name, password in options.items()
@@ -38,21 +38,21 @@ class PlainUsers:
         }
 
     def have(self, name: bytes, password: bytes) -> bool:
-        """Whether that is the password of that user."""
+        """Return whether the user exists and has this password."""
         expected = self._passwords.get(name)
         same = hmac.compare_digest(b"" if expected is None else expected, password)
         return same and expected is not None
 
 
 class Users(Protocol):
-    """As `PlainUsers`."""
+    """The interface of `PlainUsers`, which `broker.plugins.logins` implements too."""
 
     def have(self, name: bytes, password: bytes) -> bool:
-        """Whether that is the password of that user."""
+        """Return whether the user exists and has this password."""
 
 
 def read_plain(token: bytes) -> tuple[bytes, bytes, bytes]:
-    """Authorization id, name and password. Raises SaslRefused."""
+    """Return authorization id, name and password. Raises SaslRefused if the token is malformed."""
     parts = token.split(b"\0", _PARTS)
     if len(parts) != _PARTS:
         raise SaslRefused(
@@ -62,7 +62,7 @@ def read_plain(token: bytes) -> tuple[bytes, bytes, bytes]:
 
 
 class PlainServer:
-    """One login."""
+    """The server's half of one login."""
 
     by_token = False
     expires_at_ms = None
@@ -74,7 +74,8 @@ class PlainServer:
         self._users = users
 
     def evaluate(self, token: bytes, now_ms: int) -> bytes:
-        """See `ServerMechanism`: authorization id, name and password, with a NUL between them."""
+        """Check a token of authorization id, name and password, with a NUL between them. Return an
+        empty challenge. Raises SaslRefused."""
         authorization_id, name, password = read_plain(token)
         if not name:
             raise SaslRefused(_NO_NAME)
@@ -97,11 +98,12 @@ class PlainClient:
         self._password = password
 
     def first(self) -> bytes:
-        """See `ClientMechanism`."""
+        """Return the only token: no authorization id, the name, the password."""
         return f"\0{self._name}\0{self._password.value}".encode()
 
     def challenge(self, token: bytes) -> bytes | None:
-        """See `ClientMechanism`: there is none."""
+        """Return None, because the login is complete. Raises SaslRefused if the server sent a
+        challenge."""
         if token:
             raise SaslRefused(f"a challenge of {len(token)} bytes, where PLAIN has none")
         return None

@@ -1,17 +1,18 @@
 """The server's half of SCRAM-SHA-256 and SCRAM-SHA-512 (RFC 5802, RFC 7677, KIP-84).
 
-The server has of a password what cannot log in anywhere (`ScramCredential`). It shows salt and
-iterations, the client proves that it knows the password, and the server proves that it knows the
-user. Both sign all that was said, with a nonce of each in it, so nothing can be replayed.
+The server stores keys derived from a password, which cannot log in anywhere (`ScramCredential`). It
+sends the salt and the iterations, the client proves that it knows the password, and the server
+proves that it knows the user. Both sign all messages, which have a nonce of each side, so a login
+cannot be replayed.
 
-Whatever is wrong is told in one text. As in Kafka an unknown user is refused at the first message.
-A token that has expired is refused there, too; Kafka lets it in, and closes at the first request.
-A delegation token logs in by the extension `tokenauth` (KIP-48), its id for a name and its HMAC for
-a password; it comes in as its owner, until it expires. Without the extension it is no user, and
-with it a user is no token.
+All failures have one text for the client. As in Kafka, an unknown user is rejected at the first
+message. So is an expired delegation token; Kafka completes that login and closes the connection at
+the first request. A delegation token logs in with the extension `tokenauth` (KIP-48): its id is the
+name, its HMAC the password, and the principal is its owner, until the token expires. With the
+extension only tokens can log in, without it only users.
 
-Where RFC 5802 is stricter than Kafka it is kept to: the final message has to repeat the first
-one's header, `m=` is refused, and what is signed is what was sent.
+RFC 5802 is followed where it is stricter than Kafka: the final message must repeat the header of
+the first message, `m=` is rejected, and the signature covers the bytes as they were sent.
 """
 
 from __future__ import annotations
@@ -36,20 +37,21 @@ from controller.metadata.delegation_token import DelegationToken
 from controller.metadata.scram_credential import ITERATIONS_MIN, ScramCredential, ScramMechanism
 
 ScramCredentials: TypeAlias = Callable[[ScramMechanism, str], ScramCredential | None]
-"""What is kept of a user's password; None: there is no such user."""
+"""A function from a user's name to the stored credential; None: no user has this name."""
 TokenLogins: TypeAlias = Callable[[ScramMechanism, str], TokenLogin | Salting | None]
-"""What a token logs in by; None: there is no token of that id."""
+"""A function from a delegation token's id to its credential, or to the Salting that has to come
+first; None: no token has this id."""
 
 _USER = "User:"
 
 
 def no_tokens(_mechanism: ScramMechanism, _token_id: str) -> TokenLogin | None:
-    """Where there are none."""
+    """Return None: this listener has no delegation tokens."""
     return None
 
 
 class ScramServer:
-    """One login."""
+    """The server's half of one login."""
 
     def __init__(
         self,
@@ -58,7 +60,7 @@ class ScramServer:
         nonce: Callable[[], str],
         tokens: TokenLogins = no_tokens,
     ) -> None:
-        """`nonce` gives a text that was never given before: printable ASCII without commas."""
+        """`nonce` returns a new text at each call: printable ASCII without commas."""
         self.complete = False
         self.refusal = ""
         self.principal_name = ""
@@ -73,7 +75,8 @@ class ScramServer:
         self._server_first = b""
 
     def evaluate(self, token: bytes, now_ms: int) -> bytes | Question:
-        """See `ServerMechanism`."""
+        """Take the client's first or final message. Return the server's answer to it, or a
+        Question if a delegation token has to be salted first. Raises SaslRefused."""
         try:
             if self._first is None or self._credential is None:
                 return self._begin(read_client_first(token), now_ms)
@@ -83,21 +86,21 @@ class ScramServer:
 
     @property
     def by_token(self) -> bool:
-        """See `ServerMechanism`."""
+        """Whether a delegation token logged in."""
         return self._token is not None
 
     @property
     def expires_at_ms(self) -> int | None:
-        """See `ServerMechanism`."""
+        """The time at which the delegation token expires; None: a user logged in."""
         return None if self._token is None else self._token.expiry_ms
 
     def _begin(self, first: ClientFirst, now_ms: int) -> bytes | Question:
-        """Salt, iterations and the nonce of both."""
+        """Return the server's first message: the nonces of both, the salt and the iterations."""
         if first.by_token:
-            found = self._tokens(self._mechanism, first.name)
-            if isinstance(found, Salting):
-                return Question(found.job, partial(self._begin_salted, first, found))
-            credential = None if found is None else self._credential_of_token(found, now_ms)
+            login = self._tokens(self._mechanism, first.name)
+            if isinstance(login, Salting):
+                return Question(login.job, partial(self._begin_salted, first, login))
+            credential = None if login is None else self._credential_of_token(login, now_ms)
         else:
             credential = self._credentials(self._mechanism, first.name)
         if credential is None:
@@ -120,17 +123,17 @@ class ScramServer:
         salting.keep(outcome)
         return self._begin(first, now_ms)
 
-    def _credential_of_token(self, found: TokenLogin, now_ms: int) -> ScramCredential:
-        token = self._token = found.token
+    def _credential_of_token(self, login: TokenLogin, now_ms: int) -> ScramCredential:
+        token = self._token = login.token
         if token.expiry_ms <= now_ms:
             late_s = (now_ms - token.expiry_ms) // 1000
             raise SaslRefused(reason=f"the delegation token expired {late_s} s ago")
         if not token.owner.startswith(_USER):
             raise SaslRefused(reason="the delegation token is not a user's")
-        return found.credential
+        return login.credential
 
     def _end(self, first: ClientFirst, credential: ScramCredential, token: bytes) -> bytes:
-        """The client's proof, and ours."""
+        """Check the client's proof. Return the server's final message, with its own proof."""
         final = read_client_final(token)
         if final.nonce != self._nonce or final.channel != first.gs2:
             raise SaslRefused

@@ -1,10 +1,10 @@
 """The client's half of SCRAM-SHA-256 and SCRAM-SHA-512 (RFC 5802, RFC 7677).
 
-The client proves that it knows the password without telling it, and does not believe a server that
-cannot prove to know the user: who only pretends to be a node learns nothing to log in with.
+The client proves that it knows the password without sending it. It rejects a server that cannot
+prove that it knows the user, so a false node learns nothing that could log in.
 
-`SaltedPasswords` has what is slow. A password is salted once for a salt and a number of iterations;
-each further login takes microseconds.
+`SaltedPasswords` caches the slow part. A password is salted once for each salt and number of
+iterations; further logins take microseconds.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from controller.metadata.scram_credential import (
 )
 
 SALTS_MAX = 4
-"""Salted forms of one password that are kept. A user has one salt; another one comes with another
-password, or from another cluster."""
+"""The number of salted forms of one password that are cached. A user has one salt; another salt
+comes with a new password, or from another cluster."""
 _GS2 = b"n,,"
 
 
 class SaltedPasswords:
-    """One user's password, salted. May be asked by several threads."""
+    """A cache of one user's salted password. Several threads may use it."""
 
     def __init__(self, mechanism: ScramMechanism, password: Secret) -> None:
         self.mechanism = mechanism
@@ -46,10 +46,11 @@ class SaltedPasswords:
         self._salted: dict[tuple[bytes, int], bytes] = {}
 
     def of(self, salt: bytes, iterations: int) -> bytes:
-        """Milliseconds of CPU, without the interpreter's lock, where it was not asked before."""
-        known = self._salted.get((salt, iterations))
-        if known is not None:
-            return known
+        """Return the salted password. If it is not in the cache, this takes milliseconds of CPU,
+        without the interpreter's lock."""
+        cached = self._salted.get((salt, iterations))
+        if cached is not None:
+            return cached
         salted = salted_password(self.mechanism, self._password.value, salt, iterations)
         others = list(self._salted.items())[1 - SALTS_MAX :]
         self._salted = {**dict(others), (salt, iterations): salted}
@@ -57,7 +58,7 @@ class SaltedPasswords:
 
 
 class ScramClient:
-    """One login."""
+    """The client's half of one login."""
 
     def __init__(
         self,
@@ -67,8 +68,8 @@ class ScramClient:
         *,
         by_token: bool = False,
     ) -> None:
-        """`nonce` gives a text that was never given before: printable ASCII without commas.
-        `by_token`: the name is the id of a delegation token, the password its HMAC in base64."""
+        """`nonce` returns a new text at each call: printable ASCII without commas. `by_token`: the
+        name is the id of a delegation token, the password its HMAC in base64."""
         extension = TOKEN_EXTENSION if by_token else ""
         self._bare = f"n={written_name(name)},r={(own := nonce())}{extension}".encode()
         self._nonce = own
@@ -76,11 +77,12 @@ class ScramClient:
         self._server_signature: bytes | None = None
 
     def first(self) -> bytes:
-        """See `ClientMechanism`."""
+        """Return the client's first message: the header, the name and the client's nonce."""
         return _GS2 + self._bare
 
     def challenge(self, token: bytes) -> bytes | None:
-        """See `ClientMechanism`."""
+        """Return the client's final message to the server's first message, or None after the
+        server's final message proved that it knows the user. Raises SaslRefused."""
         try:
             if self._server_signature is None:
                 return self._prove(token)
@@ -90,7 +92,7 @@ class ScramClient:
         return None
 
     def _prove(self, server_first: bytes) -> bytes:
-        """The last message."""
+        """Return the client's final message, with the proof that it knows the password."""
         first = read_server_first(server_first)
         if not first.nonce.startswith(self._nonce) or first.nonce == self._nonce:
             raise SaslRefused("the server's nonce is not the client's and more")
@@ -111,7 +113,7 @@ class ScramClient:
         return without_proof + b",p=" + b2a_base64(proof, newline=False)
 
     def _check(self, token: bytes, expected: bytes) -> None:
-        """The server's proof."""
+        """Raise SaslRefused unless the server's final message proves that it knows the user."""
         final = read_server_final(token)
         if final.error is not None:
             raise SaslRefused(f"the server refuses: {final.error}")

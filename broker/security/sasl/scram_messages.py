@@ -1,7 +1,7 @@
-"""The four messages of SCRAM (RFC 5802): text ↔ their parts.
+"""The four messages of SCRAM (RFC 5802), from bytes to their parts.
 
-Owns the grammar. As in Java, a message has ASCII only, and a name has `=2C` and `=3D` for comma
-and equals sign, in capitals. Never: what the parts mean, or a key.
+Owns the grammar. As in Java, a message is ASCII, and a name has `=2C` for a comma and `=3D` for an
+equals sign, in capital letters. Never interprets the parts, and computes no key.
 
 Follows Kafka's `ScramMessages` and `ScramExtensions`.
 """
@@ -14,23 +14,24 @@ from binascii import a2b_base64
 from dataclasses import dataclass
 
 MESSAGE_BYTES_MAX = 16_384
-"""Of one message. What `sasl.server.max.receive.size` lets in would hold the event loop."""
+"""The longest message that is parsed. One of `sasl.server.max.receive.size` bytes would block the
+event loop for too long."""
 
-# All of it possessive (`++`, `*+`): nothing is looked at twice, however a message goes on.
+# All repetitions are possessive (`++`, `*+`), so that no message causes backtracking.
 _NAME = rb"(?:[\x01-\x2b\x2d-\x3c\x3e-\x7f]++|=2C|=3D)++"
 _VALUE = rb"[\x01-\x2b\x2d-\x7f]++"
 _PRINTABLE = rb"[\x21-\x2b\x2d-\x7e]++"
 _BASE64 = rb"[A-Za-z0-9/+]*+={0,2}+"
 _EXTENSIONS = rb"(?:,(?!p=)[A-Za-z]++=" + _VALUE + rb")*+"
 
-# `y` and `p=` stand for channel binding, which no server of Kafka has; `m=` has to be refused.
+# `y` and `p=` stand for channel binding, which Kafka has not; RFC 5802 wants `m=` rejected.
 _CLIENT_FIRST = re.compile(
     rb"(?P<gs2>n,(?:a=(?P<authorization_id>" + _NAME + rb"))?,)"
     rb"(?P<bare>n=(?P<name>" + _NAME + rb"),r=(?P<nonce>" + _PRINTABLE + rb")"
     rb"(?P<extensions>" + _EXTENSIONS + rb"))"
 )
 TOKEN_EXTENSION = ",tokenauth=true"
-"""Of the client's first message: a delegation token logs in (KIP-48)."""
+"""The extension of the client's first message by which a delegation token logs in (KIP-48)."""
 _BY_TOKEN = re.compile(rb",tokenauth=(?i:true)(?![^,])")
 _CLIENT_FINAL = re.compile(
     rb"(?P<without_proof>c=(?P<channel>" + _BASE64 + rb"),r=(?P<nonce>" + _PRINTABLE + rb")"
@@ -47,31 +48,31 @@ _SERVER_FINAL = re.compile(
 
 
 class MalformedScram(ValueError):
-    """A message that is none."""
+    """Bytes that are no SCRAM message of the expected kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClientFirst:
-    """`n,,n=<name>,r=<nonce>`."""
+    """The client's first message: `n,,n=<name>,r=<nonce>`."""
 
     gs2: bytes
     """The header, which the final message repeats."""
     bare: bytes
-    """All after the header; it is signed."""
+    """The bytes after the header, which the proofs sign."""
     authorization_id: str
-    """As it was sent, which for Kafka is not decoded; empty: none."""
+    """The authorization id as it was sent, with its escapes, as in Kafka; empty: none."""
     name: str
     nonce: str
     by_token: bool
-    """By the extension `tokenauth=true` it is a delegation token (KIP-48) that logs in."""
+    """Whether a delegation token (KIP-48) logs in, by the extension `tokenauth=true`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClientFinal:
-    """`c=<header>,r=<nonce>,p=<proof>`."""
+    """The client's final message: `c=<header>,r=<nonce>,p=<proof>`."""
 
     without_proof: bytes
-    """It is signed."""
+    """The bytes before the proof, which the proofs sign."""
     channel: bytes
     nonce: str
     proof: bytes
@@ -79,7 +80,7 @@ class ClientFinal:
 
 @dataclass(frozen=True, slots=True)
 class ServerFirst:
-    """`r=<nonce>,s=<salt>,i=<iterations>`."""
+    """The server's first message: `r=<nonce>,s=<salt>,i=<iterations>`."""
 
     nonce: str
     salt: bytes
@@ -88,63 +89,63 @@ class ServerFirst:
 
 @dataclass(frozen=True, slots=True)
 class ServerFinal:
-    """`v=<signature>`, or `e=<error>`."""
+    """The server's final message: `v=<signature>`, or `e=<error>`."""
 
     error: str | None
     signature: bytes
 
 
 def read_client_first(token: bytes) -> ClientFirst:
-    """Raises MalformedScram."""
-    found = _matched(_CLIENT_FIRST, token)
+    """Parse a client's first message. Raises MalformedScram."""
+    match = _matched(_CLIENT_FIRST, token)
     return ClientFirst(
-        found["gs2"],
-        found["bare"],
-        (found["authorization_id"] or b"").decode(),
-        found["name"].decode().replace("=2C", ",").replace("=3D", "="),
-        found["nonce"].decode(),
-        _BY_TOKEN.search(found["extensions"]) is not None,
+        match["gs2"],
+        match["bare"],
+        (match["authorization_id"] or b"").decode(),
+        match["name"].decode().replace("=2C", ",").replace("=3D", "="),
+        match["nonce"].decode(),
+        _BY_TOKEN.search(match["extensions"]) is not None,
     )
 
 
 def read_client_final(token: bytes) -> ClientFinal:
-    """Raises MalformedScram."""
-    found = _matched(_CLIENT_FINAL, token)
+    """Parse a client's final message. Raises MalformedScram."""
+    match = _matched(_CLIENT_FINAL, token)
     return ClientFinal(
-        found["without_proof"],
-        _from_base64(found["channel"]),
-        found["nonce"].decode(),
-        _from_base64(found["proof"]),
+        match["without_proof"],
+        _from_base64(match["channel"]),
+        match["nonce"].decode(),
+        _from_base64(match["proof"]),
     )
 
 
 def read_server_first(token: bytes) -> ServerFirst:
-    """Raises MalformedScram."""
-    found = _matched(_SERVER_FIRST, token)
+    """Parse a server's first message. Raises MalformedScram."""
+    match = _matched(_SERVER_FIRST, token)
     return ServerFirst(
-        found["nonce"].decode(), _from_base64(found["salt"]), int(found["iterations"])
+        match["nonce"].decode(), _from_base64(match["salt"]), int(match["iterations"])
     )
 
 
 def read_server_final(token: bytes) -> ServerFinal:
-    """Raises MalformedScram."""
-    found = _matched(_SERVER_FINAL, token)
-    error = found["error"]
+    """Parse a server's final message. Raises MalformedScram."""
+    match = _matched(_SERVER_FINAL, token)
+    error = match["error"]
     return ServerFinal(
-        None if error is None else error.decode(), _from_base64(found["signature"] or b"")
+        None if error is None else error.decode(), _from_base64(match["signature"] or b"")
     )
 
 
 def written_name(name: str) -> str:
-    """A name as it stands in a message."""
+    """Return a name as it is written in a message, with its commas and equals signs escaped."""
     return name.replace("=", "=3D").replace(",", "=2C")
 
 
 def _matched(pattern: re.Pattern[bytes], token: bytes) -> re.Match[bytes]:
-    found = None if len(token) > MESSAGE_BYTES_MAX else pattern.fullmatch(token)
-    if found is None:
+    match = None if len(token) > MESSAGE_BYTES_MAX else pattern.fullmatch(token)
+    if match is None:
         raise MalformedScram(f"{len(token)} bytes that are no message of SCRAM")
-    return found
+    return match
 
 
 def _from_base64(text: bytes) -> bytes:

@@ -1,7 +1,8 @@
-"""What a SASL mechanism is on the server's side: tokens in, challenges out, at last a name.
+"""The interface of a SASL mechanism on the server's side: tokens in, challenges out, a name at the
+end.
 
-One object serves one login. It knows neither frames nor connections; `authenticator` has the
-conversation around it.
+One object serves one login. It knows neither frames nor connections; `authenticator` takes its
+tokens from requests.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 
 class SaslRefused(Exception):
-    """A login is refused. `text` is told to the peer; empty: the usual one, which tells nothing.
+    """A rejected login.
 
-    `reason` is for the log; empty: there is no more to say than `text`.
+    `text` is sent to the peer; empty: a text that gives no reason. `reason` is for the log; empty:
+    `text` says all.
     """
 
     def __init__(self, text: str = "", reason: str = "") -> None:
@@ -23,12 +25,13 @@ class SaslRefused(Exception):
 
 
 class Question(NamedTuple):
-    """An answer that needs somebody else's."""
+    """A blocking call that a mechanism needs before it can answer."""
 
     job: Callable[[], object]
-    """Gives that one's; it may block, so it runs in a thread."""
+    """The call, which runs in a thread."""
     go_on: Callable[[object, int], bytes | Question]
-    """What the job gave, or the exception that it raised, and the time → as `evaluate`."""
+    """The function that continues the login. It takes the result of the job, or the exception that
+    the job raised, and the time, and returns and raises as `evaluate` does."""
 
 
 class ServerMechanism(Protocol):
@@ -36,29 +39,30 @@ class ServerMechanism(Protocol):
 
     @property
     def complete(self) -> bool:
-        """Whether the client is who it says it is. Then nothing more is evaluated."""
+        """Whether the client is authenticated. Then no more tokens are evaluated."""
 
     @property
     def principal_name(self) -> str:
-        """Who that is, as in `User:<name>`; once it is complete."""
+        """The name in the principal `User:<name>`; valid after the login is complete."""
 
     @property
     def by_token(self) -> bool:
-        """Whether it was a delegation token of that one that logged in; once it is complete."""
+        """Whether a delegation token of this principal logged in; valid after the login is
+        complete."""
 
     @property
     def expires_at_ms(self) -> int | None:
-        """When what it showed ends, on the clock of `now_ms`; None: it does not."""
+        """The time at which the client's token expires, on the clock of `now_ms`; None: never."""
 
     @property
     def refusal(self) -> str:
-        """Why the login is refused, for the log, where a challenge has told the client so; empty:
-        it is not."""
+        """The reason of a rejection that the last challenge has told the client, for the log;
+        empty: no challenge has."""
 
     def evaluate(self, token: bytes, now_ms: int) -> bytes | Question:
-        """The answer to a token of the client. Raises SaslRefused, after which it is over. After a
-        Question nothing is evaluated until it has gone on."""
+        """Take a token of the client and return the challenge that answers it. Raises SaslRefused,
+        which ends the login. After a Question no token comes before its `go_on` was called."""
 
 
 NewServerMechanism: TypeAlias = Callable[[str], ServerMechanism]
-"""Begins a login by the mechanism of that name, which is one of those that are enabled."""
+"""A function that begins a login by the mechanism of this name, which is an enabled mechanism."""

@@ -1,15 +1,15 @@
-"""What logins by delegation token are judged by: the credential of each token (KIP-48).
+"""The SCRAM credentials of delegation tokens, by which logins with a token are checked (KIP-48).
 
 For SCRAM a token is a user whose name is the token's id, and whose password is its HMAC in base64.
-The metadata has no password and no salt of it, so each node salts the tokens for itself: with a
-salt of its own for each mechanism, and the fewest iterations that there may be, since nobody
-guesses an HMAC.
+The metadata has neither this password nor a salt, so each node salts the tokens itself: with a
+salt of its own for each mechanism, and the fewest iterations that SCRAM allows, because an HMAC
+cannot be guessed.
 
-Salting takes some milliseconds, so a thread does it: in the background as tokens come, the newest
-first, and at once where a login needs it sooner.
+Salting takes some milliseconds, so a thread does it: in the background when a token is created, the
+newest token first, and at once if a login needs it sooner.
 
-Owns the credentials of tokens that there are. Never: decides on a login (`scram`), and never tells
-an HMAC or a key.
+Owns the credentials of the existing tokens. Never decides on a login (`scram`), and never logs or
+sends an HMAC or a key.
 
 Follows Kafka's `DelegationTokenManager.prepareScramCredentials` and `DelegationTokenCache`.
 """
@@ -39,23 +39,23 @@ Credentials = Mapping[ScramMechanism, ScramCredential]
 
 
 class TokenLogin(NamedTuple):
-    """A token and what it logs in by."""
+    """A delegation token and the credential that its logins are checked by."""
 
     token: DelegationToken
     credential: ScramCredential
 
 
 class Salting(NamedTuple):
-    """A token has to be salted first; then it is to be asked for again."""
+    """The salting of a token, after which the caller asks for its credential again."""
 
     job: Callable[[], Credentials]
-    """Some milliseconds of CPU, by any thread."""
+    """The salting itself: some milliseconds of CPU, in any thread."""
     keep: Callable[[object], None]
-    """What came of it."""
+    """The function that stores the result of `job`; it runs on the event loop."""
 
 
 class TokenCredentials:
-    """Of one node."""
+    """The SCRAM credentials of the cluster's delegation tokens, as this node salted them."""
 
     def __init__(
         self,
@@ -64,57 +64,58 @@ class TokenCredentials:
         mechanisms: Iterable[ScramMechanism],
         random_bytes: Callable[[int], bytes],
     ) -> None:
-        """`tokens` are those of now, `mechanisms` those that a listener has."""
+        """`tokens` returns the tokens that exist now; `mechanisms` are those of the listeners."""
         self._key = key
         self._tokens = tokens
         self._mechanisms = sorted(mechanisms)
         self._random_bytes = random_bytes
-        self._known: dict[str, Credentials] = {}
+        self._salted: dict[str, Credentials] = {}
         self._waiting: list[str] = []
         self._blocking: Blocking | None = None
         self._busy = False
 
     def login(self, mechanism: ScramMechanism, token_id: str) -> TokenLogin | Salting | None:
-        """By that token; None: there is no such one."""
+        """Return the token and its credential, or the Salting that has to come first; None: no
+        token has this id."""
         token = self._tokens().get(token_id)
         if token is None:
             return None
-        known = self._known.get(token_id)
-        if known is None:
+        credentials = self._salted.get(token_id)
+        if credentials is None:
             return Salting(
                 partial(self._made, token_id, self._salts()), partial(self._keep, token_id)
             )
-        return TokenLogin(token, known[mechanism])
+        return TokenLogin(token, credentials[mechanism])
 
     def ask(self, job: Callable[[], T], done: Callable[[T | None, Exception | None], None]) -> None:
-        """Salt for a login (`broker.security.listener_guard.Ask`)."""
+        """Run a login's salting in a thread (`broker.security.listener_guard.Ask`)."""
         assert self._blocking is not None, "logins begin after the start"
         self._blocking.submit(job, done)
 
     def start(self, blocking: Blocking) -> None:
-        """Salt the tokens by jobs of `blocking`."""
+        """Salt all tokens, now and when they change, by jobs of `blocking`."""
         self._blocking = blocking
         self.changed(self._tokens())
 
     def close(self) -> None:
-        """No more of that."""
+        """Stop salting tokens."""
         self._blocking = None
         self._waiting.clear()
 
     def changed(self, tokens: Mapping[str, DelegationToken | None]) -> None:
-        """These are new or others now; None: gone."""
+        """Salt the tokens that were created and forget those that were deleted (None)."""
         for token_id, token in tokens.items():
             if token is None:
-                self._known.pop(token_id, None)
-            elif token_id not in self._known:
+                self._salted.pop(token_id, None)
+            elif token_id not in self._salted:
                 self._waiting.append(token_id)
         self._next()
 
     def _next(self) -> None:
-        """Salt one, and then the others."""
+        """Salt the newest waiting token; when that is done, the next one."""
         while self._waiting and self._blocking is not None and not self._busy:
             token_id = self._waiting.pop()
-            if token_id not in self._known and token_id in self._tokens():
+            if token_id not in self._salted and token_id in self._tokens():
                 self._busy = True
                 salts = self._salts()
                 self._blocking.submit(
@@ -128,16 +129,16 @@ class TokenCredentials:
         self._next()
 
     def _keep(self, token_id: str, made: object) -> None:
-        """The first that was made: a login may be under way by it."""
+        """Store a token's credentials, unless it has some: a login in progress may use them."""
         assert isinstance(made, dict)
         if token_id in self._tokens():
-            self._known.setdefault(token_id, made)
+            self._salted.setdefault(token_id, made)
 
     def _salts(self) -> list[bytes]:
         return [self._random_bytes(SALT_BYTES) for _ in self._mechanisms]
 
     def _made(self, token_id: str, salts: list[bytes]) -> Credentials:
-        """By any thread."""
+        """Return a token's credentials, one for each mechanism. Runs in any thread."""
         password = b64encode(self._key.hmac_of(token_id)).decode()
         return {
             mechanism: credential_of(

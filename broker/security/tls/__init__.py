@@ -1,1 +1,1 @@
-"""TLS: stores, contexts, the names in certificates."""
+"""TLS: keystores and truststores, contexts, and the names in certificates."""

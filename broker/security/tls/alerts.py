@@ -1,14 +1,14 @@
-"""What a peer hears of a TLS handshake that fails.
+"""The TLS alerts that a peer gets when its handshake fails.
 
-The event loop closes the socket of a failed handshake, and what OpenSSL has to say about it stays
-in memory: the client sees a connection that ends, and no reason. So the alert is sent before the
-loop hears of the failure. Who sends what is no TLS gets an alert too, in clear.
+The event loop closes the socket of a failed handshake before it sends OpenSSL's alert, so the
+client sees no reason. `AlertingSSLObject` therefore sends the alert itself, before it raises the
+error to the loop. A peer that does not speak TLS gets an unencrypted alert too.
 
-The loop reads and writes past the methods of `ssl.SSLObject`, which only pass on what they are
-given: it reads each TLS record by itself, and librdkafka makes them of 2 KB. A GB of these costs
-0.94 times the CPU so.
+The loop also calls the inner object of `ssl.SSLObject` directly, because the outer `read` and
+`write` only pass their arguments on. The loop reads each TLS record by itself, and librdkafka's
+records have 2 KB: this takes 0.94 times the CPU.
 
-Owns nothing. Never: changes a handshake that succeeds.
+Owns nothing. Never changes a handshake that succeeds.
 """
 
 from __future__ import annotations
@@ -19,19 +19,22 @@ from contextlib import suppress
 from contextvars import ContextVar
 
 NO_TLS_ALERT = bytes.fromhex("15030300020250")
-"""A fatal internal_error, in clear, as a running Kafka answers what is no TLS."""
+"""The unencrypted alert, a fatal internal_error, that a running Kafka sends to a peer that does not
+speak TLS."""
 
 send: ContextVar[Callable[[bytes], object] | None] = ContextVar("send", default=None)
-"""Sends past the TLS layer, on the connection whose handshake begins in this context."""
+"""The function that sends bytes past the TLS layer, for the handshake that begins in this
+context."""
 
 heard: ContextVar[Callable[[], object] | None] = ContextVar("heard", default=None)
-"""Is told that the peer of such a connection has said something."""
+"""The function that is called when the peer of that handshake has sent bytes."""
 
 _GOES_ON = (ssl.SSLWantReadError, ssl.SSLWantWriteError, ssl.SSLSyscallError)
 
 
 class AlertingSSLObject(ssl.SSLObject):
-    """For `SSLContext.sslobject_class`."""
+    """An SSLObject, for `SSLContext.sslobject_class`, that sends its alert if the handshake
+    fails."""
 
     _outgoing: ssl.MemoryBIO
     _send: Callable[[bytes], object] | None
@@ -50,8 +53,8 @@ class AlertingSSLObject(ssl.SSLObject):
         return made
 
     def do_handshake(self) -> None:
-        """As ever; a failure is told first."""
-        if self._begun and self._heard is not None:  # the loop calls again when something has come
+        """Do the handshake. If it fails, send the alert before the error is raised."""
+        if self._begun and self._heard is not None:  # the loop calls again when bytes have come
             self._heard()
         self._begun = True
         try:
@@ -60,6 +63,6 @@ class AlertingSSLObject(ssl.SSLObject):
             raise
         except ssl.SSLError:
             if self._send is not None:
-                with suppress(OSError):  # the peer is gone, or takes nothing
+                with suppress(OSError):  # the peer is gone, or its buffer is full
                     self._send(self._outgoing.read() or NO_TLS_ALERT)
             raise

@@ -1,7 +1,7 @@
-"""Cipher suites and protocol versions: Java's names, and what they are to OpenSSL.
+"""The names of cipher suites: Java's, and OpenSSL's for each.
 
-Owns the tables: all suites that Java 17 supports and OpenSSL 3 has, but for those of DSS keys. They
-are in Java's order of preference.
+Owns the tables: all suites that Java 17 and OpenSSL 3 both have, except those for DSS keys, in
+Java's order of preference. Never sets a suite (`contexts`).
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ TLS_1_2_SUITES = {
     "TLS_RSA_WITH_AES_256_CBC_SHA": "AES256-SHA",
     "TLS_RSA_WITH_AES_128_CBC_SHA": "AES128-SHA",
 }
-"""The suites of TLS 1.2: Java's name, OpenSSL's."""
+"""The suites of TLS 1.2: from Java's names to OpenSSL's."""
 
 IGNORED_SUITES = ("TLS_EMPTY_RENEGOTIATION_INFO_SCSV",)
-"""A signal that Java lists among the suites; OpenSSL gives it by itself."""
+"""The entries of Java's list that are no suites but signals, which OpenSSL sends by itself."""
 
 NOT_SERVED = "TLS_DHE_"
-"""How suites begin that a server here does not have: Python gives OpenSSL no group for them. A
-client has them."""
+"""The prefix of suites that only clients have here: Python gives a server's OpenSSL no group for
+them."""

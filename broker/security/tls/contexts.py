@@ -1,19 +1,20 @@
-"""The contexts of TLS: what a listener, or a connection to another node, does with certificates.
+"""The TLS contexts of a listener and of connections to other nodes, made from `TlsSettings`.
 
-Owns which versions, cipher suites and certificates are good, by `TlsSettings`. Every context is
-made by hand: what Python turns on by itself differs from release to release. A private key goes to
-OpenSSL through memory that has no name on any disk, where the system has such (`readable_path`).
-Holds no state and opens no socket.
+Owns which versions, cipher suites and certificates are accepted. Sets every option of a context
+itself, because Python's defaults differ between releases. A private key reaches OpenSSL through
+memory that has no name on disk, if the system has such memory (`readable_path`). Keeps no state and
+never opens a socket.
 
-- A truststore's certificates are trusted as they are, also an intermediate's or a node's own, as
-  Java trusts them.
-- A keystore may have a key of each type (RSA, EC, Ed25519): the peer is shown what it can check.
-- A client's certificate must be for clients, a server's for servers, where they say what they are
-  for.
-- A server that asks for certificates resumes no session of TLS 1.3: each connection shows its own.
-  Python cannot turn it off for TLS 1.2, where a client may resume for two hours, as it may in Java.
-  A new context, so a reload, ends all sessions.
-- A peer cannot renegotiate: a handshake costs the server more than the client.
+- Each certificate of a truststore is trusted, even if it is an intermediate's or a node's own, as
+  in Java.
+- A keystore may have one key of each type (RSA, EC, Ed25519); the peer is shown the certificate
+  that it can check.
+- If a certificate has an extended key usage, a client's must be for clients, a server's for
+  servers.
+- A server that asks for certificates resumes no TLS 1.3 session, so that each connection shows a
+  certificate. Python cannot turn resumption off for TLS 1.2; there a client may resume for two
+  hours, as in Java. A new context, and so a reload, ends all sessions.
+- A peer cannot renegotiate, because a handshake costs the server more than the client.
 
 Follows KIP-651, KIP-573 (TLS 1.3) and, for the names, Java 17.
 """
@@ -54,13 +55,14 @@ _CLIENT_AUTH = {
 
 
 def server_context(key_prefix: str, tls: TlsSettings) -> SSLContext:
-    """The server half of a listener, whose keys begin with `key_prefix`. ConfigError: a setting is
-    wrong, or a store cannot be read."""
+    """Return the context of a listener whose configuration keys begin with `key_prefix`. Raises
+    ConfigError if a setting is wrong or a store cannot be read."""
     return server_context_and_certificate(key_prefix, tls)[0]
 
 
 def server_context_and_certificate(key_prefix: str, tls: TlsSettings) -> tuple[SSLContext, bytes]:
-    """The same, and the certificate, as DER, that it shows: the first, where there are several."""
+    """Return the context of `server_context` and the certificate that it shows, as DER; the first
+    if it has several."""
     context = SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.sslobject_class = AlertingSSLObject
     mode = _CLIENT_AUTH.get(tls.client_auth)
@@ -72,8 +74,8 @@ def server_context_and_certificate(key_prefix: str, tls: TlsSettings) -> tuple[S
     if keystore is None:
         name = keystore_key(key_prefix, tls)
         raise ConfigError(name, f"{name} is not set: a listener with TLS needs a certificate.")
-    for one in (keystore, *keystore.further):
-        _give(context, key_prefix, tls, one)
+    for key_and_chain in (keystore, *keystore.further):
+        _load_key(context, key_prefix, tls, key_and_chain)
     if keystore.left_aside:
         _log.warning(
             "%s: of each type of key one is served; left aside: %s",
@@ -95,11 +97,12 @@ def server_context_and_certificate(key_prefix: str, tls: TlsSettings) -> tuple[S
 
 
 def client_context(key_prefix: str, tls: TlsSettings) -> SSLContext:
-    """The client half, which checks the server's host name where the settings say https. Without a
-    truststore the system's authorities are trusted. ConfigError: as above.
+    """Return the context of a client, which checks the server's host name if
+    `ssl.endpoint.identification.algorithm` is https. Without a truststore it trusts the system's
+    authorities. Raises ConfigError if a setting is wrong or a store cannot be read.
 
-    Whoever connects has to give the name that is checked (`server_hostname`, also for an address):
-    a connection without one is not checked, and Python does not complain.
+    The caller must give a `server_hostname` to each connection, also for an IP address: without
+    it, Python raises no error and checks no name.
     """
     return client_context_and_certificate(key_prefix, tls)[0]
 
@@ -107,7 +110,8 @@ def client_context(key_prefix: str, tls: TlsSettings) -> SSLContext:
 def client_context_and_certificate(
     key_prefix: str, tls: TlsSettings
 ) -> tuple[SSLContext, bytes | None]:
-    """The same, and the certificate, as DER, that it shows where it is asked; None: none."""
+    """Return the context of `client_context` and the certificate, as DER, that it shows to a server
+    that asks; None: it has none."""
     context = SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     algorithm = tls.endpoint_identification_algorithm
     if algorithm.lower() not in ("https", ""):
@@ -117,8 +121,8 @@ def client_context_and_certificate(
     _limit(context, key_prefix, tls, tls.cipher_suites)
     keystore = load_keystore(key_prefix, tls)
     if keystore is not None:
-        for one in (keystore, *keystore.further):
-            _give(context, key_prefix, tls, one)
+        for key_and_chain in (keystore, *keystore.further):
+            _load_key(context, key_prefix, tls, key_and_chain)
     trusted = load_truststore(key_prefix, tls)
     if trusted is None:
         context.load_default_certs(ssl.Purpose.SERVER_AUTH)
@@ -130,11 +134,12 @@ def client_context_and_certificate(
 
 
 def _served(key_prefix: str, tls: TlsSettings) -> tuple[str, ...]:
-    """The suites of the settings that a server can have."""
+    """Return the configured suites that a server here can have. Raises ConfigError if there are
+    none among them."""
     served = tuple(
-        one
-        for one in tls.cipher_suites
-        if not (one.startswith(NOT_SERVED) and one in TLS_1_2_SUITES)
+        suite
+        for suite in tls.cipher_suites
+        if not (suite.startswith(NOT_SERVED) and suite in TLS_1_2_SUITES)
     )
     if tls.cipher_suites and not served:
         name = f"{key_prefix}ssl.cipher.suites"
@@ -145,13 +150,13 @@ def _served(key_prefix: str, tls: TlsSettings) -> tuple[str, ...]:
 
 
 def _limit(context: SSLContext, key_prefix: str, tls: TlsSettings, named: tuple[str, ...]) -> None:
-    """Set the versions, and the suites to those that are named; to OpenSSL's where none is."""
+    """Set the context's versions, and its suites to `named`; empty: OpenSSL's defaults."""
     versions = _versions(key_prefix, tls)
     suites = [suite for suite in named if suite not in IGNORED_SUITES]
     if suites:
         versions = _set_suites(context, f"{key_prefix}ssl.cipher.suites", suites, versions)
-    context.minimum_version = min(_VERSIONS[one] for one in versions)
-    context.maximum_version = max(_VERSIONS[one] for one in versions)
+    context.minimum_version = min(_VERSIONS[version] for version in versions)
+    context.maximum_version = max(_VERSIONS[version] for version in versions)
 
 
 def _versions(key_prefix: str, tls: TlsSettings) -> tuple[str, ...]:
@@ -162,22 +167,22 @@ def _versions(key_prefix: str, tls: TlsSettings) -> tuple[str, ...]:
         return ("TLSv1.2",) if protocol == "TLSv1.2" else tuple(_VERSIONS)
     del names["tls"]
     enabled_name = f"{key_prefix}ssl.enabled.protocols"
-    return tuple(_version(enabled_name, one, names) for one in tls.enabled_protocols)
+    return tuple(_version(enabled_name, version, names) for version in tls.enabled_protocols)
 
 
 def _version(name: str, value: str, names: dict[str, str]) -> str:
-    known = names.get(value.lower())
-    if known is None:
+    version = names.get(value.lower())
+    if version is None:
         broken = value.upper() in _BROKEN_VERSIONS
         reason = f"{value} is broken and no longer served; " if broken else ""
         raise ConfigError.invalid(name, value, f"{reason}set TLSv1.2 or TLSv1.3.")
-    return known
+    return version
 
 
 def _set_suites(
     context: SSLContext, name: str, suites: list[str], versions: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Allow `suites` alone; the versions that are left with them."""
+    """Allow `suites` alone. Return the versions that have any of them. Raises ConfigError."""
     for suite in suites:
         if suite not in TLS_1_2_SUITES and suite not in TLS_1_3_SUITES:
             raise ConfigError.invalid(
@@ -200,14 +205,14 @@ def _set_suites(
 
 
 def _set_new_suites(context: SSLContext, name: str, suites: list[str]) -> None:
-    """The suites of TLS 1.3. Python can choose among them from 3.15 only; before, all are offered,
-    and a choice that cannot be kept is refused."""
+    """Set the suites of TLS 1.3, which Python can do from 3.15 on. Before, OpenSSL offers all of
+    them; then raises ConfigError if `suites` leaves any out."""
     choose = getattr(context, "set_ciphersuites", None)
     if choose is not None:
         choose(":".join(suites))
         return
-    offered = [one["name"] for one in context.get_ciphers() if one["protocol"] == "TLSv1.3"]
-    others = [one for one in offered if one not in suites]
+    offered = [suite["name"] for suite in context.get_ciphers() if suite["protocol"] == "TLSv1.3"]
+    others = [suite for suite in offered if suite not in suites]
     if others:
         raise ConfigError(
             name,
@@ -219,13 +224,13 @@ def _set_new_suites(context: SSLContext, name: str, suites: list[str]) -> None:
 # --- certificates ---------------------------------------------------------------------------------
 
 
-def _give(context: SSLContext, key_prefix: str, tls: TlsSettings, keystore: Keystore) -> None:
-    """Hand the private key and its certificates to OpenSSL."""
+def _load_key(context: SSLContext, key_prefix: str, tls: TlsSettings, keystore: Keystore) -> None:
+    """Pass the private key and its certificates to OpenSSL."""
     key_password = f"{key_prefix}ssl.key.password"
-    asked = []
+    calls = []
 
     def password() -> str:
-        asked.append(True)
+        calls.append(True)
         return "" if keystore.password is None else keystore.password.value
 
     chain = "".join(map(ssl.DER_cert_to_PEM_cert, keystore.chain))
@@ -233,14 +238,14 @@ def _give(context: SSLContext, key_prefix: str, tls: TlsSettings, keystore: Keys
         with readable_path((keystore.key_pem.value + chain).encode()) as path:
             context.load_cert_chain(path, password=password)
     except (ssl.SSLError, ValueError, OSError) as error:
-        if asked:
+        if calls:
             wrong = "is wrong" if keystore.password is not None else "is not set"
             raise ConfigError(
                 key_password, f"{keystore.key_name} has an encrypted key: {key_password} {wrong}."
             ) from None
         name = keystore.key_name
         raise ConfigError(name, f"{name} cannot be used: {reason_in_words(error)}.") from None
-    if keystore.password is not None and not asked:
+    if keystore.password is not None and not calls:
         raise ConfigError(
             key_password, f"{key_password} is set, but {keystore.key_name} is not encrypted."
         )
@@ -270,7 +275,7 @@ _REASONS = {
 
 
 def reason_in_words(error: Exception) -> str:
-    """Why OpenSSL refuses; nothing of what it was given."""
+    """Return OpenSSL's reason for an error, without any of the data that OpenSSL was given."""
     reason = getattr(error, "verify_message", None) or getattr(error, "reason", None)
     if not reason:
         if isinstance(error, OSError) and not isinstance(error, ssl.SSLError):

@@ -1,7 +1,8 @@
-"""DER, as far as a certificate needs it: values of one-byte tags and definite lengths.
+"""A reader and writer of DER as certificates use it: one-byte tags and definite lengths.
 
-Reads and writes bytes, knows no certificate (`peer_certificate`). So names can be read from
-certificates where no library for it is installed. Bytes that are no DER are a `DerError`.
+With it the names in certificates can be read if no library for that is installed. Owns the encoding
+of values; never knows what a certificate is (`peer_certificate`). Raises `DerError` for bytes that
+are not DER.
 
 Follows ITU-T X.690.
 """
@@ -16,22 +17,23 @@ SET = 0x31
 
 _LENGTH_BYTES_MAX = 4
 _IDENTIFIER_BYTES_MAX = 128
-"""Longer ones name nothing, and their numbers would be too long to write down."""
+"""The longest object identifier that is read. No real one is longer, and a longer one could have a
+number of more digits than Python converts to text."""
 
 
 class DerError(ValueError):
-    """These bytes are no DER, or not the value that is wanted."""
+    """Bytes that are not DER, or a value of another kind than expected."""
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One value: its tag and the bytes inside."""
+    """A value: its tag and the bytes inside."""
 
     tag: int
     content: bytes
 
     def encoded(self) -> bytes:
-        """The value with its tag, and its length in the shortest form."""
+        """Return the value with its tag and its length, in the shortest form."""
         count = len(self.content)
         if count < 0x80:
             return bytes((self.tag, count)) + self.content
@@ -39,23 +41,23 @@ class Value:
         return bytes((self.tag, 0x80 | len(length))) + length + self.content
 
     def items(self, tag: int) -> list[Value]:
-        """The values inside this one, which must have `tag`."""
+        """Return the values inside this one. Raises DerError if its tag is not `tag`."""
         if self.tag != tag:
             raise DerError(f"tag {self.tag:#x} where {tag:#x} is wanted")
         return values(self.content)
 
 
 def values(data: bytes) -> list[Value]:
-    """The values that lie one after the other in `data`, which they fill."""
-    found, at = [], 0
+    """Return the consecutive values that fill `data`. Raises DerError."""
+    parsed, at = [], 0
     while at < len(data):
         value, at = _value_at(data, at)
-        found.append(value)
-    return found
+        parsed.append(value)
+    return parsed
 
 
 def _value_at(data: bytes, at: int) -> tuple[Value, int]:
-    """The value that begins at `at`, and where the next one begins."""
+    """Return the value that begins at `at`, and the offset of the next one."""
     if at + 2 > len(data):
         raise DerError("a value is cut off")
     tag, length = data[at], data[at + 1]
@@ -75,7 +77,7 @@ def _value_at(data: bytes, at: int) -> tuple[Value, int]:
 
 
 def object_identifier(value: Value) -> str:
-    """An object identifier as digits and dots."""
+    """Return an object identifier as digits and dots. Raises DerError."""
     content = value.content
     if value.tag != OBJECT_IDENTIFIER or not content or content[-1] & 0x80:
         raise DerError("no object identifier")

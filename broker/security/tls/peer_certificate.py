@@ -1,11 +1,12 @@
-"""The names in a certificate, and the principal that they make of a peer.
+"""The names in a certificate, and the principal of the peer that shows it.
 
-Owns how a distinguished name is written: as Java's `X500Principal.getName()` writes it (RFC 2253),
-since that is what stands in people's ACLs and rules. Judges no certificate: TLS has done it before.
+Owns the text form of a distinguished name: that of Java's `X500Principal.getName()` (RFC 2253),
+because users' ACLs and mapping rules have names in this form. Never checks whether a certificate is
+trusted: the TLS handshake has done that.
 
-Measured on Java 17. What it does that the RFC does not say: `=` and every `#` are escaped, names of
-attributes are known for nine object identifiers only, and every other one is `<digits>=#<hex of the
-value>`. Texts of the five types below are read as UTF-8, whatever their type says.
+Measured on Java 17, which differs from the RFC: it escapes `=` and every `#`, has attribute names
+for nine object identifiers only, and writes every other attribute as `<digits>=#<hex of the
+value>`. It reads texts of the five types below as UTF-8, whatever their type says.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _KEYWORDS = {
     "0.9.2342.19200300.100.1.25": "DC",
 }
 _TEXTS = (0x0C, 0x13, 0x14, 0x16, 0x1E)
-"""UTF8String, PrintableString, T61String, IA5String, BMPString."""
+"""The tags of UTF8String, PrintableString, T61String, IA5String and BMPString."""
 
 _VERSION = 0xA0
 _EXTENSIONS = 0xA3
@@ -39,7 +40,8 @@ _IP_ADDRESS = 0x87
 
 
 def principal_of(der: bytes | None, mapping: PrincipalMapping) -> str | None:
-    """The principal of a peer by its certificate; None: no rule matches, it may not connect."""
+    """Return the principal of a peer by its certificate, in DER (None: it showed none). Return None
+    if no rule matches its name or the name cannot be read, so that it may not connect."""
     if der is None:
         return ANONYMOUS
     try:
@@ -50,13 +52,15 @@ def principal_of(der: bytes | None, mapping: PrincipalMapping) -> str | None:
 
 
 def distinguished_name(der: bytes) -> str:
-    """The subject of a certificate, last part first: `CN=alice,OU=Data,O=Acme,C=AT`."""
+    """Return the subject of a certificate, last part first: `CN=alice,OU=Data,O=Acme,C=AT`. Raises
+    DerError."""
     subject = _to_be_signed(der)[4]
-    return ",".join(_relative_name(one) for one in reversed(subject.items(SEQUENCE)))
+    return ",".join(_relative_name(name) for name in reversed(subject.items(SEQUENCE)))
 
 
 def subject_alternative_names(der: bytes) -> tuple[str, ...]:
-    """All further names of a certificate, sorted: `DNS:localhost`, `IP:127.0.0.1`."""
+    """Return a certificate's subject alternative names, sorted: `DNS:localhost`, `IP:127.0.0.1`.
+    Raises DerError."""
     for field in _to_be_signed(der)[5:]:
         if field.tag != _EXTENSIONS:
             continue
@@ -69,7 +73,8 @@ def subject_alternative_names(der: bytes) -> tuple[str, ...]:
 
 
 def _to_be_signed(der: bytes) -> list[Value]:
-    """The fields of a certificate behind its version: serial, algorithm, issuer, dates, subject."""
+    """Return the fields of a certificate after its version: serial, algorithm, issuer, dates,
+    subject and so on."""
     signed, *_ = _only(values(der)).items(SEQUENCE) or [Value(0, b"")]
     fields = signed.items(SEQUENCE)
     if fields and fields[0].tag == _VERSION:
@@ -79,15 +84,15 @@ def _to_be_signed(der: bytes) -> list[Value]:
     return fields
 
 
-def _only(found: list[Value]) -> Value:
-    if len(found) != 1:
-        raise DerError(f"{len(found)} values where one is wanted")
-    return found[0]
+def _only(items: list[Value]) -> Value:
+    if len(items) != 1:
+        raise DerError(f"{len(items)} values where one is wanted")
+    return items[0]
 
 
 def _relative_name(name: Value) -> str:
-    """One part of a distinguished name; one with several values has `+` between them."""
-    return "+".join(_attribute(one.items(SEQUENCE)) for one in name.items(SET))
+    """Return one part of a distinguished name; if it has several attributes, `+` separates them."""
+    return "+".join(_attribute(attribute.items(SEQUENCE)) for attribute in name.items(SET))
 
 
 def _attribute(parts: list[Value]) -> str:
@@ -104,8 +109,8 @@ def _escaped(text: str) -> str:
     inner = text.strip(" \r")
     start = len(text) - len(text.lstrip(" \r"))
     blanks = text[:start], text[start + len(inner) :]
-    before, after = ("".join(f"\\{one}" for one in blank) for blank in blanks)
-    middle = "".join(f"\\{one}" if one in ',=+<>#;"\\' else one for one in inner)
+    before, after = ("".join(f"\\{letter}" for letter in blank) for blank in blanks)
+    middle = "".join(f"\\{letter}" if letter in ',=+<>#;"\\' else letter for letter in inner)
     return before + middle.replace("\0", "\\00") + after
 
 

@@ -1,7 +1,7 @@
-"""PKCS12 files, as keytool and OpenSSL write them: keys and certificates out of their bytes.
+"""The reader of PKCS12 files, as keytool and OpenSSL write them: keys and certificates from bytes.
 
-The only place that needs the library `cryptography`, which is loaded on first use: who has PEM
-needs none. Opens no file. Its errors name the key of the configuration, and no secret.
+Loads the library `cryptography` on first use; no other module of TLS needs it, so PEM works without
+it. Never opens a file. Its errors name the configuration key, and no secret.
 
 Follows RFC 7292.
 """
@@ -30,7 +30,7 @@ _SHROUDED_KEY = "1.2.840.113549.1.12.10.1.2"
 _OCTET_STRING, _CONTEXT_0 = 0x04, 0xA0
 
 _Names = tuple[str, str]
-"""The keys of the configuration that name the file and its password."""
+"""The configuration keys of the file and of its password."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class _KeyBag:
 
 @dataclass(frozen=True, slots=True)
 class KeyAndChain:
-    """A private key as PEM, not encrypted, and its certificates as DER, its own first."""
+    """A private key as unencrypted PEM, and its certificates as DER, the key's own first."""
 
     key_pem: str
     chain: tuple[bytes, ...]
@@ -50,31 +50,32 @@ class KeyAndChain:
 def keys_and_chains(
     names: _Names, data: bytes, password: Secret | None
 ) -> tuple[tuple[KeyAndChain, ...], tuple[str, ...]]:
-    """The first private key of each type (RSA, EC, Ed25519), and what is said of those left aside.
+    """Return the first private key of each type (RSA, EC, Ed25519), and for each other key a text
+    that names it. Raises ConfigError.
 
     TLS chooses among keys of different types by what the peer can check.
     """
-    found = _loaded(names, data, password)
-    if found.key is None or found.cert is None:
+    store = _loaded(names, data, password)
+    if store.key is None or store.cert is None:
         raise ConfigError(names[0], f"{names[0]} has no private key with its certificate.")
-    taken = {type(found.key): _with_chain(found.key, found.cert, found.additional_certs)}
+    taken = {type(store.key): _with_chain(store.key, store.cert, store.additional_certs)}
     left: list[str] = []
-    every = [found.cert, *found.additional_certs]
+    every = [store.cert, *store.additional_certs]
     for bag in _key_bags(data):
         key = _private_key(bag, password)
         if key is None:
             left.append("a key that cannot be read")
             continue
         public = key.public_key()
-        if public == found.key.public_key():
+        if public == store.key.public_key():
             continue
-        own = next((one for one in every if one.certificate.public_key() == public), None)
+        own = next((cert for cert in every if cert.certificate.public_key() == public), None)
         if own is None:
             left.append("a key without a certificate")
         elif type(key) in taken:
             left.append((own.friendly_name or b"a key without a name").decode("utf-8", "replace"))
         else:
-            others = [one for one in every if one is not own]
+            others = [cert for cert in every if cert is not own]
             taken[type(key)] = _with_chain(key, own, others)
     return tuple(taken.values()), tuple(left)
 
@@ -94,9 +95,9 @@ def _with_chain(
 
 
 def _key_bags(data: bytes) -> list[_KeyBag]:
-    """The keys in a file that was opened, in its order; `cryptography` gives the first alone.
+    """Return all keys of a file, in its order, because `cryptography` returns only the first.
 
-    None where the file is not DER throughout, as a file may be whose lengths are indefinite.
+    Return none if a part of the file is not DER; a PKCS12 file may have indefinite lengths.
     """
     try:
         _, content, *_ = values(data)[0].items(SEQUENCE)
@@ -109,17 +110,17 @@ def _key_bags(data: bytes) -> list[_KeyBag]:
 def _bags_of(safe: Value) -> list[_KeyBag]:
     kind, *content = safe.items(SEQUENCE)
     if object_identifier(kind) != _DATA:
-        return []  # encrypted as a whole: certificates
-    found = []
+        return []  # encrypted as a whole, so it has certificates
+    bags = []
     for bag in values(_octets(content[0]))[0].items(SEQUENCE):
         kind, value, *_ = bag.items(SEQUENCE)
         if (identifier := object_identifier(kind)) in (_KEY, _SHROUDED_KEY):
-            found.append(_KeyBag(value.content, identifier == _SHROUDED_KEY))
-    return found
+            bags.append(_KeyBag(value.content, identifier == _SHROUDED_KEY))
+    return bags
 
 
 def _octets(explicit: Value) -> bytes:
-    """The octet string inside `[0] EXPLICIT`."""
+    """Return the octet string inside `[0] EXPLICIT`. Raises DerError."""
     (octets,) = explicit.items(_CONTEXT_0)
     if octets.tag != _OCTET_STRING:
         raise DerError("no octet string")
@@ -138,16 +139,16 @@ def _private_key(bag: _KeyBag, password: Secret | None) -> PrivateKeyTypes | Non
 
 
 def trusted(names: _Names, data: bytes, password: Secret | None) -> tuple[bytes, ...]:
-    """The certificates of a truststore, as DER.
+    """Return the certificates of a truststore, as DER. Raises ConfigError, also if it has none.
 
-    As in Java a keystore may be one, too: then the key's own certificate is trusted and all that
-    were put in for themselves, but not those that are there as the key's chain only.
+    As in Java, the file may be a keystore. Then the key's own certificate is trusted, and the
+    certificates that are not part of the key's chain.
     """
-    found = _loaded(names, data, password)
-    every = [one.certificate for one in found.additional_certs]
-    if found.cert is not None:
-        own = found.cert.certificate
-        every = [own, *_chain_and_others(own, found.additional_certs)[1]]
+    store = _loaded(names, data, password)
+    every = [cert.certificate for cert in store.additional_certs]
+    if store.cert is not None:
+        own = store.cert.certificate
+        every = [own, *_chain_and_others(own, store.additional_certs)[1]]
     if not every:
         raise ConfigError(names[0], f"{names[0]} has no certificate.")
     return _as_der(every)
@@ -156,10 +157,10 @@ def trusted(names: _Names, data: bytes, password: Secret | None) -> tuple[bytes,
 def _chain_and_others(
     own: Certificate, additional: Sequence[PKCS12Certificate]
 ) -> tuple[list[Certificate], list[Certificate]]:
-    """`own` and those that signed it, in order; and what is left."""
-    chain, others = [own], [one.certificate for one in additional]
+    """Return `own` with the certificates that signed it, in order, and the other certificates."""
+    chain, others = [own], [cert.certificate for cert in additional]
     while chain[-1].subject != chain[-1].issuer:
-        issuer = next((one for one in others if _signed(one, chain[-1])), None)
+        issuer = next((other for other in others if _signed(other, chain[-1])), None)
         if issuer is None:
             break
         others.remove(issuer)
@@ -167,11 +168,11 @@ def _chain_and_others(
     return chain, others
 
 
-def _signed(issuer: Certificate, one: Certificate) -> bool:
+def _signed(issuer: Certificate, certificate: Certificate) -> bool:
     from cryptography.exceptions import InvalidSignature
 
     try:
-        one.verify_directly_issued_by(issuer)
+        certificate.verify_directly_issued_by(issuer)
     except (ValueError, TypeError, InvalidSignature):
         return False
     return True
@@ -180,7 +181,7 @@ def _signed(issuer: Certificate, one: Certificate) -> bool:
 def _as_der(certificates: list[Certificate]) -> tuple[bytes, ...]:
     from cryptography.hazmat.primitives.serialization import Encoding
 
-    return tuple(one.public_bytes(Encoding.DER) for one in certificates)
+    return tuple(certificate.public_bytes(Encoding.DER) for certificate in certificates)
 
 
 def _loaded(names: _Names, data: bytes, password: Secret | None) -> PKCS12KeyAndCertificates:

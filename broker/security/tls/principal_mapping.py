@@ -1,13 +1,14 @@
-"""`ssl.principal.mapping.rules`: from the name in a certificate to the name of a principal.
+"""`ssl.principal.mapping.rules`: the mapping from a certificate's name to a principal's name.
 
-Owns the grammar of the rules: `DEFAULT` or `RULE:<pattern>/<replacement>/` with `L` (lower case) or
-`U` (upper case) behind, separated by commas; the first whose pattern matches the whole
-name wins. A pattern may hold commas, `\\/` is a slash. Knows no certificate.
+Owns the grammar of the rules: `DEFAULT` or `RULE:<pattern>/<replacement>/`, with an optional `L`
+(lower case) or `U` (upper case) at the end, separated by commas. The first rule whose pattern
+matches the whole name applies. A pattern may have commas; `\\/` is a slash. Never reads a
+certificate.
 
-The rules are written for Java's regular expressions. The patterns here are Python's, made to mean
-the same: `.` stops at Java's line ends, classes are ASCII. What Python does not know (`\\p{L}`,
-`[a&&b]`) is refused by name. All that a replacement may hold is checked at the start, where Kafka
-fails at the first login. Follows KIP-371.
+The rules have Java's regular expressions, which are translated to Python's with the same meaning:
+`.` stops at Java's line ends, classes are ASCII. Syntax that Python lacks (`\\p{L}`, `[a&&b]`) is
+an error that names it. A replacement is checked at the start; in Kafka a wrong one fails at the
+first login. Follows KIP-371.
 """
 
 from __future__ import annotations
@@ -45,13 +46,14 @@ class _Rule:
 
 
 class PrincipalMapping:
-    """The rules of one listener. A rule that cannot be read is a ConfigError."""
+    """The rules of one listener."""
 
     def __init__(self, rules: str, key: str = _KEY) -> None:
+        """Parse the rules. Raises ConfigError for `key` if one is malformed."""
         self._rules = _Parser(rules, key).rules()
 
     def name_of(self, distinguished_name: str) -> str | None:
-        """The principal's name; None where no rule matches."""
+        """Return the principal's name; None: no rule matches."""
         for rule in self._rules:
             if rule is None:
                 return distinguished_name
@@ -62,7 +64,7 @@ class PrincipalMapping:
 
 
 class _Parser:
-    """Walks once through the text of the rules."""
+    """A parser that reads the text of the rules once."""
 
     def __init__(self, text: str, key: str) -> None:
         self._text = text
@@ -70,14 +72,14 @@ class _Parser:
         self._at = 0
 
     def rules(self) -> tuple[_Rule | None, ...]:
-        """The rules in their order; None is DEFAULT."""
-        found: list[_Rule | None] = []
+        """Return the rules in their order; None is DEFAULT. Raises ConfigError."""
+        parsed: list[_Rule | None] = []
         while True:
             self._skip(" \t\r\n,")
             if self._at == len(self._text):
-                return tuple(found)
+                return tuple(parsed)
             begin = self._at
-            found.append(self._rule())
+            parsed.append(self._rule())
             self._skip(" \t\r\n")
             if self._at < len(self._text) and self._text[self._at] != ",":
                 raise self._error(begin, "it has to end there, with a comma before the next rule")
@@ -122,13 +124,13 @@ class _Parser:
 
 def _compiled(java: str) -> re.Pattern[str]:
     with warnings.catch_warnings():
-        # «Possible set intersection»: it means something else in Java.
+        # Python warns of a «possible set intersection», which Java would apply.
         warnings.simplefilter("error")
         return re.compile(_as_python(java), re.ASCII)
 
 
 def _as_python(java: str) -> str:
-    """A pattern of Java's in Python's words, as far as both know the same."""
+    """Return a Java pattern in Python's syntax. Syntax that Python lacks stays as it is."""
     out: list[str] = []
     at, in_class = 0, False
     while at < len(java):
@@ -154,9 +156,10 @@ def _as_python(java: str) -> str:
 
 
 def _parts(java: str, pattern: re.Pattern[str]) -> tuple[_Part, ...]:
-    """The pieces of a replacement: `$1`, `${name}`, texts; `\\` takes the next letter as it is.
+    """Return the parts of a replacement: groups (`$1`, `${name}`) and texts. `\\` escapes the next
+    letter. Raises ValueError.
 
-    A number that is no group's is a text, as in Kafka.
+    A number of no group is a text, as in Kafka.
     """
     parts: list[_Part] = []
     at = 0
@@ -175,7 +178,8 @@ def _parts(java: str, pattern: re.Pattern[str]) -> tuple[_Part, ...]:
 
 
 def _group(java: str, at: int, pattern: re.Pattern[str]) -> tuple[_Part, int]:
-    """What a `$` before `at` stands for, and where the replacement goes on."""
+    """Return the part that the `$` before `at` begins, and the offset after it. Raises
+    ValueError."""
     named = re.match(r"\{([A-Za-z][A-Za-z0-9]*)\}", java[at:])
     if named is not None:
         if named[1] not in pattern.groupindex:

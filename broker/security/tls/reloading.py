@@ -1,13 +1,13 @@
-"""TLS that changes while it is used: new certificates for new connections.
+"""The reload of TLS stores in a running node: new certificates for new connections.
 
-Both halves: `ListenerTls` serves, `ClientTls` is how this node connects to others.
+`ListenerTls` is for a listener, `ClientTls` for connections to other nodes.
 
-Owns the context that new connections get, and the settings that it was made of. A reload reads all
-stores again, also under the same paths; what cannot be loaded is refused and changes nothing. Open
-connections keep what they have. Serves no connection itself.
+Owns the context of new connections, and the settings that it was made of. A reload reads all stores
+again, even if their paths are the same. If a store cannot be loaded, the reload fails and nothing
+changes. Open connections keep their context. Never handles a connection itself.
 
-Follows KIP-226 (dynamic keystores), KIP-1119 (changes of names), and a running Kafka 4.3 in what it
-refuses.
+Follows KIP-226 (dynamic keystores), KIP-1119 (changes of names), and a running Kafka 4.3 in the
+changes that it rejects.
 """
 
 from __future__ import annotations
@@ -28,31 +28,33 @@ from ground.config_def import ConfigError
 
 
 class ListenerTls:
-    """The server half of one listener. `between_nodes`: other nodes connect to it, so its keystore
-    must be trusted by its own truststore. ConfigError: it cannot start with these settings."""
+    """The TLS context of one listener, which can be reloaded."""
 
     def __init__(self, key_prefix: str, tls: TlsSettings, *, between_nodes: bool = False) -> None:
+        """Load the stores. `between_nodes`: other nodes connect to this listener, so its truststore
+        must trust its keystore. Raises ConfigError."""
         self._key_prefix = key_prefix
         self._between_nodes = between_nodes
         self._loaded = _load(key_prefix, tls, between_nodes)
 
     @property
     def context(self) -> ssl.SSLContext:
-        """What new connections get."""
+        """The context of new connections."""
         return self._loaded.context
 
     @property
     def settings(self) -> TlsSettings:
-        """What `context` was made of."""
+        """The settings that `context` was made of."""
         return self._loaded.settings
 
     def check(self, tls: TlsSettings) -> None:
-        """Read the stores that `tls` names, and keep what is served. ConfigError: a reload would
-        refuse them."""
+        """Read the stores that `tls` names, and change nothing. Raises ConfigError if a reload
+        would fail."""
         self._read(tls)
 
     def reload(self, tls: TlsSettings) -> None:
-        """Read the stores anew. ConfigError: they are refused, and all stays as it was."""
+        """Read the stores that `tls` names, and use them for new connections. Raises ConfigError if
+        they are rejected; then nothing changes."""
         self._loaded = self._read(tls)
 
     def _read(self, tls: TlsSettings) -> _Loaded:
@@ -61,32 +63,36 @@ class ListenerTls:
         _check_names(key, old.settings, old.names, new.names)
         if old.client_half is None or new.client_half is None:
             return new
-        if refusal(old.client_half, old.context) is None:  # else it has expired, and tells nothing
-            # While the other nodes of the cluster have what this one had.
+        # If the old stores reject themselves, they have expired and are no measure of the new ones.
+        if refusal(old.client_half, old.context) is None:
+            # The other nodes still have stores like the old ones.
             check_connects(key, old.client_half, new.context)
             check_connects(key, new.client_half, old.context)
         return new
 
 
 class ClientTls:
-    """The client half of one listener of others. ConfigError: it cannot be with these settings.
+    """The TLS context of connections to other nodes, which can be reloaded.
 
-    Whether its own keystore is trusted by the truststore beside it is no matter here: a client
-    trusts servers, and shows its certificate to somebody else's truststore.
+    Its truststore need not trust its keystore: another node's truststore checks the client's
+    certificate.
     """
 
     def __init__(self, key_prefix: str, tls: TlsSettings) -> None:
+        """Load the stores. Raises ConfigError."""
         self._key_prefix = key_prefix
         self._settings = tls
         self.context, self._names = _load_client(key_prefix, tls)
-        """What new connections get; to be read only."""
+        """The context of new connections; callers only read it."""
 
     def check(self, tls: TlsSettings) -> None:
-        """See `ListenerTls`."""
+        """Read the stores that `tls` names, and change nothing. Raises ConfigError if a reload
+        would fail."""
         self._read(tls)
 
     def reload(self, tls: TlsSettings) -> None:
-        """See `ListenerTls`."""
+        """Read the stores that `tls` names, and use them for new connections. Raises ConfigError if
+        they are rejected; then nothing changes."""
         self.context, self._names = self._read(tls)
         self._settings = tls
 
@@ -100,7 +106,7 @@ class ClientTls:
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """Those in a certificate."""
+    """The names in a certificate."""
 
     distinguished: str
     alternative: tuple[str, ...]
@@ -108,12 +114,12 @@ class _Names:
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
-    """What was made of settings and their stores at one moment."""
+    """A listener's context, with the settings and the names of its certificate."""
 
     settings: TlsSettings
     context: ssl.SSLContext
     client_half: ssl.SSLContext | None
-    """As another node would connect; None where none does."""
+    """The context with which another node connects; None: no other node connects."""
     names: _Names
 
 
@@ -141,10 +147,11 @@ def _names(key: str, certificate: bytes) -> _Names:
 
 
 def _check_names(key: str, settings: TlsSettings, before: _Names, after: _Names) -> None:
-    """The node keeps its name, and all its further ones, unless `settings`, those it has, allow a
-    change.
+    """Raise ConfigError if the distinguished name changes or an alternative name is missing, unless
+    `settings`, those before the reload, allow it.
 
-    New settings cannot allow it: these two are read at a start only.
+    The new settings cannot allow it, because `ssl.allow.dn.changes` and `ssl.allow.san.changes`
+    apply from a start only.
     """
     if before.distinguished != after.distinguished and not settings.allow_dn_changes:
         raise ConfigError(

@@ -1,7 +1,8 @@
-"""Whether two contexts of TLS get on with each other: a handshake in memory, without a socket.
+"""The check that two TLS contexts can connect: a handshake in memory, without a socket.
 
-Owns the check that Kafka makes at a start and at a reload for the listener between nodes: a node
-that has these settings must be able to connect to one that has them. Host names are not checked.
+Owns the check that Kafka makes at a start and at a reload of the listener between nodes: a node
+with these settings must be able to connect to a node with the same settings. Never checks host
+names.
 """
 
 from __future__ import annotations
@@ -15,22 +16,23 @@ from broker.security.tls.stores import keystore_key
 from ground.config_def import ConfigError
 
 _TURNS_MAX = 20
-"""More messages than any handshake has."""
+"""The limit of rounds, more than any handshake needs."""
 
 
 def check_trusts_itself(key_prefix: str, tls: TlsSettings) -> None:
-    """ConfigError where a node with these settings refuses another one with the same settings."""
+    """Raise ConfigError if two nodes with these settings cannot connect to each other."""
     key = keystore_key(key_prefix, tls)
     check_connects(key, nodes_client_context(key_prefix, tls), server_context(key_prefix, tls))
 
 
 def nodes_client_context(key_prefix: str, tls: TlsSettings) -> ssl.SSLContext:
-    """The client half of these settings, for a check without a host name."""
+    """Return the client context of these settings, without the check of host names."""
     return client_context(key_prefix, replace(tls, endpoint_identification_algorithm=""))
 
 
 def check_connects(key: str, client: ssl.SSLContext, server: ssl.SSLContext) -> None:
-    """ConfigError of `key`, which names the keystore, where one of the two refuses the other."""
+    """Raise ConfigError for `key`, the keystore's configuration key, if `client` or `server`
+    rejects the other."""
     reason = refusal(client, server)
     if reason is not None:
         raise ConfigError(
@@ -41,10 +43,10 @@ def check_connects(key: str, client: ssl.SSLContext, server: ssl.SSLContext) -> 
 
 
 def refusal(client_half: ssl.SSLContext, server_half: ssl.SSLContext) -> str | None:
-    """Return why one of the two refuses the other; None if both end their handshake.
+    """Return why one of the two rejects the other; None: both complete the handshake.
 
-    In TLS 1.3 a client ends its own before the server has seen its certificate; the server's own
-    tells.
+    In TLS 1.3 a client completes the handshake before the server has checked its certificate, so
+    the server has to complete it too.
     """
     to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
     server = server_half.wrap_bio(to_server, to_client, server_side=True)

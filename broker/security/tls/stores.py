@@ -1,8 +1,8 @@
-"""A keystore and a truststore, as `TlsSettings` name them: read from files or out of the values.
+"""The reader of the keystore and the truststore that `TlsSettings` name, from files or from values.
 
-Owns Kafka's rules about which settings exclude each other, and reading PEM. PKCS12 is
-`pkcs12_file`'s. Says for everything that cannot be read which key is at fault, on one line, and
-never what stands in a password, a key or a file. Hands no key to TLS: that is `contexts`.
+Owns Kafka's rules about settings that exclude each other, and the reading of PEM; `pkcs12_file`
+reads PKCS12. An error is one line that names the configuration key, and never has a password, a key
+or a file's content. Never passes a key to TLS: `contexts` does.
 
 Follows KIP-651 (PEM) and the rules of a running Kafka 4.3.
 """
@@ -21,9 +21,9 @@ from ground.config_def import ConfigError
 
 TYPES = ("PEM", "PKCS12", "JKS")
 STORE_BYTES_MAX = 16 << 20
-"""No store is larger: what is, is another file, or a device."""
+"""The largest store that is read; a larger file is no store, or a device."""
 
-_BODY = r"(?:[^-]|-(?!----))*+"  # up to the next line of hyphens: a text is walked over once
+_BODY = r"(?:[^-]|-(?!----))*+"  # up to the next line of hyphens, without backtracking
 _KEY = re.compile(rf"-----BEGIN ([A-Z0-9 ]*PRIVATE KEY)-----({_BODY})-----END \1-----")
 _CERTIFICATE = re.compile(rf"-----BEGIN CERTIFICATE-----{_BODY}-----END CERTIFICATE-----")
 _OPENSSLS_OWN = re.compile(r"-----BEGIN ((?:TRUSTED|X509) CERTIFICATE)-----")
@@ -36,37 +36,37 @@ class Keystore:
 
     key_pem: Secret
     password: Secret | None
-    """Of `key_pem`, where that is encrypted."""
+    """The password of `key_pem`; None: the configuration has none."""
     chain: tuple[bytes, ...]
-    """DER: the node's own certificate, then those that signed it."""
+    """The node's own certificate, then those that signed it, as DER."""
     key_name: str
-    """The key of the configuration that the private key came by."""
+    """The configuration key of the private key, for errors."""
     further: tuple[Keystore, ...] = ()
-    """Of keys of other types: a peer is shown the certificate that it can check."""
+    """The keystores of keys of other types; a peer is shown the certificate that it can check."""
     left_aside: tuple[str, ...] = ()
-    """Entries that are never shown."""
+    """The names of keys in the file that are never used."""
 
 
 def load_keystore(key_prefix: str, tls: TlsSettings) -> Keystore | None:
-    """The keystore; None where none is set. ConfigError: it cannot be read, or settings exclude
-    each other."""
+    """Return the keystore; None: none is set. Raises ConfigError if it cannot be read, or settings
+    exclude each other."""
     return _KeystoreLoader(f"{key_prefix}ssl.", tls).load()
 
 
 def load_truststore(key_prefix: str, tls: TlsSettings) -> tuple[bytes, ...] | None:
-    """The certificates that are trusted, as DER; None where no truststore is set. ConfigError: as
-    above, or it is empty."""
+    """Return the trusted certificates, as DER; None: no truststore is set. Raises ConfigError if it
+    is empty or cannot be read, or settings exclude each other."""
     return _TruststoreLoader(f"{key_prefix}ssl.", tls).load()
 
 
 def trust_key(key_prefix: str, tls: TlsSettings) -> str:
-    """The key that names the truststore, for errors."""
+    """Return the configuration key of the truststore, for errors."""
     in_value = tls.truststore_certificates is not None
     return f"{key_prefix}ssl.truststore.{'certificates' if in_value else 'location'}"
 
 
 def keystore_key(key_prefix: str, tls: TlsSettings) -> str:
-    """The key that names the keystore, for errors."""
+    """Return the configuration key of the keystore, for errors."""
     in_value = tls.keystore_certificate_chain is not None
     return f"{key_prefix}ssl.keystore.{'certificate.chain' if in_value else 'location'}"
 
@@ -97,7 +97,7 @@ class _KeystoreLoader:
         return self._from_pkcs12(name, data)
 
     def _check(self) -> None:
-        """Which settings exclude each other, and which need each other."""
+        """Raise ConfigError if settings exclude each other, or one lacks another that it needs."""
         tls, prefix = self._tls, self._prefix
         key, chain = tls.keystore_key, tls.keystore_certificate_chain
         if key is not None or chain is not None:
@@ -152,7 +152,7 @@ class _KeystoreLoader:
         pairs, left = pkcs12_file.keys_and_chains(
             (name, password_name), data, tls.keystore_password
         )
-        first, *others = (Keystore(Secret(one.key_pem), None, one.chain, name) for one in pairs)
+        first, *others = (Keystore(Secret(pair.key_pem), None, pair.chain, name) for pair in pairs)
         return replace(first, further=tuple(others), left_aside=left)
 
 
@@ -201,12 +201,12 @@ class _TruststoreLoader:
             raise _needs(f"{prefix}truststore.password", f"{prefix}truststore.location")
 
 
-def _both(one: str, other: str) -> ConfigError:
-    return ConfigError(one, f"{one} and {other} are both set; set one of them.")
+def _both(key: str, other: str) -> ConfigError:
+    return ConfigError(key, f"{key} and {other} are both set; set one of them.")
 
 
-def _needs(one: str, other: str) -> ConfigError:
-    return ConfigError(other, f"{one} is set without {other}; set both.")
+def _needs(key: str, other: str) -> ConfigError:
+    return ConfigError(other, f"{key} is set without {other}; set both.")
 
 
 def _type(name: str, value: str) -> str:
@@ -238,25 +238,25 @@ def _pem_text(name: str, data: bytes) -> str:
 
 
 def _certificates(name: str, text: str) -> tuple[bytes, ...]:
-    """The certificates of a PEM text, as DER."""
+    """Return the certificates of a PEM text, as DER. Raises ConfigError."""
     if (other := _OPENSSLS_OWN.search(text)) is not None:
-        # Beside others, too: none is left aside in silence.
+        # An error even if plain certificates are beside it, so that none is silently ignored.
         raise ConfigError(
             name,
             f"{name} has a {other[1]}, a form of OpenSSL's own. Write each as a plain certificate: "
             "openssl x509 -in OLD.pem -out NEW.pem",
         )
-    found = _CERTIFICATE.findall(text)
-    if not found:
+    blocks = _CERTIFICATE.findall(text)
+    if not blocks:
         raise ConfigError(name, f"{name} has no certificate (-----BEGIN CERTIFICATE-----).")
-    return tuple(_each(name, ssl.PEM_cert_to_DER_cert, found))
+    return tuple(_each(name, ssl.PEM_cert_to_DER_cert, blocks))
 
 
 def _key_pem(kind: str, body: str) -> str:
-    """A private key with the ends of lines that OpenSSL needs: in a value of a configuration they
+    """Return a private key with the line ends that OpenSSL needs; in a configuration's value they
     may be blanks, or missing."""
     if ":" in body:
-        # An older form of encryption, with headers.
+        # The older form of encryption, whose PEM has headers.
         lines = [line.strip() for line in body.strip().splitlines()]
     else:
         text = "".join(body.split())

@@ -1,1 +1,1 @@
-"""OAUTHBEARER: logging in with a token, both halves. `server` is the place to begin."""
+"""OAUTHBEARER: logins by token, both halves. Readers begin with `server`."""

@@ -1,9 +1,9 @@
-"""The client half of OAUTHBEARER: how this node, or a command, logs in with a token.
+"""The client's half of OAUTHBEARER: how this node, or a command, logs in with a token.
 
-`OAuthBearerClient` is one login. `TokenKeeper` has the token: it gets one when it starts, for which
-its starter may wait, and the next when four fifths of the life of the last are over, as blocking
-jobs, and tries again with a backoff where that fails. A login never waits for it: without a good
-token it is refused, and who connects tries again. A core. Never logs a token.
+`OAuthBearerClient` is one login. `TokenKeeper` holds the token. It fetches the first token at its
+start, and the next after four fifths of the token's lifetime, by blocking jobs; it retries with a
+backoff. A login never waits for a token: without a valid token it fails, and the connection is
+retried. A core. Never logs a token.
 
 Follows RFC 7628, KIP-255, KIP-342, KIP-768 and Kafka's `sasl.login.refresh.window.factor`.
 """
@@ -28,7 +28,8 @@ from ground.ports import Blocking, Scheduler, Timer
 _log = logging.getLogger(f"ottla.{__name__}")
 
 REFRESH_WINDOW_FACTOR = 0.8
-"""Kafka's default. Without its jitter: a node has one token, not one a connection."""
+"""Kafka's default, the part of a token's lifetime after which the next token is fetched. Kafka's
+jitter is left out, because a node has one token for all connections."""
 _REFRESH_MIN_MS = 1_000
 RETRY_BACKOFF_MS = 100
 RETRY_BACKOFF_MAX_MS = 10_000
@@ -39,15 +40,16 @@ _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 
 
 class OAuthBearerClient:
-    """One login by token."""
+    """The client's half of one login by token."""
 
     def __init__(self, token: Callable[[], str], extensions: Mapping[str, str]) -> None:
-        """`token` gives one that is good now, and raises SaslRefused where there is none."""
+        """`token` returns a token that is valid now, and raises SaslRefused if it has none."""
         self._token = token
         self._extensions = extensions
 
     def first(self) -> bytes:
-        """The first message. Raises SaslRefused."""
+        """Return the first message: the token and the extensions. Raises SaslRefused if there is
+        no token to send."""
         token = self._token()
         if not _TOKEN.fullmatch(token):
             raise SaslRefused("the token to log in with has characters that no token has")
@@ -55,12 +57,13 @@ class OAuthBearerClient:
         return f"n,,\x01auth=Bearer {token}\x01{pairs}\x01".encode()
 
     def challenge(self, token: bytes) -> bytes | None:
-        """None: done. A refusal is acknowledged; the error itself comes in the next answer."""
+        """Return None if the server accepted the token. Otherwise acknowledge the rejection; the
+        server's next answer has the error."""
         return _READ if token else None
 
 
 def extension_fault(name: str, value: str) -> str | None:
-    """What is wrong with an extension; None: nothing."""
+    """Return what is wrong with an extension; None: it is valid."""
     if name == "auth" or not _EXTENSION_NAME.fullmatch(name):
         return "its name is not letters, or auth"
     if not _EXTENSION_VALUE.fullmatch(value):
@@ -69,91 +72,92 @@ def extension_fault(name: str, value: str) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
+class _HeldToken:
     token: str
     expires_at_ms: int
 
 
 def expiry_ms(token: str) -> int:
-    """When a token ends, by its own word: its signature is for the server to check.
+    """Return the time of a token's claim `exp`. The signature is not checked: servers do that.
 
-    Raises TokenRefused.
+    Raises TokenRefused if the token is malformed.
     """
     return date_ms(json_object(take_apart(token).claims, "payload"), "exp")
 
 
 class TokenKeeper:
-    """The token of one client, got again before it ends."""
+    """The token of one client, which is replaced before it expires."""
 
     def __init__(
         self, where: str, retrieve: Callable[[], str], scheduler: Scheduler, blocking: Blocking
     ) -> None:
-        """`where` is the issuer's URL as it may be shown; `retrieve` blocks and raises OSError."""
-        self._where = where
+        """`where` is the issuer's URL without secrets, for the log; `retrieve` fetches a token,
+        which blocks; it raises OSError."""
+        self._shown_url = where
         self._retrieve = retrieve
         self._scheduler = scheduler
         self._blocking = blocking
-        self._held: _Held | None = None
+        self._held: _HeldToken | None = None
         self._failures = 0
-        self._why = "no token has come yet"
+        self._lack_reason = "no token has come yet"
         self._timer: Timer | None = None
         self._closed = False
-        self._tried: Callable[[], None] | None = None
+        self._on_first_try: Callable[[], None] | None = None
 
     def start(self, tried: Callable[[], None]) -> None:
-        """Get the first token; then `tried`, once, also where it could not be had."""
-        self._tried = tried
-        self._get()
+        """Fetch the first token, and call `tried` once after the first try, also if it failed."""
+        self._on_first_try = tried
+        self._fetch()
 
-    def _get(self) -> None:
-        self._blocking.submit(partial(_checked, self._retrieve), self._done)
+    def _fetch(self) -> None:
+        self._blocking.submit(partial(_fetched, self._retrieve), self._done)
 
     def close(self) -> None:
-        """Get no more."""
+        """Stop fetching tokens."""
         self._closed = True
         if self._timer is not None:
             self._timer.cancel()
 
     def token(self) -> str:
-        """The token, if it is good now. Raises SaslRefused."""
+        """Return the token. Raises SaslRefused if there is none or it has expired."""
         if self._held is None or self._held.expires_at_ms <= self._scheduler.wall_ms():
-            raise SaslRefused(f"no token of {self._where} to log in with: {self._why}")
+            raise SaslRefused(f"no token of {self._shown_url} to log in with: {self._lack_reason}")
         return self._held.token
 
-    def _done(self, held: _Held | None, error: Exception | None) -> None:
+    def _done(self, held: _HeldToken | None, error: Exception | None) -> None:
         if self._closed:
             return
         if held is None:
             self._failed(error)
         else:
-            self._got(held)
-        tried, self._tried = self._tried, None
+            self._store(held)
+        tried, self._on_first_try = self._on_first_try, None
         if tried is not None:
             tried()
 
-    def _got(self, held: _Held) -> None:
+    def _store(self, held: _HeldToken) -> None:
         if self._failures:
-            _log.info("Tokens of %s can be had again", self._where)
+            _log.info("Tokens of %s can be had again", self._shown_url)
         self._failures = 0
         self._held = held
-        self._why = "the last one expired"
+        self._lack_reason = "the last one expired"
         life_ms = held.expires_at_ms - self._scheduler.wall_ms()
         self._arm(max(life_ms * REFRESH_WINDOW_FACTOR, _REFRESH_MIN_MS))
 
     def _failed(self, error: Exception | None) -> None:
-        self._why = str(error)
+        self._lack_reason = str(error)
         if not self._failures:
-            _log.warning("No token can be had of %s: %s", self._where, error)
+            _log.warning("No token can be had of %s: %s", self._shown_url, error)
         self._arm(min(RETRY_BACKOFF_MS << min(self._failures, 32), RETRY_BACKOFF_MAX_MS))
         self._failures += 1
 
     def _arm(self, delay_ms: float) -> None:
-        self._timer = self._scheduler.call_later(delay_ms, self._get)
+        self._timer = self._scheduler.call_later(delay_ms, self._fetch)
 
 
-def _checked(retrieve: Callable[[], str]) -> _Held:
+def _fetched(retrieve: Callable[[], str]) -> _HeldToken:
     token = retrieve()
     try:
-        return _Held(token, expiry_ms(token))
+        return _HeldToken(token, expiry_ms(token))
     except TokenRefused as error:
         raise OSError(f"what came is no token of use: {error}") from None

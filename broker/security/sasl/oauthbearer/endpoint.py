@@ -1,8 +1,9 @@
-"""What OAUTHBEARER reads from elsewhere: keys and tokens, by `https:`, `http:` or from a `file:`.
+"""The reader of OAUTHBEARER's keys and tokens, from an `https:`, `http:` or `file:` URL.
 
-Shell: sockets, files and the clock. Each function blocks, so a node calls it as a blocking job.
-Each has its deadline and a limit on what it takes in. A redirect is refused: the configuration says
-whom to trust with a secret. Raises `EndpointError` alone, whose text has no secret and no URL.
+Shell: sockets, files and the clock. Each reading blocks, so a node calls it as a blocking job. Each
+has a deadline and a limit on the bytes of its answer. A redirect is an error, because only the
+configuration says which server may get a secret. Raises no other error than `EndpointError`, whose
+text has no secret and no URL.
 
 Follows RFC 6749 (4.4, client credentials) and KIP-768.
 """
@@ -23,19 +24,20 @@ from urllib.parse import SplitResult, unquote, urlencode, urlsplit
 
 _CONNECT_MS = 10_000
 _READ_MS = 10_000
-"""Kafka's default is to wait for ever; a thread of ours has more to do."""
+"""The default read timeout, in milliseconds. Kafka's default is no limit; the broker's threads for
+blocking jobs have other work."""
 _SCHEMES = ("https", "http", "file")
 _PIECE_BYTES = 65_536
 _TOO_LATE = "no answer in time"
 
 
 class EndpointError(OSError):
-    """Nothing of use was read; `str()` says why."""
+    """A failed reading; `str()` says why."""
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """What one reading may cost."""
+class EndpointLimits:
+    """The timeouts and the size limit of one reading; None is the default of this module."""
 
     connect_timeout_ms: int | None
     read_timeout_ms: int | None
@@ -43,18 +45,18 @@ class Limits:
 
     @property
     def connect_s(self) -> float:
-        """How long connecting may take."""
+        """The longest time to connect, in seconds."""
         return (_CONNECT_MS if self.connect_timeout_ms is None else self.connect_timeout_ms) / 1000
 
     @property
     def read_s(self) -> float:
-        """How long the whole answer may take, once connected."""
+        """The longest time from connecting to the end of the answer, in seconds."""
         return (_READ_MS if self.read_timeout_ms is None else self.read_timeout_ms) / 1000
 
 
 @dataclass(frozen=True, slots=True)
 class ClientCredentials:
-    """Who asks for a token, with what secret, and for what scope."""
+    """The client's id, its secret, and the scope that it wants a token for; None: no scope."""
 
     client_id: str
     client_secret: str
@@ -65,7 +67,8 @@ TlsContext = Callable[[], ssl.SSLContext]
 
 
 def checked_url(url: str) -> str:
-    """Where a URL leads, without what may be secret in it. Raises ValueError, with one line."""
+    """Return a URL without the parts that may be secret (user, query), to be logged. Raises
+    ValueError, with one line, if the URL cannot be read from."""
     parts = urlsplit(url)
     if parts.scheme not in _SCHEMES:
         raise ValueError("a URL begins with https:, http: or file:")
@@ -80,8 +83,9 @@ def checked_url(url: str) -> str:
     return f"{parts.scheme}://{host}{port}{parts.path}"
 
 
-def reader(url: str, limits: Limits, tls: TlsContext) -> Callable[[], bytes | None]:
-    """Reads what lies at `url` each time it is called; None: the file is as it was."""
+def reader(url: str, limits: EndpointLimits, tls: TlsContext) -> Callable[[], bytes | None]:
+    """Return a function that reads `url` at each call, and returns None if a file is unchanged
+    since the last call."""
     parts = urlsplit(url)
     if parts.scheme == "file":
         return _FileReader(unquote(parts.path), limits.response_max_bytes)
@@ -89,9 +93,9 @@ def reader(url: str, limits: Limits, tls: TlsContext) -> Callable[[], bytes | No
 
 
 def token_from(
-    url: str, limits: Limits, tls: TlsContext, credentials: ClientCredentials | None
+    url: str, limits: EndpointLimits, tls: TlsContext, credentials: ClientCredentials | None
 ) -> str:
-    """A token from an issuer by the client's credentials, or the one that lies in a file."""
+    """Return a token: from the issuer for the client's credentials, or from a file."""
     parts = urlsplit(url)
     if parts.scheme == "file":
         text = _FileReader(unquote(parts.path), limits.response_max_bytes)()
@@ -109,54 +113,56 @@ def token_from(
 
 def _token_of(answer: bytes) -> str:
     try:
-        found = json.loads(answer)
+        body = json.loads(answer)
     except (ValueError, RecursionError):
-        found = None
-    token = found.get("access_token") if isinstance(found, dict) else None
+        body = None
+    token = body.get("access_token") if isinstance(body, dict) else None
     if not isinstance(token, str) or not token.strip():
         raise EndpointError("the issuer's answer has no access_token")
     return token.strip()
 
 
 def _basic(credentials: ClientCredentials) -> str:
-    """Id and secret as they are. RFC 6749 2.3.1 has them URL-encoded, which few issuers do."""
+    """Return the Authorization header, with id and secret as they are. RFC 6749 2.3.1 wants them
+    URL-encoded, which few issuers expect."""
     pair = f"{credentials.client_id}:{credentials.client_secret}"
     return "Basic " + b64encode(pair.encode()).decode()
 
 
 class _FileReader:
-    """Reads a file if it is another one than the last time."""
+    """A reader that returns a file's bytes only if the file has changed since the last call."""
 
     def __init__(self, path: str, max_bytes: int) -> None:
         self._path = path
         self._max_bytes = max_bytes
-        self._seen: tuple[int, int, int] | None = None
+        self._last_stamp: tuple[int, int, int] | None = None
 
     def __call__(self) -> bytes | None:
         try:
             with open(self._path, "rb") as file:
                 status = os.fstat(file.fileno())
                 stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
-                if stamp == self._seen:
+                if stamp == self._last_stamp:
                     return None
                 data = file.read(self._max_bytes + 1)
         except OSError as error:
             raise EndpointError(error.strerror or "the file cannot be read") from None
         if len(data) > self._max_bytes:
             raise EndpointError(_too_large(self._max_bytes))
-        self._seen = stamp
+        self._last_stamp = stamp
         return data
 
 
 def _exchange(
     url: SplitResult,
-    limits: Limits,
+    limits: EndpointLimits,
     tls: TlsContext,
     method: str,
     headers: Mapping[str, str],
     body: bytes | None,
 ) -> bytes:
-    """The body of an answer 200. Raises EndpointError."""
+    """Send an HTTP request and return the body of its answer. Raises EndpointError, also for a
+    status other than 200."""
     host = url.hostname or ""
     target = (url.path or "/") + (f"?{url.query}" if url.query else "")
     connection = (
@@ -193,7 +199,8 @@ def _body(answer: http.client.HTTPResponse, max_bytes: int) -> bytes:
 
 @contextlib.contextmanager
 def _deadline(connected: socket.socket, seconds: float) -> Iterator[None]:
-    """Ends the connection when its time is up, however slowly bytes still drip in."""
+    """Shut the connection down after `seconds` and raise EndpointError, also if bytes still arrive
+    slowly."""
     connected.settimeout(seconds)
     over = threading.Event()
 

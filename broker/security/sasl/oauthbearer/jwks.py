@@ -1,14 +1,14 @@
-"""The public keys by which an issuer's tokens are checked, read from a JWK set and kept fresh.
+"""The public keys that check an issuer's tokens, read from a JWK set and refreshed.
 
-`KeySet` is one set as it was read. `Jwks` keeps the newest of them: it reads it at the start, again
-every `sasl.oauthbearer.jwks.endpoint.refresh.ms`, and sooner when a token names a key that is not
-there. That token is refused and the next one finds the key, as in Kafka: no connection waits for an
-issuer before it is known whose it is. Unknown ids ask for at most one reading each retry backoff.
-That doubles up to its limit as long as they bring no new keys, so that a flood of made-up ids is no
-flood of requests. A reading that fails leaves the old keys in use.
+`KeySet` is one set as it was read. `Jwks` holds the newest set: it reads the keys at the start,
+again every `sasl.oauthbearer.jwks.endpoint.refresh.ms`, and sooner if a token names an unknown key.
+That token is rejected and the next login finds the key, as in Kafka: no unauthenticated connection
+waits for an issuer. Unknown key ids cause at most one reading each retry backoff. The backoff
+doubles up to its limit while the readings bring no new keys, so that a flood of invented ids is no
+flood of requests. If a reading fails, the old keys stay in use.
 
-A core: reading is a function that comes in (`endpoint`), runs as a blocking job, and is
-parsed there too. Never logs more of a URL than where it leads.
+A core: the caller gives the function that reads (`endpoint`), and a blocking job reads and parses.
+Never logs the secret parts of a URL.
 
 Follows RFC 7517 (JWK), RFC 7518 (algorithms), KIP-768. The signatures are PyJWT's work.
 """
@@ -36,26 +36,27 @@ RSA_BITS_MIN = 2048
 _RSA = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512")
 _CURVES = {"P-256": "ES256", "P-384": "ES384", "P-521": "ES512", "Ed25519": "EdDSA"}
 ALGORITHMS = (*_RSA, *_CURVES.values())
-"""Those of asymmetric keys. Never `none`, never HMAC: with it, whoever may check may also sign."""
+"""The accepted algorithms, all with asymmetric keys. Never `none`, and never HMAC, whose key checks
+and signs."""
 _OTHER_NAMES = {"Ed25519": "EdDSA"}
-"""RFC 9864's names of algorithms that tokens still have by the older one."""
+"""The new names of RFC 9864 for algorithms that tokens name by the older name."""
 _PUBLIC = {"RSA": ("n", "e"), "EC": ("crv", "x", "y"), "OKP": ("crv", "x")}
 
 Fetch = Callable[[], bytes | None]
-"""Reads a JWK set; None: as it was. Raises OSError. Blocks."""
+"""A function that reads a JWK set, and returns None if it is unchanged. Blocks. Raises OSError."""
 
 
 class JwksError(ValueError):
-    """What was read is no set of keys; `str()` says why."""
+    """A text that is no JWK set, or a key that cannot check tokens; `str()` says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class VerificationKey:
-    """A public key and the algorithms that it is good for."""
+    """A public key and the algorithms that it may be used for."""
 
     kid: str | None
     checks: Mapping[str, Callable[[bytes, bytes], bool]]
-    """By algorithm: whether (what was signed, the signature) fit."""
+    """By algorithm, a function of signed bytes and signature: whether the signature is valid."""
 
 
 class KeySet:
@@ -67,24 +68,25 @@ class KeySet:
         self.kids = tuple(key.kid for key in keys)
 
     def find(self, kid: str | None, algorithm: str) -> VerificationKey | None:
-        """The key of that id, or without an id the first one; that is good for the algorithm."""
+        """Return the first key with this id (None: any id) that may be used for `algorithm`; None:
+        there is none."""
         for key in self._keys:
             if (kid is None or key.kid == kid) and algorithm in key.checks:
                 return key
         return None
 
     def why_not(self, kid: str | None) -> str | None:
-        """Why the set's key of that id is of no use; None where there is none, or one of use."""
+        """Return why `find` refused the set's key with this id; None: no key has this id."""
         if kid in self.kids:
             return "its key is not for this algorithm"
         return self._unusable.get(kid or "")
 
     @classmethod
     def parse(cls, data: bytes) -> KeySet:
-        """The keys of a JWK set in JSON. Raises JwksError."""
+        """Return the keys of a JWK set in JSON. Raises JwksError if no key can be used."""
         try:
-            found = json.loads(data)
-            keys = found["keys"] if isinstance(found, dict) else None
+            jwk_set = json.loads(data)
+            keys = jwk_set["keys"] if isinstance(jwk_set, dict) else None
         except (ValueError, RecursionError, KeyError):
             keys = None
         if not isinstance(keys, list):
@@ -109,12 +111,12 @@ def _algorithms() -> Mapping[str, Algorithm]:
 
     if not has_crypto:
         raise ImportError("cryptography")
-    known = get_default_algorithms()
-    return {name: known[name] for name in ALGORITHMS}
+    defaults = get_default_algorithms()
+    return {name: defaults[name] for name in ALGORITHMS}
 
 
 def _key(entry: object, algorithms: Mapping[str, Algorithm]) -> VerificationKey:
-    """One entry of a set. Raises JwksError where it cannot check a token."""
+    """Return the key of one entry of a set. Raises JwksError if it cannot check tokens."""
     if not isinstance(entry, dict):
         raise JwksError("a key is not a JSON object")
     kid, kind, operations = entry.get("kid"), entry.get("kty"), entry.get("key_ops", ["verify"])
@@ -147,7 +149,8 @@ def _names(kind: str, entry: Mapping[str, object]) -> Sequence[str]:
 
 
 def _intended(entry: Mapping[str, object], names: Sequence[str]) -> Sequence[str]:
-    """Those of `names` for which the issuer means the key: its `alg`, where it has one."""
+    """Return the key's `alg` alone, if it has one, else all of `names`. Raises JwksError if `alg`
+    is not among them."""
     if "alg" not in entry:
         return names
     algorithm = entry["alg"]
@@ -185,7 +188,7 @@ def _bits(number: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class JwksTimes:
-    """How often keys are read, in milliseconds."""
+    """The times between two readings of the keys."""
 
     refresh_ms: int
     retry_backoff_ms: int
@@ -198,9 +201,9 @@ class Jwks:
     def __init__(
         self, key: str, shown_url: str, fetch: Fetch, times: JwksTimes, scheduler: Scheduler
     ) -> None:
-        """`key` is the config key of the URL; `shown_url` where it leads, without its secrets.
+        """Read the keys, which blocks. Raises ConfigError if they cannot be read.
 
-        Reads the keys, which blocks. Raises ConfigError where they cannot be had.
+        `key` is the configuration key of the URL; `shown_url` is the URL without its secrets.
         """
         self._url = shown_url
         self._fetch = fetch
@@ -212,7 +215,7 @@ class Jwks:
         self._timer: Timer | None = None
         self._failures = 0
         self._backoff_ms = times.retry_backoff_ms
-        self._asked_not_before_ms = 0.0
+        self._next_search_ms = 0.0
         try:
             keys = _read(fetch)
         except (OSError, JwksError) as error:
@@ -226,20 +229,20 @@ class Jwks:
         self.keys: KeySet = keys
 
     def start(self, blocking: Blocking) -> None:
-        """Keep the keys fresh from now on, by jobs of `blocking`."""
+        """Refresh the keys from now on, by jobs of `blocking`."""
         self._blocking = blocking
         self._arm(self._times.refresh_ms)
 
     def close(self) -> None:
-        """Read no more."""
+        """Stop reading keys."""
         self._closed = True
         if self._timer is not None:
             self._timer.cancel()
 
-    def missing(self) -> None:
-        """A token named a key that is not there: read the keys, if it is time."""
-        if self._scheduler.monotonic_ms() >= self._asked_not_before_ms:
-            self._submit(self._after_asking)
+    def refresh_for_unknown_key(self) -> None:
+        """Read the keys because a token named an unknown key, unless the backoff forbids it."""
+        if self._scheduler.monotonic_ms() >= self._next_search_ms:
+            self._submit(self._after_search)
 
     def _arm(self, delay_ms: float) -> None:
         if self._timer is not None:
@@ -252,7 +255,8 @@ class Jwks:
             self._arm(self._times.retry_backoff_ms)
 
     def _submit(self, then: Callable[[bool], None]) -> bool:
-        """Read the keys elsewhere; `then` hears whether they changed. False: not now."""
+        """Read the keys in a thread; `then` gets whether the key ids changed. Return False if a
+        reading is in progress, or none can be made before `start` and after `close`."""
         if self._reading or self._closed or self._blocking is None:
             return False
 
@@ -266,7 +270,8 @@ class Jwks:
         return True
 
     def _take(self, keys: KeySet | None, error: Exception | None) -> bool:
-        """Whether other keys came. Arms the timer for the next reading."""
+        """Use the keys that were read and set the timer for the next reading. Return whether the
+        key ids changed."""
         if error is not None:
             self._failed(error)
             return False
@@ -290,11 +295,11 @@ class Jwks:
         self._failures += 1
         self._arm(delay_ms)
 
-    def _after_asking(self, changed: bool) -> None:
+    def _after_search(self, changed: bool) -> None:
         times = self._times
         if changed:
             self._backoff_ms = times.retry_backoff_ms
-        self._asked_not_before_ms = self._scheduler.monotonic_ms() + self._backoff_ms
+        self._next_search_ms = self._scheduler.monotonic_ms() + self._backoff_ms
         self._backoff_ms = min(2 * self._backoff_ms, times.retry_backoff_max_ms)
 
 

@@ -1,8 +1,8 @@
 """A JSON Web Token as it is sent: three parts in base64 with dots between.
 
-What the two validators (`jwt_validator`, `unsecured_tokens`) share: the parts, strict JSON, dates,
-and the two outcomes `AcceptedToken` and `TokenRefused`. Never checks a signature. A reason never
-holds the token, nor what stands in it: it is written to the log.
+The two validators (`jwt_validator`, `unsecured_tokens`) share this module: the parts, strict JSON,
+dates, and the two results `AcceptedToken` and `TokenRefused`. Never checks a signature. A reason
+never has the token or its values, because it is written to the log.
 
 Follows RFC 7515 (compact form) and RFC 7519 (NumericDate).
 """
@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 HEADER_CHARACTERS_MAX = 8192
-"""A header names an algorithm and a key. It is read before anything is known about who sent it."""
+"""The longest header that is parsed. It has only an algorithm and a key id, and its sender is not
+authenticated yet."""
 _BASE64URL = re.compile(r"[A-Za-z0-9_-]*")
 _MS_MAX = 2**63 - 1
 
@@ -32,32 +33,32 @@ class AcceptedToken:
 
     principal_name: str
     expires_at_ms: int
-    """Its own end, without the skew that is allowed to clocks."""
+    """The time of the claim `exp`, without the allowed clock skew."""
 
 
 class TokenRefused(Exception):
-    """A token is not taken. `str()` is the reason, for the log and not for the client."""
+    """A rejected token. `str()` is the reason, for the log and not for the client."""
 
     def __init__(self, reason: str, required_scope: tuple[str, ...] = ()) -> None:
         super().__init__(reason)
         self.required_scope = required_scope
-        """Not empty: all is well but for this scope."""
+        """The scope that an otherwise valid token lacks; empty: the reason is another one."""
 
 
 @dataclass(frozen=True, slots=True)
 class CompactToken:
-    """The parts of a token. The claims are not decoded, for nobody has vouched for them yet."""
+    """The parts of a token. The claims stay in base64, because the signature is not checked yet."""
 
     header: Json
     claims: str
     signed: bytes
-    """What the signature is made of: header and claims as they were sent."""
+    """The bytes that the signature covers: header and claims as they were sent."""
     signature: bytes
-    """Some issuers pad it, which RFC 6750 allows at the end of a token."""
+    """The decoded signature. It may be padded in the token, which RFC 6750 allows at its end."""
 
 
 def take_apart(token: str) -> CompactToken:
-    """The parts of a token. Raises TokenRefused."""
+    """Split a token into its parts and decode them, except for the claims. Raises TokenRefused."""
     parts = token.split(".", 3)
     if len(parts) != 3:
         raise TokenRefused("the token has not three parts")
@@ -74,23 +75,24 @@ def take_apart(token: str) -> CompactToken:
     )
 
 
-def json_object(part: str, what: str) -> Json:
-    """The JSON object in a part in base64: each name once, no NaN. Raises TokenRefused."""
+def json_object(part: str, part_name: str) -> Json:
+    """Return the JSON object in a part in base64. Raises TokenRefused, also for a name that occurs
+    twice and for NaN. `part_name` names the part in the reason."""
     try:
-        found = json.loads(
-            _decoded(part, what).decode("utf-8"),
+        value = json.loads(
+            _decoded(part, part_name).decode("utf-8"),
             object_pairs_hook=_each_name_once,
             parse_constant=_no_number,
         )
     except (ValueError, RecursionError):
-        raise TokenRefused(f"the {what} is not JSON, or has a name twice") from None
-    if not isinstance(found, dict):
-        raise TokenRefused(f"the {what} is not a JSON object")
-    return found
+        raise TokenRefused(f"the {part_name} is not JSON, or has a name twice") from None
+    if not isinstance(value, dict):
+        raise TokenRefused(f"the {part_name} is not a JSON object")
+    return value
 
 
 def date_ms(claims: Json, name: str) -> int:
-    """A date of the claims in milliseconds since the epoch. Raises TokenRefused."""
+    """Return the date in a claim, in milliseconds since the epoch. Raises TokenRefused."""
     if name not in claims:
         raise TokenRefused(f"claim {name} is missing")
     value = claims[name]
@@ -103,7 +105,7 @@ def date_ms(claims: Json, name: str) -> int:
 
 
 def principal_name(claims: Json, name: str) -> str:
-    """The name in a claim, without blanks around it. Raises TokenRefused."""
+    """Return the name in a claim, without blanks around it. Raises TokenRefused."""
     if name not in claims:
         raise TokenRefused(f"claim {name} is missing")
     value = claims[name]
@@ -118,20 +120,20 @@ def principal_name(claims: Json, name: str) -> str:
     return trimmed
 
 
-def _decoded(part: str, what: str) -> bytes:
+def _decoded(part: str, part_name: str) -> bytes:
     if _BASE64URL.fullmatch(part):
         try:
             return urlsafe_b64decode(part + "=" * (-len(part) % 4))
         except binascii.Error:
             pass
-    raise TokenRefused(f"the {what} is not base64 of URLs")
+    raise TokenRefused(f"the {part_name} is not base64 of URLs")
 
 
 def _each_name_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    values = dict(pairs)
+    if len(values) != len(pairs):
         raise ValueError("a name twice")
-    return found
+    return values
 
 
 def _no_number(text: str) -> NoReturn:

@@ -1,13 +1,13 @@
-"""Whether a signed token lets somebody in, and as whom.
+"""The validation of a signed token: its principal name and its expiry, or a reason to reject it.
 
-A core: keys and time come in as arguments. It checks what Apache Kafka 4.3 was seen to check, in
-this order: the form, the algorithm, the key, the signature, then the claims. Nothing of the claims
-is looked at before the signature holds. Each refusal has its reason, for the log alone: the client
-hears `invalid_token`, whatever it was.
+A core: keys and time come in as arguments. It makes the checks that an Apache Kafka 4.3 was
+observed to make, in this order: the form, the algorithm, the key, the signature, then the claims.
+No claim is read before the signature is valid. Each rejection has a reason, for the log alone: the
+client always gets `invalid_token`.
 
-Different on purpose: HMAC is refused, also where the issuer's set has a secret, and a key is good
-for its `alg` alone, where it has one. Follows KIP-768, KIP-1139, RFC 7515, RFC 7519, and RFC 8725
-(what goes wrong with tokens).
+Different on purpose: HMAC is rejected, even if the issuer's set has a secret, and a key with an
+`alg` is used for that algorithm alone. Follows KIP-768, KIP-1139, RFC 7515, RFC 7519, and RFC 8725
+(best practices for tokens).
 """
 
 from __future__ import annotations
@@ -29,18 +29,19 @@ _SHOWN_MAX = 100
 
 
 class UnknownKey(TokenRefused):
-    """The issuer's keys have none of that id: they may have changed since they were read."""
+    """A rejected token with an unknown key id. The keys may have changed since they were read."""
 
 
 class JwtValidator:
-    """The checks of one listener."""
+    """The checks of signed tokens, with one listener's settings."""
 
     def __init__(self, settings: OAuthSettings) -> None:
         self._settings = settings
         self._skew_ms = settings.clock_skew_s * 1000
 
     def validate(self, token: str, keys: KeySet, now_ms: int) -> AcceptedToken:
-        """Who the token lets in, and until when. Raises TokenRefused, UnknownKey."""
+        """Return the token's principal name and expiry. Raises TokenRefused, or UnknownKey if
+        `keys` lacks the token's key id."""
         parts = take_apart(token)
         _check_signature(parts, keys)
         claims = json_object(parts.claims, "payload")
@@ -51,7 +52,8 @@ class JwtValidator:
         return AcceptedToken(name, expires_at_ms)
 
     def _check_dates(self, claims: Json, now_ms: int) -> int:
-        """Until when the token is good, in whole seconds as Kafka counts them."""
+        """Check `exp`, `iat` and `nbf`. Return the expiry in ms, rounded down to a whole second as
+        in Kafka. Raises TokenRefused."""
         expires_at_ms = date_ms(claims, "exp") // 1000 * 1000
         if now_ms - self._skew_ms >= expires_at_ms:
             raise TokenRefused(f"the token expired {(now_ms - expires_at_ms) // 1000} s ago")
@@ -80,21 +82,22 @@ class JwtValidator:
             raise TokenRefused("claim jti is not a text")
 
     def _check_audience(self, claims: Json) -> None:
-        """RFC 7519 4.1.3: a token for somebody is refused by all who were not told their name."""
+        """Check `aud`. By RFC 7519 4.1.3 a listener without an expected audience rejects a token
+        that has one. Raises TokenRefused."""
         expected = self._settings.expected_audience
         if "aud" not in claims:
             if expected:
                 raise TokenRefused("claim aud is missing")
             return
         audience = claims["aud"]
-        named = [audience] if isinstance(audience, str) else audience
-        if not isinstance(named, list) or not all(isinstance(one, str) for one in named):
+        names = [audience] if isinstance(audience, str) else audience
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
             raise TokenRefused("claim aud is neither a text nor a list of texts")
         if not expected:
             raise TokenRefused(
                 "claim aud names an audience, and sasl.oauthbearer.expected.audience is not set"
             )
-        if not any(one in expected for one in named):
+        if not any(name in expected for name in names):
             raise TokenRefused("claim aud names none of the expected audience")
 
 
@@ -127,16 +130,17 @@ def _no_key(kid: str | None, keys: KeySet) -> TokenRefused:
 
 
 def _check_scope(claims: Json, name: str) -> None:
-    """A scope may be missing. One that is there is a text, or a list of different ones."""
+    """Check the scope: it may be missing, or be a text, or a list of different texts. Raises
+    TokenRefused."""
     scope = claims.get(name)
     if isinstance(scope, str):
         scope = [scope]
     if not isinstance(scope, list):
         return
     seen: set[str] = set()
-    for one in scope:
-        if not isinstance(one, str) or not one.strip():
+    for entry in scope:
+        if not isinstance(entry, str) or not entry.strip():
             raise TokenRefused(f"claim {name} has an empty entry, or one that is not a text")
-        if one.strip() in seen:
+        if entry.strip() in seen:
             raise TokenRefused(f"claim {name} has an entry twice")
-        seen.add(one.strip())
+        seen.add(entry.strip())

@@ -1,10 +1,12 @@
-"""What the settings of OAUTHBEARER become: a judge of tokens for a listener, tokens for a client.
+"""The objects made from the settings of OAUTHBEARER: a listener's judge of tokens, and a client's
+source of tokens.
 
 `server_judge` is called once for each listener with the mechanism, before it opens; each login is
 an `OAuthBearerServer` with that judge. `client_tokens` is called once for each client of a node,
-`token_now` by a command. All of them refuse settings that cannot work with a ConfigError.
+`token_now` by a command. All of them raise ConfigError for settings that cannot work.
 
-Which class names there are is `broker.config`'s business; here they say what is meant by them.
+Never checks that a callback class is one of Kafka's: `broker.config` does. Here the class chooses
+between signed and unsecured tokens.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from broker.config.security_settings import JaasEntry, MechanismSettings, OAuthS
 from broker.security.sasl.oauthbearer.client import TokenKeeper, extension_fault
 from broker.security.sasl.oauthbearer.endpoint import (
     ClientCredentials,
-    Limits,
+    EndpointLimits,
     TlsContext,
     checked_url,
     reader,
@@ -48,41 +50,43 @@ _EXTENSIONS = ("extension_", "unsecuredLoginExtension_")
 
 
 class ClientTokens(Protocol):
-    """Where a client of this node has its tokens from."""
+    """The source of tokens of one client of this node."""
 
     def start(self, tried: Callable[[], None]) -> None:
-        """Begin to get them; then `tried`, once, when the first has come or could not be had."""
+        """Fetch tokens from now on. Calls `tried` once after the first try, also if it failed."""
 
     def close(self) -> None:
-        """Get no more."""
+        """Stop fetching tokens."""
 
     def token(self) -> str:
-        """One that is good now. Raises SaslRefused."""
+        """Return a token that is valid now. Raises SaslRefused if there is none."""
 
 
 class MadeTokens:
-    """Unsecured tokens of our own, a new one for each login."""
+    """A source of unsecured tokens, which are made here, a new one for each login."""
 
     def __init__(self, make: Callable[[int], str], wall_ms: Callable[[], int]) -> None:
         self._make = make
         self._wall_ms = wall_ms
 
     def start(self, tried: Callable[[], None]) -> None:
-        """There is nothing to get."""
+        """Call `tried` at once, because there is nothing to fetch."""
         tried()
 
     def close(self) -> None:
-        """See `start`."""
+        """Do nothing, because nothing is fetched."""
 
     def token(self) -> str:
-        """A token that begins now."""
+        """Return a new token, issued now."""
         return self._make(self._wall_ms())
 
 
 def server_judge(prefix: str, settings: MechanismSettings, scheduler: Scheduler) -> TokenJudge:
-    """The judge of a listener's tokens. Reads the issuer's keys, which blocks.
+    """Return the judge of a listener's tokens. For signed tokens it reads the issuer's keys, which
+    blocks.
 
-    `prefix` is `listener.name.<listener>.oauthbearer.`. Raises ConfigError.
+    `prefix` is `listener.name.<listener>.oauthbearer.`. Raises ConfigError, also for unsecured
+    tokens that are not allowed.
     """
     chosen, oauth = settings.server_callback_class, settings.oauth
     key = f"{prefix}{_SERVER_CLASS}"
@@ -119,7 +123,7 @@ def _signed(prefix: str, settings: MechanismSettings, scheduler: Scheduler) -> T
 def client_tokens(
     prefix: str, settings: MechanismSettings, scheduler: Scheduler, blocking: Blocking
 ) -> ClientTokens:
-    """The tokens of one client of a node. Raises ConfigError."""
+    """Return the source of tokens of one client of a node. Raises ConfigError."""
     if _is_unsecured(settings):
         make = partial(unsecured_token, f"{prefix}{_JAAS}", _options(settings.jaas))
         make(scheduler.wall_ms())
@@ -129,7 +133,8 @@ def client_tokens(
 
 
 def token_now(prefix: str, settings: MechanismSettings, now_ms: int) -> str:
-    """A token for a command, which waits for it. Raises ConfigError, SaslRefused."""
+    """Return a token for a command; this blocks. Raises ConfigError, or SaslRefused if the issuer
+    gives none."""
     if _is_unsecured(settings):
         return unsecured_token(f"{prefix}{_JAAS}", _options(settings.jaas), now_ms)
     shown, retrieve = _retrieval(prefix, settings)
@@ -140,8 +145,9 @@ def token_now(prefix: str, settings: MechanismSettings, now_ms: int) -> str:
 
 
 def client_extensions(prefix: str, settings: MechanismSettings) -> Mapping[str, str]:
-    """What the JAAS text adds to the first message. Raises ConfigError."""
-    found: dict[str, str] = {}
+    """Return the extensions that the JAAS text adds to a client's first message. Raises
+    ConfigError."""
+    extensions: dict[str, str] = {}
     for option, value in _options(settings.jaas).items():
         for start in _EXTENSIONS:
             if option.startswith(start):
@@ -149,8 +155,8 @@ def client_extensions(prefix: str, settings: MechanismSettings) -> Mapping[str, 
                 if (fault := extension_fault(name, value.value)) is not None:
                     key = f"{prefix}{_JAAS}"
                     raise ConfigError(key, f"{key}: {option}: {fault}")
-                found[name] = value.value
-    return found
+                extensions[name] = value.value
+    return extensions
 
 
 def _is_unsecured(settings: MechanismSettings) -> bool:
@@ -158,7 +164,8 @@ def _is_unsecured(settings: MechanismSettings) -> bool:
 
 
 def _retrieval(prefix: str, settings: MechanismSettings) -> tuple[str, Callable[[], str]]:
-    """(where tokens are had from, as it may be shown; what gets one, and blocks)."""
+    """Return the token endpoint's URL without secrets, and a blocking function that fetches a
+    token."""
     oauth, key = settings.oauth, f"{prefix}{_TOKEN_URL}"
     shown = _shown(key, oauth.token_endpoint_url)
     assert oauth.token_endpoint_url is not None
@@ -190,8 +197,8 @@ def _shown(key: str, url: str | None) -> str:
         raise ConfigError(key, f"{key}: {error}") from None
 
 
-def _limits(oauth: OAuthSettings) -> Limits:
-    return Limits(
+def _limits(oauth: OAuthSettings) -> EndpointLimits:
+    return EndpointLimits(
         oauth.login_connect_timeout_ms, oauth.login_read_timeout_ms, oauth.response_max_bytes
     )
 
@@ -201,14 +208,15 @@ def _options(jaas: JaasEntry | None) -> Mapping[str, Secret]:
 
 
 def _text(options: Mapping[str, Secret], name: str) -> str | None:
-    found = options.get(name)
-    return None if found is None else found.value
+    option = options.get(name)
+    return None if option is None else option.value
 
 
 def _tls_context(key: str, shown: str, jaas: JaasEntry | None) -> TlsContext:
-    """By the `ssl.` options of the JAAS text; without any, by the system's authorities.
+    """Return a function that makes the TLS context of one reading, so that a changed store is used.
 
-    It is made anew for each reading, so that a store may change. Raises ConfigError.
+    The context has the `ssl.` options of the JAAS text; without any, it trusts the system's
+    authorities. Raises ConfigError.
     """
     texts = {name: value.value for name, value in _options(jaas).items() if name.startswith(_TLS)}
     make = partial(client_context, f"{key}: ", tls_settings(Scope(texts)))

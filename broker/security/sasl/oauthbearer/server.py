@@ -1,12 +1,12 @@
-"""The server half of OAUTHBEARER: a client's first message in, a principal or a refusal out.
+"""The server's half of OAUTHBEARER: a client's first message in, a principal or a rejection out.
 
-`OAuthBearerServer` is one login. What judges the token is a `TokenJudge`: `SignedTokens` here, or
-`unsecured_tokens.UnsecuredTokens`; one serves all connections of a listener. A refusal takes
-two steps: the answer to the token is a JSON text without an error, the client says that it read it,
-and then the login fails with the same text. The reason stays here, for the log.
+`OAuthBearerServer` is one login. A `TokenJudge` checks the token: `SignedTokens` here, or
+`unsecured_tokens.UnsecuredTokens`; one judge serves all connections of a listener. A rejection
+takes two steps: the answer to the token is a challenge with a JSON text, the client acknowledges
+it, and then the login fails with the same text. The reason is for the log alone.
 
-Different on purpose: after a refusal Kafka lets the client try another token on the same
-connection. RFC 7628 has it end there, and so does this.
+Different on purpose: after a rejection Kafka accepts another token on the same connection. RFC 7628
+ends the login there, and so does this module.
 
 Follows RFC 7628, RFC 5801 (the header before the first byte 1), KIP-255, KIP-342 (extensions).
 """
@@ -24,8 +24,9 @@ from broker.security.sasl.server_mechanism import SaslRefused
 from ground.ports import Blocking
 
 MESSAGE_BYTES_MAX = 65_536
-"""A token is made to be a header of HTTP, and servers take none longer. Reading half a megabyte, as
-much as `sasl.server.max.receive.size` lets in, would hold the loop for 50 ms."""
+"""The longest first message that is parsed. Tokens are made to fit an HTTP header, and servers
+accept no longer headers. Parsing half a megabyte, which `sasl.server.max.receive.size` allows,
+would block the event loop for 50 ms."""
 _READ = b"\x01"
 _MESSAGE = re.compile(
     rb"n,(?:a=((?:[\x02-\x2b\x2d-\x3c\x3e-\x7f]++|=2C|=3D)++))?,\x01"
@@ -36,60 +37,62 @@ _BEARER = re.compile(rb"bearer +([A-Za-z0-9._~+/-]+=*)", re.IGNORECASE)
 
 
 class TokenJudge(Protocol):
-    """Says whether a token lets somebody in."""
+    """The check of a listener's tokens."""
 
     def judge(self, token: str, now_ms: int) -> AcceptedToken:
-        """Who, and until when. Raises TokenRefused."""
+        """Return the token's principal name and expiry. Raises TokenRefused."""
 
     def start(self, blocking: Blocking) -> None:
-        """Keep what it judges by fresh from now on, by jobs of `blocking`."""
+        """Refresh the keys from now on, if there are any, by jobs of `blocking`."""
 
     def close(self) -> None:
-        """Keep nothing fresh any more."""
+        """Stop refreshing the keys."""
 
 
 class SignedTokens:
-    """Judges tokens that an issuer signed."""
+    """The judge of tokens that an issuer signed."""
 
     def __init__(self, validator: JwtValidator, jwks: Jwks) -> None:
         self._validator = validator
         self._jwks = jwks
 
     def judge(self, token: str, now_ms: int) -> AcceptedToken:
-        """By the keys that are known now; has them read again where the token's is not there."""
+        """Return the token's principal name and expiry. If the token's key is unknown, have the
+        keys read again. Raises TokenRefused."""
         try:
             return self._validator.validate(token, self._jwks.keys, now_ms)
         except UnknownKey:
-            self._jwks.missing()
+            self._jwks.refresh_for_unknown_key()
             raise
 
     def start(self, blocking: Blocking) -> None:
-        """Keep the keys fresh."""
+        """Refresh the keys from now on."""
         self._jwks.start(blocking)
 
     def close(self) -> None:
-        """Read no more keys."""
+        """Stop refreshing the keys."""
         self._jwks.close()
 
 
 class OAuthBearerServer:
-    """One login by token."""
+    """The server's half of one login by token."""
 
     by_token = False
-    """That means a delegation token."""
+    """Always False, because an OAuth token is no delegation token."""
 
     def __init__(self, judge: TokenJudge) -> None:
         self._judge = judge
-        self._told: str | None = None
+        self._error_json: str | None = None
         self.refusal = ""
         self.complete = False
         self.principal_name = ""
         self.expires_at_ms: int | None = None
 
     def evaluate(self, token: bytes, now_ms: int) -> bytes:
-        """The next challenge: empty after a token that is taken. Raises SaslRefused."""
-        if self._told is not None:
-            raise SaslRefused(self._told if token == _READ else "", self.refusal)
+        """Return the next challenge: empty if the token is accepted, else the JSON text of the
+        error. Raises SaslRefused at the message after that text, and for a malformed message."""
+        if self._error_json is not None:
+            raise SaslRefused(self._error_json if token == _READ else "", self.refusal)
         authorization_id, bearer = first_message(token)
         try:
             accepted = self._judge.judge(bearer, now_ms)
@@ -110,35 +113,36 @@ class OAuthBearerServer:
     def _refuse(self, refused: TokenRefused) -> bytes:
         self.refusal = str(refused)
         status = "insufficient_scope" if refused.required_scope else "invalid_token"
-        self._told = f'{{"status":"{status}"}}'
+        self._error_json = f'{{"status":"{status}"}}'
         if refused.required_scope:
             scope = json.dumps(f"[{', '.join(refused.required_scope)}]")
-            self._told = f'{{"status":"{status}", "scope":{scope}}}'
-        return self._told.encode()
+            self._error_json = f'{{"status":"{status}", "scope":{scope}}}'
+        return self._error_json.encode()
 
 
 def first_message(message: bytes) -> tuple[str | None, str]:
-    """(the authorization id where there is one, the token) of a client's first message.
+    """Return the authorization id (None: none) and the token of a client's first message.
 
-    Extensions are checked and left alone, as Kafka's own handlers do. Raises SaslRefused.
+    The form of extensions is checked and their values are ignored, as by Kafka's handlers. Raises
+    SaslRefused.
     """
     if len(message) > MESSAGE_BYTES_MAX:
         raise SaslRefused("", f"the first message has more than {MESSAGE_BYTES_MAX} bytes")
-    found = _MESSAGE.fullmatch(message)
-    if found is None:
+    match = _MESSAGE.fullmatch(message)
+    if match is None:
         raise SaslRefused("", "the first message has not the form of RFC 7628")
-    named = _AUTH.findall(found[2])
-    if len(named) != 1:
+    auth_values = _AUTH.findall(match[2])
+    if len(auth_values) != 1:
         raise SaslRefused("", "the first message has no auth, or more than one")
-    bearer = _BEARER.fullmatch(named[0])
+    bearer = _BEARER.fullmatch(auth_values[0])
     if bearer is None:
         raise SaslRefused("", "auth of the first message is not 'Bearer' and a token")
-    authorization_id = found[1]
+    authorization_id = match[1]
     return None if authorization_id is None else authorization_id.decode("ascii"), bearer[
         1
     ].decode()
 
 
 def _printable(text: str) -> str:
-    """A text without line ends and the like: it is written to the log."""
+    """Return a text with its unprintable characters escaped, for the log."""
     return text if text.isprintable() else ascii(text)[1:-1]

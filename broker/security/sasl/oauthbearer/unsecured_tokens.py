@@ -1,10 +1,10 @@
-"""Tokens that nobody signed, for development: judged here, and made here for clients.
+"""Unsigned tokens, for development: their check, and the making of a client's tokens.
 
-Whoever reaches the listener may call himself what he likes. So a start with them is refused unless
-`ottla.sasl.oauthbearer.unsecured.tokens.allowed` says that it is meant so, and is logged as a
-warning. Options come from the JAAS text, under Kafka's names. A core.
+With them any client of the listener can log in under any name. So a node refuses to start with them
+unless `ottla.sasl.oauthbearer.unsecured.tokens.allowed` is true, and then logs a warning. Options
+come from the JAAS text, under Kafka's names. A core.
 
-Follows KIP-255; Apache Kafka 4.3 takes a few claims of the wrong type that are refused here.
+Follows KIP-255; Apache Kafka 4.3 accepts a few claims of the wrong type that are rejected here.
 """
 
 from __future__ import annotations
@@ -36,17 +36,18 @@ _DIGITS_MAX = 15
 
 
 class UnsecuredTokens:
-    """Judges tokens whose algorithm is `none`."""
+    """The judge of tokens whose algorithm is `none`."""
 
     def __init__(self, key: str, options: Options) -> None:
-        """`key` is that of the JAAS text. Raises ConfigError."""
+        """Read the options; `key` is the configuration key of the JAAS text, for errors. Raises
+        ConfigError."""
         self._name_claim = _option(options, f"{_VALIDATOR}PrincipalClaimName", "sub")
         self._scope_claim = _option(options, f"{_VALIDATOR}ScopeClaimName", "scope")
         self._required = tuple(_option(options, f"{_VALIDATOR}RequiredScope", "").split())
         self._skew_ms = _whole(key, options, f"{_VALIDATOR}AllowableClockSkewMs", 0)
 
     def judge(self, token: str, now_ms: int) -> AcceptedToken:
-        """Who, and until when. Raises TokenRefused."""
+        """Return the token's principal name and expiry. Raises TokenRefused."""
         parts = take_apart(token)
         if parts.header.get("alg") != "none":
             raise TokenRefused("the algorithm is not none")
@@ -64,27 +65,28 @@ class UnsecuredTokens:
                 raise TokenRefused("claim iat is in the future")
             if issued_at_ms > expires_at_ms:
                 raise TokenRefused("the token expires before it was issued")
-        if not all(one in scope for one in self._required):
+        if not all(required in scope for required in self._required):
             raise TokenRefused("the token has not the required scope", self._required)
         return AcceptedToken(name, expires_at_ms)
 
     def start(self, blocking: Blocking) -> None:
-        """Nothing has to be kept fresh."""
+        """Do nothing, because there are no keys to refresh."""
 
     def close(self) -> None:
-        """See `start`."""
+        """Do nothing, because there are no keys to refresh."""
 
     def _scope(self, claims: Json) -> list[str]:
-        """A text is one scope, also with blanks in it, as in Kafka."""
+        """Return the token's scope. A text is one entry, even with blanks in it, as in Kafka."""
         scope = claims.get(self._scope_claim, [])
         scope = [scope.strip()] if isinstance(scope, str) else scope
-        if not isinstance(scope, list) or not all(isinstance(one, str) for one in scope):
+        if not isinstance(scope, list) or not all(isinstance(entry, str) for entry in scope):
             raise TokenRefused(f"claim {self._scope_claim} is neither a text nor a list of texts")
         return scope
 
 
 def unsecured_token(key: str, options: Options, now_ms: int) -> str:
-    """A token of the claims that the JAAS text names. Raises ConfigError; `key` is that text's."""
+    """Return a token with the claims that the JAAS text has. Raises ConfigError for `key`, the
+    configuration key of that text."""
     claims: dict[str, object] = {}
     for name, option in options.items():
         for kind, read in _CLAIMS.items():
@@ -116,7 +118,7 @@ def _number(key: str, name: str, value: str) -> object:
 
 
 def _list(key: str, name: str, value: str) -> object:
-    """The first character parts the rest: `,a,b`."""
+    """Return the entries of `,a,b`, whose first character is the separator."""
     return value[1:].split(value[0]) if value[1:] else []
 
 
@@ -124,8 +126,8 @@ _CLAIMS = {"String": _text, "Number": _number, "List": _list}
 
 
 def _option(options: Options, name: str, default: str) -> str:
-    found = options.get(name)
-    return (found.value.strip() if found is not None else "") or default
+    option = options.get(name)
+    return (option.value.strip() if option is not None else "") or default
 
 
 def _whole(key: str, options: Options, name: str, default: int) -> int:

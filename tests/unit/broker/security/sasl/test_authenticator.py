@@ -388,9 +388,9 @@ def test_an_answer_waits_for_who_is_asked() -> None:
     question = core.received(authenticate(b"good"), NOW)
     assert isinstance(question, Question)
     assert not core.complete and core.state is State.TOKENS
-    told = core.told("ask again", NOW)
+    told = core.resume("ask again", NOW)
     assert isinstance(told, Question)
-    told = core.told(told.job(), NOW + 10)
+    told = core.resume(told.job(), NOW + 10)
     assert isinstance(told, bytes)
     assert (answer(told).auth_bytes, answer(told).session_lifetime_ms) == (b"welcome", 5_000)
     assert core.complete and core.principal == "User:alice"
@@ -400,7 +400,7 @@ def test_who_is_asked_may_refuse() -> None:
     core = asking()
     core.received(authenticate(b"bad"), NOW)
     with pytest.raises(SaslFailed) as refused:
-        core.told(ValueError("x"), NOW)
+        core.resume(ValueError("x"), NOW)
     assert refused.value.reason == "refused: ValueError('x')"
     assert refused.value.delayed and answer(refused.value.answer).error_code == 58
     assert core.state is State.FAILED
@@ -409,11 +409,11 @@ def test_who_is_asked_may_refuse() -> None:
 def test_a_bare_token_is_answered_bare() -> None:
     core = asking(0)
     core.received(memoryview(b"good"), NOW)
-    assert core.told(True, NOW) == b"welcome"
+    assert core.resume(True, NOW) == b"welcome"
     core = asking(0)
     core.received(memoryview(b"bad"), NOW)
     with pytest.raises(SaslFailed) as refused:
-        core.told(False, NOW)
+        core.resume(False, NOW)
     assert refused.value.answer is None
 
 
@@ -423,22 +423,22 @@ def test_no_frame_is_taken_while_an_answer_waits() -> None:
     with pytest.raises(AssertionError):
         core.received(authenticate(b"good"), NOW)
     with pytest.raises(AssertionError):
-        asking().told(True, NOW)
+        asking().resume(True, NOW)
 
 
 def test_somebody_else_may_name_who_logs_in() -> None:
     names = iter(("Team:a", "Team:a", "Team:b"))
     core = asking(named=lambda mechanism, user: f"{next(names)}-{mechanism}-{user}")
     core.received(authenticate(b"good"), NOW)
-    core.told(True, NOW)
+    core.resume(True, NOW)
     assert core.principal == "Team:a-OAUTHBEARER-alice"
     for now_ms in (NOW + 2_000, NOW + 4_000):
         core.received(handshake("OAUTHBEARER"), now_ms)
         core.received(authenticate(b"good"), now_ms)
         if now_ms == NOW + 2_000:
-            core.told(True, now_ms)
+            core.resume(True, now_ms)
     with pytest.raises(SaslFailed, match="from Team.a-OAUTHBEARER-alice: Team.b-OAUTHBEARER-alice"):
-        core.told(True, NOW + 4_000)
+        core.resume(True, NOW + 4_000)
 
 
 def test_a_mechanism_is_what_the_protocol_says() -> None:

@@ -269,7 +269,7 @@ def test_a_token_that_goes_while_it_is_salted_leaves_nothing() -> None:
     node.change("id", None)
     node.scheduler.run_for(1_000)
     assert node.login(SHA_256, "id") is None
-    assert not node.credentials._known
+    assert not node.credentials._salted
 
 
 def test_nothing_is_salted_after_the_end() -> None:

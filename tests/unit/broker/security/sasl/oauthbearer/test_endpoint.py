@@ -15,7 +15,7 @@ import pytest
 from broker.security.sasl.oauthbearer.endpoint import (
     ClientCredentials,
     EndpointError,
-    Limits,
+    EndpointLimits,
     checked_url,
     reader,
     token_from,
@@ -23,7 +23,7 @@ from broker.security.sasl.oauthbearer.endpoint import (
 from broker.security.tls.contexts import client_context, server_context
 from tests import certificates
 
-LIMITS = Limits(60_000, 60_000, 1000)
+LIMITS = EndpointLimits(60_000, 60_000, 1000)
 CREDENTIALS = ClientCredentials("ottla", "s3cret:ä", "kafka other")
 
 
@@ -129,11 +129,11 @@ def no_tls() -> ssl.SSLContext:
     raise AssertionError("plain HTTP needs no TLS")
 
 
-def read(url: str, limits: Limits = LIMITS) -> bytes | None:
+def read(url: str, limits: EndpointLimits = LIMITS) -> bytes | None:
     return reader(url, limits, no_tls)()
 
 
-def fault(url: str, limits: Limits = LIMITS) -> str:
+def fault(url: str, limits: EndpointLimits = LIMITS) -> str:
     with pytest.raises(EndpointError) as failed:
         read(url, limits)
     return str(failed.value)
@@ -165,7 +165,7 @@ def test_answers_of_no_use(base: str, path: str, why: str) -> None:
 
 @pytest.mark.parametrize("path", ["drip", "drip?sized"])
 def test_an_answer_that_drips_has_a_deadline(base: str, path: str) -> None:
-    assert fault(f"{base}/{path}", Limits(60_000, 200, 1000)) == "no answer in time"
+    assert fault(f"{base}/{path}", EndpointLimits(60_000, 200, 1000)) == "no answer in time"
 
 
 def test_nobody_there() -> None:

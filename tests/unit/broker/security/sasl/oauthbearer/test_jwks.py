@@ -224,7 +224,7 @@ def test_a_failure_keeps_the_keys_and_is_told_once(caplog: pytest.LogCaptureFixt
 def test_what_is_no_set_keeps_the_keys_too(shows: bytes) -> None:
     rig = Rig("rsa")
     rig.issuer.shows = shows
-    rig.jwks.missing()
+    rig.jwks.refresh_for_unknown_key()
     rig.blocking.run()
     assert rig.kids() == ("rsa",)
 
@@ -232,8 +232,8 @@ def test_what_is_no_set_keeps_the_keys_too(shows: bytes) -> None:
 def test_an_unknown_key_has_them_read_at_once() -> None:
     rig = Rig("rsa")
     rig.issuer.shows = jwks("rsa", "p256")
-    rig.jwks.missing()
-    rig.jwks.missing()
+    rig.jwks.refresh_for_unknown_key()
+    rig.jwks.refresh_for_unknown_key()
     assert rig.blocking.run() == 1
     assert rig.kids() == ("rsa", "p256")
 
@@ -242,7 +242,7 @@ def test_unknown_keys_that_nobody_has_are_asked_for_less_and_less() -> None:
     rig = Rig("rsa")
     asked_at = []
     for now_ms in range(3000):
-        rig.jwks.missing()
+        rig.jwks.refresh_for_unknown_key()
         if rig.blocking.run():
             asked_at.append(now_ms)
         rig.scheduler.advance(1)
@@ -252,23 +252,23 @@ def test_unknown_keys_that_nobody_has_are_asked_for_less_and_less() -> None:
 def test_new_keys_make_the_next_unknown_one_quick_again() -> None:
     rig = Rig("rsa")
     for _ in range(5):
-        rig.jwks.missing()
+        rig.jwks.refresh_for_unknown_key()
         rig.blocking.run()
         rig.scheduler.advance(500)
     rig.issuer.shows = jwks("p256")
-    rig.jwks.missing()
+    rig.jwks.refresh_for_unknown_key()
     rig.blocking.run()
     rig.scheduler.advance(100)
-    rig.jwks.missing()
+    rig.jwks.refresh_for_unknown_key()
     assert rig.blocking.run() == 1
 
 
 def test_asking_for_keys_while_they_are_read_does_not_read_them_twice() -> None:
     rig = Rig("rsa")
     rig.scheduler.advance(TIMES.refresh_ms)
-    rig.jwks.missing()
+    rig.jwks.refresh_for_unknown_key()
     assert rig.blocking.run() == 1
-    rig.jwks.missing()
+    rig.jwks.refresh_for_unknown_key()
     rig.scheduler.advance(TIMES.refresh_ms)
     assert rig.blocking.run() == 1
 
@@ -276,12 +276,12 @@ def test_asking_for_keys_while_they_are_read_does_not_read_them_twice() -> None:
 def test_nothing_is_read_after_the_end() -> None:
     rig = Rig("rsa")
     rig.issuer.shows = jwks("p256")
-    rig.jwks.missing()
+    rig.jwks.refresh_for_unknown_key()
     rig.jwks.close()
     rig.blocking.run()
     assert rig.kids() == ("rsa",)
     assert rig.scheduler.delays() == []
-    rig.jwks.missing()
+    rig.jwks.refresh_for_unknown_key()
     rig.scheduler.advance(TIMES.refresh_ms)
     assert rig.blocking.run() == 0
 

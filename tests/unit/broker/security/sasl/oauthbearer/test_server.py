@@ -196,7 +196,7 @@ class Asked:
         self.keys = keys
         self.times = 0
 
-    def missing(self) -> None:
+    def refresh_for_unknown_key(self) -> None:
         self.times += 1
 
 
