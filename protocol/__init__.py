@@ -1,1 +1,1 @@
-"""Bytes to messages and back: Kafka's wire protocol and record format, without I/O."""
+"""Kafka's wire protocol and record format: bytes to messages and back, without I/O."""

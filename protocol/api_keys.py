@@ -1,8 +1,8 @@
-"""The APIs of Kafka 4.3: their keys, their version ranges and where their messages stand.
+"""The APIs of Kafka 4.3: their keys, their version ranges and their message classes.
 
-`STABLE_VERSIONS` is what a complete broker of 4.3 serves (`common.protocol.ApiKeys` of Kafka,
-unstable versions left out). A node serves those that have a handler (`broker.apis`), which states
-its range beside itself; a test holds the two equal.
+`STABLE_VERSIONS` has the versions that a complete broker of 4.3 serves (`common.protocol.ApiKeys`
+of Kafka, without unstable versions). A node serves the APIs that have a handler (`broker.apis`),
+which states its own range; a test compares the two. Never loads a message class before it is used.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import Any
 
 
 class ApiKey(IntEnum):
-    """An API key of the wire protocol (int16). Its name in lower case is its messages' module."""
+    """An API key of the wire protocol (int16). Its name in lower case is that of the module in
+    `protocol.messages`."""
 
     PRODUCE = 0
     FETCH = 1
@@ -112,7 +113,7 @@ class ApiKey(IntEnum):
     DELETE_SHARE_GROUP_OFFSETS = 92
 
 
-# Key → (oldest, latest) version.
+# The oldest and the latest version of each API.
 STABLE_VERSIONS: dict[ApiKey, tuple[int, int]] = {
     ApiKey.PRODUCE: (3, 13),
     ApiKey.FETCH: (4, 18),
@@ -216,6 +217,6 @@ class ApiMessages:
 
 @cache
 def messages_of(key: ApiKey) -> ApiMessages:
-    """The request and response classes of an API, imported on first use."""
+    """Return the request and response classes of an API, which are imported on first use."""
     module = import_module(f"protocol.messages.{key.name.lower()}")
     return ApiMessages(module.REQUEST, module.RESPONSE)

@@ -1,18 +1,18 @@
-"""The four codecs of record batches, with a limit on what a batch may unpack to.
+"""The four codecs of record batches, with a limit on the unpacked size of a batch.
 
-Owns: the codec numbers, how each codec is framed on Kafka's wire, and the bound: nothing is
-allocated because the packed bytes *say* that they hold much (CVE-2023-34455). Never: looks at
-records. Damage is raised as `CorruptBatch`.
+Owns the codec numbers, the framing of each codec on Kafka's wire, and the limit: a size that the
+packed bytes claim never decides how much is allocated (CVE-2023-34455). Never reads records. Raises
+`CorruptBatch` for damaged bytes.
 
-The codecs themselves are cramjam's (Rust and the C reference libraries, GIL released). All of its
-`decompress_into` are streams that stop when the output is full, which makes the limit a hard one.
-They are loaded with the first batch that is compressed: 4 MB that a start does not need.
+The codecs are cramjam's (Rust and the C reference libraries, without the GIL). Its
+`decompress_into` functions stop when the output is full, so the limit is a hard one. cramjam is
+loaded with the first compressed batch: 4 MB that a start does not need.
 
-Framings, by what real clients write:
+The framings are those that real clients write:
 * gzip: RFC 1952, one member.
 * snappy: Java, kafka-python and aiokafka write xerial's stream (a 16-byte header, then blocks of
   length and raw snappy); librdkafka writes one raw block. Both are read, the stream is written.
-* lz4: LZ4 frame; Kafka's own reader refuses linked blocks, so independent ones are written.
+* lz4: LZ4 frame; Kafka's own reader rejects linked blocks, so independent blocks are written.
 * zstd: zstd frame (KIP-110). Levels: KIP-390.
 """
 
@@ -26,7 +26,8 @@ from protocol.record_batch import Bytes, CorruptBatch
 
 
 class Codec(IntEnum):
-    """The number in a batch's attributes. Names in lower case are those of `compression.type`."""
+    """A codec's number in a batch's attributes. Its name in lower case is that in
+    `compression.type`."""
 
     NONE = 0
     GZIP = 1
@@ -36,20 +37,20 @@ class Codec(IntEnum):
 
 
 class DecompressionLimit(CorruptBatch):
-    """The bytes unpack to more than the caller takes."""
+    """Compressed bytes that unpack to more than the caller's limit."""
 
 
 LZ4_DEFAULT_LEVEL = 9
-"""Kafka's default for `compression.lz4.level`, which stands for its fast compressor."""
+"""Kafka's default for `compression.lz4.level`, which selects its fast compressor."""
 
 _XERIAL_MAGIC = b"\x82SNAPPY\x00"
 _XERIAL_HEADER = _XERIAL_MAGIC + b"\0\0\0\x01\0\0\0\x01"
 _XERIAL_BLOCK_BYTES = 32 * 1024
 _BLOCK_LENGTH = Struct(">i")
-# Streams that were written one after the other: a header stands where a block's length would.
+# A header in the place of a block's length begins another stream, after concatenated writes.
 _XERIAL_MAGIC_AS_LENGTH = _BLOCK_LENGTH.unpack(_XERIAL_MAGIC[:4])[0]
 
-# Raw snappy packs 64 bytes into no fewer than 3, so a claimed length above this is a lie.
+# Raw snappy packs 64 bytes into no fewer than 3, so a claimed length above this is false.
 _SNAPPY_MOST_PER_BYTE = 22
 _LZ4_FASTEST = 0
 _LZ4_HIGHEST = 12
@@ -60,11 +61,11 @@ _FIRST_GUESS_BYTES = 16 * 1024
 
 
 def decompress(codec: int, data: Bytes, limit_bytes: int) -> bytes:
-    """What `data` unpacks to, at most `limit_bytes`.
+    """Return the unpacked `data`, at most `limit_bytes`.
 
-    Memory in use stays below a few times what has been unpacked, whatever lengths `data` claims.
-    Raises DecompressionLimit where there is more, CorruptBatch where `data` is damaged, cut off or
-    followed by anything else.
+    The memory in use stays below a few times the unpacked bytes, whatever lengths `data` claims.
+    Raises DecompressionLimit if there are more bytes, CorruptBatch if `data` is damaged, cut off or
+    followed by other bytes.
     """
     if codec == Codec.NONE:
         if len(data) > limit_bytes:
@@ -76,9 +77,9 @@ def decompress(codec: int, data: Bytes, limit_bytes: int) -> bytes:
 
 
 def unpack_into(codec: int, data: Bytes, out: memoryview) -> int | None:
-    """Unpack `data` into `out`: how many bytes there are; None where they are more than have room.
+    """Unpack `data` into `out`. Return the number of unpacked bytes; None: `out` is too small.
 
-    Raises CorruptBatch as `decompress` does.
+    Raises CorruptBatch if `data` is damaged, cut off or followed by other bytes.
     """
     if codec == Codec.SNAPPY:
         try:
@@ -101,11 +102,11 @@ def unpack_into(codec: int, data: Bytes, out: memoryview) -> int | None:
 
 
 def compress(codec: int, data: Bytes, level: int | None = None) -> bytes:
-    """`data` packed as Kafka's broker packs it.
+    """Return `data` compressed as Kafka's broker does it.
 
-    `level` is what the topic config `compression.<codec>.level` may be (gzip -1 and 1 to 9, lz4 1
-    to 17, zstd -131072 to 22); None and, for gzip, -1 are the codec's default. lz4 knows 12 levels;
-    higher ones are the highest.
+    `level` is a value of the topic config `compression.<codec>.level` (gzip -1 and 1 to 9, lz4 1 to
+    17, zstd -131072 to 22); None and, for gzip, -1 are the codec's default. lz4 has 12 levels;
+    higher values mean the highest.
     """
     if codec == Codec.NONE:
         return bytes(data)
@@ -124,14 +125,15 @@ def compress(codec: int, data: Bytes, level: int | None = None) -> bytes:
 
 # --- gzip, lz4, zstd ---------------------------------------------------------------------------
 
-# What cramjam calls them.
+# The codecs' names in cramjam.
 _STREAMS: dict[int, str] = {Codec.GZIP: "gzip", Codec.LZ4: "lz4", Codec.ZSTD: "zstd"}
 
 
 def _decompress_stream(codec: int, data: Bytes, limit_bytes: int) -> bytes:
-    """Unpack into a buffer of guessed size; when it proves too small, again with one 4 times it.
+    """Unpack into a buffer of a guessed size; if it is too small, again into one of 4 times the
+    size.
 
-    Unpacking twice is cheaper than believing a size that the sender wrote.
+    The sizes that the sender wrote cannot be trusted, so some batches are unpacked twice.
     """
     room = max(_FIRST_GUESS_BYTES, _FIRST_GUESS_FACTOR * len(data))
     while True:
@@ -156,7 +158,7 @@ def _compress_lz4(data: Bytes, level: int) -> bytes:
     strength = _LZ4_FASTEST if level == LZ4_DEFAULT_LEVEL else min(level, _LZ4_HIGHEST)
     stream = cramjam.lz4.Compressor(level=strength, content_checksum=False, block_linked=False)
     whole = memoryview(data)
-    for start in range(0, len(whole), _LZ4_STEP_BYTES):  # a copy of all of it takes long
+    for start in range(0, len(whole), _LZ4_STEP_BYTES):  # one copy of everything takes long
         stream.compress(bytes(whole[start : start + _LZ4_STEP_BYTES]))
     return bytes(stream.finish())
 
@@ -183,7 +185,7 @@ def _snappy_into(data: memoryview, out: memoryview) -> int:
 
 
 def _snappy_blocks(data: memoryview) -> Iterator[memoryview]:
-    """The raw blocks of a xerial stream; or what is none, as the one block that it is then."""
+    """Yield the raw blocks of a xerial stream; or `data` itself, if it is one raw block."""
     if data[: len(_XERIAL_MAGIC)] != _XERIAL_MAGIC:
         yield data
         return
@@ -205,7 +207,8 @@ def _snappy_blocks(data: memoryview) -> Iterator[memoryview]:
 
 
 def _snappy_size(block: memoryview, limit_bytes: int) -> int:
-    """What the block says that it unpacks to, where that can be and is not over the limit."""
+    """Return the unpacked size that the block claims. Raises CorruptBatch if it is impossible,
+    DecompressionLimit if it is over the limit."""
     import cramjam
 
     try:

@@ -1,9 +1,9 @@
-"""Control records: what brokers write into logs for each other, and consumers never see.
+"""Control records, which brokers write into logs for each other and consumers never see.
 
-Owns: the key of a control record (two int16: version and type) and the transaction marker's value,
-which is read for every transaction that ends. The other values are generated message classes:
+Owns the key of a control record (two int16: version and type) and the transaction marker's value,
+which is read at every end of a transaction. The other values are generated message classes:
 LeaderChangeMessage, SnapshotHeaderRecord, SnapshotFooterRecord, KRaftVersionRecord, VotersRecord in
-`protocol.messages.consumer_protocol`. Never: decides when one is written.
+`protocol.messages.consumer_protocol`. Never decides when a control record is written.
 
 Follows KIP-98 (transaction markers), KIP-595 (leader change), KIP-630 (snapshots), KIP-853
 (voters), Kafka's `ControlRecordType` and `EndTransactionMarker`.
@@ -45,8 +45,8 @@ _LOG_TIME_ATTRIBUTES = _ATTRIBUTES | LOG_APPEND_TIME_FLAG
 
 
 class ControlRecordType(IntEnum):
-    """The second half of a control record's key. A batch of control records holds one record where
-    it is a transaction marker; the metadata log's hold several."""
+    """The type in a control record's key. A control batch with a transaction marker has one record;
+    those of the metadata log have several."""
 
     ABORT = 0
     COMMIT = 1
@@ -58,14 +58,14 @@ class ControlRecordType(IntEnum):
 
 
 def control_record_key(record_type: ControlRecordType) -> bytes:
-    """The key of a control record of this type."""
+    """Return the key of a control record of this type."""
     return _KEY.pack(_KEY_VERSION, record_type)
 
 
 def control_record_type(key: bytes | None) -> ControlRecordType | None:
-    """What kind of control record has this key; None for a kind of a newer release.
+    """Return the type of the control record with this key; None: a type of a newer release.
 
-    Newer versions of a key only add to its end. Raises CorruptBatch for what is no such key.
+    Newer versions of a key only append fields. Raises CorruptBatch if the key is malformed.
     """
     if key is None or len(key) < _KEY.size:
         raise CorruptBatch("a control record's key has less than 4 bytes")
@@ -79,9 +79,9 @@ def control_record_type(key: bytes | None) -> ControlRecordType | None:
 
 
 def transaction_marker_epoch(value: bytes | None) -> int:
-    """The transaction coordinator's epoch in the value of a COMMIT or ABORT record.
+    """Return the transaction coordinator's epoch in the value of a COMMIT or ABORT record.
 
-    Raises CorruptBatch where there is none.
+    Raises CorruptBatch if the value is malformed.
     """
     if value is None or len(value) < _MARKER.size:
         raise CorruptBatch("a transaction marker's value has less than 6 bytes")
@@ -92,15 +92,15 @@ def transaction_marker_epoch(value: bytes | None) -> int:
 
 
 class EndTransactionMarker(NamedTuple):
-    """What a control batch says that ends a transaction: `type` is COMMIT or ABORT."""
+    """The content of a control batch that ends a transaction; `type` is COMMIT or ABORT."""
 
     type: ControlRecordType
     coordinator_epoch: int
 
 
 def read_transaction_marker(data: Bytes, position: int = 0) -> EndTransactionMarker | None:
-    """What the control batch at `position` says; None where it is empty (compaction dropped its
-    record) or says something else. Raises CorruptBatch."""
+    """Return the transaction marker in the control batch at `position`; None: the batch is empty,
+    because compaction dropped its record, or has another type. Raises CorruptBatch."""
     for record in iterate_records(data, position):
         kind = control_record_type(record.key)
         if kind in (ControlRecordType.ABORT, ControlRecordType.COMMIT):
@@ -120,10 +120,10 @@ def build_transaction_marker(
     base_offset: int = 0,
     timestamp_type: TimestampType = TimestampType.CREATE_TIME,
 ) -> bytearray:
-    """The batch that ends a producer's transaction in one partition: COMMIT or ABORT.
+    """Return the batch that ends a producer's transaction in one partition: COMMIT or ABORT.
 
-    Each end of a transaction writes one to every partition, and they differ in numbers only: one
-    `pack`, with what `RecordBatchBuilder` would make of them.
+    Each end of a transaction writes such a batch to every partition, and they differ in numbers
+    only. So one `pack` makes it, with the bytes that `RecordBatchBuilder` would make.
     """
     batch = bytearray(
         _MARKER_BATCH.pack(

@@ -1,8 +1,8 @@
 """CRC-32C: the checksum of record batches (v2) and of producer snapshots.
 
-The package crc32c computes it. Its own import also brings a command line and reads its version
-from the installed metadata: 40 modules that a broker never uses, and a tenth of its start. So only
-its extension module is loaded; where a later release has none of that name, the package is.
+The package crc32c computes it. Its import also loads a command line and reads its version from the
+installed metadata: 40 modules that a broker never uses, and a tenth of its start. So only the
+extension module is loaded, or the package if a later release has no module of that name.
 """
 
 from __future__ import annotations
@@ -26,5 +26,5 @@ def _load() -> Callable[..., int]:
 
 
 crc32c = _load()
-"""`crc32c(data, value=0)`: the checksum of `data` (anything with a buffer), continued from `value`.
-"""
+"""The function `crc32c(data, value=0)`, which returns the checksum of `data` (any object with a
+buffer), continued from the checksum `value`."""

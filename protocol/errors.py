@@ -1,8 +1,9 @@
-"""Kafka's error codes, and the three forms that "wrong" takes in Ottla.
+"""Kafka's error codes, and the three forms of an error in Ottla.
 
-* The peer's bytes are wrong: `ProtocolError` is raised and its connection is closed.
-* A request that we refuse: an `ErrorCode` or an `ApiError` is returned as a value, per partition.
-* Our own bug: any other exception; `broker.requests.request_handler` answers UNKNOWN_SERVER_ERROR.
+* Malformed bytes of a peer: `ProtocolError` is raised, and the connection is closed.
+* A rejected request: an `ErrorCode` or an `ApiError` is returned as a value, per partition.
+* A bug in Ottla: any other exception; `broker.requests.request_handler` answers
+  UNKNOWN_SERVER_ERROR.
 
 Codes and their retriability are those of `org.apache.kafka.common.protocol.Errors` 4.3.
 """
@@ -154,17 +155,17 @@ class ErrorCode(IntEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> ErrorCode | None:
-        """A code of a release to come, or nonsense: as Kafka's `Errors.forCode` reads it."""
+        """Return UNKNOWN_SERVER_ERROR for an unknown number, as Kafka's `Errors.forCode` does."""
         return cls.UNKNOWN_SERVER_ERROR if isinstance(value, int) else None
 
 
 class ProtocolError(Exception):
-    """The peer sent bytes that are no legal request: its connection is to be closed."""
+    """Malformed bytes of a peer, whose connection has to be closed."""
 
 
 @dataclass(frozen=True, slots=True)
 class ApiError:
-    """A refusal with words for people: a value that handlers return, never raised."""
+    """A rejection with a text for people: a value that handlers return and never raise."""
 
     code: ErrorCode
     message: str | None = None

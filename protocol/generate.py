@@ -1,9 +1,9 @@
-"""Writes `protocol/messages/` from Kafka's definitions: `python -m protocol.generate [--check]`.
+"""The generator of `protocol/messages/`: `python -m protocol.generate [--check]`.
 
-One module an API (request and response), one a family of records. A message is a slotted class
-with the fields of all its versions; `read` and `write` are straight-line code with a branch for
-flexible versions and one for each range in which a field exists. Neighbouring fields of fixed size
-are read and written by one `struct.Struct`.
+Kafka's definitions become one module for each API (request and response), and one for each family
+of records. A message is a slotted class with the fields of all its versions; `read` and `write` are
+straight-line code with a branch for flexible versions and one for each range in which a field
+exists. One `struct.Struct` reads and writes neighbouring fields of fixed size.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FAMILIES = {
 
 
 def modules() -> dict[str, str]:
-    """File name → source, of everything in `protocol/messages/`."""
+    """Return the source of each module of `protocol/messages/`, by file name."""
     requests = json.loads((HERE / "definitions" / "requests.json").read_text())
     by_api: dict[int | None, list[MessageSpec]] = {}
     for definition in requests:

@@ -1,11 +1,11 @@
 """IP addresses, each in one spelling: that of Java's `getHostAddress`, in which Kafka writes them.
 
-    10.1.2.3                an IPv4 address, also where it comes inside an IPv6 one
-    0:0:0:0:0:0:0:1         an IPv6 address: eight numbers, nothing left out
+    10.1.2.3                an IPv4 address, also one inside an IPv6 address
+    0:0:0:0:0:0:0:1         an IPv6 address: eight numbers, without abbreviation
     fe80:0:0:0:0:0:0:1%2    a link-local address, with its zone: the number of the interface
 
-A connection's address has it from the start, so that texts can be compared from there on. Host
-names are not looked up.
+A connection's address has this spelling from the start, so that later code can compare texts. Never
+looks up a host name.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def address_of_socket(address: tuple[object, ...]) -> str:
 
 
 def one_spelling(host: str) -> str:
-    """Return the one spelling of an IPv6 address. Any other text stays as it is: an IPv4 address
-    has no second spelling that is beyond doubt, and a name is no address."""
+    """Return the one spelling of an IPv6 address. Return any other text unchanged: a name is no
+    address, and other spellings of an IPv4 address are ambiguous."""
     if ":" not in host:
         return host
     address, zone = _ipv6(host)
@@ -49,21 +49,21 @@ def one_spelling(host: str) -> str:
 
 
 def without_zone(address: str) -> str:
-    """Return the address alone."""
+    """Return the address without its zone."""
     return address.partition("%")[0]
 
 
 def is_for(host: str, address: str, *, any_zone: bool) -> bool:
-    """Tell whether `host`, in its one spelling, stands for the client at `address`. A host without
-    a zone stands for all zones, a host with a zone for that alone, unless `any_zone`."""
+    """Return whether `host`, in its one spelling, means the client at `address`. A host without a
+    zone means all zones, a host with a zone that zone alone, unless `any_zone`."""
     if host == address:
         return True
     return without_zone(host) == without_zone(address) and (any_zone or "%" not in host)
 
 
 def bytes_of_address(address: str) -> bytes | None:
-    """Return the 4 or 16 bytes of an address, without its zone; None where it is none."""
-    from ipaddress import ip_address as parsed  # few need it
+    """Return the 4 or 16 bytes of an address, without its zone; None: the text is no address."""
+    from ipaddress import ip_address as parsed  # rarely needed
 
     try:
         return parsed(address).packed
@@ -72,10 +72,10 @@ def bytes_of_address(address: str) -> bytes | None:
 
 
 def ip_address(text: str) -> str | None:
-    """Return the address that a quota names, without its zone; None where it names none.
+    """Return the address that a quota names, without its zone; None: the text is no address.
 
-    As in Java, an IPv4 address may have fewer than four numbers; the last one then stands for the
-    rest. Of host names only `localhost` is known.
+    As in Java, an IPv4 address may have fewer than four numbers; its last number then has the
+    remaining bytes. `localhost` is the only accepted host name.
     """
     if text.lower() == _LOCALHOST:
         return "127.0.0.1"
@@ -83,18 +83,19 @@ def ip_address(text: str) -> str | None:
         address, _ = _ipv6(text)
         return None if address is None else address_of_bytes(address)
     parts = text.split(".")
-    if len(parts) > 4 or not all(one.isascii() and one.isdigit() for one in parts):
+    if len(parts) > 4 or not all(part.isascii() and part.isdigit() for part in parts):
         return None
-    *first, last = (int(one) for one in parts)
-    if any(one > 255 for one in first) or last >= 256 ** (4 - len(first)):
+    *first, last = (int(part) for part in parts)
+    if any(byte > 255 for byte in first) or last >= 256 ** (4 - len(first)):
         return None
-    number = last + sum(one << 8 * (3 - place) for place, one in enumerate(first))
+    number = last + sum(byte << 8 * (3 - place) for place, byte in enumerate(first))
     return address_of_bytes(number.to_bytes(4))
 
 
 def _ipv6(text: str) -> tuple[bytes | None, str | None]:
-    """Return an address, which may stand in brackets, and its zone."""
-    from ipaddress import IPv6Address  # few need it
+    """Return the bytes of an IPv6 address, which may have brackets, and its zone; None: the text is
+    no IPv6 address."""
+    from ipaddress import IPv6Address  # rarely needed
 
     if text.startswith("[") and text.endswith("]"):
         text = text[1:-1]

@@ -1,10 +1,10 @@
-"""Text that is not UTF-8: what takes the place of its bytes, as in Java, whose decoder Kafka has.
+"""The replacement of bytes that are not UTF-8, as by Java's decoder, which Kafka uses.
 
-`str(data, "utf-8", REPLACED)` costs nothing more where the bytes are right: Python asks for the
-replacement at the first malformed byte, once for the rest of the text.
+`str(data, "utf-8", REPLACED)` costs no more than usual for valid UTF-8. Python calls the handler at
+the first malformed byte, once for the rest of the text.
 
-Owns a name among Python's error handlers. Never: refuses a text for what it holds, but for what it
-becomes: U+FFFD takes three bytes, and what is longer than any string could be told to nobody.
+Owns a name among Python's error handlers. Never rejects a text for its bytes, only for its length
+after the replacement: U+FFFD has three bytes, and no message can have a longer string.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import re
 from protocol.errors import ProtocolError
 
 REPLACED = "replace-as-java"
-"""What `str(…, "utf-8", …)` is told to do with bytes that are not UTF-8."""
+"""The name of the error handler, for `str(…, "utf-8", …)`."""
 
 _MOST_BYTES = 0x7FFF
 # A surrogate (U+D800 to U+DFFF) in UTF-8, whole or without its last byte.
@@ -23,10 +23,11 @@ _SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
 
 
 def _replace_as_java(error: UnicodeError) -> tuple[str, int]:
-    """The rest of a text from its first malformed byte on. Raises ProtocolError.
+    """Return the rest of a text, from its first malformed byte on, and the position after it.
+    Raises ProtocolError if the text becomes too long.
 
-    Python's own replacement, which is Java's but for surrogates: Java puts one U+FFFD for one of
-    them, Python one for each of its bytes.
+    Python's own replacement differs from Java's only for surrogates: Java replaces a surrogate by
+    one U+FFFD, Python each of its bytes.
     """
     assert isinstance(error, UnicodeDecodeError)
     data = error.object

@@ -1,7 +1,7 @@
-"""What every generated message class is: slots that compare and show themselves.
+"""The base classes of the generated messages: equality and repr by their slots.
 
-Plain classes on purpose: `dataclass` compiles several functions for each class as its module is
-imported, which made up half of a broker's start. Owns no state; does no I/O.
+They are no dataclasses, because `dataclass` compiles several functions for each class at import,
+which was half of a broker's start. Owns no state; never does I/O.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import sys
 from collections.abc import Generator
 from typing import Any, ClassVar, Self, TypeVar
 
-# Fields that let somebody log in, or that a password can be guessed from: nobody sees them.
+# Fields that allow a login, or from which a password can be guessed. No text shows them.
 _SECRET = frozenset({"auth_bytes", "hmac", "salted_password", "server_key", "stored_key"})
 
-# The default of a list or a struct: stands for a new one in each message.
+# The default of a list or a struct, which becomes a new object in each message.
 NEW: Any = object()
 
 
@@ -27,8 +27,8 @@ class Message:
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[Self, int]:
         """Read the message at `pos`. Return it and the position after it.
 
-        Raises ProtocolError, or what `protocol.frames.message_codec.DECODE_ERRORS` names, where the
-        bytes are none.
+        Raises ProtocolError, or another error of `protocol.frames.message_codec.DECODE_ERRORS`, if
+        the bytes are malformed.
         """
         raise NotImplementedError  # each class has its own
 
@@ -46,8 +46,8 @@ class Message:
 
 
 class SlicedMessage(Message):
-    """A request that holds arrays, a response to one that a broker passes on, or a struct of them:
-    it can be read in slices, since a client chooses how long the arrays are."""
+    """A message that can be read in slices, because a client chooses the length of its arrays: a
+    request with arrays, the response to a request that a broker forwards, or a struct of these."""
 
     __slots__: ClassVar[tuple[str, ...]] = ()
 
@@ -58,7 +58,7 @@ class SlicedMessage(Message):
         """Read the message at `pos`, yielding whenever a slice of `buf` is read: first at the
         position `stop`, then after each `protocol.primitives.SLICE_BYTES`.
 
-        Return the message, the position after it, and where the slice under way ends.
+        Return the message, the position after it, and the position at which the slice ends.
         """
         raise NotImplementedError  # each class has its own
 
@@ -77,13 +77,14 @@ M = TypeVar("M", bound=Message)
 
 
 def replace(message: M, **changes: Any) -> M:
-    """A copy of `message` with some fields set otherwise; what they hold is shared."""
+    """Return a copy of `message` with the fields of `changes`. The other fields' values are shared
+    with `message`, not copied."""
     fields = {name: getattr(message, name) for name in message.__slots__}
     return type(message)(**{**fields, **changes})
 
 
 def as_dict(value: Any) -> Any:
-    """A message as dicts and lists of plain values, for comparing and showing."""
+    """Return a message as dicts and lists of plain values, to compare or print it."""
     if isinstance(value, Message):
         return {name: as_dict(getattr(value, name)) for name in value.__slots__}
     if isinstance(value, list):

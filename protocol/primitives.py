@@ -1,15 +1,14 @@
 """The primitive types of Kafka's wire protocol over memoryviews, and the buffer that messages
 are written to.
 
-Readers take `(buf, pos)` and return `(value, pos after it)`. They check a length against the bytes
-that are really there before anything is allocated, and raise `ProtocolError` where it is wrong.
-Compact forms are those of flexible versions (KIP-482): length + 1 as an unsigned varint, 0 for
-null.
+Readers take `(buf, pos)` and return `(value, pos after it)`. They compare a length with the bytes
+that remain before they allocate, and raise `ProtocolError` if it is wrong. Compact forms are those
+of flexible versions (KIP-482): length + 1 as an unsigned varint, 0 for null.
 
 As in Kafka (`Readable`), bytes of a string that are not UTF-8 are replaced, and every negative
-length is null, in an unsigned varint too, whose 32 bits are an int there.
+length means null. That includes an unsigned varint above 2^31, because Kafka reads it as an int.
 
-Owns no state; does no I/O.
+Owns no state; never does I/O.
 """
 
 from __future__ import annotations
@@ -28,45 +27,50 @@ _INT16 = Struct(">h")
 _INT32 = Struct(">i")
 _ONE_BYTE = tuple(bytes([n]) for n in range(128))
 SHARED_BYTES = 16 * 1024
-"""From here on bytes are shared rather than copied: a part of an answer costs as much as that."""
+"""The size from which bytes are shared instead of copied; an additional part of a response costs as
+much as the copy of so many bytes."""
 T = TypeVar("T")
 ReadSteps: TypeAlias = Generator[None, None, tuple[T, int, int]]
-"""Reads something in slices. Returns it, the position after it, and where the slice ends."""
+"""A generator that reads a value in slices. It returns the value, the position after it, and the
+position at which the slice ends."""
 SLICE_BYTES = 8 * 1024
-"""Bytes of a request that are read in one go: some four milliseconds if each of them is an item."""
+"""The bytes of a request that are read in one go: some four milliseconds if each byte is an
+item."""
 ARRAY_LENGTH_MAX = 1_000_000
-"""Items of an array, as in Kafka from 4.4 on (`MessageUtil.MAX_ARRAY_LENGTH`)."""
+"""The greatest number of items of an array, as in Kafka from 4.4 on
+(`MessageUtil.MAX_ARRAY_LENGTH`)."""
 TAGGED_FIELDS_MAX = 1_000
-"""Tagged fields in one place. Kafka takes 10,000 from 4.4 on, and any number before; no version of
-a message has more than ten."""
+"""The greatest number of tagged fields in one place. Kafka accepts 10,000 from 4.4 on, and any
+number before; no version of a message has more than ten."""
 NUMBERS_BYTES = 32 * 1024
-"""Bytes of an array of numbers that are read in one go, since all are unpacked by one call."""
+"""The bytes of an array of numbers that are read in one go, because one call unpacks them."""
 SLICES_MAX = 2_048
-"""Slices of one request: 16 MiB of names and numbers, bytes and records not counted. They unfold to
-some forty times that; arrays within arrays would come to gigabytes. Kafka has no such limit."""
+"""The greatest number of slices of one request: 16 MiB of names and numbers, bytes and records not
+counted. As objects they take some forty times as much; arrays within arrays would take gigabytes.
+Kafka has no such limit."""
 _MOST_INT16 = 0x7FFF
 _MOST_INT32 = 0x7FFFFFFF
-# A compact length: this much + 1 is the least that is negative once 1 is taken off, as an int.
+# The greatest compact length that is not null: length - 1 of a greater one is negative as an int.
 _MOST_COMPACT = 0x80000000
 
 
 class RecordSlice(Protocol):
-    """Records that stay where they are until the network sends them
+    """Records that stay in their file until the network sends them
     (`storage.log.file_records`)."""
 
     @property
     def size(self) -> int:
-        """Bytes."""
+        """The number of bytes."""
 
     def read(self) -> bytes:
-        """The bytes, copied."""
+        """Return a copy of the bytes."""
 
 
 Records = bytes | bytearray | memoryview | RecordSlice
 
 
 class SharedBytes:
-    """Bytes that are the same in many messages, and are sent from where they are."""
+    """Bytes that many messages share, and that are sent without a copy."""
 
     __slots__ = ("data", "size")
 
@@ -75,19 +79,19 @@ class SharedBytes:
         self.size = len(data)
 
     def read(self) -> bytes:
-        """The bytes."""
+        """Return the bytes, without a copy."""
         return self.data
 
 
 class MessageBuffer(bytearray):
-    """Bytes being written, with record slices kept apart so that they can be sent by sendfile."""
+    """The bytes of a message that is written, without its record slices, which sendfile sends."""
 
-    # Most messages hold no slice, and every response is one of these: nothing is made for them.
+    # Every response is such a buffer and most have no slice, so no list is made before a slice.
     slices: Sequence[tuple[int, RecordSlice]] = ()
     _spliced_bytes = 0
 
     def splice(self, records: RecordSlice) -> None:
-        """Put `records` at the present end, without copying them."""
+        """Append `records` without copying them."""
         if isinstance(self.slices, list):
             self.slices.append((len(self), records))
         else:
@@ -95,18 +99,18 @@ class MessageBuffer(bytearray):
         self._spliced_bytes += records.size
 
     def share(self, data: bytes) -> None:
-        """Put `data` at the present end; where it is large, without copying it."""
+        """Append `data`; it is not copied if it has `SHARED_BYTES` or more."""
         if len(data) >= SHARED_BYTES:
             self.splice(SharedBytes(data))
         else:
             self += data
 
     def total_size(self) -> int:
-        """Bytes on the wire: written ones and those of the slices."""
+        """Return the number of bytes on the wire, with those of the slices."""
         return len(self) + self._spliced_bytes
 
     def parts(self) -> list[bytes | memoryview | RecordSlice]:
-        """What is to be sent, in order."""
+        """Return the parts to be sent, in order: written bytes, shared bytes and slices."""
         view = memoryview(self)
         parts: list[bytes | memoryview | RecordSlice] = []
         start = 0
@@ -120,7 +124,8 @@ class MessageBuffer(bytearray):
         return parts
 
     def joined(self) -> bytes:
-        """All bytes, the slices' copied in: for tests, forwarding and embedded messages."""
+        """Return all bytes, with copies of the slices: for tests, forwarding and embedded
+        messages."""
         if not self.slices:
             return bytes(self)
         parts = self.parts()
@@ -128,12 +133,12 @@ class MessageBuffer(bytearray):
 
 
 def uuid_to_string(uuid: bytes) -> str:
-    """Kafka's form of a UUID for people: base64url of its 16 bytes, unpadded, 22 characters."""
+    """Return Kafka's text form of a UUID: base64url of its 16 bytes, unpadded, 22 characters."""
     return urlsafe_b64encode(uuid)[:22].decode()
 
 
 def uuid_from_string(text: str) -> bytes:
-    """The 16 bytes of a UUID in Kafka's form; ValueError where `text` is none."""
+    """Return the 16 bytes of a UUID in Kafka's text form. Raises ValueError if `text` is none."""
     uuid = urlsafe_b64decode(text + "==")
     if len(uuid) != 16:
         raise ValueError(f"{text!r} is not a UUID of 16 bytes in base64url")
@@ -144,12 +149,12 @@ def uuid_from_string(text: str) -> bytes:
 
 
 def read_uvarint(buf: memoryview, pos: int) -> tuple[int, int]:
-    """An unsigned varint of 32 bits, what its fifth byte has beyond them dropped."""
+    """Read an unsigned varint of 32 bits. Higher bits of its fifth byte are ignored."""
     byte = buf[pos]
     if byte < 0x80:
         return byte, pos + 1
     second = buf[pos + 1]
-    if second < 0x80:  # up to 16,383: most of those that are not one byte
+    if second < 0x80:  # up to 16,383, as most varints of more than one byte
         return byte & 0x7F | second << 7, pos + 2
     value = byte & 0x7F | (second & 0x7F) << 7
     pos += 2
@@ -167,7 +172,7 @@ def read_uvarint(buf: memoryview, pos: int) -> tuple[int, int]:
 
 
 def uvarint(value: int) -> bytes:
-    """`value` (0 to 2^32 - 1) as an unsigned varint."""
+    """Return `value` (0 to 2^32 - 1) as an unsigned varint."""
     if value < 0x80:
         return _ONE_BYTE[value]
     out = bytearray()
@@ -182,8 +187,8 @@ def uvarint(value: int) -> bytes:
 
 
 class StringTooLong(ValueError):
-    """A string that no reader would take. A peer can make one: what is not UTF-8 grows when it is
-    replaced, and names are put together."""
+    """A string that is too long for any reader. A peer can cause one: bytes that are not UTF-8 grow
+    when they are replaced, and names are joined."""
 
     def __init__(self, size_bytes: int) -> None:
         super().__init__(f"a string of {size_bytes} bytes is too long: at most {_MOST_INT16}")
@@ -237,7 +242,7 @@ def read_compact_nullable_string(buf: memoryview, pos: int) -> tuple[str | None,
     if length == 0:
         return None, pos
     end = pos + length - 1
-    # Kafka refuses longer strings in either form: Java's readers and ours then agree.
+    # Kafka rejects longer strings in either form, and so does this reader.
     if length > 0x8000 or end > len(buf):
         raise ProtocolError(f"string length {length - 1} with {len(buf) - pos} bytes remaining")
     return str(buf[pos:end], "utf-8", REPLACED), end
@@ -266,7 +271,7 @@ def compact_nullable_string(value: str | None) -> bytes:
 
 
 def read_nullable_records(buf: memoryview, pos: int) -> tuple[memoryview | None, int]:
-    """A view of the bytes: valid as long as the buffer is."""
+    """Read records as a view of `buf`, which is valid as long as `buf` is."""
     (length,) = _INT32.unpack_from(buf, pos)
     pos += 4
     if length < 0:
@@ -276,7 +281,7 @@ def read_nullable_records(buf: memoryview, pos: int) -> tuple[memoryview | None,
 
 
 def read_compact_nullable_records(buf: memoryview, pos: int) -> tuple[memoryview | None, int]:
-    """A view of the bytes: valid as long as the buffer is."""
+    """Read records as a view of `buf`, which is valid as long as `buf` is."""
     length = buf[pos]
     pos += 1
     if length > 0x7F:
@@ -328,12 +333,13 @@ def read_compact_bytes(buf: memoryview, pos: int) -> tuple[bytes, int]:
 
 
 def unread_bytes(value: object) -> int:
-    """Return the size of a field that nobody looks into while its message is read."""
+    """Return the size of a field of bytes or records, whose content is not read with its message; 0
+    for null."""
     return len(value) if isinstance(value, (bytes, memoryview)) else 0
 
 
 def write_records(out: MessageBuffer, value: Records | None) -> None:
-    """Length in 4 bytes, then the records: copied where they are bytes, else spliced."""
+    """Append the length in 4 bytes, then the records: bytes are copied, a slice is spliced."""
     if value is None:
         out += b"\xff\xff\xff\xff"
     elif isinstance(value, (bytes, bytearray, memoryview)):
@@ -345,7 +351,7 @@ def write_records(out: MessageBuffer, value: Records | None) -> None:
 
 
 def write_compact_records(out: MessageBuffer, value: Records | None) -> None:
-    """Length + 1 as a varint, then the records: copied where they are bytes, else spliced."""
+    """Append length + 1 as a varint, then the records: bytes are copied, a slice is spliced."""
     if value is None:
         out += b"\0"
     elif isinstance(value, (bytes, bytearray, memoryview)):
@@ -367,7 +373,7 @@ def _check_array_length(buf: memoryview, pos: int, length: int, item_size: int) 
 
 
 def read_array_length(buf: memoryview, pos: int, item_size: int) -> tuple[int, int]:
-    """The number of items, negative for null; `item_size`: the least that one takes, in bytes."""
+    """Read the number of items, negative for null; `item_size` is the least size of an item."""
     (length,) = _INT32.unpack_from(buf, pos)
     pos += 4
     _check_array_length(buf, pos, length, item_size)
@@ -375,7 +381,7 @@ def read_array_length(buf: memoryview, pos: int, item_size: int) -> tuple[int, i
 
 
 def read_compact_array_length(buf: memoryview, pos: int, item_size: int) -> tuple[int, int]:
-    """The number of items, negative for null; `item_size`: the least that one takes, in bytes."""
+    """Read the number of items, negative for null; `item_size` is the least size of an item."""
     length = buf[pos]
     pos += 1
     if length > 0x7F:
@@ -391,14 +397,14 @@ def read_numbers(
     buf: memoryview, pos: int, count: int, code: str, size: int, stop: int
 ) -> ReadSteps[list[Any]]:
     """Read `count` numbers of `size` bytes, whose `struct` code is `code`."""
-    a_slice = NUMBERS_BYTES // size
-    if count <= a_slice:
+    slice_count = NUMBERS_BYTES // size
+    if count <= slice_count:
         return list(Struct(f">{count}{code}").unpack_from(buf, pos)), pos + count * size, stop
     numbers: list[Any] = []
     end = pos + count * size
     while pos < end:
         yield
-        n = min(a_slice, (end - pos) // size)
+        n = min(slice_count, (end - pos) // size)
         numbers += Struct(f">{n}{code}").unpack_from(buf, pos)
         pos += n * size
     return numbers, pos, pos + SLICE_BYTES
@@ -416,9 +422,10 @@ def array_length(length: int) -> bytes:
 
 
 def read_tag(buf: memoryview, pos: int) -> tuple[int, int, int]:
-    """One tagged field's head: its tag, where its value is, and its size in bytes.
+    """Read the head of a tagged field. Return its tag, the position of its value, and its size in
+    bytes.
 
-    Who knows the tag reads the value, whatever its size; who does not calls `skip_tag`.
+    A caller that knows the tag reads the value, whatever its size; any other calls `skip_tag`.
     """
     tag, pos = read_uvarint(buf, pos)
     size, pos = read_uvarint(buf, pos)
@@ -426,12 +433,12 @@ def read_tag(buf: memoryview, pos: int) -> tuple[int, int, int]:
 
 
 def skip_tag(buf: memoryview, pos: int, size: int) -> int:
-    """Where the value of a tagged field that nobody here knows ends."""
+    """Return the position after the value of an unknown tagged field."""
     return _slice_end(buf, pos, size)
 
 
 def read_tag_count(buf: memoryview, pos: int) -> tuple[int, int]:
-    """How many tagged fields follow; a negative int counts as none."""
+    """Read the number of tagged fields; a negative int counts as 0."""
     count, pos = read_uvarint(buf, pos)
     if count > TAGGED_FIELDS_MAX:
         if count > _MOST_INT32:
@@ -441,7 +448,7 @@ def read_tag_count(buf: memoryview, pos: int) -> tuple[int, int]:
 
 
 def skip_tagged_fields(buf: memoryview, pos: int) -> int:
-    """Pass over tagged fields nobody here knows: newer peers may send them."""
+    """Return the position after tagged fields that are all unknown, as newer peers may send."""
     count, pos = read_tag_count(buf, pos)
     for _ in range(count):
         _, pos, size = read_tag(buf, pos)
@@ -450,7 +457,7 @@ def skip_tagged_fields(buf: memoryview, pos: int) -> int:
 
 
 def write_tagged_fields(out: MessageBuffer, tagged: list[tuple[int, MessageBuffer]]) -> None:
-    """`tagged` in rising order of tags."""
+    """Append the tagged fields, which are given in rising order of tags."""
     out += uvarint(len(tagged))
     for tag, value in tagged:
         out += uvarint(tag)

@@ -1,15 +1,15 @@
-"""The header of a record batch (format v2), as a view over bytes that are not ours to copy.
+"""The header of a record batch (format v2): reading, checking and changing it in place.
 
-Owns: where each field of the 61-byte header lies, what makes a header believable, the CRC-32C over
-the rest of the batch, and the fields a leader writes over in place (base offset, leader epoch,
-append time). It is on the path of every produce: one unpack a batch, no copy of the records.
+Owns the position of each field of the 61-byte header, the checks of a header, the CRC-32C over the
+rest of the batch, and the fields that a leader overwrites (base offset, leader epoch, append time).
+It is on the path of every produce: one unpack a batch, no copy of the records.
 
-Never: looks at a record (`protocol.records`) or unpacks a body (`protocol.compression`). Damage is
-raised as `CorruptBatch`, which carries the error code that Kafka 4.3 answers a producer with (see
-`tests/golden/damaged_batches.py`); whoever reads bytes of a client turns it into that answer.
+Never reads a record (`protocol.records`) or unpacks a body (`protocol.compression`). Raises
+`CorruptBatch` for damage, with the error code of Kafka 4.3's response to a producer (see
+`tests/golden/damaged_batches.py`); the handlers of clients' bytes put it into their response.
 
 Follows KIP-98 (the v2 format), KIP-32 (timestamp types), KIP-534 (delete horizon) and Kafka's
-`DefaultRecordBatch`; the two older formats, magic 0 and 1, are refused since Kafka 4.0 (KIP-724).
+`DefaultRecordBatch`; Kafka rejects the two older formats, magic 0 and 1, since 4.0 (KIP-724).
 
     0  base offset       int64    21 attributes          int16    43 producer id     int64
     8  batch length      int32    23 last offset delta   int32    51 producer epoch  int16
@@ -31,9 +31,9 @@ from protocol.errors import ErrorCode
 Bytes: TypeAlias = bytes | bytearray | memoryview
 
 HEADER_SIZE = 61
-"""Bytes of a batch before its first record."""
+"""The number of bytes of a batch before its first record."""
 LOG_OVERHEAD = 12
-"""Bytes that `batch_length` does not count: the base offset and the length itself."""
+"""The number of bytes that `batch_length` does not count: the base offset and the length itself."""
 CURRENT_MAGIC = 2
 NO_TIMESTAMP = -1
 NO_PRODUCER_ID = -1
@@ -50,7 +50,7 @@ LOG_APPEND_TIME_FLAG = 0x08
 TRANSACTIONAL_FLAG = 0x10
 CONTROL_FLAG = 0x20
 DELETE_HORIZON_FLAG = 0x40
-_MEANT = 0x7F
+_DEFINED_BITS = 0x7F
 
 HEADER = Struct(">qiibIhiqqqhii")
 _BASE_OFFSET = Struct(">q")
@@ -65,47 +65,48 @@ _LENGTH_OFFSET = 8
 
 # Length, attributes, two deltas, two null lengths, no headers: one byte each.
 _SMALLEST_RECORD_BYTES = 7
-# What one byte can unpack to, by codec: deflate's, snappy's, lz4's and zstd's best case.
+# The most bytes that one byte can unpack to, by codec: none, deflate, snappy, lz4, zstd.
 _MOST_UNPACKED_PER_BYTE = (1, 1032, 22, 255, 32768)
 
-# An older batch is shorter than 61 bytes, so its magic is looked at before its length is.
+# A batch of an older format may be shorter than 61 bytes, so its magic is checked first.
 _SMALLEST_OLD_BATCH = 14
 
 
 class CorruptBatch(Exception):
-    """The bytes are not a record batch: a length, a count or a checksum contradicts another.
+    """Bytes that are no record batch: a length, a count or a checksum contradicts another.
 
-    `error_code` is what Kafka answers to a producer that sent it.
+    `error_code` is that of Kafka's response to the producer that sent them.
     """
 
     error_code = ErrorCode.CORRUPT_MESSAGE
 
 
 class TruncatedBatch(CorruptBatch):
-    """The bytes end inside a batch. Ordinary at the end of a fetch or of a torn log segment."""
+    """Bytes that end inside a batch, as they may at the end of a fetch or of a torn segment."""
 
     error_code = ErrorCode.INVALID_RECORD
 
 
 class InvalidBatch(CorruptBatch):
-    """The header is whole and says what no producer may say."""
+    """A whole header with values that no producer may send."""
 
     error_code = ErrorCode.INVALID_RECORD
 
 
 class UnknownCodec(CorruptBatch):
-    """The batch is packed with a codec that Kafka does not have.
+    """A batch with the number of a codec that Kafka does not have.
 
-    Kafka 4.3 runs into an exception and answers UNKNOWN_SERVER_ERROR; this code says what is wrong.
+    Kafka 4.3 fails with an exception and answers UNKNOWN_SERVER_ERROR; this error code is more
+    precise.
     """
 
     error_code = ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
 
 
 class UnsupportedMagic(CorruptBatch):
-    """The batch says it has another format than v2.
+    """A batch of another format than v2, by its magic.
 
-    `magic` 0 and 1 are Kafka's formats before 0.11; anything else is damage.
+    `magic` 0 and 1 are Kafka's formats before 0.11; any other value is damage.
     """
 
     def __init__(self, magic: int) -> None:
@@ -116,14 +117,15 @@ class UnsupportedMagic(CorruptBatch):
 
 
 class TimestampType(IntEnum):
-    """Who set a batch's timestamps (KIP-32). The value is the attribute bit."""
+    """The source of a batch's timestamps (KIP-32): its producer, or the broker that appended it.
+    The value is the attribute bit."""
 
     CREATE_TIME = 0
     LOG_APPEND_TIME = 1
 
 
 class RecordBatchHeader(NamedTuple):
-    """The 61 bytes before a batch's records: numbers as they lie there, bits as properties."""
+    """The 61 bytes before a batch's records: the numbers in their order, the bits as properties."""
 
     base_offset: int
     batch_length: int
@@ -141,7 +143,7 @@ class RecordBatchHeader(NamedTuple):
 
     @property
     def size_in_bytes(self) -> int:
-        """The whole batch, header and records."""
+        """The size of the whole batch, header and records."""
         return LOG_OVERHEAD + self.batch_length
 
     @property
@@ -155,7 +157,8 @@ class RecordBatchHeader(NamedTuple):
 
     @property
     def last_sequence(self) -> int:
-        """Sequence of the last record, or -1 without one. Sequences wrap from 2^31-1 to 0."""
+        """The sequence number of the last record; -1: the batch has none. Sequences wrap from
+        2^31-1 to 0."""
         if self.base_sequence == NO_SEQUENCE:
             return NO_SEQUENCE
         return (self.base_sequence + self.last_offset_delta) & 0x7FFFFFFF
@@ -185,26 +188,26 @@ class RecordBatchHeader(NamedTuple):
 
     @property
     def delete_horizon_ms(self) -> int | None:
-        """When compaction may drop this batch's tombstones (KIP-534), ms since the epoch.
+        """The time from which compaction may drop this batch's tombstones (KIP-534), in ms since
+        the epoch; None: it is not set.
 
-        It lies in the base timestamp's place, and the records' timestamp deltas count from it.
+        It takes the place of the base timestamp, and the records' timestamp deltas count from it.
         """
         return self.base_timestamp if self.attributes & DELETE_HORIZON_FLAG else None
 
 
-# Half the price of RecordBatchHeader._make, which the produce path would notice.
+# This takes half the time of RecordBatchHeader._make, which matters for every produce.
 _header_of: Callable[[type[RecordBatchHeader], tuple[int, ...]], RecordBatchHeader]
 _header_of = tuple.__new__
 
 
 def read_header(buf: Bytes, pos: int = 0, remaining: int | None = None) -> RecordBatchHeader:
-    """The header of the batch that starts at `pos` and lies wholly in `buf`.
+    """Return the header of the batch that starts at `pos`. Raises TruncatedBatch, UnsupportedMagic
+    or CorruptBatch.
 
-    A scan that reads headers alone says how many bytes of its file `remaining` has from there on;
-    `buf` then needs to hold the header only.
-    Length, magic, codec and last offset delta are checked, the CRC is not (`crc_is_valid`), nor
-    what only a client's batch must hold (`produced_batch_fault`).
-    Raises TruncatedBatch, UnsupportedMagic or CorruptBatch.
+    `buf` must have the whole batch, or only its header if `remaining` is the number of the file's
+    bytes from `pos` on. Length, magic, codec and last offset delta are checked; the CRC is not
+    (`crc_is_valid`), nor are the rules for clients' batches (`produced_batch_fault`).
     """
     if len(buf) - pos < HEADER_SIZE:
         raise _short_batch(buf, pos)
@@ -224,7 +227,7 @@ def read_header(buf: Bytes, pos: int = 0, remaining: int | None = None) -> Recor
 
 
 def _short_batch(buf: Bytes, pos: int) -> CorruptBatch:
-    """What is wrong with bytes that are too few for a v2 header."""
+    """Return the error of bytes that are too few for a v2 header."""
     remaining = len(buf) - pos
     if remaining >= LOG_OVERHEAD:
         (length,) = _LENGTH.unpack_from(buf, pos + _LENGTH_OFFSET)
@@ -244,8 +247,8 @@ def _short_length(length: int) -> CorruptBatch:
 
 
 def _damage(header: RecordBatchHeader, remaining: int) -> CorruptBatch:
-    """What is wrong with a header that `read_header` refused. Magic goes before all but the length:
-    an older batch is laid out otherwise, so its other fields mean nothing here."""
+    """Return the error of a header that `read_header` rejected. The magic is checked before all
+    fields but the length, because an older batch has another layout."""
     if header.batch_length < _SMALLEST_OLD_BATCH:
         return _short_length(header.batch_length)
     if header.magic != CURRENT_MAGIC:
@@ -262,11 +265,11 @@ def _damage(header: RecordBatchHeader, remaining: int) -> CorruptBatch:
 def iterate_batches(
     buf: Bytes, pos: int = 0, *, allow_partial_tail: bool = False
 ) -> Iterator[tuple[int, RecordBatchHeader]]:
-    """Each batch of `buf` with the position it starts at.
+    """Yield the position and the header of each batch of `buf`.
 
-    With `allow_partial_tail` the walk ends quietly before a batch that `buf` cuts off, which is how
-    a fetch response or a torn segment may end; otherwise that raises TruncatedBatch.
-    Raises as `read_header` does, after having given the batches before the damage.
+    With `allow_partial_tail` the iteration ends before a batch that `buf` cuts off, as fetch
+    responses and torn segments may; otherwise such a batch raises TruncatedBatch. Raises as
+    `read_header` does, after the batches before the damage.
     """
     end = len(buf)
     while pos < end:
@@ -281,14 +284,16 @@ def iterate_batches(
 
 
 def crc_of(buf: Bytes, pos: int, size_in_bytes: int) -> int:
-    """CRC-32C of the batch of `size_in_bytes` at `pos`: all bytes from the attributes on."""
+    """Return the CRC-32C of the batch of `size_in_bytes` at `pos`, over all bytes from the
+    attributes on."""
     view = memoryview(buf)[pos + ATTRIBUTES_OFFSET : pos + size_in_bytes]
     crc: int = crc32c(view)
     return crc
 
 
 def batch_of(header: RecordBatchHeader, body: Bytes) -> bytearray:
-    """The batch of these records, packed as `header` says; length, magic and CRC are made anew."""
+    """Return the batch of `header` and `body`, which is compressed as the header says. Length,
+    magic and CRC of the header are replaced by the right values."""
     batch = bytearray(HEADER_SIZE)
     batch += body
     length = len(batch) - LOG_OVERHEAD
@@ -298,17 +303,18 @@ def batch_of(header: RecordBatchHeader, body: Bytes) -> bytearray:
 
 
 def crc_is_valid(buf: Bytes, pos: int, header: RecordBatchHeader) -> bool:
-    """Whether the batch at `pos` has the checksum its header says."""
+    """Return whether the batch at `pos` has the checksum of its header."""
     return crc_of(buf, pos, LOG_OVERHEAD + header.batch_length) == header.crc
 
 
 def produced_batch_fault(header: RecordBatchHeader) -> str | None:
-    """What a client's batch must not be, as a message for INVALID_RECORD; None when all is well.
+    """Return what is wrong with a client's batch, as a message for INVALID_RECORD; None: it is
+    valid.
 
-    Follows Kafka's `LogValidator.validateBatch` for batches that come from a client: offsets count
-    the records, control batches are the broker's own, an idempotent batch has a sequence. The count
-    is held against the batch's size, too, because nobody counts the records on this path: else
-    three records could take two thousand million offsets.
+    Follows Kafka's `LogValidator.validateBatch` for batches that come from a client: the offsets
+    match the record count, clients send no control batches, an idempotent batch has a sequence. The
+    count must also be possible for the batch's size, because this path does not count the records:
+    else three records could take two thousand million offsets.
     """
     if header.record_count <= 0 or header.record_count != header.last_offset_delta + 1:
         return (
@@ -333,19 +339,22 @@ def produced_batch_fault(header: RecordBatchHeader) -> str | None:
 def patch_base_offset_and_epoch(
     buf: bytearray | memoryview, pos: int, base_offset: int, leader_epoch: int
 ) -> None:
-    """Write what the leader assigns. Both lie before the CRC's range, so the CRC stays right."""
+    """Write the base offset and the epoch, which the leader assigns. Both are before the CRC's
+    range, so the CRC stays valid."""
     _BASE_OFFSET.pack_into(buf, pos, base_offset)
     _LEADER_EPOCH.pack_into(buf, pos + _LEADER_EPOCH_OFFSET, leader_epoch)
 
 
 def patch_log_append_time(buf: bytearray | memoryview, pos: int, now_ms: int) -> None:
-    """Make the batch one of LogAppendTime: flag and max timestamp, then the CRC anew. Bits of the
-    attributes that have no meaning are cleared, as by Kafka.
+    """Make the batch a LogAppendTime batch: set the flag, the max timestamp and the CRC. Unused
+    bits of the attributes are cleared, as by Kafka.
 
-    The records keep their deltas; a reader takes the max timestamp for all of them (KIP-32).
+    The records keep their deltas; readers use the max timestamp for all of them (KIP-32).
     """
     (batch_length,) = _LENGTH.unpack_from(buf, pos + _LENGTH_OFFSET)
     (attributes,) = _ATTRIBUTES.unpack_from(buf, pos + ATTRIBUTES_OFFSET)
-    _ATTRIBUTES.pack_into(buf, pos + ATTRIBUTES_OFFSET, attributes & _MEANT | LOG_APPEND_TIME_FLAG)
+    _ATTRIBUTES.pack_into(
+        buf, pos + ATTRIBUTES_OFFSET, attributes & _DEFINED_BITS | LOG_APPEND_TIME_FLAG
+    )
     _MAX_TIMESTAMP.pack_into(buf, pos + _MAX_TIMESTAMP_OFFSET, now_ms)
     _CRC.pack_into(buf, pos + CRC_OFFSET, crc_of(buf, pos, LOG_OVERHEAD + batch_length))

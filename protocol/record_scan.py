@@ -1,8 +1,8 @@
-"""Walking through a batch's records without taking them out: where each lies, and what it says.
+"""The scan of a batch's records without copying them: the position and the numbers of each record.
 
-Owns: how strict a reader is of records, and their numbers. No key or value is copied, so a record
-of 90 MB costs what one of 90 bytes does; and the walk stops after some records, and where one
-record has very many headers between them too. `protocol.records` has the layout.
+Owns the checks of records and their numbers. No key or value is copied, so a record of 90 MB costs
+as much as a record of 90 bytes. The scan pauses after some records, and between headers if a record
+has very many. `protocol.records` has the layout. Never checks a CRC.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import TypeAlias
 from protocol.record_batch import LOG_APPEND_TIME_FLAG, Bytes, CorruptBatch, RecordBatchHeader
 
 Scanned: TypeAlias = tuple[int, int, int, int, int, int]
-"""Offset, timestamp (ms), the key's length (-1 for null) and where it ends, and the same two of the
-value; behind it are the headers."""
+"""Offset, timestamp (ms), the key's length (-1 for null) and end position, the value's length and
+end position; the headers follow the value."""
 
 RECORDS_PER_STOP = HEADERS_PER_STOP = 1000
-"""Looked at between two turns of the loop, some two milliseconds."""
+"""The number of records, or of headers, between two pauses: some two milliseconds."""
 _INT64_MIN = -(2**63)
 _INT64_MAX = 2**63 - 1
 
@@ -25,10 +25,11 @@ _INT64_MAX = 2**63 - 1
 def scan_records(  # noqa: C901  a call for each check would take longer than the check
     header: RecordBatchHeader, body: Bytes
 ) -> Iterator[Scanned | None]:
-    """Each record of the unpacked `body`; None where a caller that counts its time may stop.
+    """Yield each record of the unpacked `body`, and None at each pause, where a caller may yield to
+    the event loop.
 
-    Offsets have to rise and stay within the header's last offset delta, and the records have to be
-    as many and as long as is said. Raises CorruptBatch, after the records before the damage.
+    Offsets have to rise and stay within the header's last offset delta, and the records must have
+    the claimed count and lengths. Raises CorruptBatch after the records before the damage.
     """
     count = header.record_count
     if count < 0:
@@ -48,7 +49,7 @@ def scan_records(  # noqa: C901  a call for each check would take longer than th
             end = pos + length
             if length < 0 or end > size:
                 raise CorruptBatch(f"record of {length} bytes, {size - pos} remain")
-            # One byte of attributes, unused so far.
+            # A byte of attributes, which are unused so far.
             timestamp_delta, pos = read_varlong(body, pos + 1)
             offset_delta, pos = read_varint(body, pos)
             key_length, key_end = _skip(body, pos, end)
@@ -75,7 +76,7 @@ def scan_records(  # noqa: C901  a call for each check would take longer than th
 
 
 def _skip(body: Bytes, pos: int, end: int) -> tuple[int, int]:
-    """The length of a key or value, -1 for null, and the position after it."""
+    """Return the length of a key or value, -1 for null, and the position after it."""
     length, pos = read_varint(body, pos)
     if length == -1:
         return length, pos
@@ -99,8 +100,8 @@ def _skip_headers(body: Bytes, pos: int, end: int, count: int) -> Generator[None
 
 
 def read_varint(body: Bytes, pos: int) -> tuple[int, int]:
-    """A zigzagged 32-bit number at `pos`, and the position after it. Raises IndexError where the
-    bytes end too early, CorruptBatch where it is no such number."""
+    """Return the zigzagged 32-bit number at `pos`, and the position after it. Raises IndexError if
+    the bytes end too early, CorruptBatch if the number is too long."""
     byte = body[pos]
     if byte < 0x80:
         return (byte >> 1) ^ -(byte & 1), pos + 1
@@ -108,7 +109,8 @@ def read_varint(body: Bytes, pos: int) -> tuple[int, int]:
 
 
 def read_varlong(body: Bytes, pos: int) -> tuple[int, int]:
-    """The same of 64 bits."""
+    """Return the zigzagged 64-bit number at `pos`, and the position after it. Raises as
+    `read_varint` does."""
     byte = body[pos]
     if byte < 0x80:
         return (byte >> 1) ^ -(byte & 1), pos + 1

@@ -1,9 +1,9 @@
-"""Records inside a batch (format v2): building batches and walking through their records.
+"""Records inside a batch (format v2): building batches and reading their records.
 
-Owns: the layout of one record, its deltas against the batch's header, compressed bodies. Never:
-assigns offsets of a log or decides which timestamps and keys a topic allows
-(`storage.log.log_validator`). A client's produce does not come here unless a config wants its
-records looked at: see `docs/differences.md`.
+Owns the layout of a record, its deltas to the batch's header, and compressed bodies. Never assigns
+offsets of a log, or decides which timestamps and keys a topic allows (`storage.log.log_validator`).
+A client's produce does not use this module unless a config requires that its records are checked:
+see `docs/differences.md`.
 
 Follows KIP-82 (headers), KIP-98 (the v2 format), KIP-390 (levels), KIP-534 (delete horizon), and
 Kafka's `DefaultRecord` and `MemoryRecordsBuilder`. A record, with every varint zigzagged:
@@ -41,16 +41,16 @@ from protocol.record_batch import (
 from protocol.record_scan import read_varint, scan_records
 
 UNPACKED_LIMIT_BYTES = 100 * 1024 * 1024
-"""What a compressed batch may unpack to where the caller sets no limit: as much as the largest
-request that a broker takes by default (`socket.request.max.bytes`)."""
+"""The default limit of a batch's unpacked size: that of the largest request that a broker accepts
+by default (`socket.request.max.bytes`)."""
 
 Headers: TypeAlias = tuple[tuple[str, bytes | None], ...]
 
 
 class Record(NamedTuple):
-    """One record. `timestamp` in ms since the epoch; `offset` -1 where it is not in a log yet.
+    """A record. `timestamp` is in ms since the epoch; `offset` is -1 before it is in a log.
 
-    Header keys are text; bytes that are not UTF-8 survive as surrogate escapes.
+    Header keys are text; bytes that are not UTF-8 become surrogate escapes.
     """
 
     offset: int
@@ -66,8 +66,8 @@ class Record(NamedTuple):
 def iterate_records(
     batch: Bytes, pos: int = 0, *, limit_bytes: int = UNPACKED_LIMIT_BYTES
 ) -> Iterator[Record]:
-    """The records of the one batch that starts at `pos`, as strictly checked as by `scan_records`;
-    the CRC is not. Raises CorruptBatch, after the records before the damage."""
+    """Yield the records of the batch that starts at `pos`, with the checks of `scan_records` and
+    without a check of the CRC. Raises CorruptBatch after the records before the damage."""
     header = read_header(batch, pos)
     packed = memoryview(batch)[pos + HEADER_SIZE : pos + header.size_in_bytes]
     if header.compression == Codec.NONE:
@@ -78,11 +78,12 @@ def iterate_records(
 
 
 def records_in(header: RecordBatchHeader, body: bytes) -> Iterator[Record]:
-    """The records of a batch's unpacked body. Raises CorruptBatch, as `iterate_records`."""
-    for found in scan_records(header, body):
-        if found is None:
+    """Yield the records of a batch's unpacked body. Raises CorruptBatch as `iterate_records`
+    does."""
+    for scanned in scan_records(header, body):
+        if scanned is None:
             continue
-        offset, timestamp, key_length, key_end, value_length, value_end = found
+        offset, timestamp, key_length, key_end, value_length, value_end = scanned
         key = None if key_length < 0 else body[key_end - key_length : key_end]
         value = None if value_length < 0 else body[value_end - value_length : value_end]
         headers = headers_at(body, value_end) if body[value_end] else ()
@@ -90,7 +91,7 @@ def records_in(header: RecordBatchHeader, body: bytes) -> Iterator[Record]:
 
 
 def headers_at(body: Bytes, pos: int) -> Headers:
-    """The headers of a record that was scanned, behind its value."""
+    """Return the headers of a scanned record; `pos` is the end of its value."""
     count, pos = read_varint(body, pos)
     headers = []
     for _ in range(count):
@@ -107,7 +108,8 @@ def headers_at(body: Bytes, pos: int) -> Headers:
 
 
 class RecordBatchBuilder:
-    """One batch, record by record. Offsets count up from `base_offset` unless they are given."""
+    """A builder of one batch, record by record. Offsets rise by 1 from `base_offset`, unless they
+    are given."""
 
     def __init__(
         self,
@@ -151,7 +153,8 @@ class RecordBatchBuilder:
         headers: Iterable[tuple[str, bytes | None]] = (),
         offset: int = -1,
     ) -> None:
-        """Add a record. A given `offset` leaves a gap, as compaction does; it may not go back."""
+        """Append a record. A given `offset` may leave a gap, as compaction does. Raises ValueError
+        if it is not above the last record's."""
         if offset < 0:
             offset = self._last_offset + 1
         if offset <= self._last_offset:
@@ -173,10 +176,11 @@ class RecordBatchBuilder:
     def build(
         self, *, last_offset: int | None = None, max_timestamp: int | None = None
     ) -> bytearray:
-        """The whole batch with its CRC.
+        """Return the whole batch with its CRC.
 
-        `last_offset` keeps what a batch covered before compaction, also when no record is left.
-        `max_timestamp` stands in place of the records' own: the time of a LogAppendTime batch.
+        `last_offset` is that of the batch before compaction, even if no record is left.
+        `max_timestamp` replaces that of the records, for a LogAppendTime batch. Raises ValueError
+        if `last_offset` is below the last record's.
         """
         body: Bytes = self._body
         if self._compression != Codec.NONE and self.record_count:
@@ -220,7 +224,7 @@ def _write_headers(out: bytearray, headers: Iterable[tuple[str, bytes | None]]) 
 
 
 def write_varint(out: bytearray, value: int) -> None:
-    """What `read_varint` and `read_varlong` read."""
+    """Append a zigzagged number, which `read_varint` and `read_varlong` can read."""
     value = value << 1 if value >= 0 else ~(value << 1)
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)

@@ -25,7 +25,8 @@ def frames_in(reader: FrameReader, data: bytes) -> Iterator[memoryview]:
 
 def reserved_bytes(reader: FrameReader) -> int:
     """Return the bytes of memory that the reader's connection holds until `release`."""
-    reserved = sum(len(buffer) for buffer in (reader._own, reader._given) if buffer is not None)
+    buffers = (reader._own, reader._given_away)
+    reserved = sum(len(buffer) for buffer in buffers if buffer is not None)
     if reader._source is not reader._scratch and reader._source.obj is not reader._own:
         reserved += len(reader._source)
     return reserved

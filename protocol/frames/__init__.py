@@ -1,1 +1,1 @@
-"""Frames: their bounds, their memory, and the messages in them."""
+"""The frames of connections: their limits, their memory, and the messages in them."""

@@ -1,10 +1,10 @@
-"""Items of an array that are written before the message that they belong to.
+"""Arrays whose items are encoded before the message that they belong to.
 
-An answer may have ten thousand items. Whoever makes it in slices gives each one to `Items`, which
-keeps the first few as they are and from then on their bytes alone: so no answer is a million
-objects, and none is written in one go. What was written once may also be in many answers.
+A response may have ten thousand items. A handler that makes it in slices adds each item to `Items`,
+which keeps the first few as objects and encodes the others at once: so no response is a million
+objects, and none is encoded in one go. Encoded items may also be used in many responses.
 
-Owns nothing of a message but that one array. Never knows which; never does I/O.
+Owns one array of a message. Never knows which message; never does I/O.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from protocol.primitives import MessageBuffer
 M = TypeVar("M", bound=Message)
 
 KEPT_PIECES = 128
-"""An array of so many items, or fewer, stays one of messages."""
+"""The number of messages up to which an array keeps its items as objects."""
 PART_BYTES = 64 * 1024
-"""About what a part of a long array has."""
+"""The approximate size of a part of a long array."""
 
 
 class EncodedItems(list[M]):
-    """An array in a message that is to be written, in one version: so long, and these bytes.
+    """An array of encoded items, in one version, that stands in a message to be written.
 
-    Its length is that of the items; what it gives out is one thing that writes them all.
+    Its length is the number of items; iterating yields one object, whose `write` writes them all.
     """
 
     __slots__ = ("_count", "_parts")
@@ -38,7 +38,7 @@ class EncodedItems(list[M]):
 
     @property
     def parts(self) -> Sequence[bytes]:
-        """The bytes of the items."""
+        """The bytes of the items, in parts."""
         return self._parts
 
     def __len__(self) -> int:
@@ -49,13 +49,13 @@ class EncodedItems(list[M]):
             yield cast(M, self)
 
     def write(self, out: MessageBuffer, _version: int) -> None:
-        """All of them."""
+        """Write all items to `out`."""
         for part in self._parts:
             out.share(part)
 
 
 def encoded(items: list[M], version: int) -> EncodedItems[M]:
-    """These, written: for many answers, or many places of one."""
+    """Encode `items`, for use in many responses, or in many places of one response."""
     out = MessageBuffer()
     item: Any
     for item in items:
@@ -64,39 +64,39 @@ def encoded(items: list[M], version: int) -> EncodedItems[M]:
 
 
 class Items(Generic[M]):
-    """An array that grows: messages, or items that are written already, in any order."""
+    """An array that grows, by messages and by encoded items, in any order."""
 
     __slots__ = ("_count", "_out", "_parts", "_version", "_waiting", "_waiting_pieces")
 
     def __init__(self, version: int) -> None:
-        """`version`: that of the answer."""
+        """Begin empty; `version` is the version of the response."""
         self._version = version
         self._waiting: list[M] = []
         self._waiting_pieces = 0
         self._parts: list[bytes] = []
         self._out: MessageBuffer | None = None
-        """What follows the parts."""
+        """The encoded bytes after the last part; None: nothing is encoded yet."""
         self._count = 0
-        """Of those that are written."""
+        """The number of encoded items."""
 
     def __len__(self) -> int:
         return self._count + len(self._waiting)
 
     @property
     def pieces(self) -> int:
-        """Messages that the array is as it is now: none where it is written."""
+        """The number of message objects in the array; 0 if it is encoded."""
         return self._waiting_pieces if self._out is None else 0
 
     def add(self, item: M, pieces: int = 1) -> None:
-        """One more, which is not changed any more. `pieces`: messages that it is, those within it
-        too, but for such as are written already."""
+        """Add an item, which must not change any more. `pieces` is the number of message objects
+        that it consists of, itself included, encoded ones not."""
         self._waiting.append(item)
         self._waiting_pieces += pieces
         if self._waiting_pieces > KEPT_PIECES:
             self._write()
 
     def add_encoded(self, data: bytes, count: int = 1) -> None:
-        """`count` more, as they are written."""
+        """Add `count` items whose encoded bytes are `data`."""
         out = self._write()
         self._count += count
         if len(data) < PART_BYTES:
@@ -106,7 +106,7 @@ class Items(Generic[M]):
             self._parts.append(data)
 
     def join(self, others: Items[M]) -> None:
-        """All of `others`, behind these."""
+        """Add all items of `others` at the end."""
         array = others.array()
         if not isinstance(array, EncodedItems):
             for item in array:
@@ -117,7 +117,7 @@ class Items(Generic[M]):
         self._parts += array.parts
 
     def array(self) -> list[M]:
-        """What a message is to have as its array."""
+        """Return the array for the message's field."""
         if self._out is None:
             return self._waiting
         self._end_part(self._write())
@@ -138,7 +138,7 @@ class Items(Generic[M]):
         return out
 
     def _end_part(self, out: MessageBuffer) -> MessageBuffer:
-        self._parts += [one if isinstance(one, bytes) else bytes(one) for one in _bytes_of(out)]
+        self._parts += [part if isinstance(part, bytes) else bytes(part) for part in _bytes_of(out)]
         self._out = MessageBuffer()
         return self._out
 

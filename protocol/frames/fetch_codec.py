@@ -1,8 +1,9 @@
-"""Where the holes are in a Fetch of one partition, and in its answer.
+"""The shape (`frame_shape`) of a Fetch of one partition, and of its response.
 
-Records leave by `sendfile`, so what a Fetch costs is what is around them. A reader of one partition
-sends the same bytes again and again but for the correlation id, the session's epoch and the offset;
-what it is given differs in a few numbers and the records. Never does I/O.
+Records leave by `sendfile`, so a Fetch costs only the bytes around them. A reader of one partition
+repeats the same bytes except for the correlation id, the session's epoch and the offset; its
+responses differ in a few numbers and the records. Owns the positions of these holes. Never does
+I/O.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ from protocol.primitives import RecordSlice, uvarint
 
 TOPIC_IDS_FROM = 13
 _OLDEST = 11
-_SIZE_BYTES = 4  # which a size does not count
+_SIZE_BYTES = 4  # not counted by a frame's size
 _EPOCH_BYTES = 4
 
-# In an answer without records: three int64 offsets, aborted transactions, preferred replica, length
-# of the records, tags.
+# The end of a response without records: three int64 offsets, aborted transactions, preferred
+# replica, length of the records, tags.
 _OFFSETS_BEFORE_END_11 = 24 + 12
 _OFFSETS_BEFORE_END = 24 + 9
 _LENGTH_11 = Struct(">i").pack
@@ -35,8 +36,9 @@ _TAIL = bytes(3)  # tags of the partition, of the topic and of the response
 def fetch_shape(
     frame: memoryview, version: int, request: FetchRequest, client_id: str | None
 ) -> Shape | None:
-    """The shape of a request of one partition: its holes are the correlation
-    id, the client id, the session's epoch and the offset. None where it has none or is odd."""
+    """Return the shape of a request of one partition, whose holes are the correlation id, the
+    client id, the session's epoch and the offset. Return None if the request has more partitions
+    or topics, or other bytes than Ottla would write."""
     if version < _OLDEST or len(request.topics) != 1 or len(request.topics[0].partitions) != 1:
         return None
     correlation_id = int.from_bytes(frame[4:8], signed=True)
@@ -44,24 +46,24 @@ def fetch_shape(
     def written() -> bytes:
         return encode_request(request, version, correlation_id, client_id)[_SIZE_BYTES:]
 
-    # As it would be written: without a field that is not known here.
+    # Other bytes have a field that this release does not know.
     if written() != frame:
         return None
-    (asked,) = request.topics[0].partitions
-    # In the complement of a number each byte is another one.
-    request.session_epoch, asked.fetch_offset = ~request.session_epoch, ~asked.fetch_offset
+    (partition,) = request.topics[0].partitions
+    # Every byte of a number's complement differs, which shows where the number is.
+    request.session_epoch, partition.fetch_offset = ~request.session_epoch, ~partition.fetch_offset
     other = written()
-    request.session_epoch, asked.fetch_offset = ~request.session_epoch, ~asked.fetch_offset
+    request.session_epoch, partition.fetch_offset = ~request.session_epoch, ~partition.fetch_offset
     changed = [at for at, byte in enumerate(other) if byte != frame[at]]
     epoch_at, offset_at = changed[0], changed[_EPOCH_BYTES]
     return Shape(len(frame), header_bytes(frame), ((epoch_at, "i"), (offset_at, "q")))
 
 
 class FetchReply:
-    """Writes the frames that give one partition's records.
+    """The response frames with one partition's records.
 
-    `committed_only` where the reader asked so: no transaction in these records was aborted, which
-    differs from none being told.
+    `committed_only`: the reader's isolation level is read_committed, so the response has an empty
+    list of aborted transactions; otherwise the list is null.
     """
 
     __slots__ = ("_by_varint", "_head")
@@ -86,7 +88,7 @@ class FetchReply:
         else:
             offsets, end = len(frame) - _OFFSETS_BEFORE_END_11, len(frame) - 4
         numbers = (offsets, "q"), (offsets + 8, "q"), (offsets + 16, "q")
-        throttle = 9 if self._by_varint else 8  # behind the header, which may have tags
+        throttle = 9 if self._by_varint else 8  # after the header, which has tags if flexible
         self._head = Reply(frame[:end], ((0, "i"), (4, "i"), (throttle, "i"), *numbers))
 
     def parts(
@@ -98,7 +100,7 @@ class FetchReply:
         records: bytes | RecordSlice,
         throttle_time_ms: int = 0,
     ) -> list[bytes | RecordSlice]:
-        """A whole frame."""
+        """Return a whole frame with these values, in parts; its size comes first."""
         size = len(records) if isinstance(records, bytes) else records.size
         if self._by_varint:
             length = uvarint(size + 1)

@@ -1,7 +1,7 @@
-"""The memory for frames, as the readers of a node's connections see it.
+"""The interface of the memory for frames, which the readers of a node's connections share.
 
-Owns nothing: `broker.network.limits.request_memory` counts what clients' connections hold, and
-says who waits; responses of other nodes, of which few are under way, are not counted.
+Owns nothing: `broker.network.limits.request_memory` counts the bytes of clients' connections and
+decides which readers wait. The few responses of other nodes are not counted. Never allocates.
 """
 
 from __future__ import annotations
@@ -10,36 +10,38 @@ from collections.abc import Callable
 from typing import Any, Protocol, TypeAlias
 
 Buffer: TypeAlias = Any
-"""A writable buffer: a bytearray, or anonymous memory. Before Python 3.12 no type says so."""
+"""A writable buffer: a bytearray, or anonymous memory. Python has no type for it before 3.12."""
 Allocate: TypeAlias = Callable[[int], Buffer]
-"""A new buffer of so many bytes."""
+"""A function that returns a new buffer of so many bytes."""
 
 
 class Memory(Protocol):
-    """What readers share: how many bytes there may be for frames."""
+    """The count of the bytes that all readers use for frames, with its limit."""
 
     def claim(self, size: int) -> bool:
-        """Whether a frame may have a buffer of `size` bytes now; then it has them."""
+        """Count `size` bytes for a frame's buffer if the limit allows them now. Return whether it
+        does."""
 
     def hold(self, size: int) -> None:
-        """Count `size` bytes that are there already."""
+        """Count `size` bytes that exist already, whatever the limit is."""
 
     def free(self, size: int) -> None:
-        """What was claimed or held is let go of."""
+        """Stop counting `size` bytes that were claimed or held."""
 
     def hold_waiting(self, size: int) -> None:
-        """Count `size` bytes that have come of a frame which waits for memory."""
+        """Count `size` received bytes of a frame that waits for memory."""
 
     def free_waiting(self, size: int) -> None:
-        """They are let go of, or part of a buffer that was claimed."""
+        """Stop counting `size` bytes of `hold_waiting`: they are dropped, or are now part of a
+        claimed buffer."""
 
     @property
     def is_waited_for(self) -> bool:
-        """Whether frames wait for memory."""
+        """Whether any frame waits for memory."""
 
 
 class Uncounted:
-    """`Memory` for readers whose peers are trusted."""
+    """A `Memory` without a limit, for readers whose peers are trusted."""
 
     def claim(self, size: int) -> bool:
         return True

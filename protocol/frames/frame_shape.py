@@ -1,16 +1,17 @@
-"""Frames as fixed bytes with holes: a request that is repeated, and an answer that is.
+"""Repeated requests and responses as fixed bytes with holes, which saves parsing them.
 
-A client that asks the same again and again sends the same bytes, but for a few of them: the
-correlation id, where it is, its records. So does whoever answers. A `Shape` says where the holes of
-a kind of request are, and takes a frame apart into its fixed bytes and what is in the holes. A
-`Reply` puts values into the holes of an answer. Neither knows what the bytes mean: two frames with
-the same shape and the same fixed bytes are the same request, but for those values.
+A client that repeats a request sends the same bytes except for a few: the correlation id, an
+offset, the records. The same holds for the responses. A `Shape` has the positions of these holes in
+one kind of request, and splits a frame into its fixed bytes and the values in the holes. A `Reply`
+puts values into the holes of a response. Two frames with the same shape and the same fixed bytes
+are the same request except for the values.
 
-A request's header is the caller's: its API key and version and its client id are holes without a
-value, for who asks, and by which API, is not what is asked.
+In a request's header, the API key, the version and the client id are holes without a value, because
+the caller reads the header itself.
 
-Owns nothing. Never does I/O. The generated classes stay the definition of all messages; what knows
-a message (`protocol.frames.produce_codec`, `protocol.frames.fetch_codec`) says where its holes are.
+Owns nothing, and never knows what the bytes mean. Never does I/O. The generated classes remain the
+definition of all messages; the modules of single messages (`protocol.frames.produce_codec`,
+`protocol.frames.fetch_codec`) have the positions of their holes.
 """
 
 from __future__ import annotations
@@ -22,18 +23,19 @@ from typing import TypeAlias
 from protocol.primitives import uvarint
 
 Holes: TypeAlias = Sequence[tuple[int, str]]
-"""Where each one is, in rising order, and its `struct` code."""
+"""The position and the `struct` code of each hole, in rising order of positions."""
 Fixed: TypeAlias = bytes | tuple[bytes, ...]
 Values: TypeAlias = tuple[int, ...]
-"""The correlation id first."""
+"""The values in the holes, the correlation id first."""
 
-# Of a compact length and what it counts together: the most that two, three and four bytes are for.
+# The greatest sizes of a compact length and its bytes together, for a length of 1 to 4 bytes.
 _MOST_1, _MOST_2, _MOST_3, _MOST_4 = 0x7F, 0x3FFF + 1, 0x1FFFFF + 2, 0xFFFFFFF + 3
 _CODES = {1: "B", 2: "H", 3: "3s", 4: "4s"}
 
 
 def _form(start: int, size: int, holes: Holes) -> str:
-    """Fixed bytes and holes in turn, beginning and ending with fixed bytes, which may be none."""
+    """Return the `struct` format from `start` to `size`: fixed bytes and holes in turn, with fixed
+    bytes, perhaps none, at both ends."""
     form, at = "", start
     for position, code in holes:
         form += f"{position - at}s{code}"
@@ -42,19 +44,19 @@ def _form(start: int, size: int, holes: Holes) -> str:
 
 
 def header_bytes(frame: memoryview) -> int:
-    """Where a request's client id ends."""
+    """Return the offset at which a request's client id ends."""
     length = int.from_bytes(frame[8:10], signed=True)
     return 10 + max(length, 0)
 
 
 class Shape:
-    """Requests of one size, the same but for their header and some numbers. Equal where the holes
-    are."""
+    """The shape of requests of one size that differ only in their header and some numbers. Shapes
+    are equal if their holes are."""
 
     __slots__ = ("_layout", "_unpack", "size")
 
     def __init__(self, size: int, header: int, holes: Holes = ()) -> None:
-        """`size`: of the frame, without the four bytes that say it; `header`: `header_bytes`."""
+        """`size` is the frame's, without its size prefix; `header` is that of `header_bytes`."""
         self.size = size
         self._layout: tuple[object, ...] = (size, header, *holes)
         self._unpack = Struct(f">4xi{header - 8}x{_form(header, size, holes)}").unpack_from
@@ -66,7 +68,7 @@ class Shape:
         return hash(self._layout)
 
     def match(self, frame: memoryview) -> tuple[Fixed, Values] | None:
-        """The fixed bytes, and what is in the holes; None for a frame of another shape."""
+        """Return the fixed bytes and the values in the holes; None: the frame has another shape."""
         if len(frame) != self.size:
             return None
         parts = self._unpack(frame)
@@ -74,16 +76,17 @@ class Shape:
 
 
 class RecordsShape(Shape):
-    """Requests of any size, the same but for their header and, behind `head` bytes, a batch of
-    records with its length. Its values: the correlation id, where the batch starts and ends."""
+    """The shape of requests of any size that differ only in their header and in their records, with
+    their length. The values are the correlation id and the offsets at which the records start and
+    end."""
 
     __slots__ = ("_around", "_before", "_by_width", "_compact", "_end", "_form", "_head",
                  "_length", "_same_size", "_start", "_tail", "_tail_at", "_tail_bytes",
                  "_unpack_same")  # fmt: skip
 
     def __init__(self, head: int, header: int, compact: bool, tail: bytes) -> None:
-        """`head`: up to the length, which is an unsigned varint of one more where it is `compact`,
-        else an int32. `tail`: what is behind the records."""
+        """`head` is the offset of the records' length: an unsigned varint of length + 1 if
+        `compact`, else an int32. `tail` has the bytes after the records."""
         super().__init__(head, header)
         self._layout = (head, header, compact, tail)
         self._head = head
@@ -92,7 +95,7 @@ class RecordsShape(Shape):
         self._form = form = f">4xi{header - 8}x{head - header}s"
         codes = _CODES if compact else {4: "i"}
         self._by_width = {width: Struct(form + code).unpack_from for width, code in codes.items()}
-        # Many producers send batches of one size, which is then taken apart in one go.
+        # Many producers send batches of one size; then one `struct` call splits the frame.
         self._before = self._same_size = -1
         self._unpack_same = self._unpack
         self._length: int | bytes = 0
@@ -111,7 +114,7 @@ class RecordsShape(Shape):
         return head, (correlation_id, self._start, self._end)
 
     def _match(self, frame: memoryview, size: int) -> tuple[Fixed, Values] | None:
-        both = size - self._around  # the length and the records
+        both = size - self._around  # the bytes of the length and of the records
         length: int | bytes
         if not self._compact:
             width, length = 4, both - 4
@@ -119,7 +122,7 @@ class RecordsShape(Shape):
             width, length = 1, both
         elif both <= _MOST_2:
             width, low = 2, both - 1 & 0x7F | 0x80
-            if frame[self._head] != low:  # of many shapes nearly all are told by this
+            if frame[self._head] != low:  # this byte alone excludes most of the other shapes
                 return None
             length = (low << 8) + (both - 1 >> 7)
         elif both <= _MOST_4:
@@ -129,9 +132,9 @@ class RecordsShape(Shape):
             return None
         if both < width:
             return None
-        correlation_id, head, found = self._by_width[width](frame)
+        correlation_id, head, actual_length = self._by_width[width](frame)
         end = size - self._tail_bytes
-        if found != length or self._tail_at(frame, end) != (self._tail,):
+        if actual_length != length or self._tail_at(frame, end) != (self._tail,):
             return None
         start = self._head + width
         if size == self._before:
@@ -145,19 +148,19 @@ class RecordsShape(Shape):
 
 
 class Reply:
-    """Answers that are the same but for some numbers."""
+    """The frame of responses that differ only in some numbers."""
 
     __slots__ = ("_pack", "_parts", "size")
 
     def __init__(self, frame: bytes, holes: Holes) -> None:
-        """`frame` is one of them, its size first, whatever is in its holes."""
+        """`frame` is such a response with its size prefix; the values in its holes are ignored."""
         form = Struct(f">{_form(0, len(frame), holes)}")
         self.size = len(frame)
         self._pack: Callable[..., bytes] = form.pack
         self._parts: list[bytes | int] = list(form.unpack(frame))
 
     def fill(self, *values: int) -> bytes:
-        """The answer with these values in its holes."""
+        """Return the response with these values in its holes, in their order."""
         parts = self._parts.copy()
         parts[1::2] = values
         return self._pack(*parts)

@@ -1,38 +1,39 @@
-"""Bytes of a connection in, frames out: four bytes of size (int32), then that many bytes.
+"""The reader of frames: a connection's bytes in, frames out. A frame is a size (int32), then so
+many bytes.
 
-Owns: the size limit, and where bytes wait until their frame is whole. Never: reads a frame's
-content, knows a socket or a clock (an incomplete frame's deadline is the caller's: `in_progress`),
-or decides how much memory there is for frames (`Memory` does).
+Owns the size limit, and the buffers in which bytes wait until their frame is complete. Never reads
+a frame's content, knows a socket or a clock (the caller has the deadline of an incomplete frame:
+`in_progress`), or decides how much memory frames may use (`Memory` does).
 
-The shape is that of `asyncio.BufferedProtocol`, so a processor's protocol passes its calls on:
+The methods are those of `asyncio.BufferedProtocol`, so a processor's protocol passes its calls on:
 
     get_buffer(size_hint)  →  reader.get_buffer()
     buffer_updated(n)      →  reader.buffer_updated(n)
                               while (frame := reader.next_frame()) is not None: …
 
-Where the bytes are, and for how long a frame is good:
+The buffers, and how long a frame is valid:
 
-* Bytes are received into one `scratch` buffer that all connections of a processor share; a frame
-  that came whole is a writable view of it, nothing is copied. So it is good until the next
-  `get_buffer` of any reader with that scratch. `keep(frame)` gives one that may be held longer.
-* A frame that did not come whole continues in a buffer of the connection's own: what has arrived is
-  copied there once, the rest is received in its place. It has room for the whole frame from the
-  start, so it never grows. `Memory` grants the room first; until it does, the reader is `starved`:
-  it holds what has come, and nothing may be received before `feed`. `Allocate` should take
-  pages only as bytes arrive, whatever the size header says.
-* A buffer of at most `KEPT_BYTES` is kept for the next large frame, also if `keep` gave it away and
-  nobody looks at it any more (where nobody counts); `release()` drops it when the connection is
-  idle. A larger one (`is_large`) is never used again: it is released as soon as its frame is
-  handled, or lent to it where that goes on, so that a view of it may be kept. `close()` drops all
-  that there is.
-* Before control goes back to the loop, either `next_frame` has answered None, or nothing is unread
-  (`has_unread`), or the caller has called `detach()` (and paused reading), which moves the unread
-  bytes out of the scratch; `attach()` once they are taken. Kafka answers a connection's requests
-  one by one, so this is what happens to pipelined ones.
+* Bytes are received into one `scratch` buffer that all connections of a processor share. A frame
+  that arrived complete is a writable view of it, without a copy. So it is valid until the next
+  `get_buffer` of any reader with that scratch. `keep(frame)` returns one that stays valid.
+* An incomplete frame continues in the connection's own buffer: the bytes that have arrived are
+  copied there once, and the rest is received after them. The buffer has room for the whole frame
+  from the start, so it never grows. `Memory` grants the room first. Until then the reader is
+  `starved`: it holds the bytes that have arrived, and nothing may be received before `feed`.
+  `Allocate` should take memory pages only as bytes arrive, because a size may be false.
+* A buffer of at most `KEPT_BYTES` is kept for the next large frame; `release()` drops it when the
+  connection is idle. Readers with uncounted memory also reuse a buffer that `keep` gave away, after
+  its last view is gone. A larger buffer (`is_large`) is never reused: it is released as soon as its
+  frame is handled, or lent to the frame if its handling continues, so that a view of it may be
+  kept. `close()` drops all buffers.
+* Before control returns to the loop, `next_frame` has returned None, or no bytes are unread
+  (`has_unread`), or the caller has paused reading and called `detach()`, which moves the unread
+  bytes out of the scratch; it calls `attach()` after they are taken. Kafka answers a connection's
+  requests one by one, so this happens to pipelined requests.
 
-After a ProtocolError the stream has no frame boundary any more: each further call raises it again.
-Follows Kafka's `NetworkReceive`, whose limit is `socket.request.max.bytes`, and whose buffers are
-of a `MemoryPool`.
+After a ProtocolError the next frame's start is unknown, so each further call raises it again.
+Follows Kafka's `NetworkReceive`, whose limit is `socket.request.max.bytes`, and whose buffers come
+from a `MemoryPool`.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ from protocol.errors import ProtocolError
 from protocol.frames.frame_memory import UNCOUNTED, Allocate, Buffer, Memory
 
 SCRATCH_BYTES = 128 * 1024
-"""A good size for a scratch buffer: a socket's default receive buffer fits."""
+"""The usual size of a scratch buffer: a socket's default receive buffer fits into it."""
 SIZE_BYTES = 4
 KEPT_BYTES = 4 * 1024 * 1024
 """The largest buffer that a connection keeps for its next frame."""
@@ -55,7 +56,7 @@ _EMPTY = memoryview(b"")
 
 
 class FrameSizeError(ProtocolError):
-    """A size that no frame may have."""
+    """A frame size that is negative or over the limit."""
 
     def __init__(self, text: str, size: int) -> None:
         super().__init__(text)
@@ -63,19 +64,20 @@ class FrameSizeError(ProtocolError):
 
     @property
     def begins_tls(self) -> bool:
-        """Whether these four bytes begin a TLS handshake (RFC 8446, 5.1): the peer takes the
-        listener for one with TLS."""
+        """Whether the four bytes of the size begin a TLS handshake (RFC 8446, 5.1): the peer
+        expects TLS on a listener without it."""
         return self.size >> 16 == _TLS_HANDSHAKE
 
 
 class FrameReader:
-    """The receiving half of one connection: see the module for the calls and their order.
+    """The receiving half of one connection. The module's docstring has the calls and their order.
 
-    `limit` may be called between frames (a smaller limit holds before authentication).
+    `limit` may be called between frames (a smaller limit applies before authentication).
 
-    To be read only, and plain for being read at each request: `position` and `end` bound what is
-    unread (`has_unread`), `filled` bytes of an incomplete frame have arrived (`in_progress`), and
-    nothing may be received while it is `starved`. Of `lent` bytes a `settle` is owed.
+    Callers only read these attributes, which are no properties because each request reads them:
+    `position` and `end` bound the unread bytes (`has_unread`), `filled` is the number of bytes of
+    an incomplete frame (`in_progress`), while `starved` nothing may be received, and `lent` is the
+    number of bytes until the next `settle`.
     """
 
     __slots__ = (
@@ -85,7 +87,7 @@ class FrameReader:
         "_error",
         "_expected",
         "_first",
-        "_given",
+        "_given_away",
         "lent",
         "_memory",
         "_need",
@@ -113,30 +115,31 @@ class FrameReader:
         self._allocate = allocate
         self._claimed = 0  # bytes of the own buffer, as `memory` counts them
         self._detached = 0  # bytes of a detached copy
-        self.lent = 0  # bytes of a buffer that whoever handles its frame may have kept
+        self.lent = 0  # bytes that the handling of frames may still use
         self._scratch = memoryview(scratch)
-        self._first = self._scratch  # where the first bytes of a frame are received
-        self._expected = 0  # bytes of the last frame, where that was larger than the scratch
+        self._first = self._scratch  # the buffer for the first bytes of a frame
+        self._expected = 0  # bytes of the last frame if it was larger than the scratch, else 0
         # Bytes from which next_frame takes: the scratch, the own buffer, or a detached copy.
         self._source = _EMPTY
         self.position = 0
         self.end = 0
-        # The incomplete frame, size header included: _own[:filled], of _need bytes in all.
+        # The incomplete frame, size prefix included: _own[:filled], of _need bytes in all.
         self._own: Buffer = None
-        self._given: bytearray | None = None
+        self._given_away: bytearray | None = None
         self.filled = 0
         self._need = 0
         self.starved = False
-        self._error: tuple[str, int] | None = None  # its text, and the size
+        self._error: tuple[str, int] | None = None  # the text and the size of a FrameSizeError
 
     def limit(self, max_bytes: int) -> None:
-        """The longest frame that may come from now on."""
+        """Set the size of the longest frame that may come from now on."""
         self.max_bytes = max_bytes
 
     # --- receiving ---------------------------------------------------------------------------
 
     def get_buffer(self, _size_hint: int = -1) -> memoryview:
-        """Where to receive the next bytes. Ends the life of frames handed out and not kept."""
+        """Return the buffer for the next bytes. Frames that were returned before and not kept are
+        invalid from now on."""
         if self.position != self.end:
             raise AssertionError("reading went on although frames are waiting")
         if not self.filled:
@@ -145,7 +148,7 @@ class FrameReader:
         return memoryview(self._own)[self.filled : self._need]
 
     def buffer_updated(self, nbytes: int) -> None:
-        """`nbytes` have been received into what `get_buffer` gave. Raises nothing."""
+        """Take `nbytes` that were received into the buffer of `get_buffer`. Raises nothing."""
         if not self.filled:
             self._source = self._first
             self.position = 0
@@ -161,9 +164,11 @@ class FrameReader:
             self._expected = self._need if self._need > len(self._scratch) else 0
 
     def only_frame(self, nbytes: int) -> memoryview | None:
-        """The frame, if `nbytes` that have been received are just a whole one; else None.
+        """Return the frame if the `nbytes` that were received are exactly one whole frame; else
+        None.
 
-        Instead of `buffer_updated` and `next_frame`, where the frame is taken; it changes nothing.
+        A caller that takes the frame leaves out `buffer_updated` and `next_frame`. This method
+        changes nothing.
         """
         if self.filled:
             return None
@@ -175,9 +180,9 @@ class FrameReader:
     # --- taking frames -----------------------------------------------------------------------
 
     def next_frame(self) -> memoryview | None:
-        """The next whole frame without its size, writable; None when more bytes are needed.
+        """Return the next whole frame, writable and without its size; None: more bytes are needed.
 
-        Raises ProtocolError for a size that is negative or above `max_bytes`.
+        Raises FrameSizeError if the size is negative or over `max_bytes`.
         """
         start = self.position + SIZE_BYTES
         if start <= self.end:
@@ -190,10 +195,10 @@ class FrameReader:
         return None
 
     def detach(self) -> None:
-        """Move what `next_frame` has not given yet out of the shared scratch buffer.
+        """Move the unread bytes out of the shared scratch buffer.
 
-        For a caller that stops taking frames before None. Reading has to be paused until it goes on
-        and gets None. Frames given before are not moved: see `keep`.
+        For a caller that stops taking frames before `next_frame` returned None. Reading has to be
+        paused until it continues and gets None. Frames returned before are not moved: see `keep`.
         """
         if self._source is self._scratch:
             copy = bytearray(self._source[self.position : self.end])
@@ -204,29 +209,30 @@ class FrameReader:
             self._memory.hold(len(copy))
 
     def attach(self) -> None:
-        """Reading goes on: drop what `detach` has copied, if all of it is taken."""
+        """Drop the copy of `detach` before reading continues, if all its frames are taken."""
         if self.position == self.end:
             self._drop_source()
 
     @property
     def wanted_bytes(self) -> int:
-        """What a starved reader could not claim."""
+        """The number of bytes that a starved reader needs."""
         return max(self._need, _FIRST_RESERVE_BYTES)
 
     def feed(self) -> None:
-        """`wanted_bytes` have been claimed for a starved reader: it may receive again."""
+        """Let a starved reader receive again. The caller has claimed `wanted_bytes` for it."""
         assert self.starved
         self._continue_in(memoryview(self._own)[: self.filled])
 
     def keep(self, frame: memoryview) -> memoryview:
-        """The same frame for as long as the caller likes: copied only if its bytes are shared."""
+        """Return the frame in memory that stays valid. It is copied only if its buffer is shared,
+        much larger than the frame, or has unread bytes."""
         own = self._own
         is_own, is_shared = frame.obj is own, frame.obj is self._scratch.obj
         if is_own:
             small = len(own) > 2 * len(frame) + _FIRST_RESERVE_BYTES
             if not small and self.position == self.end:
                 if self._memory is UNCOUNTED and isinstance(own, bytearray):
-                    self._given = own
+                    self._given_away = own
                 self._let_go()
                 self._source, self._first = _EMPTY, self._scratch
                 self.position = self.end = 0
@@ -236,7 +242,7 @@ class FrameReader:
         return memoryview(bytearray(frame))
 
     def hold(self, frame: memoryview) -> memoryview:
-        """Keep a frame for as long as it is handled: its bytes count until `settle`."""
+        """Keep a frame while it is handled, and count its bytes until `settle`."""
         frame = self.keep(frame)
         self._memory.hold(len(frame))
         self.lent += len(frame)
@@ -246,17 +252,17 @@ class FrameReader:
 
     @property
     def in_progress(self) -> bool:
-        """Whether bytes of an incomplete frame have arrived: its deadline is running."""
+        """Whether bytes of an incomplete frame have arrived, so that its deadline counts."""
         return self.filled > 0
 
     @property
     def has_unread(self) -> bool:
-        """Whether bytes wait that `next_frame` has not looked at yet (see `detach`)."""
+        """Whether received bytes wait that `next_frame` has not read (see `detach`)."""
         return self.position != self.end
 
     @property
     def is_large(self) -> bool:
-        """Whether the own buffer is to be released as soon as its frame is handled."""
+        """Whether the own buffer is too large to be kept after its frame is handled."""
         return self._claimed > KEPT_BYTES
 
     @property
@@ -265,29 +271,31 @@ class FrameReader:
         return self._claimed > 0 and (self.is_large or self._memory.is_waited_for)
 
     def release(self) -> None:
-        """Drop the buffer kept for the next large frame, unless a frame is in it or unread."""
+        """Drop the buffer that is kept for the next large frame, unless a part of a frame is in it
+        or bytes are unread."""
         if not self.filled and self.position == self.end:
             self._drop()
 
     def lend(self) -> None:
-        """The large buffer is its frame's, whose handling goes on: counted until `settle`."""
+        """Leave the large buffer to its frame, whose handling continues, and count it until
+        `settle`."""
         if not self.filled and self.position == self.end:
             self.lent, self._claimed = self.lent + self._claimed, 0
             self._drop()
 
     def settle(self) -> None:
-        """The frame that was lent is done with."""
+        """Stop counting the lent bytes: their frames are handled."""
         if self.lent:
             self._memory.free(self.lent)
             self.lent = 0
 
     def close(self) -> None:
-        """Drop all, whatever is in it: the connection is gone."""
+        """Drop all buffers, whatever is in them, because the connection is closed."""
         self.settle()
         self._drop()
 
     def _drop(self) -> None:
-        self._given = None
+        self._given_away = None
         self._first = self._scratch
         self.filled = self._expected = 0
         self._drop_source()
@@ -296,7 +304,8 @@ class FrameReader:
     # --- the incomplete frame ----------------------------------------------------------------
 
     def _first_buffer(self) -> memoryview:
-        """Where a frame is received that may be as large as the last one."""
+        """Return the buffer for a frame that may be as large as the last one: the own buffer, or
+        the scratch."""
         if self._own is None:
             self._take_back()
         if self._own is None:
@@ -306,7 +315,7 @@ class FrameReader:
         return self._first
 
     def _move_rest(self) -> None:
-        """What is left in the source is less than a frame: take it into the own buffer."""
+        """Move the rest of the source, which is less than a frame, into the own buffer."""
         if self._error is not None:
             raise FrameSizeError(*self._error)
         start = self.position
@@ -317,7 +326,7 @@ class FrameReader:
         self._drop_source()
 
     def _begin(self, rest: memoryview, start: int) -> None:
-        """A frame begins with `rest`, which lies at `start` of its source."""
+        """Begin an incomplete frame with `rest`, which starts at `start` of its source."""
         self.filled = len(rest)
         self._first = self._scratch
         if self._own is None:
@@ -333,7 +342,7 @@ class FrameReader:
         if self._memory.claim(self.wanted_bytes):
             self._continue_in(rest)
             return
-        # Held until there is memory: as much as one receive takes, or the buffer that was kept.
+        # These bytes wait for memory: as many as one receive brings, or as the kept buffer had.
         held = bytearray(rest)
         self._let_go()
         self.starved = True
@@ -341,7 +350,7 @@ class FrameReader:
         self._own, self._claimed = held, len(held)
 
     def _continue_in(self, rest: memoryview) -> None:
-        """Receive the frame that begins with `rest` in a buffer that was claimed."""
+        """Receive the frame that begins with `rest` in a new buffer, whose bytes are claimed."""
         room = self.wanted_bytes
         own = self._allocate(room)
         memoryview(own)[: len(rest)] = rest
@@ -349,30 +358,31 @@ class FrameReader:
         self._own, self._claimed = own, room
 
     def _whole_size(self, start: memoryview) -> int:
-        """Bytes of the frame that begins with `start`, header included, if it may have them."""
+        """Return the size of the frame that begins with `start`, size prefix included. Raises
+        FrameSizeError if the size is negative or over the limit."""
         (size,) = _SIZE.unpack_from(start)
         if 0 <= size <= self.max_bytes:
             return int(size) + SIZE_BYTES
         text = "negative" if size < 0 else f"over the limit of {self.max_bytes} bytes"
         self._error = f"frame size {size} is {text}", size
-        # No size passes any more, and nothing is held for a stream that is at its end.
+        # From now on every size is over the limit, and the ended stream holds no buffer.
         self.max_bytes = -1
         self._drop()
         raise FrameSizeError(*self._error)
 
     def _take_back(self) -> None:
-        """What `keep` gave away is ours again, if nobody has a view of it any more."""
-        if self._given is None:
+        """Reuse the buffer that `keep` gave away, if no view of it is left."""
+        if self._given_away is None:
             return
         try:
-            self._given.append(0)  # what has views cannot change its size
+            self._given_away.append(0)  # a bytearray with views cannot be resized
         except BufferError:
             return
-        self._given.pop()
-        self._own, self._given = self._given, None
+        self._given_away.pop()
+        self._own, self._given_away = self._given_away, None
         self._claimed = len(self._own)
 
-    # --- what is let go of -------------------------------------------------------------------
+    # --- dropping buffers --------------------------------------------------------------------
 
     def _drop_source(self) -> None:
         self._source = _EMPTY
@@ -382,7 +392,7 @@ class FrameReader:
             self._detached = 0
 
     def _let_go(self) -> None:
-        """The own buffer is another's, or nobody's."""
+        """Give up the own buffer and stop counting it."""
         self._own = None
         if self.starved:
             self._memory.free_waiting(self._claimed)

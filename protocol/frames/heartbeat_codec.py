@@ -1,8 +1,9 @@
-"""Where the holes are in a ConsumerGroupHeartbeat that says nothing new, and in its answer.
+"""The shape (`frame_shape`) of a ConsumerGroupHeartbeat without news, and of its response.
 
-A member of a consumer group says every few seconds that it is there: the same bytes again and again
-but for the correlation id, and for the member's epoch, which rises with each rebalance. So is the
-answer of a group in which nothing changes, but for the interval till the next one. Never does I/O.
+A member of a consumer group sends a heartbeat every few seconds: the same bytes except for the
+correlation id, and the member's epoch, which rises with each rebalance. The response of a group
+without changes differs also in the interval till the next heartbeat. Owns the positions of these
+holes. Never does I/O.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ from protocol.messages.consumer_group_heartbeat import (
 from protocol.primitives import uvarint
 
 _NO_TAGS = b"\0"
-# Of an answer: its size, the correlation id, tags; throttle time, error code, no error message.
+# The start of a response: size, correlation id, tags; throttle time, error code, no error message.
 _BEFORE_MEMBER_ID = 4 + 4 + 1 + 4 + 2 + 1
 
 
 def heartbeat_shape(frame: memoryview, request: ConsumerGroupHeartbeatRequest) -> Shape | None:
-    """The shape of heartbeats like this one: its holes are the correlation id, the client id and
-    the member's epoch. None where the frame is odd."""
+    """Return the shape of heartbeats like this one, whose holes are the correlation id, the client
+    id and the member's epoch. Return None if the frame has other bytes than Ottla would write."""
     header = header_bytes(frame)
     names = _NO_TAGS + _compact(request.group_id) + _compact(request.member_id)
     at = header + len(names)
@@ -32,7 +33,8 @@ def heartbeat_shape(frame: memoryview, request: ConsumerGroupHeartbeatRequest) -
 
 
 def heartbeat_reply(version: int, member_id: str) -> Reply:
-    """The answer that tells nothing new: `fill(correlation id, member epoch, interval in ms)`."""
+    """Return the response without news; call `fill(correlation id, member epoch, interval in
+    ms)`."""
     response = ConsumerGroupHeartbeatResponse(member_id=member_id)
     at = _BEFORE_MEMBER_ID + len(_compact(member_id))
     frame = encode_response(response, version, 0).joined()

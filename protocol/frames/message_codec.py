@@ -1,7 +1,7 @@
-"""Whole requests and responses: a frame's bytes ↔ header and message.
+"""The codec of whole requests and responses: a frame's bytes to header and message, and back.
 
-Generated `read` methods trust the primitives for lengths and let Python's own errors tell of bytes
-that end too soon; `decode` turns each of them into a `ProtocolError`. Never does I/O.
+Generated `read` methods rely on the primitives to check lengths; if bytes end too soon, Python's
+own errors are raised. `decode` turns each of them into a `ProtocolError`. Never does I/O.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from protocol.message import Message, SlicedMessage
 from protocol.primitives import SLICE_BYTES, SLICES_MAX, MessageBuffer, RecordSlice
 
 _REQUEST_HEAD = Struct(">hhi")  # API key, version, correlation id
-_REQUEST_HEADER = Struct(">hhih")  # and the length of the client id
+_REQUEST_HEADER = Struct(">hhih")  # the same, and the length of the client id
 _SIZE_AND_CORRELATION = Struct(">ii")
 _SIZE = Struct(">i")
 _API_VERSIONS = int(ApiKey.API_VERSIONS)  # comparing enum members takes a call
@@ -31,7 +31,7 @@ DECODE_ERRORS = (ProtocolError, IndexError, StructError, ValueError)
 
 
 class Request(Protocol):
-    """The attributes that every generated request class has, for its sender."""
+    """The interface of every generated request class, for its sender."""
 
     API_KEY: ClassVar[int]
     MIN_VERSION: ClassVar[int]
@@ -39,11 +39,12 @@ class Request(Protocol):
     FLEXIBLE_FROM: ClassVar[int]
 
     def write(self, out: MessageBuffer, version: int) -> None:
-        """Put its bytes at the end of `out`."""
+        """Append the message's bytes to `out`."""
 
 
 def decode(message: Any, buf: memoryview, pos: int, version: int) -> Any:
-    """A message of class `message` at `pos`; ProtocolError where the bytes are none."""
+    """Return the message of class `message` that begins at `pos`. Raises ProtocolError if the bytes
+    are malformed."""
     try:
         return message.read(buf, pos, version)[0]
     except ProtocolError:
@@ -55,9 +56,9 @@ def decode(message: Any, buf: memoryview, pos: int, version: int) -> Any:
 def decode_steps(
     message: type[Message], buf: memoryview, pos: int, version: int
 ) -> Generator[None, None, Message]:
-    """Read a request in slices (`protocol.message.SlicedMessage`): one each time it is resumed.
+    """Read a message in slices (`protocol.message.SlicedMessage`): one each time it is resumed.
 
-    Raises ProtocolError where the bytes are no such request.
+    Raises ProtocolError if the bytes are malformed.
     """
     try:
         if not issubclass(message, SlicedMessage):
@@ -82,9 +83,10 @@ def _too_short(message: type[Message], version: int, error: Exception) -> Protoc
 
 
 def read_request_header(frame: memoryview) -> tuple[int, int, int, str | None, int]:
-    """API key, version, correlation id and client id, and where header v1 ends.
+    """Return API key, version, correlation id and client id, and the offset after header v1.
 
-    In flexible versions the header's tagged fields follow: see `skip_header_tags`.
+    In flexible versions the header's tagged fields follow: see `skip_header_tags`. Raises
+    ProtocolError.
     """
     if len(frame) < 10:
         raise ProtocolError(f"a frame of {len(frame)} bytes is too short for a request header")
@@ -101,7 +103,8 @@ def read_request_header(frame: memoryview) -> tuple[int, int, int, str | None, i
 
 
 def skip_header_tags(frame: memoryview, pos: int, kind: str = "request") -> int:
-    """Where the body starts: after the tagged fields of a flexible header."""
+    """Return the offset of the body, after the tagged fields of a flexible header. Raises
+    ProtocolError."""
     try:
         return pos + 1 if not frame[pos] else primitives.skip_tagged_fields(frame, pos)
     except DECODE_ERRORS as error:
@@ -109,9 +112,9 @@ def skip_header_tags(frame: memoryview, pos: int, kind: str = "request") -> int:
 
 
 def encode_request(request: Any, version: int, correlation_id: int, client_id: str | None) -> bytes:
-    """A whole frame, size first: what a client, or another broker, sends.
+    """Return a request's whole frame, with its size, as a client or another broker sends it.
 
-    A request may have its own way to make it (`frame`).
+    If the request has a method `frame`, that method makes it.
     """
     own = getattr(request, "frame", None)
     if own is not None:
@@ -128,7 +131,8 @@ def encode_request(request: Any, version: int, correlation_id: int, client_id: s
 
 
 def encode_response(response: Any, version: int, correlation_id: int) -> MessageBuffer:
-    """A whole frame, size first. Record slices stay apart (`MessageBuffer.parts`)."""
+    """Return a response's whole frame, with its size. Record slices are not copied
+    (`MessageBuffer.parts`)."""
     out = MessageBuffer()
     out += _SIZE_AND_CORRELATION.pack(0, correlation_id)
     # ApiVersions keeps header v0: a client reads it before it knows the broker (KIP-511).
@@ -141,23 +145,27 @@ def encode_response(response: Any, version: int, correlation_id: int) -> Message
 
 
 def response_parts(response: Any, version: int, correlation_id: int) -> ResponseParts:
-    """`encode_response` as the network takes it."""
+    """Return a response's whole frame, with its size, as the network sends it: in parts if it has
+    record slices."""
     out = encode_response(response, version, correlation_id)
     return out.parts() if out.slices else out
 
 
 def decode_response(key: ApiKey, frame: memoryview, version: int) -> tuple[int, Any]:
-    """Correlation id and response of a frame without its size: the client's side."""
+    """Return the correlation id and the response in a frame without its size. Raises
+    ProtocolError."""
     return decode_answer(messages_of(key).response, frame, version)
 
 
 def answer_to(request: Any) -> Any:
-    """The class that reads the answer to `request`, which may name one of its own."""
+    """Return the class of the response to `request`: its attribute `ANSWER` if it has one, else
+    that of its API."""
     return getattr(request, "ANSWER", None) or messages_of(ApiKey(request.API_KEY)).response
 
 
 def decode_answer(response: Any, frame: memoryview, version: int) -> tuple[int, Any]:
-    """The same as `decode_response`, by a response's class."""
+    """Return the correlation id and the response, of class `response`, in a frame without its size.
+    Raises ProtocolError."""
     correlation_id, pos = _read_response_header(response, frame, version)
     return correlation_id, decode(response, frame, pos, version)
 
@@ -165,14 +173,15 @@ def decode_answer(response: Any, frame: memoryview, version: int) -> tuple[int, 
 def decode_response_steps(
     key: ApiKey, frame: memoryview, version: int
 ) -> Generator[None, None, Message]:
-    """Read the response of a frame without its size in slices, as `decode_steps` a request."""
+    """Read the response in a frame without its size, in slices as `decode_steps` does. Raises
+    ProtocolError."""
     response = messages_of(key).response
     _, pos = _read_response_header(response, frame, version)
     return (yield from decode_steps(response, frame, pos, version))
 
 
 def _read_response_header(response: Any, frame: memoryview, version: int) -> tuple[int, int]:
-    """The correlation id, and where the response begins."""
+    """Return the correlation id, and the offset of the response's body."""
     if len(frame) < 4:
         raise ProtocolError(f"a frame of {len(frame)} bytes is too short for a response header")
     (correlation_id,) = _SIZE.unpack_from(frame)

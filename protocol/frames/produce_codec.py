@@ -1,8 +1,8 @@
-"""Where the holes are in a Produce of one partition, and in its answer.
+"""The shape (`frame_shape`) of a Produce of one partition, and of its response.
 
-A producer that does not wait for large batches sends one partition's batch a request: the same
-bytes again and again but for the correlation id, the length of the records and the records. Its
-answers differ in the correlation id and in what was appended. Never does I/O.
+A producer that does not wait for large batches sends one partition's batch in each request: the
+same bytes except for the correlation id, the length of the records and the records. Its responses
+differ in the correlation id and the offsets. Owns the positions of these holes. Never does I/O.
 """
 
 from __future__ import annotations
@@ -24,17 +24,18 @@ from protocol.record_batch import HEADER_SIZE
 _FLEXIBLE_FROM = ProduceRequest.FLEXIBLE_FROM
 _NO_TAGS_AT_END = bytes(3)  # of the partition, of the topic and of the request
 _LENGTH_BYTES = 4
-# Of an answer without an error, behind the offsets: record errors and error message (from v8 on),
-# throttle time, and tags. Three int64 lie before that.
+# The bytes of a response without an error after its offsets: record errors and error message (from
+# v8 on), throttle time, and tags. Before them are three int64.
 _AFTER_OFFSETS = {7: 4, 8: 10}
 _AFTER_OFFSETS_FLEXIBLE = 9
 _NO_APPEND_TIME = -1
-_OLDEST = 7  # what may be sent depends on the version until then
+_OLDEST = 7  # in older versions the version decides which records are allowed
 
 
 def produce_shape(frame: memoryview, version: int, records: memoryview) -> RecordsShape | None:
-    """The shape of a request of one partition with these records: its holes are the correlation id,
-    the client id, and the records. None where it has none or is odd."""
+    """Return the shape of a request of one partition with these records, whose holes are the
+    correlation id, the client id, and the records. Return None if the records are shorter than a
+    batch header or not at the request's end."""
     compact = version >= _FLEXIBLE_FROM
     tail = _NO_TAGS_AT_END if compact else b""
     end = len(frame) - len(tail)
@@ -53,13 +54,14 @@ def produce_shape(frame: memoryview, version: int, records: memoryview) -> Recor
 
 
 class ProduceReply:
-    """Answers of one partition whose batch was appended as it came, to a client that no quota
-    holds up: the same but for three numbers."""
+    """The response frames for one partition whose batch was appended unchanged, to a client that is
+    not throttled. They differ only in three numbers."""
 
     __slots__ = ("_after", "_before", "_pack", "_size")
 
     def __init__(self, frame: bytes, offset_at: int) -> None:
-        """`frame` is one of them, its size first; `offset_at`: where its base offset is."""
+        """`frame` is such a response with its size; `offset_at` is the position of its base
+        offset."""
         self._size = frame[:4]
         self._before = frame[8:offset_at]
         self._after = frame[offset_at + 24 :]
@@ -67,7 +69,7 @@ class ProduceReply:
         self._pack: Callable[..., bytes] = form.pack
 
     def fill(self, correlation_id: int, base_offset: int, log_start_offset: int) -> bytes:
-        """The answer with these values in its holes."""
+        """Return the response with these values in its holes."""
         return self._pack(
             self._size,
             correlation_id,
@@ -80,7 +82,8 @@ class ProduceReply:
 
 
 def produce_reply(version: int, name: str, topic_id: bytes, index: int) -> ProduceReply | None:
-    """The answer of one partition without an error. None in versions that nobody repeats."""
+    """Return the response of one partition without an error; None for versions before 7, whose
+    requests have no shape."""
     if version < _OLDEST:
         return None
     partition = PartitionProduceResponse(index, 0, 0, 0, 0)

@@ -1,12 +1,11 @@
-"""A follower's Fetch of one partition within a session, and its answer, read and written in one go.
+"""A follower's Fetch of one partition within a session, and its response, by one `struct` call.
 
-While one partition is written to, that is all that brokers say to each other, for every batch.
-What the generated classes do in a call for each array and struct is one `struct` call here; they
-stay the definition, and tests hold both equal. Whatever is not of this kind is left to them. Never
-does I/O.
+If clients write to one partition only, brokers send each other nothing else, once for every batch.
+The generated classes make a call for each array and struct. They remain the definition of the
+messages, and tests compare the two; messages of another form are left to them. Never does I/O.
 
 Versions: from v15 on, which has the follower at the request's end (KIP-903); brokers of one cluster
-speak the last.
+use the latest.
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ from protocol.primitives import read_compact_nullable_records
 
 OLDEST = 15
 
-_ONE = 2  # a compact array of one element
-_NONE = 1  # a compact array of none
-# Most wait, least bytes, most bytes, isolation, session's id and epoch; topics and the topic's id;
-# partitions, index, leader epoch, offset, last fetched epoch, log start offset, most bytes; what
-# has to be empty, and that the follower comes as a tagged field; the follower, its epoch, no tags.
+_ONE = 2  # the length of a compact array of one element
+_NONE = 1  # the length of an empty compact array
+# Max wait, min bytes, max bytes, isolation, session's id and epoch; topics and the topic's id;
+# partitions, index, leader epoch, offset, last fetched epoch, log start offset, max bytes; empty
+# fields and the head of the tagged field with the follower; the follower, its epoch, no tags.
 _REQUEST = Struct(">iiibiiB16sBiiqiqi7siqB")
 _REQUEST_BYTES = _REQUEST.size
 # Tags of the partition and of the topic, topics to forget, rack; one tagged field, of 13 bytes.
@@ -39,7 +38,7 @@ _PLAIN = (0, _ONE, _ONE, 0, -1)
 
 
 class OneFetched(NamedTuple):
-    """What a leader says of one partition where nothing is wrong with it."""
+    """A leader's response for one partition without an error."""
 
     session_id: int
     topic_id: bytes
@@ -50,14 +49,15 @@ class OneFetched(NamedTuple):
 
 
 class ReplicaFetchResponse:
-    """A Fetch response, quickly read where it is of one partition."""
+    """A reader of Fetch responses, which is fast if the response has one partition."""
 
     API_KEY = FetchResponse.API_KEY
     FLEXIBLE_FROM = FetchResponse.FLEXIBLE_FROM
 
     @staticmethod
     def read(buf: memoryview, pos: int, version: int) -> tuple[OneFetched | FetchResponse, int]:
-        """The response at `pos`, and where it ends."""
+        """Return the response at `pos` and the position after it: OneFetched if it has one
+        partition without an error, else a FetchResponse."""
         if version < OLDEST or len(buf) < pos + _RESPONSE_BYTES:
             return FetchResponse.read(buf, pos, version)
         (
@@ -69,12 +69,12 @@ class ReplicaFetchResponse:
         records, end = read_compact_nullable_records(buf, pos + _RESPONSE_BYTES)
         if buf[end:] != _TAGS:
             return FetchResponse.read(buf, pos, version)
-        one = OneFetched(session_id, topic_id, index, high_watermark, log_start, records)
-        return one, len(buf)
+        fetched = OneFetched(session_id, topic_id, index, high_watermark, log_start, records)
+        return fetched, len(buf)
 
 
-class _Asked(NamedTuple):
-    """What a follower asks of one partition. Waits are in ms."""
+class _OnePartitionFetch(NamedTuple):
+    """The fields of a follower's Fetch of one partition."""
 
     max_wait_ms: int
     min_bytes: int
@@ -92,8 +92,8 @@ class _Asked(NamedTuple):
     broker_epoch: int
 
 
-class ReplicaFetchOne(_Asked):
-    """The same as a request to be sent."""
+class ReplicaFetchOne(_OnePartitionFetch):
+    """A follower's Fetch of one partition, as a request that can be sent."""
 
     API_KEY = FetchRequest.API_KEY
     MAX_VERSION = FetchRequest.MAX_VERSION
@@ -102,7 +102,7 @@ class ReplicaFetchOne(_Asked):
     __slots__ = ()
 
     def frame(self, version: int, correlation_id: int, client_id: str) -> bytes:
-        """The whole frame, size first. `version` is from `OLDEST` on."""
+        """Return the whole frame, with its size. `version` is `OLDEST` or later."""
         (
             wait, least, most, session_id, session_epoch, topic_id, index, leader_epoch, offset,
             fetched_epoch, log_start, partition_most, replica_id, broker_epoch,
@@ -118,7 +118,7 @@ class ReplicaFetchOne(_Asked):
 
 
 class ReplicaFetchRequest(FetchRequest):
-    """A follower's Fetch of any partitions, whose answer may be of one."""
+    """A follower's Fetch of any number of partitions, whose response may have one partition."""
 
     ANSWER = ReplicaFetchResponse
 

@@ -1,1 +1,1 @@
-"""Writes the modules of protocol/messages from Kafka's definitions; `protocol.generate` runs it."""
+"""The writers of protocol/messages from Kafka's definitions; `protocol.generate` runs them."""

@@ -1,7 +1,7 @@
-"""How fields become source: their names, their neighbours, the versions in which they exist.
+"""The rules by which fields become source: their names, their runs, their versions.
 
-Pure functions over `protocol.generator.schema`, and `Lines`, the source being written. For
-`protocol.generate` and its writers only.
+Pure functions over `protocol.generator.schema`, and `Lines`, the source that is written. Only
+`protocol.generate` and its writers use them. Never writes a file.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from protocol.generator.schema import FIXED_FORMATS, FIXED_SIZES, FieldSpec, StructSpec, Versions
 
-# Names that `read` and `write` use themselves.
+# Names of variables in the generated `read` and `write`.
 RESERVED = {
     "buf",
     "pos",
@@ -31,7 +31,7 @@ INDENT = "    "
 
 
 class Lines:
-    """Source lines with an indentation."""
+    """The lines of source that are written, with the current indentation."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -57,7 +57,8 @@ class _Block:
 
 
 def version_condition(versions: Versions, context: Versions) -> str | None:
-    """The test that a version of `context` lies in `versions`; None where it always does."""
+    """Return the condition, in source, that a version of `context` is in `versions`; None: all of
+    `context` is."""
     if versions.covers(context):
         return None
     if versions.low == versions.high:
@@ -88,9 +89,9 @@ def reader(f: FieldSpec, nullable: bool, compact: bool) -> str:
 
 
 def least_size(f: FieldSpec, context: Versions, flexible: bool) -> int:
-    """The least number of bytes that one element of `f` takes in any version of `context`.
+    """Return the least number of bytes of one element of `f` in any version of `context`.
 
-    An array length is held against it: so a short frame cannot ask for a long list.
+    The generated code checks array lengths by it, so that a short frame cannot cause a long list.
     """
     if f.struct:
         return max(least_struct_size(f.struct, context, flexible), 1)
@@ -102,7 +103,8 @@ def least_size(f: FieldSpec, context: Versions, flexible: bool) -> int:
 
 
 def least_struct_size(struct: StructSpec, context: Versions, flexible: bool) -> int:
-    """The least number of bytes of a struct: empty strings, empty arrays, no tagged fields."""
+    """Return the least number of bytes of a struct: with empty strings, empty arrays and no tagged
+    fields."""
     size = 1 if flexible else 0
     for f in struct.fields:
         if f.tagged & context or not f.versions.covers(context):
@@ -118,7 +120,8 @@ def least_struct_size(struct: StructSpec, context: Versions, flexible: bool) -> 
 
 
 def runs(struct: StructSpec, context: Versions) -> Iterator[tuple[Versions, list[FieldSpec]]]:
-    """The untagged fields in order, neighbours of fixed size and equal versions together."""
+    """Yield the untagged fields in order, in runs: neighbours of fixed size and equal versions form
+    one run, every other field a run of its own."""
     run: list[FieldSpec] = []
     run_versions = Versions(1, 0)
     for f in struct.fields:

@@ -1,4 +1,4 @@
-"""Writes one module of `protocol/messages/`: a class for each struct of its messages."""
+"""The writer of one module of `protocol/messages/`: a class for each struct of its messages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from protocol.generator.write_writer import WriteWriter
 Body = Callable[[Lines, StructSpec, Versions, bool], None]
 
 OF_PEERS = ("ConsumerProtocolSubscription", "ConsumerProtocolAssignment")
-"""Messages within the bytes of a request: they are read in steps, as requests are."""
+"""The messages inside the bytes fields of requests, which are read in steps as requests are."""
 PASSED_ON = (
     "AlterClientQuotasResponse",
     "AlterConfigsResponse",
@@ -29,11 +29,12 @@ PASSED_ON = (
     "ListPartitionReassignmentsResponse",
     "UpdateFeaturesResponse",
 )
-"""Responses of the controller that a broker reads for its clients, who choose how long they are."""
+"""The controller's responses that a broker forwards to clients, whose requests decide how long they
+are."""
 
 
 class ModuleWriter:
-    """The source of one module of messages."""
+    """The writer of one module of messages."""
 
     def __init__(self, title: str, messages: list[MessageSpec]) -> None:
         self.title = title

@@ -1,8 +1,8 @@
-"""Writes the body of `read`: straight-line code for one encoding of a struct.
+"""The writer of the body of `read`: straight-line code for one encoding of a struct.
 
-A struct of a request, or of some responses, that holds arrays has `read_steps` in its place, a
-generator that stops once it has read a slice of the frame: a peer says how long an array is, and
-the event loop has others to serve. `stop` is the position at which the slice ends.
+If a struct of a request, or of some responses, has arrays, it has `read_steps` instead: a generator
+that yields after each slice of the frame, because the peer chooses the length of an array, and the
+event loop has other connections to serve. `stop` is the position at which the slice ends.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from protocol.generator.schema import (
 from protocol.generator.struct_names import StructNames
 
 UNREAD_TYPES = ("bytes", "records")
-"""Types whose bytes are only passed on, and so are no part of a slice."""
+"""The types whose bytes are passed on unread, and do not count for a slice."""
 
 
 class ReadWriter:
-    """The bodies of the `read` methods of one message, or of its `read_steps` methods."""
+    """The writer of the `read` methods of one module, or of its `read_steps` methods."""
 
     def __init__(self, names: StructNames, in_steps: bool = False) -> None:
         self.names = names
@@ -97,7 +97,7 @@ class ReadWriter:
         if not f.nullable & versions:
             self._read_class(out, f, local(f))
             return
-        if f.tagged:  # here a varint says whether it is there, in place of a signed byte
+        if f.tagged:  # a varint says whether the struct is present; elsewhere a signed byte does
             out.add("n, pos = p.read_uvarint(buf, pos)")
         else:
             out.add("pos += 1")

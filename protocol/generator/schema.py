@@ -1,6 +1,6 @@
-"""Kafka's message definitions as typed specs: what `protocol.generate` works from.
+"""Kafka's message definitions as typed specs, from which `protocol.generate` writes the messages.
 
-The definitions (`protocol/definitions/*.json`) are Kafka 4.3's facts: fields with the versions in
+The definitions (`protocol/definitions/*.json`) are those of Kafka 4.3: fields with the versions in
 which they exist, are nullable, are tagged. A range is `a-b`, `a+`, a single number or `none`.
 """
 
@@ -38,7 +38,7 @@ FIXED_SIZES = {
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """A range of versions, both ends included; empty when `low > high`."""
+    """A range of versions, both ends included; empty if `low > high`."""
 
     low: int
     high: int
@@ -64,7 +64,7 @@ class Versions:
 
 @dataclass(slots=True)
 class FieldSpec:
-    """One field of a struct. `type` is the element's type where `is_array`."""
+    """A field of a struct. `type` is the element's type if `is_array`."""
 
     name: str
     type: str
@@ -109,13 +109,14 @@ class MessageSpec:
 
 
 def snake_case(name: str) -> str:
-    """`TopicId` → `topic_id`, `V3AndBelowTopics` → `v3_and_below_topics`."""
+    """Return a name of Kafka's in Python's form: `TopicId` as `topic_id`, `V3AndBelowTopics` as
+    `v3_and_below_topics`."""
     name = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name)
     return re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1_\2", name).lower()
 
 
 def parse_message(definition: dict[str, Any]) -> MessageSpec:
-    """One entry of a definitions file."""
+    """Return the spec of one entry of a definitions file."""
     versions = Versions.parse(definition["validVersions"])
     parser = _StructParser(versions, definition.get("commonStructs", []))
     top = parser.struct(definition["name"], definition["fields"])

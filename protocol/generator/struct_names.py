@@ -1,4 +1,4 @@
-"""The names and types that the classes of one module have: what its writers agree on."""
+"""The names and types of the classes of one module, which its writers share."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ PYTHON_TYPES = {"bool": "bool", "float64": "float", "uuid": "bytes", "string": "
 
 
 class StructNames:
-    """Class names, annotations, defaults, and the `struct.Struct` constants that are used."""
+    """The class names, annotations and defaults of a module, and its `struct.Struct` constants."""
 
     def __init__(self, messages: list[MessageSpec]) -> None:
         self.messages = messages
@@ -17,7 +17,8 @@ class StructNames:
         self.formats: dict[str, str] = {}
 
     def _name_classes(self) -> dict[int, str]:
-        """Struct (by identity) → class name: prefixed by the message's where two share a name."""
+        """Return the class name of each struct, by its identity. Structs of different messages
+        with the same name get the message's name as a prefix."""
         owners: dict[str, set[str]] = {}
         for message in self.messages:
             for struct in message.structs:
@@ -49,7 +50,7 @@ class StructNames:
         return f"{kind} | None" if self.may_be_none(f) else kind
 
     def may_be_none(self, f: FieldSpec) -> bool:
-        # A tagged struct that was not sent is None: no default has to be built and compared.
+        # A tagged struct that was not sent is None, so that no default is built and compared.
         return bool(f.nullable) or (f.struct is not None and not f.is_array and bool(f.tagged))
 
     def default(self, f: FieldSpec, in_signature: bool) -> str:

@@ -1,4 +1,4 @@
-"""Writes the body of `write`: straight-line code for one encoding of a struct."""
+"""The writer of the body of `write`: straight-line code for one encoding of a struct."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from protocol.generator.struct_names import StructNames
 
 
 class WriteWriter:
-    """The bodies of one module's `write` methods."""
+    """The writer of one module's `write` methods."""
 
     def __init__(self, names: StructNames) -> None:
         self.names = names
