@@ -1,7 +1,7 @@
 """The headers of the record batches in a piece of a segment, as one array of numpy.
 
-Owns the header's layout and the walk from batch to batch by their lengths, which is all that is
-done one by one. Never looks at a record, and reads no file.
+Owns the header's layout and the walk from batch to batch by their lengths, which is the only step
+that takes each batch by itself. Never reads a record or a file.
 
 Format of KIP-98 (Kafka's `DefaultRecordBatch`), 61 bytes, big-endian. `batch length` counts from
 byte 12 on, the CRC-32C covers all from the attributes on.
@@ -21,7 +21,7 @@ MAGIC = 2
 MAGIC_AT = 16
 CRC_FROM = 21
 SMALLEST_BATCH_BYTES = 26
-"""Of any format: an empty message v0."""
+"""The size of the smallest batch of any format: an empty message v0."""
 
 CODEC_MASK, LOG_APPEND_TIME, TRANSACTIONAL, CONTROL = 0x07, 0x08, 0x10, 0x20
 
@@ -51,9 +51,9 @@ _LENGTH = Struct(">i")
 
 
 def batch_positions(data: bytes, start: int = 0) -> tuple[Ints, int]:
-    """Where each batch begins that lies whole in `data`, and where the next one would.
+    """Return the position of each batch that is whole in `data`, and the position after the last.
 
-    Lengths alone are looked at; a length that cannot be ends the walk.
+    Only the lengths are read; an impossible length ends the walk.
     """
     positions = []
     at, size, length_at = start, len(data), _LENGTH.unpack_from
@@ -68,21 +68,21 @@ def batch_positions(data: bytes, start: int = 0) -> tuple[Ints, int]:
 
 
 def headers_at(data: bytes, positions: Ints) -> Headers:
-    """The headers of the batches that begin at `positions`, an array of `HEADER`.
+    """Return the headers of the batches that begin at `positions`, an array of `HEADER`.
 
-    A batch of an older format may be shorter than a header: what it lacks is any bytes.
+    A batch of an older format may be shorter than a header; the rest of its header is undefined.
     """
     raw = np.frombuffer(data, dtype=np.uint8)
     places = positions[:, None] + np.arange(HEADER_BYTES)
-    found: Headers = np.take(raw, places, mode="clip").view(HEADER)[:, 0]
-    return found
+    headers: Headers = np.take(raw, places, mode="clip").view(HEADER)[:, 0]
+    return headers
 
 
 def column(headers: Headers, name: str) -> Ints:
-    """A field of all headers, as int64 of this machine's byte order."""
+    """Return a field of all headers, as int64 in this machine's byte order."""
     return headers[name].astype(np.int64)
 
 
 def last_offsets(headers: Headers) -> Ints:
-    """The offset of the last record that each batch had when it was written."""
+    """Return the offset of the last record that each batch had when it was written."""
     return column(headers, "base_offset") + column(headers, "last_offset_delta")

@@ -1,7 +1,7 @@
-"""The small text files of a data folder, as far as who reads it without a broker asks them.
+"""The small text files of a data folder, as far as they are read without a broker.
 
 Owns the layout of Kafka's checkpoint files (version, count, then lines), of `partition.metadata`
-and of `meta.properties`. Never decides what a missing or damaged file means: None says it is.
+and of `meta.properties`. Returns None for a damaged file; never decides what the damage means.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LEADER_EPOCHS = "leader-epoch-checkpoint"
 
 
 def checkpoint_lines(data: bytes) -> list[str] | None:
-    """The lines after version and count, when both are right."""
+    """Return the lines after version and count; None: the file is damaged."""
     try:
         lines = data.decode().split("\n")
         if int(lines[0]) != _VERSION or lines[-1] != "":
@@ -34,7 +34,7 @@ def checkpoint_lines(data: bytes) -> list[str] | None:
 
 
 def checkpoint_offsets(data: bytes) -> dict[tuple[str, int], int] | None:
-    """Offsets by topic and partition; None when the file is damaged."""
+    """Return the offsets by topic and partition; None: the file is damaged."""
     lines = checkpoint_lines(data)
     if lines is None:
         return None
@@ -49,12 +49,13 @@ def checkpoint_offsets(data: bytes) -> dict[tuple[str, int], int] | None:
 
 
 def topic_id_text(data: bytes) -> str | None:
-    """The topic id of `partition.metadata`, as Kafka writes it: 22 letters of base64."""
-    found = re.search(rb"^topic_id: ([\w-]{22})\s*$", data, re.MULTILINE)
-    return found[1].decode() if found else None
+    """Return the topic id in `partition.metadata`, as Kafka writes it: 22 characters of base64.
+    None: there is none."""
+    match = re.search(rb"^topic_id: ([\w-]{22})\s*$", data, re.MULTILINE)
+    return match[1].decode() if match else None
 
 
 def cluster_id_text(data: bytes) -> str | None:
-    """The cluster id of `meta.properties`."""
-    found = re.search(rb"^cluster\.id=(\S+)\s*$", data, re.MULTILINE)
-    return found[1].decode().replace("\\", "") if found else None
+    """Return the cluster id in `meta.properties`; None: there is none."""
+    match = re.search(rb"^cluster\.id=(\S+)\s*$", data, re.MULTILINE)
+    return match[1].decode().replace("\\", "") if match else None

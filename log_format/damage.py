@@ -1,17 +1,17 @@
-"""What is wrong with a folder or its files, as one line that names the file and the place.
+"""The errors of a folder or its files, as one line that names the file and the position.
 
-Owns the exceptions. Never decides whether a reader may go on.
+Owns the exceptions. Never decides whether a reader may continue.
 """
 
 from __future__ import annotations
 
 
 class LogError(Exception):
-    """A folder cannot be read as it was asked to; `str()` is one line that says where and why."""
+    """A folder or options that cannot be read; `str()` is one line that says where and why."""
 
 
 class DamagedLog(LogError):
-    """The bytes of a segment contradict each other, from `position` of `path` on."""
+    """Bytes of a segment that contradict each other, from `position` of `path` on."""
 
     def __init__(self, path: str, position: int, why: str) -> None:
         super().__init__(f"{path} is damaged at byte {position}: {why}")
@@ -24,7 +24,7 @@ class DamagedLog(LogError):
 
 
 class OldFormat(DamagedLog):
-    """Not damage, but no format that is read here: messages from before Kafka 0.11 (v0, v1)."""
+    """Messages of an unsupported format, from before Kafka 0.11 (v0, v1), that are not damaged."""
 
     def __init__(self, path: str, position: int, magic: int) -> None:
         LogError.__init__(

@@ -1,6 +1,6 @@
-"""The only door of this package to a disk: folders and files of a machine, to read alone.
+"""The package's only access to a disk: the folders and files of this machine, for reading.
 
-Owns how an error of the disk is told. Never interprets a byte.
+Owns the texts of disk errors. Never writes, and never interprets a byte.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from typing import NamedTuple, TypeAlias
 from log_format.damage import LogError
 
 Read: TypeAlias = Callable[[int, int], bytes]
-"""`read(size, position)` of a file; fewer bytes where it ends."""
+"""The function `read(size, position)` of a file, which returns fewer bytes at the file's end."""
 
 
 class Stamp(NamedTuple):
-    """What of a file changes when somebody writes to it, or puts another one in its place."""
+    """The attributes of a file that change when it is written or replaced."""
 
     size: int
     modified_ns: int
     number: int
-    """The inode."""
+    """The inode number."""
 
     @property
     def modified_ms(self) -> int:
-        """When it was written last, ms since the epoch."""
+        """The time of the last write, in ms since the epoch."""
         return self.modified_ns // 1_000_000
 
 
@@ -33,18 +33,18 @@ class Files:
     """The local disk."""
 
     def names(self, folder: str) -> list[str]:
-        """What lies in a folder, sorted. Raises LogError."""
+        """Return the names in a folder, sorted. Raises LogError."""
         try:
             return sorted(os.listdir(folder))
         except OSError as error:
             raise LogError(f"{folder}: {error.strerror}") from None
 
     def is_folder(self, path: str) -> bool:
-        """Whether there is a folder of this name."""
+        """Return whether `path` is a folder."""
         return os.path.isdir(path)
 
     def content(self, path: str) -> bytes | None:
-        """All of a small file; None where there is none. Raises LogError."""
+        """Return the content of a small file; None: it does not exist. Raises LogError."""
         try:
             with open(path, "rb") as file:
                 return file.read()
@@ -54,29 +54,29 @@ class Files:
             raise LogError(f"{path}: {error.strerror}") from None
 
     def size(self, path: str) -> int:
-        """In bytes. Raises LogError."""
+        """Return the size of a file, in bytes. Raises LogError."""
         try:
             return os.path.getsize(path)
         except OSError as error:
             raise LogError(f"{path}: {error.strerror}") from None
 
     def stamp(self, path: str) -> Stamp | None:
-        """None where there is no such file. Raises LogError."""
+        """Return the stamp of a file; None: it does not exist. Raises LogError."""
         try:
-            found = os.stat(path)
+            status = os.stat(path)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
             raise LogError(f"{path}: {error.strerror}") from None
-        return Stamp(found.st_size, found.st_mtime_ns, found.st_ino)
+        return Stamp(status.st_size, status.st_mtime_ns, status.st_ino)
 
     def opened(self, path: str) -> OpenFile:
-        """A file to read pieces of. Raises LogError."""
+        """Open a file to read pieces of it. Raises LogError."""
         return OpenFile(path)
 
 
 class OpenFile:
-    """A file that is open until `close`; a context manager."""
+    """An open file, which the end of its `with` block closes."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -86,7 +86,7 @@ class OpenFile:
             raise LogError(f"{path}: {error.strerror}") from None
 
     def read(self, size: int, position: int) -> bytes:
-        """`Read` of this file. Raises LogError."""
+        """Return up to `size` bytes from `position` on, as `Read` says. Raises LogError."""
         try:
             return os.pread(self._descriptor, size, position)
         except OSError as error:

@@ -1,12 +1,13 @@
-"""What a folder in a log directory is, by the files in it: its name alone says nothing.
+"""The kind of a folder in a log directory, by the names of its files, because its own name is
+ambiguous.
 
-`broker-1` reads like partition 1 of a topic `broker`, and may be the data folder of another node,
-which runs in it. So a name makes a folder a candidate, and only the names of the files in it make
-it a partition's: what is none is never opened, renamed, removed or written into.
+`broker-1` may be partition 1 of a topic `broker`, or the data folder of another node that runs in
+it. So a folder with such a name is a partition's only if its files are. Any other folder is never
+opened, renamed, removed or written into.
 
-Owns: that judgement. Never: reads a file, or does anything to a folder.
+Owns that decision. Never reads a file, or changes a folder.
 
-Kafka 4.3 goes by the name: it opens `broker-1` as a log, makes a segment in it, and renames it.
+Kafka 4.3 decides by the name: it opens `broker-1` as a log, makes a segment in it, and renames it.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _OF_A_PARTITION = (
     f"{LEADER_EPOCHS}.tmp",
 )
 _OF_A_VOLUME = "lost+found"
-"""What a file system puts into an empty one."""
+"""The folder that a file system makes in an empty volume."""
 _DIGITS = 20
 
 
@@ -34,12 +35,12 @@ class FolderContents(Enum):
     PARTITION = "partition"
     NOTHING = "nothing"
     NODE = "node"
-    """The data folder of a node: formatted, or locked by a process that is about to."""
+    """The data folder of a node: formatted, or locked by a process that is about to format it."""
     OTHER = "other"
 
 
 def contents_of(names: Sequence[str]) -> FolderContents:
-    """Return the kind of a folder that has files and folders of these names."""
+    """Return the kind of a folder by the names of the files and folders in it."""
     if any(name in names for name in _OF_A_NODE):
         return FolderContents.NODE
     if any(name in _OF_A_PARTITION or _is_of_a_segment(name) for name in names):
@@ -49,13 +50,14 @@ def contents_of(names: Sequence[str]) -> FolderContents:
 
 
 def _is_of_a_segment(name: str) -> bool:
-    """Whether it begins as all names of segments, indexes and snapshots do, whatever follows."""
+    """Return whether a name begins as those of segments, indexes and snapshots do: with 20 digits
+    and a dot."""
     digits, dot, _ = name.partition(".")
     return bool(dot) and len(digits) == _DIGITS and digits.isdecimal() and digits.isascii()
 
 
 def why_no_partition(directory: str, names: Sequence[str]) -> str | None:
-    """Return why a folder is no partition's; None for one that is, and for an empty one."""
+    """Return why a folder is no partition's; None: it is a partition's, or empty."""
     contents = contents_of(names)
     if contents is FolderContents.NODE:
         return f"{directory} is the data folder of a node"

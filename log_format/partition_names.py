@@ -1,6 +1,6 @@
-"""Names of partition folders: `topic-partition`, and those that are set aside.
+"""The names of partition folders: `topic-partition`, and those that a broker has set aside.
 
-Kafka's `UnifiedLog.parseTopicPartitionName`: a topic's name may have dots and dashes itself.
+Follows Kafka's `UnifiedLog.parseTopicPartitionName`; a topic's name may have dots and dashes.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ _SET_ASIDE = ("-delete", "-future", "-stray")
 
 
 def partition_of(name: str) -> tuple[str, int] | None:
-    """Topic and partition of a live folder's name; None for every other name."""
+    """Return topic and partition of a partition folder's name; None for every other name."""
     topic, dash, number = name.rpartition("-")
     if not dash or not topic or not number.isdecimal() or not number.isascii():
         return None
@@ -17,5 +17,6 @@ def partition_of(name: str) -> tuple[str, int] | None:
 
 
 def is_set_aside(name: str) -> bool:
-    """Whether a folder is to be deleted, is on its way to another disk, or belongs to nobody."""
+    """Return whether a folder is set aside: to be deleted, on the move to another disk, or stray
+    (of no topic of the cluster)."""
     return name.endswith(_SET_ASIDE) and "." in name

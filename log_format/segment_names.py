@@ -1,4 +1,4 @@
-"""How the files of a segment are named: 20 digits of its base offset, and the kind of file."""
+"""The names of a segment's files: 20 digits of its base offset, and a suffix for the kind."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _OFFSET_MAX = 2**63 - 1
 
 
 def offset_name(offset: int) -> str:
-    """The 20 digits that name a segment's files."""
+    """Return the 20 digits in the names of a segment's files."""
     return f"{offset:020d}"
 
 
 def segment_path(directory: str, base_offset: int, suffix: str) -> str:
-    """Where the file with `suffix` of the segment that begins with `base_offset` lies."""
+    """Return the path of the file with `suffix` of the segment with this base offset."""
     return f"{directory}/{base_offset:020d}{suffix}"
 
 
 def base_offset_of(name: str, suffix: str) -> int | None:
-    """The offset in the name of a file with `suffix`; None for every other name."""
+    """Return the base offset in the name of a file with `suffix`; None for every other name."""
     stem = name[: -len(suffix)]
     if not name.endswith(suffix) or len(stem) != _DIGITS:
         return None

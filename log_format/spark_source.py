@@ -3,11 +3,11 @@
     spark.dataSource.register(DataFolderSource)
     spark.read.format("kafka-folder").option("subscribe", "cdr").load("/copy/of/kafka-logs")
 
-Columns are those of Spark's stock Kafka source with `includeHeaders`; options stand in
-`log_format.survey`. Two views: `records`, and `partitions`, a row for each partition with its
-offsets and what was noticed. Owns how the reader is put into Spark's terms: one task a part, and
-batches of Arrow, which Spark takes as they are. Batch only: a folder that nobody writes has no
-stream. What a task needs is this package, pyarrow and numpy; crc32c unless `check.crcs` is false.
+The columns are those of Spark's stock Kafka source with `includeHeaders`; `log_format.survey` has
+the options. There are two views: `records`, and `partitions`, a row for each partition with its
+offsets and notes. Owns the mapping to Spark's terms: one task for each part, and batches of Arrow,
+which Spark takes without conversion. Never a stream: a copied folder does not change. A task needs
+this package, pyarrow and numpy, and crc32c unless `check.crcs` is false.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pyspark.sql.types import StructType
 from log_format.damage import LogError
 from log_format.files import Files
 from log_format.partitions.partition_reader import Part, read_part
-from log_format.survey import Asked, Surveyed, asked, parts, survey
+from log_format.survey import ReadOptions, SurveyedPartition, parts, read_options, survey
 
 FORMAT = "kafka-folder"
 RECORDS = (
@@ -58,18 +58,18 @@ class DataFolderSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """What `format` is given."""
+        """Return the name of the format."""
         return FORMAT
 
     def schema(self) -> str:
-        """Of the view. Raises LogError for options that cannot be."""
-        asked(self.options)
+        """Return the columns of the view. Raises LogError for invalid options."""
+        read_options(self.options)
         return _VIEWS[self._view()]
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Of the view."""
-        wanted = asked(self.options)
-        return PartitionsReader(wanted) if self._view() == "partitions" else RecordsReader(wanted)
+        """Return the reader of the view. Raises LogError for invalid options."""
+        options = read_options(self.options)
+        return PartitionsReader(options) if self._view() == "partitions" else RecordsReader(options)
 
     def _view(self) -> str:
         view = _option(self.options, "view", "records")
@@ -80,59 +80,59 @@ class DataFolderSource(DataSource):
 
 @dataclass
 class PartPartition(InputPartition):
-    """One part, for one task."""
+    """The part of a partition that one task reads."""
 
     part: Part
 
 
 class RecordsReader(DataSourceReader):
-    """The records, a task for each part."""
+    """The reader of the view `records`, with a task for each part."""
 
-    def __init__(self, wanted: Asked) -> None:
-        self._wanted = wanted
+    def __init__(self, options: ReadOptions) -> None:
+        self._options = options
 
     def partitions(self) -> list[InputPartition]:
-        """All parts, in the order of topics, partitions and offsets."""
-        found = parts(survey(Files(), self._wanted), self._wanted)
-        return [PartPartition(part) for part in found]
+        """Return all parts, in the order of topics, partitions and offsets."""
+        all_parts = parts(survey(Files(), self._options), self._options)
+        return [PartPartition(part) for part in all_parts]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """In a task: the records of its part; nothing where there is none."""
+        """Yield, in a task, the records of its part; none if Spark gives the task no part."""
         if isinstance(partition, PartPartition):
-            yield from read_part(Files(), partition.part, self._wanted.crc())
+            yield from read_part(Files(), partition.part, self._options.crc())
 
 
 class PartitionsReader(DataSourceReader):
-    """A row for each partition: one task, wherever Spark puts it."""
+    """The reader of the view `partitions`, with one task for all rows."""
 
-    def __init__(self, wanted: Asked) -> None:
-        self._wanted = wanted
+    def __init__(self, options: ReadOptions) -> None:
+        self._options = options
 
     def partitions(self) -> list[InputPartition]:
-        """One."""
+        """Return the only task."""
         return [InputPartition(None)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """In a task: all rows."""
-        rows = [_row(one) for one in survey(Files(), self._wanted)]
+        """Yield, in a task, all rows."""
+        rows = [_row(surveyed) for surveyed in survey(Files(), self._options)]
         yield pa.RecordBatch.from_pylist(rows, schema=_PARTITION_COLUMNS)
 
 
-def _row(one: Surveyed) -> dict[str, object]:
-    log = one.log
+def _row(surveyed: SurveyedPartition) -> dict[str, object]:
+    log = surveyed.log
     return {
         "topic": log.topic,
         "partition": log.partition,
         "topicId": log.topic_id,
-        "clusterId": one.cluster_id,
+        "clusterId": surveyed.cluster_id,
         "logStartOffset": log.log_start,
         "logEndOffset": log.end,
         "lastStableOffset": log.stable_end,
-        "startOffset": one.start,
-        "endOffset": one.end,
+        "startOffset": surveyed.start,
+        "endOffset": surveyed.end,
         "segments": len(log.segments),
         "bytes": log.size,
-        "notes": list(one.notes),
+        "notes": list(surveyed.notes),
     }
 
 

@@ -1,23 +1,23 @@
-"""What a reader of data folders was asked for, and what it finds there: topics, offsets, parts.
+"""The options of a reader of data folders, and the survey of the folders: topics, offsets, parts.
 
-Owns the options, named as those of Spark's stock Kafka source where that has the same, and their
-checks; which partitions are meant; and between which offsets each is read:
+Owns the options and their checks, the choice of the partitions, and the offsets between which each
+is read. An option has the name of Spark's stock Kafka source if that has the same:
 
     path                     a data folder, or the folder of one partition; several with commas
-    subscribe                topics with commas; else all but Kafka's own (`__…`)
-    assign                   or partitions, as JSON {"topic": [0, 1]}: these and no others
+    subscribe                topics with commas; by default all but Kafka's own (`__…`)
+    assign                   only these partitions, as JSON {"topic": [0, 1]}
     startingOffsets          earliest, or JSON {"topic": {"0": 23, "1": -2}}; -2 is earliest
     endingOffsets            latest, or JSON; -1 is latest
     startingTimestamp        ms since the epoch: from the first record of that time or later
     endingTimestamp          to before the first record of that time or later
     isolation.level          read_committed (the default here), or read_uncommitted
-    bound                    log.end (the default), or high.watermark: as the broker's checkpoint
-                             says, which is some seconds old unless the broker was stopped
-    maxPartitionBytes        of the files, a task: 128 MiB
+    bound                    log.end (the default), or high.watermark: that of the broker's
+                             checkpoint, which is some seconds old unless the broker was stopped
+    maxPartitionBytes        bytes of the files for each task: 128 MiB
     check.crcs               false leaves checksums unchecked
     damage                   refuse (the default), or stop: a log ends where its damage begins
 
-Never reads a record, but to find one of a time.
+Never reads a record, except to find the first one of a time.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 
 from log_format.damage import LogError
 from log_format.files import Files
-from log_format.partitions.data_folder import DataFolder, Found
+from log_format.partitions.data_folder import DataFolder, PartitionFolder
 from log_format.partitions.partition_log import PartitionLog
 from log_format.partitions.partition_reader import Part, parts_of
 from log_format.records.segment_pieces import Crc, crc32c_function
@@ -48,13 +48,13 @@ _OTHERS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """The options, checked."""
+class ReadOptions:
+    """The options of a reader, after their checks."""
 
     paths: tuple[str, ...]
     topics: tuple[str, ...] = ()
     partitions: tuple[tuple[str, int], ...] | None = None
-    """Of these topics, or all."""
+    """The assigned partitions, as topic and number; None: the option assign is not set."""
     starts: Mapping[tuple[str, int], int] = field(default_factory=dict)
     ends: Mapping[tuple[str, int], int] = field(default_factory=dict)
     start_ms: int | None = None
@@ -66,13 +66,13 @@ class Asked:
     stop_at_damage: bool = False
 
     def crc(self) -> Crc | None:
-        """What batches are checked with. Raises LogError."""
+        """Return the function that checks batches; None: they are not checked. Raises LogError."""
         return crc32c_function() if self.checked else None
 
 
 @dataclass(frozen=True, slots=True)
-class Surveyed:
-    """One partition: where it begins and ends for this reader, and what was noticed."""
+class SurveyedPartition:
+    """A partition, the offsets between which this reader reads it, and the notes on its files."""
 
     log: PartitionLog
     start: int
@@ -81,37 +81,40 @@ class Surveyed:
     notes: tuple[str, ...]
 
 
-def asked(options: Mapping[str, str]) -> Asked:
-    """Options by name, whose case does not matter. Raises LogError for what cannot be."""
-    given = {key.lower(): value for key, value in options.items()}
-    for key in given:
+def read_options(options: Mapping[str, str]) -> ReadOptions:
+    """Return the checked options; the case of names does not matter. Raises LogError for invalid
+    options."""
+    texts = {key.lower(): value for key, value in options.items()}
+    for key in texts:
         if key not in _CHOICES and key not in _OTHERS:
             raise LogError(f"option {key}: a folder is read without it")
     chosen = {}
     for key, values in _CHOICES.items():
-        chosen[key] = given.get(key, values[0]).lower()
+        chosen[key] = texts.get(key, values[0]).lower()
         if chosen[key] not in values:
-            raise LogError(f"option {key} is {given[key]}: {' or '.join(values)} is wanted")
-    paths = tuple(_path(one) for one in given.get("path", "").split(",") if one.strip())
+            raise LogError(f"option {key} is {texts[key]}: {' or '.join(values)} is wanted")
+    paths = tuple(_path(path) for path in texts.get("path", "").split(",") if path.strip())
     if not paths:
         raise LogError("no folder is named: load(PATH), or option path")
-    topics = tuple(one.strip() for one in given.get("subscribe", "").split(",") if one.strip())
-    assigned = _assigned(given)
+    topics = tuple(
+        topic.strip() for topic in texts.get("subscribe", "").split(",") if topic.strip()
+    )
+    assigned = _assigned(texts)
     if assigned is not None:
         if topics:
             raise LogError("options subscribe and assign: one of them is wanted")
         topics = tuple(dict.fromkeys(topic for topic, _ in assigned))
-    part_bytes = _number(given, "maxpartitionbytes")
+    part_bytes = _number(texts, "maxpartitionbytes")
     if part_bytes is not None and part_bytes < 1:
         raise LogError("option maxpartitionbytes: 1 or more is wanted")
-    return Asked(
+    return ReadOptions(
         paths,
         topics,
         assigned,
-        _offsets(given, "startingoffsets", "earliest", _EARLIEST),
-        _offsets(given, "endingoffsets", "latest", _LATEST),
-        _number(given, "startingtimestamp"),
-        _number(given, "endingtimestamp"),
+        _offsets(texts, "startingoffsets", "earliest", _EARLIEST),
+        _offsets(texts, "endingoffsets", "latest", _LATEST),
+        _number(texts, "startingtimestamp"),
+        _number(texts, "endingtimestamp"),
         chosen["isolation.level"] == "read_committed",
         chosen["bound"] == "high.watermark",
         part_bytes or _PART_BYTES,
@@ -120,68 +123,70 @@ def asked(options: Mapping[str, str]) -> Asked:
     )
 
 
-def survey(files: Files, wanted: Asked) -> list[Surveyed]:
-    """All partitions that are meant, by topic and number. Raises LogError."""
-    crc = wanted.crc()
-    found: dict[tuple[str, int], Surveyed] = {}
-    seen: list[str] = []
-    for path in wanted.paths:
+def survey(files: Files, options: ReadOptions) -> list[SurveyedPartition]:
+    """Return the partitions that the options select, by topic and number. Raises LogError."""
+    crc = options.crc()
+    by_name: dict[tuple[str, int], SurveyedPartition] = {}
+    topics: list[str] = []
+    for path in options.paths:
         folder = DataFolder(files, path)
-        seen += [one.topic for one in folder.partitions]
-        for number, one in enumerate(_meant(folder, wanted)):
+        topics += [entry.topic for entry in folder.partitions]
+        for number, entry in enumerate(_selected(folder, options)):
             log = PartitionLog(
                 files,
-                one.folder,
-                one.topic,
-                one.partition,
+                entry.folder,
+                entry.topic,
+                entry.partition,
                 crc,
-                log_start=one.log_start,
-                clean=one.clean,
-                stop_at_damage=wanted.stop_at_damage,
+                log_start=entry.log_start,
+                clean=entry.clean,
+                stop_at_damage=options.stop_at_damage,
             )
-            if (one.topic, one.partition) in found:
-                earlier = found[one.topic, one.partition].log.folder
+            if (entry.topic, entry.partition) in by_name:
+                earlier = by_name[entry.topic, entry.partition].log.folder
                 raise LogError(
-                    f"{one.folder} and {earlier} are the same partition: name one of them"
+                    f"{entry.folder} and {earlier} are the same partition: name one of them"
                 )
             notes = (*(folder.notes if not number else ()), *log.notes)
-            found[one.topic, one.partition] = _bounded(log, one, wanted, folder.cluster_id, notes)
-    for topic in wanted.topics:
-        if topic not in seen:
-            raise LogError(
-                f"{', '.join(wanted.paths)} has no topic {topic}: it has "
-                f"{', '.join(sorted(set(seen)))}"
+            by_name[entry.topic, entry.partition] = _bounded(
+                log, entry, options, folder.cluster_id, notes
             )
-    for topic, partition in wanted.partitions or ():
-        if (topic, partition) not in found:
-            raise LogError(f"{', '.join(wanted.paths)} has no partition {topic}-{partition}")
-    if not found:
-        raise LogError(f"{', '.join(wanted.paths)} has no topics but Kafka's own: name one")
-    surveyed = [found[one] for one in sorted(found)]
+    for topic in options.topics:
+        if topic not in topics:
+            raise LogError(
+                f"{', '.join(options.paths)} has no topic {topic}: it has "
+                f"{', '.join(sorted(set(topics)))}"
+            )
+    for topic, partition in options.partitions or ():
+        if (topic, partition) not in by_name:
+            raise LogError(f"{', '.join(options.paths)} has no partition {topic}-{partition}")
+    if not by_name:
+        raise LogError(f"{', '.join(options.paths)} has no topics but Kafka's own: name one")
+    surveyed = [by_name[name] for name in sorted(by_name)]
     _refuse_two_of_a_name(surveyed)
     return surveyed
 
 
-def parts(surveyed: list[Surveyed], wanted: Asked) -> list[Part]:
-    """What tasks read, each about as many bytes as was asked for."""
+def parts(surveyed: list[SurveyedPartition], options: ReadOptions) -> list[Part]:
+    """Return the parts that tasks read, each of about `options.part_bytes`."""
     return [
         part
-        for one in surveyed
+        for partition in surveyed
         for part in parts_of(
-            one.log,
-            one.start,
-            one.end,
-            committed=wanted.committed,
-            step_bytes=wanted.part_bytes,
+            partition.log,
+            partition.start,
+            partition.end,
+            committed=options.committed,
+            step_bytes=options.part_bytes,
         )
     ]
 
 
-def _refuse_two_of_a_name(surveyed: list[Surveyed]) -> None:
-    """LogError where partitions are of two topics of one name: of a topic that was deleted and made
-    again, a disk that was away keeps the old partitions."""
+def _refuse_two_of_a_name(surveyed: list[SurveyedPartition]) -> None:
+    """Raise LogError if partitions belong to two topics with the same name. A disk that was away
+    while a topic was deleted and created again has partitions of the old topic."""
     firsts: dict[str, PartitionLog] = {}
-    for log in (one.log for one in surveyed):
+    for log in (partition.log for partition in surveyed):
         if log.topic_id is None:
             continue
         first = firsts.setdefault(log.topic, log)
@@ -193,36 +198,37 @@ def _refuse_two_of_a_name(surveyed: list[Surveyed]) -> None:
             )
 
 
-def _meant(folder: DataFolder, wanted: Asked) -> list[Found]:
-    if wanted.partitions is not None:
-        named = wanted.partitions
-        return [one for one in folder.partitions if (one.topic, one.partition) in named]
-    if wanted.topics:
-        return [one for one in folder.partitions if one.topic in wanted.topics]
-    return [one for one in folder.partitions if not one.topic.startswith("__")]
+def _selected(folder: DataFolder, options: ReadOptions) -> list[PartitionFolder]:
+    if options.partitions is not None:
+        assigned = options.partitions
+        return [entry for entry in folder.partitions if (entry.topic, entry.partition) in assigned]
+    if options.topics:
+        return [entry for entry in folder.partitions if entry.topic in options.topics]
+    return [entry for entry in folder.partitions if not entry.topic.startswith("__")]
 
 
 def _bounded(
     log: PartitionLog,
-    found: Found,
-    wanted: Asked,
+    entry: PartitionFolder,
+    options: ReadOptions,
     cluster_id: str | None,
     notes: tuple[str, ...],
-) -> Surveyed:
-    """From where to where this reader goes. Raises LogError for offsets that are not there."""
+) -> SurveyedPartition:
+    """Return a partition with the offsets between which it is read. Raises LogError if the options
+    have offsets that the log does not have."""
     name = f"{log.topic}-{log.partition}"
-    last = log.stable_end if wanted.committed else log.end
-    if wanted.to_high_watermark:
-        if found.high_watermark is None:
+    last = log.stable_end if options.committed else log.end
+    if options.to_high_watermark:
+        if entry.high_watermark is None:
             raise LogError(
                 f"{name}: no replication-offset-checkpoint tells its high watermark; read it with "
                 "bound=log.end"
             )
-        last = max(min(last, found.high_watermark), log.log_start)
-    start = wanted.starts.get((log.topic, log.partition), _EARLIEST)
+        last = max(min(last, entry.high_watermark), log.log_start)
+    start = options.starts.get((log.topic, log.partition), _EARLIEST)
     if start == _EARLIEST:
         start = log.log_start
-    end = wanted.ends.get((log.topic, log.partition), _LATEST)
+    end = options.ends.get((log.topic, log.partition), _LATEST)
     if end == _LATEST:
         end = last
     if not log.log_start <= start <= log.end or not log.log_start <= end <= log.end:
@@ -230,18 +236,18 @@ def _bounded(
             f"{name} holds offsets {log.log_start} to before {log.end}: {start} to before {end} "
             "is not in it"
         )
-    if wanted.start_ms is not None:
-        of_time = log.offset_of_time(wanted.start_ms)
-        start = max(start, log.end if of_time is None else of_time)
-    if wanted.end_ms is not None:
-        of_time = log.offset_of_time(wanted.end_ms)
-        end = min(end, log.end if of_time is None else of_time)
+    if options.start_ms is not None:
+        time_offset = log.offset_of_time(options.start_ms)
+        start = max(start, log.end if time_offset is None else time_offset)
+    if options.end_ms is not None:
+        time_offset = log.offset_of_time(options.end_ms)
+        end = min(end, log.end if time_offset is None else time_offset)
     end = min(end, last)
-    return Surveyed(log, min(start, end), end, cluster_id, notes)
+    return SurveyedPartition(log, min(start, end), end, cluster_id, notes)
 
 
 def _path(text: str) -> str:
-    """Of this machine; `file:` in front is no matter."""
+    """Return a path of this machine, without a leading `file:`. Raises LogError for other URLs."""
     path = text.strip()
     scheme, colon, rest = path.partition(":")
     if colon and scheme == "file":
@@ -251,8 +257,8 @@ def _path(text: str) -> str:
     return path
 
 
-def _number(given: Mapping[str, str], key: str) -> int | None:
-    text = given.get(key)
+def _number(options: Mapping[str, str], key: str) -> int | None:
+    text = options.get(key)
     if text is None:
         return None
     try:
@@ -261,13 +267,15 @@ def _number(given: Mapping[str, str], key: str) -> int | None:
         raise LogError(f"option {key} is {text}: a whole number is wanted") from None
 
 
-def _assigned(given: Mapping[str, str]) -> tuple[tuple[str, int], ...] | None:
-    text = given.get("assign")
+def _assigned(options: Mapping[str, str]) -> tuple[tuple[str, int], ...] | None:
+    text = options.get("assign")
     if text is None:
         return None
     try:
         return tuple(
-            (str(topic), int(one)) for topic, several in json.loads(text).items() for one in several
+            (str(topic), int(number))
+            for topic, numbers in json.loads(text).items()
+            for number in numbers
         )
     except (ValueError, AttributeError, TypeError):
         raise LogError(
@@ -276,21 +284,21 @@ def _assigned(given: Mapping[str, str]) -> tuple[tuple[str, int], ...] | None:
 
 
 def _offsets(
-    given: Mapping[str, str], key: str, word: str, standing_for: int
+    options: Mapping[str, str], key: str, word: str, standing_for: int
 ) -> dict[tuple[str, int], int]:
-    text = given.get(key, word)
+    text = options.get(key, word)
     if text.lower() == word:
         return {}
     try:
-        found = {
+        offsets = {
             (str(topic), int(partition)): int(offset)
             for topic, partitions in json.loads(text).items()
             for partition, offset in partitions.items()
         }
     except (ValueError, AttributeError, TypeError):
-        found = {("", 0): -9}
-    if any(offset < 0 and offset != standing_for for offset in found.values()):
+        offsets = {("", 0): -9}
+    if any(offset < 0 and offset != standing_for for offset in offsets.values()):
         raise LogError(
             f'option {key} is {text}: {word}, or JSON such as {{"topic": {{"0": 23}}}} is wanted'
         )
-    return found
+    return offsets

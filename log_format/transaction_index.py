@@ -1,6 +1,6 @@
-"""The `.txnindex` of a segment: the aborted transactions whose markers lie in it.
+"""The `.txnindex` of a segment: the aborted transactions whose markers are in the segment.
 
-Owns: the file's format. Never: decides what a reader is to skip, or keeps a file open.
+Owns the file's format. Never decides which records a reader skips, and never opens a file.
 
 Format of Kafka's `TransactionIndex` and `AbortedTxn`: 34 bytes an entry, big-endian: int16 version
 (0), int64 producer id, first offset, last offset (the marker's), last stable offset at that time.
@@ -17,7 +17,7 @@ _ENTRY = Struct(">hqqqq")
 
 
 class AbortedTxn(NamedTuple):
-    """One aborted transaction, from its first record to its marker."""
+    """An aborted transaction, from its first record to its marker."""
 
     producer_id: int
     first_offset: int
@@ -26,20 +26,20 @@ class AbortedTxn(NamedTuple):
 
 
 def encode_transactions(transactions: Iterable[AbortedTxn]) -> bytes:
-    """The file's content, or the bytes to add to it."""
-    return b"".join(_ENTRY.pack(_VERSION, *one) for one in transactions)
+    """Return the transactions' entries: a file's content, or the bytes to append to it."""
+    return b"".join(_ENTRY.pack(_VERSION, *transaction) for transaction in transactions)
 
 
 def decode_transactions(data: bytes) -> list[AbortedTxn] | None:
-    """The entries; None when the file is damaged or of another version."""
+    """Return the entries; None: the file is damaged or of another version."""
     if len(data) % _ENTRY.size:
         return None
-    found: list[AbortedTxn] = []
+    entries: list[AbortedTxn] = []
     for version, *fields in _ENTRY.iter_unpack(data):
         entry = AbortedTxn(*fields)
         if version != _VERSION or not 0 <= entry.first_offset <= entry.last_offset:
             return None
-        if found and entry.last_offset <= found[-1].last_offset:
+        if entries and entry.last_offset <= entries[-1].last_offset:
             return None
-        found.append(entry)
-    return found
+        entries.append(entry)
+    return entries

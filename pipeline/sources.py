@@ -76,10 +76,10 @@ def check(options: argparse.Namespace) -> None:
         Cluster(reading(options)).partitions(options.topic)
         return
     from log_format.damage import LogError
-    from log_format.survey import asked
+    from log_format.survey import read_options
 
     try:
-        asked({"path": options.from_folder, **_folder_options(options)})
+        read_options({"path": options.from_folder, **_folder_options(options)})
     except LogError as error:
         raise PipelineError(f"--from-folder: {error}") from error
     for path in options.from_folder.split(","):

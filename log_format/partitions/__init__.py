@@ -1,1 +1,1 @@
-"""From folders to what a consumer may see of each partition."""
+"""The partitions of data folders, and the records of each that a consumer may see."""

@@ -1,6 +1,7 @@
 """A data folder (one of a broker's `log.dirs`), or the folder of one partition.
 
-Owns which partitions there are, and what the checkpoints beside them say. Never reads a batch.
+Owns the list of its partitions, and the offsets in the checkpoints beside them. Never reads a
+batch.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from log_format.segment_names import LOG_SUFFIX, base_offset_of
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A partition's folder, with the offsets that the checkpoints have of it."""
+class PartitionFolder:
+    """A partition's folder, with its offsets in the checkpoints; None: a checkpoint has none."""
 
     folder: str
     topic: str
@@ -32,13 +33,14 @@ class Found:
     log_start: int | None
     high_watermark: int | None
     clean: bool = False
-    """Whether its broker was stopped in order, and has not run since."""
+    """Whether its broker was shut down cleanly, and has not run since."""
 
 
 class DataFolder:
-    """What lies in a folder. The constructor reads it; raises LogError."""
+    """The partitions, the cluster id and the notes of a data folder."""
 
     def __init__(self, files: Files, path: str) -> None:
+        """Read the folder. Raises LogError."""
         self.path = path.rstrip("/") or "/"
         if not files.is_folder(self.path):
             raise LogError(f"{path}: there is no such folder (on the machine that reads it)")
@@ -56,8 +58,8 @@ class DataFolder:
         else:
             self._root = self.path
             folders = self._partitions_in(files, names)
-            aside = [name for name in names if is_set_aside(name)]
-            self.notes += [f"{name} is set aside by its broker and not read" for name in aside]
+            set_aside = [name for name in names if is_set_aside(name)]
+            self.notes += [f"{name} is set aside by its broker and not read" for name in set_aside]
         if not folders:
             raise LogError(
                 f"{path} is no data folder of Kafka: it has no folder TOPIC-NUMBER in it, nor a "
@@ -69,13 +71,15 @@ class DataFolder:
         watermarks = self._offsets(files, HIGH_WATERMARK)
         clean = files.content(f"{self._root}/{CLEAN_SHUTDOWN}") is not None
         self.partitions = [
-            Found(folder, *one, starts.get(one), watermarks.get(one), clean)
-            for folder, one in sorted(folders.items(), key=lambda item: item[1])
+            PartitionFolder(
+                folder, *partition, starts.get(partition), watermarks.get(partition), clean
+            )
+            for folder, partition in sorted(folders.items(), key=lambda item: item[1])
         ]
 
     def _partitions_in(self, files: Files, names: list[str]) -> dict[str, tuple[str, int]]:
-        """Folders by their names, without those that hold something else. One that is empty or
-        cannot be read counts: without it the others would pass for the whole topic."""
+        """Return topic and partition of each partition folder, by its path. An empty or unreadable
+        folder is included, because without it the others would look like the whole topic."""
         folders = {}
         for name in names:
             partition, path = partition_of(name), f"{self.path}/{name}"
@@ -83,7 +87,7 @@ class DataFolder:
                 continue
             try:
                 why = why_no_partition(path, files.names(path))
-            except LogError:  # told where it is meant to be read
+            except LogError:  # raised again when the partition is read
                 why = None
             if why is None:
                 folders[path] = partition

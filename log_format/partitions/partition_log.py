@@ -1,13 +1,14 @@
-"""One partition's folder: its segments, where its log begins and ends, what is stable of it.
+"""One partition's folder: its segments, the start and the end of its log, its last stable offset.
 
-Owns what can be known before a record is read: from the names, the indexes and the snapshots of
-producers, and from the headers of the last segment, which alone may be torn: a process that died
-leaves a batch that is cut or does not fit its checksum at the end, and the log ends before it.
-Damage that whole batches follow is no torn end, and is refused; so is a folder in the middle of a
-compaction. Where an index is missing or damaged, the headers say the same again. All that was
-noticed stands in `notes`.
+Owns what is known before a record is read: from the names, the indexes and the producer snapshots,
+and from the headers of the last segment. Only that segment may be torn: a process that died may
+leave an incomplete batch, or a batch with a wrong checksum, at its end; the log ends before it.
+Damage before whole batches is an error, and so is a folder in the middle of a compaction. If an
+index is missing or damaged, it is rebuilt from the headers. `notes` has a line for each such
+finding.
 
-Never: writes, or trusts a folder to stay the same while a broker writes it: copy it, or stop that.
+Never writes. Callers must not read a folder that a broker is writing: they copy it, or stop the
+broker.
 """
 
 from __future__ import annotations
@@ -37,12 +38,12 @@ from log_format.segment_names import (
 )
 from log_format.transaction_index import AbortedTxn, decode_transactions
 
-_TAIL_LOOKED_THROUGH_BYTES = 64 * 1024 * 1024
+_TAIL_SEARCH_BYTES = 64 * 1024 * 1024
 
 
 @dataclass(slots=True)
 class Segment:
-    """A segment, as far as it is read: up to byte `end`, with offsets below `next_offset`."""
+    """A segment, of which the bytes up to `end` are read, with offsets below `next_offset`."""
 
     path: str
     base_offset: int
@@ -54,7 +55,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Batches of one segment, from byte `start` to `end`; their offsets are `least` or more."""
+    """The batches of one segment from byte `start` to `end`, with offsets of `least` or more."""
 
     path: str
     start: int
@@ -63,7 +64,7 @@ class Range:
 
 
 class PartitionLog:
-    """What a folder holds. The constructor reads it; raises LogError."""
+    """The log of one partition, as its folder has it."""
 
     def __init__(
         self,
@@ -77,9 +78,11 @@ class PartitionLog:
         clean: bool = False,
         stop_at_damage: bool = False,
     ) -> None:
-        """`log_start` as the data folder's checkpoint says. `clean`: the broker was stopped in
-        order, so that its files tell what else the last segment is read for. `stop_at_damage` lets
-        the log end before the first damage, wherever that is; all segments are read for it.
+        """Read the folder. Raises LogError.
+
+        `log_start` is that of the data folder's checkpoint. `clean`: the broker was shut down
+        cleanly, so that the last segment need not be read. `stop_at_damage` ends the log before
+        the first damage, wherever that is; then all segments are read.
         """
         self.topic, self.partition, self.folder = topic, partition, folder
         self._files, self._crc = files, crc
@@ -99,18 +102,19 @@ class PartitionLog:
 
     @property
     def size(self) -> int:
-        """Bytes of all segments."""
-        return sum(one.end for one in self.segments)
+        """The number of bytes of all segments."""
+        return sum(segment.end for segment in self.segments)
 
     @property
     def aborted(self) -> list[AbortedTxn]:
-        """All aborted transactions, in the order of their markers."""
-        return [each for one in self.segments for each in one.aborted]
+        """The aborted transactions, in the order of their markers."""
+        return [transaction for segment in self.segments for transaction in segment.aborted]
 
     def offset_of_time(self, time_ms: int) -> int | None:
-        """The offset of the first record, from the log's start on, of this time or a later one.
+        """Return the offset of the first record, from the log's start on, with a timestamp of
+        `time_ms` or later; None: there is none.
 
-        Kafka's `UnifiedLog.fetchOffsetByTimestamp`. Raises LogError.
+        Follows Kafka's `UnifiedLog.fetchOffsetByTimestamp`. Raises LogError.
         """
         for segment in self.segments:
             if segment.next_offset <= self.log_start or not segment.end:
@@ -122,13 +126,14 @@ class PartitionLog:
                 continue
             entry = index.before_time(time_ms)
             start = index.start_of(max(entry or 0, self.log_start))
-            found = self._first_of_time(segment, start, time_ms)
-            if found is not None:
-                return found
+            offset = self._first_of_time(segment, start, time_ms)
+            if offset is not None:
+                return offset
         return None
 
     def ranges(self, start: int, end: int, step_bytes: int) -> Iterator[list[Range]]:
-        """All batches with offsets from `start` to before `end`, in parts of some `step_bytes`."""
+        """Yield all batches with offsets from `start` to before `end`, in parts of about
+        `step_bytes`."""
         part: list[Range] = []
         filled = 0
         for segment in self.segments:
@@ -139,12 +144,12 @@ class PartitionLog:
             first = index.start_of(start) if start > segment.base_offset else 0
             last = index.end_of(end, segment.end) if end < segment.next_offset else segment.end
             borders = [first, *index.cuts(first, last, step_bytes), last]
-            for at, upto in zip(borders, borders[1:], strict=False):
-                if part and filled + upto - at > step_bytes:
+            for at, next_at in zip(borders, borders[1:], strict=False):
+                if part and filled + next_at - at > step_bytes:
                     yield part
                     part, filled = [], 0
-                part.append(Range(segment.path, at, upto, segment.base_offset))
-                filled += upto - at
+                part.append(Range(segment.path, at, next_at, segment.base_offset))
+                filled += next_at - at
         if part:
             yield part
 
@@ -167,9 +172,12 @@ class PartitionLog:
         return segments
 
     def _read_index(self, segment: Segment) -> None:
-        """As far as it can be trusted."""
+        """Read a segment's indexes. If one is wrong, note it and leave the segment without index.
+
+        `stop_at_damage` ignores the indexes, because it reads all batches.
+        """
         stem = segment.path.removesuffix(LOG_SUFFIX)
-        found = read_index(
+        index = read_index(
             segment.base_offset,
             segment.end,
             self._files.content(stem + INDEX_SUFFIX),
@@ -177,20 +185,22 @@ class PartitionLog:
         )
         transactions = self._files.content(stem + TXN_INDEX_SUFFIX)
         aborted = decode_transactions(transactions) if transactions else []
-        if isinstance(found, str):
-            self._note(segment, f"{found}: its batches were read instead")
+        if isinstance(index, str):
+            self._note(segment, f"{index}: its batches were read instead")
         elif aborted is None:
             self._note(segment, ".txnindex is damaged: its batches were read instead")
         elif not self._stop_at_damage:
-            segment.index, segment.aborted = found, aborted
+            segment.index, segment.aborted = index, aborted
 
     def _settled(self) -> TransactionReplay | None:
-        """What a clean stop left: the last segment's indexes, and a snapshot of producers at the
-        log's end, which is looked for behind the last entry of the index. None where something of
-        it is missing."""
+        """Return the transactions from the files of a clean shutdown: the last segment's indexes,
+        and the producer snapshot at the log's end. None: one of them is missing.
+
+        The log's end is searched after the last entry of the index.
+        """
         last = self.segments[-1]
         self._read_index(last)
-        if any(one.index is None for one in self.segments):
+        if any(segment.index is None for segment in self.segments):
             return None
         assert last.index is not None
         end = last.base_offset
@@ -213,28 +223,32 @@ class PartitionLog:
         self.notes.append(f"{self.topic}-{self.partition}: segment {name}: {text}")
 
     def _replayed(self, names: list[str]) -> TransactionReplay:
-        """Read the batches of those segments that no index tells of, and of the last one."""
-        untold = [number for number, one in enumerate(self.segments) if one.index is None]
-        begin, replay = self._snapshot(names, self.segments[untold[0]].base_offset)
+        """Read the batches of the segments without index and of the last segment, and return their
+        transactions."""
+        unindexed = [
+            number for number, segment in enumerate(self.segments) if segment.index is None
+        ]
+        begin, replay = self._snapshot(names, self.segments[unindexed[0]].base_offset)
         for number, segment in enumerate(self.segments):
             if segment.next_offset <= begin:
                 continue
             before = len(replay.aborted)
             if self._walk(segment, replay, number == len(self.segments) - 1):
                 del self.segments[number + 1 :]
-            if number in untold:
+            if number in unindexed:
                 segment.aborted = replay.aborted[before:]
             if segment is self.segments[-1]:
                 break
         return replay
 
     def _snapshot(self, names: list[str], upto: int) -> tuple[int, TransactionReplay]:
-        """The last good snapshot at or before an offset, and that offset; else the log's start."""
-        known = sorted(
+        """Return the last valid snapshot at or before offset `upto`, and its offset; without one,
+        the log's start and no transactions."""
+        snapshots = sorted(
             base for name in names if (base := base_offset_of(name, SNAPSHOT_SUFFIX)) is not None
         )
-        borders = [one.base_offset for one in self.segments]
-        for offset in reversed([one for one in known if one <= upto and one in borders]):
+        borders = [segment.base_offset for segment in self.segments]
+        for offset in reversed([base for base in snapshots if base <= upto and base in borders]):
             data = self._files.content(segment_path(self.folder, offset, SNAPSHOT_SUFFIX))
             ongoing = open_in_snapshot(data, self._crc) if data is not None else None
             if ongoing is not None:
@@ -242,7 +256,8 @@ class PartitionLog:
         return self.segments[0].base_offset, TransactionReplay()
 
     def _walk(self, segment: Segment, replay: TransactionReplay, is_last: bool) -> bool:
-        """Follow a segment's batches; whether the log ends in it."""
+        """Read a segment's batches: replay their transactions and rebuild its index. Return whether
+        the log ends in this segment."""
         headers: list[tuple[Headers, Ints]] = []
         ends = is_last
         next_offset = segment.base_offset
@@ -263,15 +278,16 @@ class PartitionLog:
         return ends
 
     def _end_at(self, segment: Segment, damage: DamagedLog, is_last: bool) -> None:
-        """Let the log end before the damage. Raises it where that would be to lose something."""
+        """End the log before the damage. Raises LogError if that would lose whole batches or other
+        segments, unless `stop_at_damage`."""
         if isinstance(damage, OldFormat):
             raise damage
         rest = segment.end - damage.position
         with self._files.opened(segment.path) as file:
-            tail = file.read(min(rest, _TAIL_LOOKED_THROUGH_BYTES), damage.position)
+            tail = file.read(min(rest, _TAIL_SEARCH_BYTES), damage.position)
         segment.end = damage.position
         if is_last and not tail.strip(b"\0"):
-            return  # room that the broker had not used yet
+            return  # zeros that the broker has preallocated
         follows = sound_batch_in(tail[1:], self._crc, segment.base_offset)
         if is_last and follows is None:
             self._note(
@@ -280,16 +296,18 @@ class PartitionLog:
             )
             return
         if not self._stop_at_damage:
-            more = "other segments follow" if follows is None else "whole batches follow"
+            reason = "other segments follow" if follows is None else "whole batches follow"
             raise LogError(
-                f"{damage}; {more}. What lies before it is read with the option damage=stop"
+                f"{damage}; {reason}. What lies before it is read with the option damage=stop"
             )
-        lost = rest + sum(one.end for one in self.segments if one.base_offset > segment.base_offset)
+        lost = rest + sum(
+            later.end for later in self.segments if later.base_offset > segment.base_offset
+        )
         self._note(segment, f"{damage.why}: {lost} bytes from there on are not read")
 
     def _is_later(self, segment: Segment, time_ms: int) -> bool:
-        """Whether the end of a segment is of this time or later though its time index, which may
-        have lost its last entries, does not say so. It is made anew then."""
+        """Return whether the last batches of a segment have a timestamp of `time_ms` or later that
+        its time index lacks, because it lost its last entries. If so, rebuild the index."""
         if segment is self.segments[-1]:
             return False
         assert segment.index is not None
@@ -298,7 +316,8 @@ class PartitionLog:
             if (column(piece.headers, "max_timestamp") >= time_ms).any():
                 self._note(segment, ".timeindex ends too early: its batches were read instead")
                 segment.index = index_of(
-                    (one.headers, one.position + one.positions) for one in self._pieces(segment, 0)
+                    (every.headers, every.position + every.positions)
+                    for every in self._pieces(segment, 0)
                 )
                 return True
         return False
@@ -308,12 +327,12 @@ class PartitionLog:
         for piece in self._pieces(segment, start):
             late = column(piece.headers, "max_timestamp") >= time_ms
             for batch in np.flatnonzero(late).tolist():
-                one = piece.only(np.arange(len(late)) == batch)
-                for rows in decoder.batches(one, self.log_start, segment.next_offset):
+                late_batch = piece.only(np.arange(len(late)) == batch)
+                for rows in decoder.batches(late_batch, self.log_start, segment.next_offset):
                     times = rows.column("timestamp").to_numpy(zero_copy_only=False)
-                    found = np.flatnonzero(times.astype(np.int64) >= time_ms * 1000)
-                    if len(found):
-                        return int(rows.column("offset")[int(found[0])].as_py())
+                    late_rows = np.flatnonzero(times.astype(np.int64) >= time_ms * 1000)
+                    if len(late_rows):
+                        return int(rows.column("offset")[int(late_rows[0])].as_py())
         return None
 
     def _pieces(self, segment: Segment, start: int) -> Iterator[Piece]:

@@ -1,8 +1,9 @@
-"""Parts of partitions, and the records that a consumer is given of one.
+"""The parts of partitions, and the records of a part that a consumer would get.
 
-Owns what a consumer sees: no control records; with read_committed none of aborted transactions and
-none from where a transaction is open (KIP-98). A part is what one task of Spark reads: small, and
-sure of nothing but its files. Every batch is checked anew.
+Owns the records that a consumer sees: no control records; with read_committed none of aborted
+transactions and none from the first open transaction on (KIP-98). One Spark task reads one part,
+which is small and depends on nothing but its files. Never relies on earlier checks: every batch is
+checked again.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from log_format.transaction_index import AbortedTxn
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Records of one partition with offsets from `start` to before `end`, in `ranges`."""
+    """The records of one partition with offsets from `start` to before `end`, in `ranges`."""
 
     topic: str
     partition: int
@@ -30,35 +31,35 @@ class Part:
     start: int
     end: int
     aborted: tuple[AbortedTxn, ...] = ()
-    """Those whose records are hidden."""
+    """The aborted transactions whose records are hidden."""
 
 
 def parts_of(
     log: PartitionLog, start: int, end: int, *, committed: bool, step_bytes: int
 ) -> Iterator[Part]:
-    """A log from `start` to before `end`, cut where batches begin into some `step_bytes` each.
+    """Yield the parts of a log from `start` to before `end`, each of about `step_bytes`.
 
-    `end` is the last stable offset at most, where only what is committed is wanted.
+    With `committed`, they end at the last stable offset at the latest.
     """
     start, end = max(start, log.log_start), min(end, log.stable_end if committed else log.end)
     if start >= end:
         return
     aborted = [
-        one
-        for one in (log.aborted if committed else ())
-        if one.last_offset >= start and one.first_offset < end
+        transaction
+        for transaction in (log.aborted if committed else ())
+        if transaction.last_offset >= start and transaction.first_offset < end
     ]
     for ranges in log.ranges(start, end, step_bytes):
-        least = min(one.least for one in ranges)
-        mine = tuple(one for one in aborted if one.last_offset >= least)
-        yield Part(log.topic, log.partition, tuple(ranges), start, end, mine)
+        least = min(segment_range.least for segment_range in ranges)
+        hidden = tuple(transaction for transaction in aborted if transaction.last_offset >= least)
+        yield Part(log.topic, log.partition, tuple(ranges), start, end, hidden)
 
 
 def read_part(files: Files, part: Part, crc: Crc | None) -> Iterator[pa.RecordBatch]:
-    """The records, in the order of their offsets. Raises LogError."""
+    """Yield the records of a part, in the order of their offsets. Raises LogError."""
     decoder = ArrowDecoder(part.topic, part.partition)
     hidden = AbortedBatches(list(part.aborted))
-    for one in part.ranges:
-        with files.opened(one.path) as file:
-            for piece in pieces(one.path, file.read, one.start, one.end, crc, one.least):
+    for span in part.ranges:
+        with files.opened(span.path) as file:
+            for piece in pieces(span.path, file.read, span.start, span.end, crc, span.least):
                 yield from decoder.batches(hidden.visible(piece), part.start, part.end)

@@ -1,8 +1,9 @@
-"""Which transactions a log holds: those that were aborted, and those that are open at its end.
+"""The transactions of a log: the aborted transactions, and those that are open at its end.
 
 Owns the replay of batches' headers (as Kafka's `ProducerStateManager` does it at a start) and the
-snapshots from which it goes on. A transaction begins with a producer's first transactional batch
-and ends with its marker, a control record of type ABORT (0) or COMMIT (1).
+snapshots from which a replay continues. A transaction begins with a producer's first transactional
+batch and ends with its marker, a control record of type ABORT (0) or COMMIT (1). Never reads a
+file.
 
 Format of Kafka's `ProducerSnapshot` version 1: int16 version, uint32 CRC-32C over the rest, int32
 count, then entries of 46 bytes; of these the producer's id and its open transaction matter here.
@@ -39,40 +40,41 @@ ABORT, COMMIT = 0, 1
 
 
 def open_in_snapshot(data: bytes, crc: Crc | None) -> dict[int, int] | None:
-    """First offsets of the open transactions, by producer; None for a damaged snapshot."""
+    """Return the first offsets of the open transactions, by producer; None: the snapshot is
+    damaged."""
     if len(data) < _SNAPSHOT.size:
         return None
-    version, wanted, count = _SNAPSHOT.unpack_from(data)
+    version, checksum, count = _SNAPSHOT.unpack_from(data)
     body = memoryview(data)[_CRC_FROM:]
-    if version != _SNAPSHOT_VERSION or (crc is not None and crc(body) != wanted):
+    if version != _SNAPSHOT_VERSION or (crc is not None and crc(body) != checksum):
         return None
     entries = data[_SNAPSHOT.size :]
     if count < 0 or len(entries) != count * _ENTRY.itemsize:
         return None
     return {
-        int(one["producer_id"]): int(one["first_offset"])
-        for one in np.frombuffer(entries, dtype=_ENTRY)
-        if one["first_offset"] >= 0
+        int(entry["producer_id"]): int(entry["first_offset"])
+        for entry in np.frombuffer(entries, dtype=_ENTRY)
+        if entry["first_offset"] >= 0
     }
 
 
 class TransactionReplay:
-    """Headers in the log's order in, transactions out."""
+    """The transactions that the batches' headers, replayed in the log's order, show."""
 
     def __init__(self, ongoing: dict[int, int] | None = None) -> None:
         self.ongoing = dict(ongoing or {})
-        """First offsets by producer."""
+        """The first offsets of the open transactions, by producer."""
         self.aborted: list[AbortedTxn] = []
 
     def replay(self, piece: Piece) -> None:
-        """Follow these batches. Raises DamagedLog."""
+        """Apply the batches of `piece`. Raises DamagedLog."""
         attributes = column(piece.headers, "attributes")
-        wanted = np.flatnonzero(attributes & (TRANSACTIONAL | CONTROL))
-        if not len(wanted):
+        batches = np.flatnonzero(attributes & (TRANSACTIONAL | CONTROL))
+        if not len(batches):
             return
         producers = column(piece.headers, "producer_id")
         bases, lasts = column(piece.headers, "base_offset"), last_offsets(piece.headers)
-        for batch in wanted.tolist():
+        for batch in batches.tolist():
             producer = int(producers[batch])
             if not attributes[batch] & CONTROL:
                 self.ongoing.setdefault(producer, int(bases[batch]))
@@ -86,14 +88,15 @@ class TransactionReplay:
                 self.aborted.append(AbortedTxn(producer, first, last, stable))
 
     def stable_end(self, end: int) -> int:
-        """The last stable offset of a log that ends with `end`: where open transactions begin."""
+        """Return the last stable offset of a log with this end offset: the first offset of the
+        oldest open transaction, else `end`."""
         return min(self.ongoing.values(), default=end)
 
 
 def marker_of(piece: Piece, batch: int) -> int | None:
-    """The type of a control batch's first record; None where compaction has dropped it.
+    """Return the type of a control batch's first record; None: compaction has dropped it.
 
-    Raises DamagedLog.
+    `batch` is the batch's index in `piece`. Raises DamagedLog.
     """
     at = int(piece.positions[batch])
     header = piece.headers[batch]
@@ -101,11 +104,11 @@ def marker_of(piece: Piece, batch: int) -> int | None:
         return None
     end = at + LOG_OVERHEAD + int(header["length"])
     try:
-        found = find_records(
-            piece.data, _one(at + HEADER_BYTES), _one(end), _one(int(header["count"]))
+        records = find_records(
+            piece.data, _ints(at + HEADER_BYTES), _ints(end), _ints(int(header["count"]))
         )
-        key = int(found.key_start[0])
-        if found.key_length[0] < _MARKER_KEY.size:
+        key = int(records.key_start[0])
+        if records.key_length[0] < _MARKER_KEY.size:
             raise BadRecords(batch, "a control record's key is too short")
     except BadRecords as error:
         raise piece.damaged(batch, str(error)) from None
@@ -113,25 +116,25 @@ def marker_of(piece: Piece, batch: int) -> int | None:
 
 
 class AbortedBatches:
-    """Which batches of a partition belong to aborted transactions."""
+    """The offsets of a partition's aborted transactions, by producer, which hide their batches."""
 
     def __init__(self, aborted: list[AbortedTxn]) -> None:
         self._by_producer: dict[int, tuple[Ints, Ints]] = {}
         by_producer: dict[int, list[AbortedTxn]] = {}
-        for one in sorted(aborted, key=lambda one: one.first_offset):
-            by_producer.setdefault(one.producer_id, []).append(one)
-        for producer, several in by_producer.items():
-            firsts = np.array([one.first_offset for one in several], dtype=np.int64)
-            lasts = np.array([one.last_offset for one in several], dtype=np.int64)
+        for aborted_txn in sorted(aborted, key=lambda txn: txn.first_offset):
+            by_producer.setdefault(aborted_txn.producer_id, []).append(aborted_txn)
+        for producer, transactions in by_producer.items():
+            firsts = np.array([txn.first_offset for txn in transactions], dtype=np.int64)
+            lasts = np.array([txn.last_offset for txn in transactions], dtype=np.int64)
             self._by_producer[producer] = firsts, lasts
 
     def visible(self, piece: Piece) -> Piece:
-        """`piece` without control batches and without those of aborted transactions."""
+        """Return `piece` without control batches and without batches of aborted transactions."""
         attributes = column(piece.headers, "attributes")
-        wanted = (attributes & CONTROL) == 0
+        visible = (attributes & CONTROL) == 0
         if self._by_producer:
             producers, bases = column(piece.headers, "producer_id"), None
-            transactional = wanted & ((attributes & TRANSACTIONAL) != 0)
+            transactional = visible & ((attributes & TRANSACTIONAL) != 0)
             for producer in np.unique(producers[transactional]).tolist():
                 if producer not in self._by_producer:
                     continue
@@ -139,9 +142,9 @@ class AbortedBatches:
                 bases = column(piece.headers, "base_offset") if bases is None else bases
                 slot = np.searchsorted(firsts, bases, side="right") - 1
                 within = (slot >= 0) & (bases <= lasts[np.maximum(slot, 0)])
-                wanted &= ~(transactional & (producers == producer) & within)
-        return piece if wanted.all() else piece.only(wanted)
+                visible &= ~(transactional & (producers == producer) & within)
+        return piece if visible.all() else piece.only(visible)
 
 
-def _one(value: int) -> Ints:
+def _ints(value: int) -> Ints:
     return np.array((value,), dtype=np.int64)

@@ -1,1 +1,1 @@
-"""From the bytes of a segment to columns of Arrow."""
+"""The records of segments: from their bytes to columns of Arrow."""

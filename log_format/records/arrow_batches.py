@@ -1,11 +1,12 @@
-"""Record batches of a partition as record batches of Arrow: the columns of Spark's Kafka source.
+"""The record batches of a partition as record batches of Arrow: the columns of Spark's Kafka
+source.
 
 Owns these columns: key and value as bytes, topic, partition, offset, timestamp (in microseconds),
-timestamp type (0 CreateTime, 1 LogAppendTime, KIP-32) and headers, null where a record has none.
-A time beyond those of `record_times` is null, and its number is in a header.
-Keys and values are copied once, by Arrow, out of the piece of the segment that they lie in.
+timestamp type (0 CreateTime, 1 LogAppendTime, KIP-32) and headers, null for a record without
+headers. A time outside the range of `record_times` is null, and its number is in a header. Arrow
+copies keys and values once, out of their piece of the segment.
 
-Never: decides which batches a reader may see. Control batches do not come here.
+Never decides which batches a reader may see. The caller leaves out control batches.
 """
 
 from __future__ import annotations
@@ -46,53 +47,53 @@ SCHEMA = pa.schema(
 )
 
 UNPACKED_BYTES = 16 * 1024 * 1024
-"""Of records that are decoded together; one batch may be more."""
+"""The bytes of records that are decoded together; a single batch may have more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Whole batches of a segment: `data` lies at byte `position` of the file `path`."""
+    """Whole batches of a segment; `data` begins at byte `position` of the file `path`."""
 
     path: str
     position: int
     data: bytes
     positions: Ints
-    """Within `data`."""
+    """The position of each batch within `data`."""
     headers: Headers
 
     def only(self, wanted: npt.NDArray[np.bool_]) -> Piece:
-        """The batches that are wanted."""
+        """Return the piece with the wanted batches only."""
         return Piece(
             self.path, self.position, self.data, self.positions[wanted], self.headers[wanted]
         )
 
     def damaged(self, batch: int, why: str) -> DamagedLog:
-        """The error about the batch of this number."""
+        """Return the error about the batch with this index."""
         offset = int(self.headers["base_offset"][batch])
         at = self.position + int(self.positions[batch])
         return DamagedLog(self.path, at, f"in the batch of offset {offset} {why}")
 
 
 class ArrowDecoder:
-    """Makes the columns of one partition."""
+    """The decoder of one partition's batches to columns."""
 
     def __init__(self, topic: str, partition: int) -> None:
         self._topic = topic.encode()
         self._partition = partition
 
     def batches(self, piece: Piece, start: int, end: int) -> Iterator[pa.RecordBatch]:
-        """The records of all batches of `piece` with offsets from `start` to before `end`.
+        """Yield the records of `piece` with offsets from `start` to before `end`.
 
         Raises DamagedLog.
         """
-        for some, data, starts, ends in _unpacked(piece):
+        for batches, data, starts, ends in _unpacked(piece):
             try:
-                records = find_records(data, starts, ends, column(some.headers, "count"))
-                found = self._batch(some, data, records, start, end)
+                records = find_records(data, starts, ends, column(batches.headers, "count"))
+                rows = self._batch(batches, data, records, start, end)
             except BadRecords as error:
-                raise some.damaged(error.batch, str(error)) from None
-            if found.num_rows:
-                yield found
+                raise batches.damaged(error.batch, str(error)) from None
+            if rows.num_rows:
+                yield rows
 
     def _batch(
         self, piece: Piece, data: bytes, records: Records, start: int, end: int
@@ -135,7 +136,8 @@ class ArrowDecoder:
 
 
 def _unpacked(piece: Piece) -> Iterator[tuple[Piece, bytes, Ints, Ints]]:
-    """Batches with the bytes that hold their records, and where in these they begin and end."""
+    """Yield batches with their unpacked records' bytes, and where each batch's records begin and
+    end in these."""
     codecs = column(piece.headers, "attributes") & CODEC_MASK
     starts = piece.positions + HEADER_BYTES
     ends = piece.positions + LOG_OVERHEAD + column(piece.headers, "length")
@@ -167,12 +169,13 @@ def _joined(
 ) -> tuple[Piece, bytes, Ints, Ints]:
     wanted = np.zeros(len(piece.positions), dtype=np.bool_)
     wanted[first : first + len(bodies)] = True
-    ends = np.cumsum(np.array([len(one) for one in bodies], dtype=np.int64))
+    ends = np.cumsum(np.array([len(body) for body in bodies], dtype=np.int64))
     return piece.only(wanted), b"".join(bodies), np.concatenate(([0], ends[:-1])), ends
 
 
 def _parts(data: bytes, records: Records) -> pa.Array:
-    """Each record's key, gap, value and the rest up to the next key, without a copy."""
+    """Return an array, without a copy, of four items for each record: its key, the bytes before its
+    value, the value, and the bytes up to the next key."""
     count = len(records.batch)
     borders = np.zeros(4 * count + 1, dtype=np.int32)
     borders[0:-1:4] = records.key_start
@@ -211,18 +214,19 @@ def _headers(data: bytes, records: Records, rows: Ints) -> pa.Array:
 
 
 def _with_times(headers: pa.Array, time_ms: Ints, beyond: npt.NDArray[np.bool_]) -> pa.Array:
-    """Headers with the number of each time that is beyond the column."""
+    """Return the headers with an additional header for each time that the column cannot have."""
     if not beyond.any():
         return headers
-    found = headers.to_pylist()
+    rows = headers.to_pylist()
     for row in np.flatnonzero(beyond).tolist():
-        kept = {"key": TIME_HEADER, "value": str(time_ms[row]).encode()}
-        found[row] = [*(found[row] or ()), kept]
-    return pa.array(found, HEADERS_TYPE)
+        time_header = {"key": TIME_HEADER, "value": str(time_ms[row]).encode()}
+        rows[row] = [*(rows[row] or ()), time_header]
+    return pa.array(rows, HEADERS_TYPE)
 
 
 def _slices(data: bytes, starts: Ints, lengths: Ints) -> pa.Array:
-    """Bytes from `starts` on, of these lengths, which rise; null where a length is below 0."""
+    """Return the slices of `data` with these starts, which rise, and lengths; null for a length
+    below 0."""
     borders = np.zeros(2 * len(starts) + 1, dtype=np.int32)
     borders[0:-1:2] = starts
     borders[1::2] = starts + np.maximum(lengths, 0)
@@ -232,8 +236,9 @@ def _slices(data: bytes, starts: Ints, lengths: Ints) -> pa.Array:
 
 
 def _texts(keys: pa.Array) -> pa.Array:
-    """Header keys are text; what is no UTF-8 becomes the replacement character, as in Java."""
+    """Return header keys as text. Bytes that are not UTF-8 become the replacement character, as in
+    Java."""
     try:
         return keys.cast(pa.string())
     except pa.ArrowInvalid:
-        return pa.array([one.decode("utf-8", "replace") for one in keys.to_pylist()], pa.string())
+        return pa.array([key.decode("utf-8", "replace") for key in keys.to_pylist()], pa.string())

@@ -1,8 +1,10 @@
-"""Where the records of many batches lie, and their numbers: arrays of numpy, one entry a record.
+"""The positions and the numbers of the records of many batches, as numpy arrays with an entry for
+each record.
 
-A record begins with its length, so where each begins is found one after the other; all else is
-read from all records at once. Owns that, and how strict a reader is of records: as Kafka's consumer
-(`DefaultRecord.readFrom`). Copies no key and no value. KIP-98, KIP-82 (headers):
+A record begins with its length, so the start of each record is found from the one before; all other
+fields are read from all records at once. Owns that, and the checks of records, which are those of
+Kafka's consumer (`DefaultRecord.readFrom`). Never copies a key or a value. KIP-98, KIP-82
+(headers):
 
     length varint | attributes int8 | timestamp delta varlong | offset delta varint
     | key length varint, key | value length varint, value     (-1 for null)
@@ -19,12 +21,12 @@ import numpy.typing as npt
 from log_format.batch_headers import Ints
 
 _SMALLEST_RECORD_BYTES = 7
-# Below as many batches a walk through each in turn is quicker than a step of all at once.
+# With fewer batches, walking through each of them is quicker than a step in all batches at once.
 _ABREAST_MIN = 64
 
 
 class BadRecords(Exception):
-    """The records of batch number `batch` (of those given) are damaged; `str()` says how."""
+    """Damaged records of a batch; `batch` is its index in the given arrays, `str()` says how."""
 
     def __init__(self, batch: int, why: str) -> None:
         super().__init__(why)
@@ -33,10 +35,10 @@ class BadRecords(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """Of each record: its batch's number, deltas to the batch's header, where its parts lie.
+    """The index of each record's batch, its deltas to the batch's header, and its parts' positions.
 
-    A key or value that is null ends before it begins. Headers begin at `headers_at`, `headers` of
-    them, and end at `ends`.
+    The length of a null key or value is -1. `headers` is the number of headers, which begin at
+    `headers_at` and end at `ends`.
     """
 
     batch: Ints
@@ -53,7 +55,7 @@ class Records:
 
 @dataclass(frozen=True, slots=True)
 class HeaderFields:
-    """Of each header of a record, by records and within one by place: whose, and where it lies."""
+    """The record of each header, and its parts' positions; in the order of records and headers."""
 
     record: Ints
     key_start: Ints
@@ -63,9 +65,9 @@ class HeaderFields:
 
 
 def find_records(data: bytes, starts: Ints, ends: Ints, counts: Ints) -> Records:
-    """The records of batches whose records lie in `data` from `starts` to `ends`, unpacked.
+    """Return the records of batches whose unpacked records are in `data` from `starts` to `ends`.
 
-    Raises BadRecords where a batch has not as many as `counts` says, or other bytes.
+    Raises BadRecords if a batch does not have exactly `counts` records, or they are malformed.
     """
     raw = np.frombuffer(data, dtype=np.uint8)
     impossible = (counts < 0) | (counts * _SMALLEST_RECORD_BYTES > ends - starts)
@@ -98,33 +100,33 @@ def find_records(data: bytes, starts: Ints, ends: Ints, counts: Ints) -> Records
 
 
 def find_headers(data: bytes, records: Records) -> HeaderFields:
-    """The headers of all records that have some. Raises BadRecords."""
+    """Return the headers of all records. Raises BadRecords."""
     raw = np.frombuffer(data, dtype=np.uint8)
-    whose = np.flatnonzero(records.headers)
-    at, left = records.headers_at[whose], records.headers[whose]
-    found: list[tuple[Ints, ...]] = []
-    while len(whose):
+    record = np.flatnonzero(records.headers)
+    at, left = records.headers_at[record], records.headers[record]
+    fields: list[tuple[Ints, ...]] = []
+    while len(record):
         key_length, key_start = varints(raw, at)
         value_length, value_start = varints(raw, key_start + np.maximum(key_length, 0))
         at = value_start + np.maximum(value_length, 0)
-        wrong = (key_length < 0) | (value_length < -1) | (at > records.ends[whose])
-        wrong |= (left == 1) & (at != records.ends[whose])
-        _refuse(wrong, records.batch[whose], "a header's parts do not add up to its record")
-        found.append((whose, key_start, key_length, value_start, value_length))
+        wrong = (key_length < 0) | (value_length < -1) | (at > records.ends[record])
+        wrong |= (left == 1) & (at != records.ends[record])
+        _refuse(wrong, records.batch[record], "a header's parts do not add up to its record")
+        fields.append((record, key_start, key_length, value_start, value_length))
         more = left > 1
-        whose, at, left = whose[more], at[more], left[more] - 1
-    if not found:
+        record, at, left = record[more], at[more], left[more] - 1
+    if not fields:
         empty = np.zeros(0, dtype=np.int64)
         return HeaderFields(empty, empty, empty, empty, empty)
-    columns = [np.concatenate(one) for one in zip(*found, strict=True)]
-    order = np.argsort(columns[0], kind="stable")  # the places rise with the turns of the loop
-    return HeaderFields(*(one[order] for one in columns))
+    columns = [np.concatenate(arrays) for arrays in zip(*fields, strict=True)]
+    order = np.argsort(columns[0], kind="stable")  # a later turn of the loop has later headers
+    return HeaderFields(*(column[order] for column in columns))
 
 
 def varints(raw: npt.NDArray[np.uint8], at: Ints) -> tuple[Ints, Ints]:
-    """The zigzagged numbers that begin at `at`, and where what follows each begins.
+    """Return the zigzagged numbers that begin at `at`, and the position after each.
 
-    Bytes past the end of `raw` read as its last one: who asks holds the place against an end.
+    Positions past the end of `raw` read its last byte, so callers must check the positions.
     """
     byte = raw.take(at, mode="clip")
     value = (byte & 0x7F).astype(np.int64)
@@ -143,7 +145,7 @@ def varints(raw: npt.NDArray[np.uint8], at: Ints) -> tuple[Ints, Ints]:
 def _begins(
     data: bytes, raw: npt.NDArray[np.uint8], starts: Ints, ends: Ints, counts: Ints
 ) -> Ints:
-    """Where each record begins, batch by batch."""
+    """Return the position of each record, batch by batch. Raises BadRecords."""
     total, most = int(counts.sum()), int(counts.max(initial=0))
     if not total or total < _ABREAST_MIN * most:
         begins: list[int] = []
@@ -157,7 +159,8 @@ def _begins(
 
 
 def _walk(data: bytes, at: int, end: int, count: int, begins: list[int]) -> int:
-    """Note where `count` records begin, from `at` on; where the last one ends."""
+    """Append the positions of `count` records, from `at` on, to `begins`. Return the position after
+    the last record, or -1 if they do not fit before `end`."""
     note = begins.append
     for _ in range(count):
         if at >= end:
@@ -180,10 +183,11 @@ def _walk(data: bytes, at: int, end: int, count: int, begins: list[int]) -> int:
 
 
 def _begins_abreast(raw: npt.NDArray[np.uint8], starts: Ints, ends: Ints, counts: Ints) -> Ints:
-    """The same of many batches, a record of each at a time."""
+    """Return the position of each record of many batches, by steps of one record in all batches.
+    Raises BadRecords."""
     begins = np.zeros(int(counts.sum()), dtype=np.int64)
     slot = np.cumsum(counts) - counts
-    # The longest first: those that end are a shorter and shorter tail.
+    # The batches with most records come first, so that those that still run are a prefix.
     order = np.argsort(-counts, kind="stable")
     at, slot, left = starts[order], slot[order], counts[order]
     running = np.searchsorted(-left, -np.arange(1, int(left[0]) + 1), side="right")

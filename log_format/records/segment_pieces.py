@@ -1,8 +1,8 @@
-"""A segment as pieces of whole batches, each batch held to what a consumer holds it to.
+"""A segment as pieces of whole batches, each with the checks that a consumer makes.
 
-Owns the walk through a file in steps of some MiB, and what makes a batch sound: its format, its
-length, its CRC-32C, its offsets, which rise from batch to batch. Never looks at a record, nor
-decides what a damaged batch means: it is raised, after the batches before it.
+Owns the walk through a file in steps of some MiB, and the checks of a batch: its format, its
+length, its CRC-32C, its offsets, which rise from batch to batch. Never reads a record, or decides
+what a damaged batch means: it raises DamagedLog after the batches before the damage.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Crc: TypeAlias = Callable[[memoryview], int]
 
 
 def crc32c_function() -> Crc:
-    """CRC-32C, by the package crc32c. Raises LogError where this Python has none."""
+    """Return the function CRC-32C of the package crc32c. Raises LogError if it is not installed."""
     try:
         from crc32c import crc32c
     except ModuleNotFoundError:
@@ -50,10 +50,10 @@ def crc32c_function() -> Crc:
 def pieces(
     path: str, read: Read, start: int, end: int, crc: Crc | None, least: int = 0
 ) -> Iterator[Piece]:
-    """The batches from byte `start` to before `end`, where one begins and another ends.
+    """Yield the batches from byte `start`, at which a batch begins, to `end`, at which one ends.
 
-    The first one's offset is `least` at the least. Raises DamagedLog; of batches that go beyond
-    `end`, too.
+    The first batch's offset must be `least` or more. Raises DamagedLog, also if a batch continues
+    past `end`.
     """
     at, room = start, PIECE_BYTES
     while at < end:
@@ -63,8 +63,8 @@ def pieces(
             piece = Piece(path, at, data, positions, headers_at(data, positions))
             sound, damage = _sound(piece, crc, least)
             if sound:
-                some = np.arange(len(positions)) < sound
-                yield piece if damage is None else piece.only(some)
+                is_sound = np.arange(len(positions)) < sound
+                yield piece if damage is None else piece.only(is_sound)
             if damage is not None:
                 raise damage
             least = int(last_offsets(piece.headers[-1:])[0]) + 1
@@ -77,7 +77,7 @@ def pieces(
 
 
 def _next_size(data: bytes) -> int:
-    """How long the batch says it is that `data` begins with."""
+    """Return the size that the batch at the beginning of `data` claims."""
     return LOG_OVERHEAD + int.from_bytes(data[8:LOG_OVERHEAD], "big", signed=True)
 
 
@@ -94,7 +94,8 @@ def _cut(path: str, at: int, data: bytes, end: int) -> DamagedLog:
 
 
 def _sound(piece: Piece, crc: Crc | None, least: int) -> tuple[int, DamagedLog | None]:
-    """How many batches are sound before the first that is not, and what is wrong with that."""
+    """Return the number of valid batches before the first invalid batch, and the error of that
+    batch; None: all are valid."""
     first, why = _first_bad_header(piece, least)
     if crc is not None:
         bad = _first_bad_crc(piece, crc, first)
@@ -120,16 +121,16 @@ def _first_bad_header(piece: Piece, least: int) -> tuple[int, str]:
         (base <= before, "the offset does not follow that of the batch before"),
     )
     first, why = len(base), ""
-    for wrong, what in checks:
+    for wrong, reason in checks:
         if wrong.any() and int(np.argmax(wrong)) < first:
-            first, why = int(np.argmax(wrong)), what
+            first, why = int(np.argmax(wrong)), reason
     return first, why
 
 
 def _first_bad_crc(piece: Piece, crc: Crc, upto: int) -> int | None:
     view = memoryview(piece.data)
     sizes: Ints = LOG_OVERHEAD + column(piece.headers, "length")
-    for number, (at, size, wanted) in enumerate(
+    for number, (at, size, checksum) in enumerate(
         zip(
             piece.positions[:upto].tolist(),
             sizes[:upto].tolist(),
@@ -137,16 +138,17 @@ def _first_bad_crc(piece: Piece, crc: Crc, upto: int) -> int | None:
             strict=True,
         )
     ):
-        if crc(view[at + CRC_FROM : at + size]) != wanted:
+        if crc(view[at + CRC_FROM : at + size]) != checksum:
             return number
     return None
 
 
 def sound_batch_in(data: bytes, crc: Crc | None, least: int) -> int | None:
-    """Where in `data` a whole sound batch begins whose offset is `least` or more; None: nowhere.
+    """Return the position in `data` of a whole valid batch with an offset of `least` or more; None:
+    there is none.
 
-    For what lies behind damage, where no length leads from batch to batch. Without `crc` what has
-    a believable header counts as one.
+    For the bytes after damage, which have no known start of a batch. Without `crc`, a plausible
+    header is enough.
     """
     raw = np.frombuffer(data, dtype=np.uint8)
     if len(raw) < HEADER_BYTES:
@@ -158,9 +160,9 @@ def sound_batch_in(data: bytes, crc: Crc | None, least: int) -> int | None:
     fits &= (base >= least) & (base < least + 2**31) & (column(headers, "attributes") < 128)
     fits &= column(headers, "attributes") >= 0
     view = memoryview(data)
-    for at, size, wanted in zip(
+    for at, size, checksum in zip(
         places[fits].tolist(), length[fits].tolist(), headers["crc"][fits].tolist(), strict=True
     ):
-        if crc is None or crc(view[at + CRC_FROM : at + LOG_OVERHEAD + size]) == wanted:
+        if crc is None or crc(view[at + CRC_FROM : at + LOG_OVERHEAD + size]) == checksum:
             return int(at)
     return None

@@ -1,9 +1,9 @@
-"""The codecs of record batches, by what PySpark brings along: pyarrow's, and zlib for gzip.
+"""The decompression of record batches, by the libraries of PySpark: pyarrow's codecs, and zlib.
 
-Owns each codec's framing and the limit on what a batch may unpack to. Never looks at records.
+Owns each codec's framing and the limit of a batch's unpacked size. Never reads records.
 
-Framings, by what real clients write: gzip RFC 1952; snappy as xerial's stream of blocks (Java,
-kafka-python) or as one raw block (librdkafka); lz4 and zstd frames (KIP-110).
+The framings are those that real clients write: gzip RFC 1952; snappy as xerial's stream of blocks
+(Java, kafka-python) or as one raw block (librdkafka); lz4 and zstd frames (KIP-110).
 """
 
 from __future__ import annotations
@@ -15,15 +15,16 @@ from typing import Any
 import pyarrow as pa
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
-"""By their numbers in a batch's attributes."""
+"""The codecs' names, by their numbers in a batch's attributes."""
 
 UNPACKED_MAX_BYTES = 1024 * 1024 * 1024
-"""What a batch may unpack to: above what any producer can send, far below memory's end."""
+"""The limit of a batch's unpacked size: above that of any producer's batch, far below the memory
+of a machine."""
 
 _XERIAL_MAGIC = b"\x82SNAPPY\x00"
 _XERIAL_HEADER_BYTES = 16
 _BLOCK_LENGTH = Struct(">i")
-# 64 bytes of output take no fewer than 3 of input: a claim above this is a lie.
+# 64 bytes of output take no fewer than 3 of input, so a claimed size above this is false.
 _SNAPPY_MOST_PER_BYTE = 22
 _FIRST_GUESS_FACTOR = 4
 _FIRST_GUESS_BYTES = 128 * 1024
@@ -31,11 +32,12 @@ _GZIP = 16 + zlib.MAX_WBITS
 
 
 class BadCompression(Exception):
-    """The bytes do not unpack; `str()` says why."""
+    """Bytes that cannot be unpacked; `str()` says why."""
 
 
 def unpack(codec: int, data: memoryview, limit_bytes: int = UNPACKED_MAX_BYTES) -> bytes:
-    """What the records of a batch are, unpacked. Raises BadCompression."""
+    """Return the unpacked records of a batch. Raises BadCompression, also if they have more than
+    `limit_bytes`."""
     try:
         if codec == 1:
             return _gunzip(data, limit_bytes)
@@ -50,7 +52,7 @@ def unpack(codec: int, data: memoryview, limit_bytes: int = UNPACKED_MAX_BYTES) 
 
 
 def _gunzip(data: memoryview, limit_bytes: int) -> bytes:
-    """Members that follow each other are read on, as Java's reader does."""
+    """Unpack all gzip members of `data`, as Java's reader does."""
     out = b""
     rest: bytes | memoryview = data
     while len(rest):
@@ -65,7 +67,7 @@ def _gunzip(data: memoryview, limit_bytes: int) -> bytes:
 
 
 def _stream(name: str, data: memoryview, limit_bytes: int) -> bytes:
-    """Read in steps that grow, because what it unpacks to is known at its end only."""
+    """Unpack in steps of growing size, because the unpacked size is unknown before the end."""
     room = max(_FIRST_GUESS_BYTES, _FIRST_GUESS_FACTOR * len(data))
     parts: list[Any] = []
     filled = 0
@@ -80,7 +82,7 @@ def _stream(name: str, data: memoryview, limit_bytes: int) -> bytes:
 
 
 def _snappy_blocks(data: memoryview) -> list[memoryview]:
-    """The raw blocks of a xerial stream; or what is none, as the one block that it is then."""
+    """Return the raw blocks of a xerial stream; or `data` itself, if it is one raw block."""
     if data[: len(_XERIAL_MAGIC)] != _XERIAL_MAGIC:
         return [data]
     blocks = []

@@ -12,7 +12,7 @@ import pytest
 from log_format.files import Files
 from log_format.partitions.partition_reader import read_part
 from log_format.records.segment_pieces import crc32c_function
-from log_format.survey import asked, parts, survey
+from log_format.survey import parts, read_options, survey
 from tests.compat.folder_corpus import TOPICS
 from tests.golden.folder_record import ARCHIVE, ROWS, text
 
@@ -27,7 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def rows_of(folder: Path, **options: str) -> list[list[Any]]:
     named = {key.replace("_", "."): value for key, value in options.items()}
-    wanted = asked({"path": str(folder), **named})
+    wanted = read_options({"path": str(folder), **named})
     return [
         [
             *(row["topic"], row["partition"], row["offset"], text(row["key"]), text(row["value"])),
@@ -49,7 +49,7 @@ def test_every_row_that_consumers_were_given_and_no_other(folder: Path, level: s
 
 
 def test_nothing_was_amiss(folder: Path) -> None:
-    found = survey(Files(), asked({"path": str(folder)}))
+    found = survey(Files(), read_options({"path": str(folder)}))
     assert [one.notes for one in found] == [()] * 4
     assert all(one.log.topic_id and one.cluster_id for one in found)
     assert sum(len(one.log.segments) for one in found) > 20

@@ -8,7 +8,7 @@ import pytest
 from ground.topic_partition import TopicPartition
 from log_format.damage import LogError
 from log_format.files import Files
-from log_format.survey import Asked, Surveyed, asked, parts, survey
+from log_format.survey import ReadOptions, SurveyedPartition, parts, read_options, survey
 from storage.log.checkpoints import encode_offsets
 from tests.unit.log_format.folders import FIRST_MS, HOUR_MS, copied, several_segments
 from tests.unit.storage.transactional_fixture import commit_all, two_aborted
@@ -27,9 +27,9 @@ def data(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def surveyed(path: Path, **options: str) -> list[Surveyed]:
+def surveyed(path: Path, **options: str) -> list[SurveyedPartition]:
     named = {key.replace("_", "."): value for key, value in options.items()}
-    return survey(Files(), asked({"path": str(path), **named}))
+    return survey(Files(), read_options({"path": str(path), **named}))
 
 
 def borders(path: Path, **options: str) -> tuple[int, int]:
@@ -38,7 +38,7 @@ def borders(path: Path, **options: str) -> tuple[int, int]:
 
 
 def test_options_of_the_stock_source() -> None:
-    found = asked(
+    found = read_options(
         {
             "path": "/a, file:///b",
             "subscribe": "x, y",
@@ -48,7 +48,7 @@ def test_options_of_the_stock_source() -> None:
             "maxPartitionBytes": "100",
         }
     )
-    assert found == Asked(
+    assert found == ReadOptions(
         ("/a", "/b"),
         ("x", "y"),
         None,
@@ -56,7 +56,7 @@ def test_options_of_the_stock_source() -> None:
         committed=False,
         part_bytes=100,
     )
-    assert asked({"path": "/a"}) == Asked(("/a",))
+    assert read_options({"path": "/a"}) == ReadOptions(("/a",))
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_options_of_the_stock_source() -> None:
 )
 def test_options_that_cannot_be(key: str, value: str, words: str) -> None:
     with pytest.raises(LogError, match=words):
-        asked({"path": "/a", key: value})
+        read_options({"path": "/a", key: value})
 
 
 def test_all_topics_but_kafkas_own(data: Path) -> None:
@@ -155,7 +155,7 @@ def test_isolation(tmp_path: Path) -> None:
 
 def test_parts_are_of_the_wanted_size(data: Path) -> None:
     for size in (1, 400, 10_000):
-        wanted = asked({"path": str(data), "maxPartitionBytes": str(size)})
+        wanted = read_options({"path": str(data), "maxPartitionBytes": str(size)})
         found = parts(survey(Files(), wanted), wanted)
         assert sum(one.end - one.start for part in found for one in part.ranges) == sum(
             file.stat().st_size for file in data.glob("topic-0/*.log")

@@ -6,7 +6,7 @@ import pytest
 
 from log_format.damage import LogError
 from log_format.files import Files
-from log_format.partitions.data_folder import DataFolder, Found
+from log_format.partitions.data_folder import DataFolder, PartitionFolder
 
 
 def folder_with(tmp_path: Path, *names: str) -> str:
@@ -27,10 +27,10 @@ def test_a_brokers_data_folder(tmp_path: Path) -> None:
     found = DataFolder(Files(), path + "/")
     assert all(one.clean for one in found.partitions)
     assert found.partitions == [
-        Found(f"{path}/a.b-c-0", "a.b-c", 0, None, None, True),
-        Found(f"{path}/a.b-c-1", "a.b-c", 1, 7, 9, True),
-        Found(f"{path}/z-9", "z", 9, None, None, True),
-        Found(f"{path}/z-10", "z", 10, None, 3, True),
+        PartitionFolder(f"{path}/a.b-c-0", "a.b-c", 0, None, None, True),
+        PartitionFolder(f"{path}/a.b-c-1", "a.b-c", 1, 7, 9, True),
+        PartitionFolder(f"{path}/z-9", "z", 9, None, None, True),
+        PartitionFolder(f"{path}/z-10", "z", 10, None, 3, True),
     ]
     assert found.cluster_id == "abc"
     assert found.notes == ["x-0.1-delete is set aside by its broker and not read"]
@@ -53,7 +53,7 @@ def test_one_partitions_folder(tmp_path: Path) -> None:
     (tmp_path / "t-5" / f"{0:020d}.log").touch()
     (tmp_path / "log-start-offset-checkpoint").write_text("damaged")
     found = DataFolder(Files(), f"{path}/t-5")
-    assert found.partitions == [Found(f"{path}/t-5", "t", 5, None, None)]
+    assert found.partitions == [PartitionFolder(f"{path}/t-5", "t", 5, None, None)]
     assert found.notes == ["log-start-offset-checkpoint is damaged: it is not used"]
     assert found.cluster_id is None
 
