@@ -1,7 +1,7 @@
-"""`docs/differences.md`, made from the rows of `differences.toml`.
+"""`docs/differences.md`, generated from the rows of `differences.toml`.
 
-    python -m tests.differential.document            # writes it
-    python -m tests.differential.document --check    # says whether it is what it would write
+    python -m tests.differential.document            # writes the page
+    python -m tests.differential.document --check    # fails if the page is stale
 
 Owns the page's form and the texts between the tables.
 """
@@ -20,21 +20,23 @@ INTRODUCTION = """\
 
 These tables list every deliberate difference from Apache Kafka 4.3. Any other difference is a bug.
 
-The page is made from `tests/differential/differences.toml`: change that, then run
-`python -m tests.differential.document`. A ✓ marks a row that `make differential` meets: the
-differential tester sends the same requests to both brokers, and the row explains a difference that
-it finds. A row that it no longer meets fails the run.
+The page is generated from `tests/differential/differences.toml`: change that file, then run
+`python -m tests.differential.document`. `make differential` sends the same requests to both brokers
+and compares the answers. A ✓ marks a row that explains a difference between such answers. The run
+fails if such a row no longer explains any.
 """
 NOT_SERVED = """
-ApiVersions does not name an API that Ottla does not support, and a feature that clients would act
-on is not finalized: `metadata.version` (30, which is 4.3-IV0), `eligible.leader.replicas.version`
-(1), `group.version` (1) and `transaction.version` (2) are, `share.version` and `streams.version`
-are not. Ottla opens a folder in which Apache Kafka finalized them: the levels stay in the metadata
-log and its snapshots, one line at the start names them, clients are not told of them, and the
-records of such groups stay in `__consumer_offsets` and `__share_group_state` as they are.
+ApiVersions does not name an API that Ottla does not support. A feature that clients would act on is
+not finalized either. Finalized are `metadata.version` (30, which is 4.3-IV0),
+`eligible.leader.replicas.version` (1), `group.version` (1) and `transaction.version` (2);
+`share.version` and `streams.version` are not.
+
+Ottla opens a data folder in which Apache Kafka has finalized these two. Their levels stay in the
+metadata log and its snapshots, and one log line at the start names them; ApiVersions does not. The
+records of such groups stay unchanged in `__consumer_offsets` and `__share_group_state`.
 """
 ODD = """
-What no client sends, and where an answer of Kafka's own was not followed.
+Requests that no client sends, for which Ottla does not follow Kafka's answer.
 """
 TITLES = {
     "process": ("Defaults and the process", ""),
@@ -45,7 +47,7 @@ TITLES = {
 
 
 def page() -> str:
-    """The whole text."""
+    """Return the page's whole text."""
     parts = [INTRODUCTION]
     for section, (title, text) in TITLES.items():
         listed = [row for row in rows() if row.section == section]
