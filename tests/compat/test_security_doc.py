@@ -16,7 +16,7 @@ from tests.tools.kafka_tools import KafkaTools
 pytestmark = pytest.mark.java
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "security.md").read_text()
-LINES_MAX = 630
+LINES_MAX = 640
 """Of the page, with the sections on tokens and plug-ins, and the table of advisories."""
 
 
@@ -41,6 +41,7 @@ def test_every_block_works_in_its_order(reader: Reader) -> None:
 
 
 def test_it_says_what_is_to_be_turned_on_and_stays_short() -> None:
-    assert "whoever gets in may\nread, write, delete and change everything" in PAGE
+    words = " ".join(PAGE.split())
+    assert "every connected client may read, write, delete and change everything" in words
     assert len(PAGE.splitlines()) <= LINES_MAX
     assert PAGE.count("```") == 2 * len(BLOCK.findall(PAGE))
