@@ -1,7 +1,7 @@
 """Public test suites that were run against Ottla, two of them beside an Apache Kafka 4.3.0.
 
-Data of `docs/compatibility.md`: what was run, with which command, and what did not pass. A test
-that fails on Apache Kafka too says nothing of the broker; each other one has its reason.
+Data of `docs/compatibility.md`: each suite, its command, and the tests that did not pass. A test
+that fails on Apache Kafka too shows no fault of the broker; each other failure has its reason.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ class Failure:
 
     test: str
     on_kafka: str
-    """The same tests on Apache Kafka 4.3.0: "not run", or what begins with "fails"."""
+    """The same tests on Apache Kafka 4.3.0: "not run", or a text that begins with "fails"."""
     why: str
     count: int = 1
 
@@ -50,9 +50,10 @@ $ KAFKA_VERSION=4.3.0 python -m pytest test/integration""",
         skipped=1,
         when="2026-11-26",
         note=(
-            "Its fixtures start brokers by Kafka's scripts, with files of their own: PLAINTEXT, "
-            "SSL, and SASL_PLAINTEXT with PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512, each with an "
-            "authorizer. `tests/conformance/kafka_python_broker` has scripts that start Ottla."
+            "The suite's fixtures start brokers by Kafka's scripts, with configuration files of "
+            "their own: PLAINTEXT, SSL, and SASL_PLAINTEXT with PLAIN, SCRAM-SHA-256 and "
+            "SCRAM-SHA-512, each with an authorizer. `tests/conformance/kafka_python_broker` has "
+            "scripts that start Ottla instead."
         ),
     ),
     Suite(
@@ -68,11 +69,11 @@ $ python -m pytest tests --docker-image any/kafka:2.8.1 --no-pull -k 'not gssapi
         skipped=106,
         when="2026-11-26",
         note=(
-            "Its broker is a container; `tests/conformance/aiokafka_docker` takes the place of the "
+            "The suite's broker is a container. `tests/conformance/aiokafka_docker` replaces the "
             "`docker` package and starts the command instead, with the listeners, users and "
-            "authorizer of the container. ACLs are made by Kafka's own `kafka-acls`. Not run: two "
-            "tests of Kerberos, counted as skipped. `test_max_poll_interval_ms` failed first, for "
-            "lack of `group.initial.rebalance.delay.ms=0`, and passed when it was run again."
+            "authorizer of the container. Kafka's own `kafka-acls` creates the ACLs. Two tests of "
+            "Kerberos were not run and count as skipped. `test_max_poll_interval_ms` failed at "
+            "first, without `group.initial.rebalance.delay.ms=0`, and passed in a second run."
         ),
     ),
     Suite(
@@ -96,8 +97,9 @@ $ KGO_SEEDS=127.0.0.1:9092 go test ./pkg/kgo -run TestIssue769""",
         note=(
             "`node.properties` has an authorizer and three listeners for clients: PLAINTEXT on "
             "9092, whose users are super users, SSL with client certificates on 9093, "
-            "SASL_PLAINTEXT with SCRAM on 9094. `TestIssue769` dials by itself, which kgo refuses "
-            "beside TLS. Skipped: share groups, which are not supported yet."
+            "SASL_PLAINTEXT with SCRAM on 9094. `TestIssue769` has a dialer of its own, which kgo "
+            "rejects together with TLS. Tests of share groups are skipped, because Ottla does not "
+            "support them yet."
         ),
     ),
     Suite(
@@ -114,19 +116,19 @@ $ cd tests && KAFKA_PATH=$KAFKA BROKERS=127.0.0.1:9092 ./test-runner -L -p2 -Q -
             Failure(
                 "`0115_producer_auth`, `0119_consumer_auth`",
                 "not run",
-                "run before Ottla had ACLs",
+                "the tests need ACLs, and Ottla had none at the time of the run",
                 count=2,
             ),
             Failure(
                 "`0081_admin`, `0109_auto_create_topics`",
                 "not run",
-                "their parts about ACLs, before Ottla had them",
+                "some of their parts need ACLs, and Ottla had none at the time of the run",
                 count=2,
             ),
         ),
         note=(
-            "KAFKA_PATH is a folder whose `bin` has Kafka's scripts. Eight tests failed first, for "
-            "lack of num.partitions=4 or on a busy machine, and passed when they were run alone."
+            "KAFKA_PATH is a folder whose `bin` has Kafka's scripts. Eight tests failed at first, "
+            "without num.partitions=4 or on a busy machine, and passed when each ran alone."
         ),
     ),
     Suite(
@@ -142,10 +144,10 @@ $ go test ./pkg/kgo -run TestGroupSimple -count 2""",
         skipped=0,
         when="2026-11-26",
         note=(
-            "Nine of them are of the consumer protocol: `TestGroupETL` and `TestTxnEtl` with "
-            "`range/848`, `sticky/848` and `sticky/848/static`, `TestGroupSimple/848`, and two "
-            "that need no broker. `TestGroupSimple/848` skips where it comes first, before the "
-            "suite has asked for versions; so it runs twice."
+            "Nine of the tests are about the consumer protocol: `TestGroupETL` and `TestTxnEtl` "
+            "with `range/848`, `sticky/848` and `sticky/848/static`, `TestGroupSimple/848`, and "
+            "two that need no broker. `TestGroupSimple/848` is skipped if it runs first, before "
+            "the suite has requested the API versions; so it runs twice."
         ),
     ),
     Suite(
@@ -163,27 +165,27 @@ $ cd tests && TESTS=$TESTS ./test-runner -p2 -Q -V 4.3.0""",
             Failure(
                 "`0081_admin`, `0119_consumer_auth`",
                 "not run",
-                "the node had no authorizer: their parts about ACLs",
+                "some of their parts need ACLs, and the node had no authorizer",
                 count=2,
             ),
             Failure(
                 "`0118_commit_rebalance`",
                 "not run",
-                "it expects that a consumer gives up partitions only when it closes; here the "
-                "second consumer came first, had all, and gave up half. Of three runs alone two "
-                "passed, where it came second",
+                "the test expects that a consumer revokes partitions only when it closes. Here "
+                "the second consumer joined first, had all partitions and revoked half of them. "
+                "Two of three separate runs passed, in which it joined second",
             ),
             Failure(
                 "`0182_share_consumer_error_handling_mock`",
                 "not run",
-                "talks to librdkafka's own mock, not to a broker; a busy machine",
+                "the machine was busy; the test uses librdkafka's own mock, not a broker",
             ),
         ),
         note=(
             "$TESTS names the tests about consumers, groups, offsets, transactions and "
-            "administration, and share groups against librdkafka's mock. KAFKA_PATH is a folder "
-            "whose `bin` has Kafka's scripts. Skipped: what has the classic protocol only, what "
-            "quick mode leaves out, and what needs RapidJSON."
+            "administration, and about share groups against librdkafka's mock. KAFKA_PATH is a "
+            "folder whose `bin` has Kafka's scripts. Skipped are tests for the classic protocol "
+            "only, tests that quick mode omits, and tests that need RapidJSON."
         ),
     ),
     Suite(
@@ -212,8 +214,8 @@ $ .venv/bin/python -m pytest tests/compat/spark -k test_spark""",
         skipped=0,
         when="2026-11-25",
         note=(
-            "A word count with `exactly_once_v2` through the deaths of all nodes, and Spark's "
-            "source and sink in batches and streams."
+            "The tests are a word count with `exactly_once_v2` while each node is killed, and "
+            "Spark's source and sink in batches and streams."
         ),
     ),
 )
