@@ -13,7 +13,7 @@ import pytest
 from client.cluster import Cluster
 from console.flow import sending
 from console.flow.sending import Asked, send
-from console.flow.trace_reader import Progress, ask
+from console.flow.trace_reader import Told, ask
 
 DEADLINE_S = 60
 WAIT_MS = 30_000
@@ -73,7 +73,7 @@ def _check_read(stations: list[dict[str, Any]], write: list[dict[str, Any]]) -> 
         assert waits["at_s"] < committed_s < woken["at_s"]
 
 
-def _reads(told: Progress) -> list[list[dict[str, Any]]]:
+def _reads(told: Told) -> list[list[dict[str, Any]]]:
     return [one["stations"] for one in told.traces if one["api"] == "Fetch"]
 
 
@@ -89,7 +89,7 @@ def _topics(servers: str) -> list[str]:
         ]
 
 
-def _all_over(folder: str, count: int) -> Progress:
+def _all_over(folder: str, count: int) -> Told:
     """What the broker tells, once so many requests are over."""
     deadline_s = time.monotonic() + DEADLINE_S
     while True:

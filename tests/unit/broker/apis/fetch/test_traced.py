@@ -41,7 +41,7 @@ class TracedFetch(Fetch):
 def told(trace: RequestTrace) -> list[tuple[Any, ...]]:
     return [
         (one["name"], one["bytes"] > 0, one["offset"]) if "bytes" in one else (one["name"],)
-        for one in trace.told()["stations"]
+        for one in trace.report()["stations"]
     ]
 
 
@@ -65,7 +65,7 @@ def test_one_that_waits_is_woken_by_what_is_enough_for_it(fetch: TracedFetch) ->
     assert told(trace)[2:] == [] and not fetch.answers  # a look that was not enough
     fetch.replicas.append("t", b"v" * 50)
     assert told(trace)[2:] == [("woken",), ("read", True, 0)]
-    woken, read = trace.told()["stations"][2:]
+    woken, read = trace.report()["stations"][2:]
     assert woken["at_s"] == read["since_s"] < read["at_s"]
     assert len(fetch.answers) == 1
 
