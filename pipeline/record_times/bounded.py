@@ -1,8 +1,9 @@
 """The time of a record in a table: a TIMESTAMP of the years 1 to 9999, else null.
 
 A record may have any number of 64 bits as its time, nanoseconds too. Where it is no time that
-readers of tables take, the column is null, and a header behind the record's own keeps the number:
-`log_format.records.record_times` names it. Functions of DataFrames alone.
+readers of tables take, the column is null, and a header behind the record's own keeps the number.
+Functions of DataFrames alone. The bounds and the header's key are those of
+`log_format.records.record_times`, which a job packed by `--py-files pipeline.zip` does not have.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from log_format.records.record_times import FIRST_MS, LAST_MS, TIME_HEADER
-
+TIME_HEADER = "ottla.timestamp.ms"
+"""The key of that header, whose value is the number in decimal digits."""
+FIRST_MS, LAST_MS = -62_135_596_800_000, 253_402_300_799_999
+"""The first and the last time of the column, in ms since the epoch."""
 _HEADERS = "array<struct<key: string, value: binary>>"
 
 

@@ -11,8 +11,9 @@ pytest.importorskip("pyarrow")
 import pyarrow as pa
 from confluent_kafka import KafkaError
 
+from log_format.records import record_times
 from pipeline.errors import PipelineError
-from pipeline.record_times import reading
+from pipeline.record_times import bounded, reading
 from pipeline.record_times.reading import PartitionRange, ReadRecords
 
 
@@ -103,3 +104,8 @@ def test_what_cannot_be_read_is_one_line(monkeypatch: pytest.MonkeyPatch) -> Non
         read(monkeypatch, 9, [Message(5), Message(-1001, KafkaError._AUTO_OFFSET_RESET)])
     with pytest.raises(PipelineError, match=r"t-2 cannot be read from offset 5 on \(no broker"):
         read(monkeypatch, 9)
+
+
+def test_jobs_and_folders_bound_times_alike() -> None:
+    for name in ("TIME_HEADER", "FIRST_MS", "LAST_MS"):
+        assert getattr(bounded, name) == getattr(record_times, name)
