@@ -31,9 +31,10 @@ _INTERVAL_MAX_S = 86_400
     default=2.0,
     show_default=True,
     metavar="S",
+    help="Refresh every S seconds.",
 )
-@click.option("-n", "--count", type=click.IntRange(1), metavar="N", help="So many times, then end.")
-@click.option("--internal", is_flag=True, help="Also topics that the cluster keeps for itself.")
+@click.option("-n", "--count", type=click.IntRange(1), metavar="N", help="Stop after N refreshes.")
+@click.option("--internal", is_flag=True, help="Show internal topics, too.")
 @with_bootstrap_server
 @with_command_config
 @with_json
@@ -45,9 +46,10 @@ def top(
     count: int | None,
     internal: bool,
 ) -> None:
-    """Show what goes on: topics by what is written a second, groups by how far they are behind.
+    """Show topics by the bytes that are written to them a second, and groups by their lag.
 
-    Refreshes every two seconds, until Ctrl-C. Works with Apache Kafka too.
+    The busiest topics and the groups with the largest lag come first. Refreshes until Ctrl-C. Works
+    with Apache Kafka too.
     """
     if isnan(interval):
         raise click.UsageError("--interval nan: give a number of seconds")

@@ -45,24 +45,68 @@ Commits = Callable[[Mapping[Partition, int]], None]
 @click.argument(
     "topics", nargs=-1, required=True, metavar="TOPIC...", shell_complete=complete_topics
 )
-@click.option("--from", "begin", default="start", show_default=True, metavar="PLACE")
-@click.option("--to", "until", metavar="PLACE", help="Where to end. [default: today's end]")
-@click.option("-f", "--follow", is_flag=True, help="Wait for more, until Ctrl-C.")
-@click.option("-n", "--count", type=click.IntRange(1), metavar="N", help="So many records.")
-@click.option("-p", "--partition", "chosen", multiple=True, type=click.IntRange(0), metavar="N")
-@click.option("--grep", "pattern", metavar="REGEX", help="In a key, value or header.")
-@click.option("-k", "--keys", is_flag=True, help="The key before the value.")
-@click.option("-H", "--headers", is_flag=True, help="NAME=VALUE,… before the value.")
-@click.option("-w", "--where", is_flag=True, help="Topic, partition, offset and time (ms).")
-@click.option("--separator", default=r"\t", show_default=True, metavar="TEXT", help="Between them.")
+@click.option(
+    "--from",
+    "begin",
+    default="start",
+    show_default=True,
+    metavar="PLACE",
+    help="Begin at this place in each partition.",
+)
+@click.option(
+    "--to",
+    "until",
+    metavar="PLACE",
+    help="Stop at this place in each partition. [default: the end when the command starts]",
+)
+@click.option("-f", "--follow", is_flag=True, help="Wait for new records, until Ctrl-C.")
+@click.option("-n", "--count", type=click.IntRange(1), metavar="N", help="Stop after N records.")
+@click.option(
+    "-p",
+    "--partition",
+    "chosen",
+    multiple=True,
+    type=click.IntRange(0),
+    metavar="N",
+    help="Read only partition N; may be repeated.",
+)
+@click.option(
+    "--grep",
+    "pattern",
+    metavar="REGEX",
+    help="Print only records with a match in the key, the value or a header's value.",
+)
+@click.option("-k", "--keys", is_flag=True, help="Print the key before the value.")
+@click.option("-H", "--headers", is_flag=True, help="Print NAME=VALUE,… before key and value.")
+@click.option(
+    "-w",
+    "--where",
+    is_flag=True,
+    help="Print topic, partition, offset and time (ms) before the record.",
+)
+@click.option(
+    "--separator",
+    default=r"\t",
+    show_default=True,
+    metavar="TEXT",
+    help="Print TEXT between the parts of a line.",
+)
 @click.option(
     "--group",
     metavar="NAME",
-    help="Begin where this group stands.",
+    help="Begin at the committed offsets of this group. Partitions without one begin at --from.",
     shell_complete=complete_groups,
 )
-@click.option("--commit", is_flag=True, help="With --group: move it behind what was printed.")
-@click.option("--uncommitted", is_flag=True, help="Also of transactions not (yet) committed.")
+@click.option(
+    "--commit",
+    is_flag=True,
+    help="Commit the offsets after the printed records for --group.",
+)
+@click.option(
+    "--uncommitted",
+    is_flag=True,
+    help="Print records of transactions that are open or were aborted, too.",
+)
 @with_bootstrap_server
 @with_command_config
 @with_json
@@ -81,7 +125,7 @@ def consume(  # one argument an option
     uncommitted: bool,
     **looks: object,
 ) -> None:
-    """Print records: values, one a line, from the start up to what is there now.
+    """Print the values of records, one a line, from the start to the present end of each partition.
 
     \b
     PLACE is start, end, an offset, -N for the last N records of each partition,
@@ -90,7 +134,7 @@ def consume(  # one argument an option
       ottla consume orders --from @2h --grep 'status":"failed' --json
       ottla consume orders --follow --from end
 
-    No group is joined and nothing is committed.
+    The command joins no group, and commits nothing without --commit.
     """
     now_ms = time.time_ns() // 1_000_000
     start = parse_place(begin, now_ms, "--from")

@@ -41,19 +41,43 @@ _CODECS = {codec.name.lower(): codec for codec in Codec}
 @click.command()
 @click.argument("topic", shell_complete=complete_topics)
 @click.argument("files", nargs=-1, metavar="[FILE]...")
-@click.option("-k", "--key", metavar="TEXT", help="One key for all.")
+@click.option("-k", "--key", metavar="TEXT", help="Give all records this key.")
 @click.option(
     "-K",
     "--key-separator",
     metavar="TEXT",
-    help=r"What stands behind a line's key, such as : or \t.",
+    help=r"Split each line at the first TEXT, such as : or \t, into key and value.",
 )
-@click.option("-H", "--header", "headers", multiple=True, metavar="NAME=VALUE")
-@click.option("--json", "as_json", is_flag=True, help="Lines are objects as consume --json has.")
-@click.option("--whole", is_flag=True, help="Each file is one record, not its lines.")
-@click.option("--tombstone", is_flag=True, help="One record with --key and no value.")
-@click.option("-p", "--partition", type=click.IntRange(0), metavar="N")
-@click.option("--compression", type=click.Choice(list(_CODECS)), default="none", show_default=True)
+@click.option(
+    "-H",
+    "--header",
+    "headers",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Give all records this header; may be repeated.",
+)
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Read each line as a JSON object, such as consume --json prints.",
+)
+@click.option("--whole", is_flag=True, help="Write each FILE as one record.")
+@click.option("--tombstone", is_flag=True, help="Write one record with the --key and no value.")
+@click.option(
+    "-p",
+    "--partition",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Write all records to partition N. [default: chosen by the key]",
+)
+@click.option(
+    "--compression",
+    type=click.Choice(list(_CODECS)),
+    default="none",
+    show_default=True,
+    help="Compress the records with this codec.",
+)
 @with_bootstrap_server
 @with_command_config
 def produce(
@@ -66,7 +90,7 @@ def produce(
     compression: str,
     **options: object,
 ) -> None:
-    """Write records to TOPIC: each line of FILE, or of standard input, is one.
+    """Write each line of the FILEs, or of standard input, as a record to TOPIC.
 
     \b
     echo hello | ottla produce greetings
@@ -74,8 +98,8 @@ def produce(
     ottla consume orders --json | ottla produce copy --json
 
     A line is written as it is, up to its \\n: the \\r of a file with CRLF, and a byte order mark,
-    stay. A key decides the partition, as in Kafka's own clients. All replicas in sync have what is
-    written when the command ends.
+    stay. Records with a key go to the partition that Kafka's own clients choose for it. When the
+    command ends, all in-sync replicas have the records.
     """
     settings = Settings.of(options, whole=whole, codec=int(_CODECS[compression]))
     if whole and not files:
