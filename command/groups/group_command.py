@@ -33,16 +33,14 @@ from command.admin.options import with_bootstrap_server, with_command_config, wi
 from command.completion.completing import complete_groups, complete_topics
 from command.output import Styled, echo, echo_json, note, show
 
-_with_execute = click.option("--execute", is_flag=True, help="Do it; else it is only shown.")
-
 
 @click.group()
 def group() -> None:
-    """List and show consumer groups, move them, remove them. Works with Apache Kafka too."""
+    """List, describe, reset and delete consumer groups. Works with Apache Kafka too."""
 
 
 @group.command("list")
-@click.option("-q", "--quiet", is_flag=True, help="Names only.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only the names.")
 @with_bootstrap_server
 @with_command_config
 @with_json
@@ -67,7 +65,12 @@ def list_groups(
 )
 @with_bootstrap_server
 @with_command_config
-@click.option("-m", "--members", is_flag=True, help="The members, in place of the partitions.")
+@click.option(
+    "-m",
+    "--members",
+    is_flag=True,
+    help="Show the members and their partitions, in place of the offsets.",
+)
 @with_json
 def describe_groups(
     bootstrap_server: str,
@@ -76,8 +79,11 @@ def describe_groups(
     names: tuple[str, ...],
     members: bool,
 ) -> None:
-    """Show groups: their state, and for each partition the committed offset, the end, the lag, and
-    the member that reads it. --json has the members too."""
+    """Show the state of groups, and their committed offsets and lag.
+
+    Each partition has a row with the committed offset, the end, the lag, and the member that reads
+    the partition. --json prints the members, too.
+    """
     with Cluster(bootstrap_server, command_config) as cluster:
         for number, name in enumerate(dict.fromkeys(names)):
             group = described(cluster, name)
@@ -178,17 +184,32 @@ def _lag(rows: Sequence[Standing]) -> TotalLag:
 
 @group.command("reset")
 @click.argument("name", metavar="GROUP", shell_complete=complete_groups)
-@click.option("--to", "where", required=True, metavar="PLACE")
+@click.option(
+    "--to",
+    "where",
+    required=True,
+    metavar="PLACE",
+    help="Set the offsets to this place in each partition.",
+)
 @click.option(
     "-t",
     "--topic",
     "topics",
     multiple=True,
     metavar="TOPIC[:PARTITION,…]",
+    help="Reset only this topic, or these partitions of it; may be repeated.",
     shell_complete=complete_topics,
 )
-@click.option("--all-topics", is_flag=True, help="All that the group has committed.")
-@_with_execute
+@click.option(
+    "--all-topics",
+    is_flag=True,
+    help="Reset all partitions for which the group has committed offsets.",
+)
+@click.option(
+    "--execute",
+    is_flag=True,
+    help="Set the new offsets. Without --execute, the command only shows them.",
+)
 @with_bootstrap_server
 @with_command_config
 @with_json
@@ -202,10 +223,13 @@ def reset_group(
     all_topics: bool,
     execute: bool,
 ) -> None:
-    """Move a group whose members have stopped: shows where to, and does it with --execute.
+    """Set the committed offsets of a group whose members have stopped.
+
+    Shows the new offsets, and sets them only with --execute.
 
     \b
-    PLACE is start, end, an offset, -N for N records before the end, or @TIME.
+    PLACE is start, end, an offset, -N for N records before the end of each partition,
+    or @TIME: @2h ago, @2026-11-26T08:00Z, @1764144000000 in milliseconds.
       ottla group reset billing --topic orders --to @2h
       ottla group reset billing --topic orders:0,3 --to 4711 --execute
       ottla group reset billing --all-topics --to end --execute
@@ -251,7 +275,11 @@ def _places(cluster: Cluster, chosen: Sequence[tuple[str, list[int]]]) -> list[P
 @click.argument(
     "names", nargs=-1, required=True, metavar="GROUP...", shell_complete=complete_groups
 )
-@_with_execute
+@click.option(
+    "--execute",
+    is_flag=True,
+    help="Delete the groups. Without --execute, the command only shows what would be lost.",
+)
 @with_bootstrap_server
 @with_command_config
 @with_json
@@ -262,8 +290,10 @@ def delete_groups(
     names: tuple[str, ...],
     execute: bool,
 ) -> None:
-    """Remove groups whose members have stopped, with all that they have committed: shows what, and
-    does it with --execute."""
+    """Delete groups whose members have stopped, with their committed offsets.
+
+    Shows the offsets, and deletes the groups only with --execute.
+    """
     with Cluster(bootstrap_server, command_config) as cluster:
         rows = []
         for name in dict.fromkeys(names):

@@ -40,18 +40,23 @@ from protocol.messages.metadata import MetadataResponseTopic
 _MADE = ("topic", "partitions", "replicas")
 
 _with_configs = click.option(
-    "-c", "--config", "configs", multiple=True, metavar="KEY=VALUE", help="May be repeated."
+    "-c",
+    "--config",
+    "configs",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Set this config of the topics; may be repeated.",
 )
 
 
 @click.group()
 def topic() -> None:
-    """List, make, show, change and remove topics. Works with Apache Kafka too."""
+    """List, create, describe, alter and delete topics. Works with Apache Kafka too."""
 
 
 @topic.command("list")
-@click.option("--internal", is_flag=True, help="Also those that the cluster keeps for itself.")
-@click.option("-q", "--quiet", is_flag=True, help="Names only.")
+@click.option("--internal", is_flag=True, help="List internal topics, too.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only the names.")
 @with_bootstrap_server
 @with_command_config
 @with_json
@@ -64,7 +69,8 @@ def list_topics(
 ) -> None:
     """List topics.
 
-    RECORDS counts offsets: a compacted topic has fewer records. BYTES is of all replicas together.
+    RECORDS is the number of offsets: a compacted topic has fewer records. BYTES is the size of all
+    replicas together.
     """
     with Cluster(bootstrap_server, command_config) as cluster:
         names = visible(cluster.metadata(None).topics, internal=internal)
@@ -82,11 +88,25 @@ _partitions = click.IntRange(1, 2**31 - 1)
 
 @topic.command("create")
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
-@click.option("-p", "--partitions", type=_partitions, metavar="N")
-@click.option("-r", "--replicas", type=click.IntRange(1, 32767), metavar="N")
+@click.option(
+    "-p",
+    "--partitions",
+    type=_partitions,
+    metavar="N",
+    help="Give each topic N partitions. [default: the brokers' num.partitions]",
+)
+@click.option(
+    "-r",
+    "--replicas",
+    type=click.IntRange(1, 32767),
+    metavar="N",
+    help="Give each partition N replicas. [default: the brokers' default.replication.factor]",
+)
 @_with_configs
-@click.option("--if-not-exists", is_flag=True, help="Let topics be that exist already.")
-@click.option("--dry-run", is_flag=True, help="Check it and make nothing.")
+@click.option("--if-not-exists", is_flag=True, help="Skip topics that exist already.")
+@click.option(
+    "--dry-run", is_flag=True, help="Let the cluster check the request, but create nothing."
+)
 @with_bootstrap_server
 @with_command_config
 @with_json
@@ -101,8 +121,7 @@ def create_topics(
     if_not_exists: bool,
     dry_run: bool,
 ) -> None:
-    """Make topics. What is not said is as the brokers have it: num.partitions and
-    default.replication.factor.
+    """Create topics.
 
     \b
     ottla topic create orders -p 3 -r 3 -c retention.ms=86400000
@@ -132,8 +151,10 @@ def create_topics(
 def describe_topics(
     bootstrap_server: str, command_config: str | None, as_json: bool, names: tuple[str, ...]
 ) -> None:
-    """Show topics: each partition with its leader, replicas, offsets and size, and the configs that
-    were set for the topic."""
+    """Show the partitions of topics and the configs that were set for them.
+
+    Each partition has a row with its leader, replicas, in-sync replicas, offsets and size.
+    """
     with Cluster(bootstrap_server, command_config) as cluster:
         topics = cluster.topics(names)
         first, last = ends(cluster, topics, partitions_of(topics))
@@ -200,9 +221,19 @@ def _topic_id(topic: MetadataResponseTopic) -> str:
 @topic.command("alter")
 @click.argument("name", shell_complete=complete_topics)
 @click.argument("configs", nargs=-1, metavar="[KEY=VALUE]...")
-@click.option("-p", "--partitions", type=_partitions, metavar="N", help="More than it has.")
-@click.option("--unset", "removed", multiple=True, metavar="KEY", help="Back to the default.")
-@click.option("--dry-run", is_flag=True, help="Check it and change nothing.")
+@click.option(
+    "-p", "--partitions", type=_partitions, metavar="N", help="Raise the number of partitions to N."
+)
+@click.option(
+    "--unset",
+    "removed",
+    multiple=True,
+    metavar="KEY",
+    help="Reset this config to its default; may be repeated.",
+)
+@click.option(
+    "--dry-run", is_flag=True, help="Let the cluster check the request, but change nothing."
+)
 @with_bootstrap_server
 @with_command_config
 @with_json
@@ -238,8 +269,8 @@ def alter_topic(
 
 @topic.command("delete")
 @click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=complete_topics)
-@click.option("--force", is_flag=True, help="Do not ask.")
-@click.option("--if-exists", is_flag=True, help="Say nothing of topics that there are not.")
+@click.option("--force", is_flag=True, help="Delete without asking.")
+@click.option("--if-exists", is_flag=True, help="Skip topics that do not exist.")
 @with_bootstrap_server
 @with_command_config
 @with_json
@@ -251,7 +282,7 @@ def delete_topics(
     force: bool,
     if_exists: bool,
 ) -> None:
-    """Remove topics and all records that they hold."""
+    """Delete topics with all their records."""
     with Cluster(bootstrap_server, command_config) as cluster:
         if not force:
             if not sys.stdin.isatty():
