@@ -30,11 +30,20 @@ from controller.metadata.acl import Acl
 from ottla.plugins.authorizer import CLUSTER_NAME, Resource
 
 _RESOURCE_OPTIONS = {
-    "topic": (Resource.TOPIC, "A topic; * is every topic."),
-    "group": (Resource.GROUP, "A consumer group; * is every group."),
-    "transactional_id": (Resource.TRANSACTIONAL_ID, "A transactional id; * is every one."),
-    "delegation_token": (Resource.DELEGATION_TOKEN, "The id of a delegation token."),
-    "user_principal": (Resource.USER, "A user for whom tokens may be made: User:NAME."),
+    "topic": (Resource.TOPIC, "The topic that the ACLs are for; * is every topic."),
+    "group": (Resource.GROUP, "The consumer group that the ACLs are for; * is every group."),
+    "transactional_id": (
+        Resource.TRANSACTIONAL_ID,
+        "The transactional id that the ACLs are for; * is every transactional id.",
+    ),
+    "delegation_token": (
+        Resource.DELEGATION_TOKEN,
+        "The delegation token that the ACLs are for, by its id.",
+    ),
+    "user_principal": (
+        Resource.USER,
+        "The user (User:NAME) whose delegation tokens the ACLs are for.",
+    ),
 }
 
 Command = Callable[..., None]
@@ -47,10 +56,12 @@ def _with_resources(command: Command) -> Command:
         type=click.Choice(list(PATTERN_WORDS), case_sensitive=False),
         default="literal",
         show_default=True,
-        help="How names are meant: literal, or prefixed for all names that begin so. To find ACLs "
-        "also match, all that speak about such a name, and any.",
+        help="How ACLs match NAME. literal: exactly; prefixed: all names that begin with NAME. In "
+        "list and delete also match: all ACLs that apply to NAME; any: literal and prefixed ACLs.",
     )(command)
-    command = click.option("--cluster", is_flag=True, help="The cluster itself.")(command)
+    command = click.option(
+        "--cluster", is_flag=True, help="The cluster, as the resource that the ACLs are for."
+    )(command)
     for name, (_, text) in reversed(_RESOURCE_OPTIONS.items()):
         option = f"--{name.replace('_', '-')}"
         command = click.option(option, name, multiple=True, metavar="NAME", help=text)(command)
@@ -59,17 +70,40 @@ def _with_resources(command: Command) -> Command:
 
 def _with_entries(command: Command) -> Command:
     for flag, text in (
-        ("idempotent", "With --producer: also IdempotentWrite on the cluster."),
-        ("consumer", "Read and Describe of --topic, Read of --group."),
-        ("producer", "Write, Describe and Create of --topic, Write of --transactional-id."),
+        ("idempotent", "With --producer, also IdempotentWrite on the cluster."),
+        (
+            "consumer",
+            "The operations of a consumer: Read and Describe on --topic, Read on --group.",
+        ),
+        (
+            "producer",
+            "The operations of a producer: Write, Describe and Create on --topic, Write and "
+            "Describe on --transactional-id.",
+        ),
     ):
         command = click.option(f"--{flag}", is_flag=True, help=text)(command)
     for name, metavar, text in (
-        ("operation", "WORD", "Read, Write, Create, … [default: All]"),
-        ("deny-host", "ADDRESS", "From where. [default: anywhere]"),
-        ("allow-host", "ADDRESS", "From where. [default: anywhere]"),
-        ("deny-principal", "User:NAME", "Who may not, whatever others say."),
-        ("allow-principal", "User:NAME", "Who may; User:* is everybody."),
+        ("operation", "OPERATION", "The operation, such as Read, Write or Create. [default: All]"),
+        (
+            "deny-host",
+            "ADDRESS",
+            "The address from which --deny-principal connects. [default: all addresses]",
+        ),
+        (
+            "allow-host",
+            "ADDRESS",
+            "The address from which --allow-principal connects. [default: all addresses]",
+        ),
+        (
+            "deny-principal",
+            "User:NAME",
+            "The principal that is denied the operation, even if another ACL allows it.",
+        ),
+        (
+            "allow-principal",
+            "User:NAME",
+            "The principal that is allowed the operation; User:* is everybody.",
+        ),
     ):
         plural = f"{name.replace('-', '_')}s"
         option = click.option(f"--{name}", plural, multiple=True, metavar=metavar, help=text)
@@ -79,11 +113,12 @@ def _with_entries(command: Command) -> Command:
 
 @click.group()
 def acl() -> None:
-    """Say who may do what, list it, take it back.
+    """Add, list and delete access control entries (ACLs).
 
     An ACL allows or denies a principal an operation on a topic, a group, a transactional id or the
-    cluster. What no ACL allows is denied, but to super users. Options that may be repeated are
-    combined: each principal, host, operation and resource. Works with Apache Kafka too.
+    cluster. An operation that no ACL allows is denied, except to super users. Principals, hosts,
+    operations and resources may be repeated: each combination of them is an ACL. Works with Apache
+    Kafka too.
     """
 
 
@@ -110,7 +145,13 @@ def add_acls(bootstrap_server: str, command_config: str | None, as_json: bool, *
 
 
 @acl.command("list")
-@click.option("--principal", "principals", multiple=True, metavar="User:NAME", help="Of whom.")
+@click.option(
+    "--principal",
+    "principals",
+    multiple=True,
+    metavar="User:NAME",
+    help="List only ACLs of this principal; may be repeated.",
+)
 @_with_resources
 @with_bootstrap_server
 @with_command_config
@@ -122,10 +163,10 @@ def list_acls(
     principals: tuple[str, ...],
     **_: object,
 ) -> None:
-    """List ACLs: all, or those of the resources and principals named.
+    """List all ACLs, or those of the named resources and principals.
 
     \b
-    All ACLs that match the topic orders, by its name, by a prefix or by *:
+    All ACLs that apply to the topic orders, by its name, by a prefix or by *:
       ottla acl list --topic orders --resource-pattern-type match
     """
     patterns = _typed_options(click.get_current_context()).patterns()
@@ -143,7 +184,7 @@ def list_acls(
 
 
 @acl.command("delete")
-@click.option("--force", is_flag=True, help="Do not ask.")
+@click.option("--force", is_flag=True, help="Delete without asking.")
 @_with_entries
 @_with_resources
 @with_bootstrap_server
@@ -152,8 +193,9 @@ def list_acls(
 def delete_acls(
     bootstrap_server: str, command_config: str | None, as_json: bool, force: bool, **_: object
 ) -> None:
-    """Remove ACLs: those that the same words of add make, or, without a principal, all of the
-    resources named.
+    """Delete the ACLs that ottla acl add creates with the same options.
+
+    Without a principal, delete all ACLs of the named resources.
 
     \b
     ottla acl delete --allow-principal User:alice --producer --topic orders

@@ -34,9 +34,10 @@ _mechanism_of = click.Choice(list(SCRAM_MECHANISMS))
 
 @click.group()
 def user() -> None:
-    """Make, list and remove the users who log in by SCRAM.
+    """Add, list and delete users who log in by SCRAM.
 
-    The cluster's metadata has them as salted hashes. ACLs decide what they may do: see ottla acl.
+    The cluster's metadata has salted hashes of their passwords. ACLs decide what a user may do: see
+    ottla acl.
     Works with Apache Kafka too.
     """
 
@@ -48,23 +49,26 @@ def user() -> None:
     "mechanisms",
     multiple=True,
     type=_mechanism_of,
-    help=f"By what the user logs in; may be repeated. [default: {DEFAULT_MECHANISM}]",
+    help=f"Let the user log in by this mechanism; may be repeated. [default: {DEFAULT_MECHANISM}]",
 )
 @click.option(
     "--password",
-    help="Whoever can list processes sees it: leave it out, and it is asked for.",
+    metavar="PASSWORD",
+    help="Set this password. The list of processes shows it to others: omit --password to be asked "
+    "for it.",
 )
 @click.option(
     "--password-file",
     metavar="FILE",
-    help="A file whose first line is the password.",
+    help="Read the password from the first line of FILE.",
 )
 @click.option(
     "--iterations",
     type=click.IntRange(ITERATIONS_MIN, ITERATIONS_MAX),
     default=ITERATIONS_MIN,
     show_default=True,
-    help="How often the password is hashed.",
+    metavar="N",
+    help="Hash the password N times.",
 )
 @with_bootstrap_server
 @with_command_config
@@ -79,7 +83,7 @@ def add(
     command_config: str | None,
     as_json: bool,
 ) -> None:
-    """Make the user NAME, or give them another password.
+    """Add the user NAME, or set another password for an existing user.
 
     \b
     The password is asked for on a terminal; elsewhere it is the first line of standard input:
@@ -124,7 +128,7 @@ def list_users(
     "mechanisms",
     multiple=True,
     type=_mechanism_of,
-    help="By what the user is no longer to log in; may be repeated. [default: by anything]",
+    help="Delete only the login by this mechanism; may be repeated. [default: all mechanisms]",
 )
 @with_bootstrap_server
 @with_command_config
@@ -136,9 +140,9 @@ def delete_user(
     command_config: str | None,
     as_json: bool,
 ) -> None:
-    """Let the user NAME no longer log in.
+    """Delete the user NAME, who can then no longer log in.
 
-    Connections that are open stay, and ACLs of the user do, too (ottla acl list --principal).
+    Open connections stay open. ACLs of the user stay, too (ottla acl list --principal).
     """
     with Cluster(bootstrap_server, command_config) as cluster:
         existing = credentials(cluster.call, [name])

@@ -45,9 +45,13 @@ class _Shown(NamedTuple):
 
 def _with_resource(command: Command) -> Command:
     for name, metavar, text in (
-        ("group", "NAME", "A consumer group's."),
-        ("broker", "ID", "A broker's; all for what is set for all brokers."),
-        ("topic", "NAME", "A topic's."),
+        ("group", "NAME", "The consumer group that has the configs."),
+        (
+            "broker",
+            "ID",
+            "The broker that has the configs; all: the configs that apply to all brokers.",
+        ),
+        ("topic", "NAME", "The topic that has the configs."),
     ):
         complete = _COMPLETED.get(name)
         command = click.option(f"--{name}", metavar=metavar, help=text, shell_complete=complete)(
@@ -80,7 +84,7 @@ def config() -> None:
 @config.command("show")
 @click.argument("keys", nargs=-1, metavar="[KEY]...")
 @_with_resource
-@click.option("--all", "every", is_flag=True, help="Also defaults.")
+@click.option("--all", "every", is_flag=True, help="Show configs with their defaults, too.")
 @with_bootstrap_server
 @with_command_config
 @with_json
@@ -94,7 +98,7 @@ def show_configs(
     group: str | None,
     every: bool,
 ) -> None:
-    """Show configs that were set, or all, or some by name.
+    """Show the configs that were set, or those named KEY.
 
     \b
     ottla config show --topic orders
@@ -137,8 +141,16 @@ def _row(config: DescribeConfigsResourceResult) -> _Shown:
 @config.command("set")
 @click.argument("pairs", nargs=-1, metavar="[KEY=VALUE]...")
 @_with_resource
-@click.option("--unset", "removed", multiple=True, metavar="KEY", help="Back to the default.")
-@click.option("--dry-run", is_flag=True, help="Check it and change nothing.")
+@click.option(
+    "--unset",
+    "removed",
+    multiple=True,
+    metavar="KEY",
+    help="Reset this config to its default; may be repeated.",
+)
+@click.option(
+    "--dry-run", is_flag=True, help="Let the cluster check the request, but change nothing."
+)
 @with_bootstrap_server
 @with_command_config
 @with_json
@@ -153,7 +165,7 @@ def set_configs(
     removed: tuple[str, ...],
     dry_run: bool,
 ) -> None:
-    """Set configs, or take them back.
+    """Set configs, or reset them to their defaults.
 
     \b
     ottla config set --topic orders retention.ms=86400000 --unset cleanup.policy
@@ -181,7 +193,7 @@ def _named(resource: ConfigResource) -> dict[str, str]:
 @click.argument("words", nargs=-1, metavar="[KEY]...")
 @with_json
 def explain(words: tuple[str, ...], as_json: bool) -> None:
-    """Say what configs mean: by name, or all whose name has a word. Asks no cluster.
+    """Explain the configs named KEY, or all whose names contain every KEY. Needs no cluster.
 
     \b
     ottla config explain retention.ms

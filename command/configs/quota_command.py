@@ -34,9 +34,17 @@ Command = Callable[..., None]
 
 def _with_entity(command: Command) -> Command:
     for name, metavar, text in (
-        (IP, "ADDRESS", "Of an address; '*' of each without its own."),
-        (CLIENT_ID, "ID", "Of a client id; '*' of each without its own."),
-        (USER, "NAME", "Of a user; '*' of each without its own."),
+        (
+            IP,
+            "ADDRESS",
+            "The address that has the quota; '*': every address without a quota of its own.",
+        ),
+        (
+            CLIENT_ID,
+            "ID",
+            "The client id that has the quota; '*': every client id without a quota of its own.",
+        ),
+        (USER, "NAME", "The user who has the quota; '*': every user without a quota of their own."),
     ):
         command = click.option(f"--{name}", metavar=metavar, help=text)(command)
     return command
@@ -48,9 +56,10 @@ def quota() -> None:
 
     \b
     producer_byte_rate, consumer_byte_rate   bytes a second, at each broker
-    request_percentage                       of a thread's time, 100 is one
-    controller_mutation_rate                 partitions made or removed a second
-    connection_creation_rate                 connections a second, of addresses
+    request_percentage                       percent of the event loop's time, at each broker
+                                             (Apache Kafka: percent of one thread's time)
+    controller_mutation_rate                 partitions created or deleted a second
+    connection_creation_rate                 new connections a second, for --ip only
     """
 
 
@@ -67,7 +76,7 @@ def list_quotas(
     client_id: str | None,
     ip: str | None,
 ) -> None:
-    """List quotas: all, or those that speak of a user, a client id or an address."""
+    """List all quotas, or those of a user, a client id or an address."""
     with Cluster(bootstrap_server, command_config) as cluster:
         quotas = listed(cluster, {USER: user, CLIENT_ID: client_id, IP: ip})
     show(ListedQuota._fields, quotas, as_json=as_json)
@@ -78,7 +87,9 @@ def list_quotas(
 @quota.command("set")
 @click.argument("pairs", nargs=-1, required=True, metavar="QUOTA=VALUE...")
 @_with_entity
-@click.option("--dry-run", is_flag=True, help="Check it and change nothing.")
+@click.option(
+    "--dry-run", is_flag=True, help="Let the cluster check the request, but change nothing."
+)
 @with_bootstrap_server
 @with_command_config
 @with_json
@@ -92,7 +103,7 @@ def set_quotas(
     ip: str | None,
     dry_run: bool,
 ) -> None:
-    """Set quotas.
+    """Set quotas of a user, a client id, a user with a client id, or an address.
 
     \b
     ottla quota set --user alice producer_byte_rate=10MB
@@ -123,7 +134,7 @@ def remove_quotas(
     client_id: str | None,
     ip: str | None,
 ) -> None:
-    """Remove quotas: those named, or all of the user, client id or address."""
+    """Remove the named quotas, or all quotas, of a user, a client id or an address."""
     entity = entity_of({USER: user, CLIENT_ID: client_id, IP: ip})
     for key in keys:
         check_key(key, entity)
