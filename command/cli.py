@@ -44,21 +44,23 @@ _HELP = """Ottla, a Kafka broker in Python, and commands for any Kafka cluster.
 """
 
 _CONFIG_HELP = (
-    "A file in Kafka's server.properties syntax; the environment variable OTTLA_CONFIG names one, "
-    "too. Without a file: the single-node profile."
+    "Read the configuration from FILE, in the form of Kafka's server.properties; the environment "
+    "variable OTTLA_CONFIG names a file, too. Without a file, the single-node profile applies."
 )
 _CLUSTER_ID_HELP = (
-    "The cluster ID, 22 characters of base64url: empty folders are formatted with it. A single "
-    "node makes up its own; all nodes of a larger cluster need the same one."
+    "Format empty data folders with this cluster ID, 22 characters of base64url. A single node "
+    "generates its own; all nodes of a larger cluster need the same ID."
 )
 _ADD_SCRAM_HELP = (
-    "A user who can log in by SCRAM from the first start on, such as "
+    "Add a user who can log in by SCRAM from the first start on, such as "
     "SCRAM-SHA-512=[name=broker,password=PASSWORD]; further keys: iterations, salt, saltedpassword "
-    "(in place of password; both in base64). May be repeated; give every controller the same. "
-    "Whoever can list processes sees what is given here: change the password with ottla user add "
-    "once the cluster runs."
+    "(in place of password; both in base64). May be repeated; add the same users on every "
+    "controller. The list of processes shows this option to others: change the password with "
+    "ottla user add once the cluster runs."
 )
-_OVERRIDE_HELP = "One key of Kafka's server.properties; wins over the file. May be repeated."
+_OVERRIDE_HELP = (
+    "Set this key of Kafka's server.properties; takes precedence over the file. May be repeated."
+)
 
 
 def run_cli(arguments: Sequence[str]) -> int:
@@ -201,9 +203,9 @@ def ottla(context: click.Context) -> None:
     "--port",
     type=click.IntRange(0, 65535),
     metavar="PORT",
-    help="Where clients connect, on localhost; 0 for any that is free. [default: 9092]",
+    help="Listen for clients on this port of localhost; 0: any free port. [default: 9092]",
 )
-@click.option("--data", metavar="DIR", help="The folder of its data. [default: ./data]")
+@click.option("--data", metavar="DIR", help="Store the data in this folder. [default: ./data]")
 @click.option(
     "--console",
     "console_port",
@@ -211,10 +213,10 @@ def ottla(context: click.Context) -> None:
     flag_value=8080,
     type=click.IntRange(0, 65535),
     metavar="[PORT]",
-    help="Serve a web page beside it, on port 8080 of this machine or another.",
+    help="Also serve the web console, on this port of this machine. [default port: 8080]",
 )
 @click.option(
-    "--allow-writes", is_flag=True, help="Let the page of --console change something, too."
+    "--allow-writes", is_flag=True, help="Let the console change the cluster, not only show it."
 )
 @with_decode_options
 @_with_cluster_id
@@ -328,9 +330,9 @@ def format_command(
 ) -> None:
     """Format the data folders of a node, as kafka-storage format does.
 
-    serve does this by itself for a node that is a cluster of its own. All nodes of a larger cluster
-    need the same cluster ID: without --cluster-id, one is proposed. Folders that are formatted
-    already are left as they are; folders of another cluster are refused.
+    ottla serve formats the folders of a node that is a cluster of its own. All nodes of a larger
+    cluster need the same cluster ID: without --cluster-id, the command proposes an ID. Folders that
+    are formatted already stay as they are; folders of another cluster are rejected.
     """
     config = _loaded(config_file, overrides)
     from broker.process.server import format_folders
@@ -345,19 +347,19 @@ _with_cluster_folder = click.option(
     "--dir",
     "folder",
     metavar="DIR",
-    help="The folder of the cluster. [default: cluster]",
+    help="Name the folder of the cluster. [default: cluster]",
 )
 
 
 @ottla.group(
     invoke_without_command=True,
-    short_help="Start several nodes on this machine, a cluster; kill one, start it again.",
+    short_help="Run a cluster of several nodes on this machine; kill or restart a node.",
 )
 @click.option(
     "--brokers",
     type=int,
     metavar="N",
-    help="How many nodes, up to 9. Default: those of the folder, else 3.",
+    help="Run N nodes, at most 9. [default: as many as the folder has, else 3]",
 )
 @click.option(
     "--dir",
@@ -365,28 +367,27 @@ _with_cluster_folder = click.option(
     default="cluster",
     show_default=True,
     metavar="DIR",
-    help="The folder of their configurations, data and logs.",
+    help="Keep the nodes' configurations, data and logs in this folder.",
 )
 @click.option(
     "--port",
     "first_port",
     type=int,
     metavar="BASE",
-    help="The port of node 1; the others follow, controllers 10 above. "
-    "Default: those of the folder, else 9092.",
+    help="Give node 1 the port BASE for clients, node 2 the next, and so on; controllers also "
+    "listen on ports 10 above. [default: the ports of the folder, else from 9092]",
 )
 @click.option(
     "--secure",
     is_flag=True,
-    help="Make a new cluster whose clients need TLS and a password, with certificates, users and "
-    "ACLs. "
-    "Later starts of the folder need no --secure.",
+    help="Create a cluster whose clients need TLS and a password, with certificates, users and "
+    "ACLs. Later starts of the folder need no --secure.",
 )
 @click.option(
     "--command-config",
     metavar="FILE",
-    help="Client properties by which the nodes are asked for their state. "
-    "Default: those that --secure made.",
+    help="Ask the nodes for their state with the client properties in FILE. [default: "
+    "DIR/admin.properties, if --secure created it]",
 )
 @click.pass_context
 def cluster(
@@ -400,22 +401,23 @@ def cluster(
     """Start several nodes on this machine and show their state until Ctrl-C.
 
     \b
-    Each is a process of its own, with its files in DIR:
-      DIR/broker-1.properties   its configuration, yours to edit
+    Each node is a process of its own, with its files in DIR:
+      DIR/broker-1.properties   the configuration of node 1, which you may edit
       DIR/broker-1/data         its data, kept for the next start
-      DIR/broker-1/ottla.log    what it prints
-    With --secure there are also, to be read by you alone:
-      DIR/client.properties     how a client connects; DIR/admin.properties for an administrator
+      DIR/broker-1/ottla.log    its output
+    With --secure there are more files, which only you can read:
+      DIR/client.properties     client properties of the user client
+      DIR/admin.properties      client properties of the administrator
       DIR/certificates          the certificate that clients trust, and each node's
 
-    A node that dies is not started again: the command that starts it is shown. If you ask for more
-    nodes than the folder has, the new ones join as brokers. Up to five nodes, an odd number, are
-    controllers. Ctrl-C stops all of them cleanly, a second Ctrl-C kills them.
+    If a node dies, it stays down, and the command that starts it is shown. If --brokers asks for
+    more nodes than the folder has, the new nodes join as brokers. An odd number of nodes, at most
+    five, are controllers. Ctrl-C stops all nodes cleanly, a second Ctrl-C kills them.
 
     \b
-    From another shell, while it runs:
-      ottla cluster kill 2      ends node 2 at once, as a failure does
-      ottla cluster restart 2   stops it cleanly, if it runs, and starts it
+    From another shell, while the cluster runs:
+      ottla cluster kill 2      kills node 2 at once, without a clean stop
+      ottla cluster restart 2   stops node 2 cleanly, if it runs, and starts it again
     """
     if context.invoked_subcommand is not None:
         return
@@ -439,7 +441,10 @@ def _node(context: click.Context, folder: str | None, node_id: int) -> RunningNo
 @with_json
 @click.pass_context
 def kill_node(context: click.Context, node_id: int, folder: str | None, as_json: bool) -> None:
-    """Kill node N at once, as a failure does. Its data stays; what it had not answered is lost."""
+    """Kill node N at once, without a clean stop, as a failure does.
+
+    The node keeps its data. Requests that it has not answered yet get no answer.
+    """
     from command.output import done
 
     process = _node(context, folder, node_id).kill()
@@ -453,7 +458,10 @@ def kill_node(context: click.Context, node_id: int, folder: str | None, as_json:
 @with_json
 @click.pass_context
 def restart_node(context: click.Context, node_id: int, folder: str | None, as_json: bool) -> None:
-    """Stop node N cleanly, if it runs, and start it; returns when it serves."""
+    """Stop node N cleanly, if it runs, and start it again.
+
+    The command ends when the node accepts connections.
+    """
     from command.output import done
 
     process = _node(context, folder, node_id).restart()
@@ -466,16 +474,16 @@ def restart_node(context: click.Context, node_id: int, folder: str | None, as_js
 )
 @with_bootstrap_server
 @click.option("--watch", is_flag=True, help="Refresh every two seconds until Ctrl-C.")
-@click.option("--json", "as_json", is_flag=True, help="Print one line of JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the health as one line of JSON.")
 @with_command_config
 def status(bootstrap_server: str, watch: bool, as_json: bool, command_config: str | None) -> None:
     """Show a cluster's health, as one of its nodes sees it.
 
     \b
-    Brokers, the controller and its followers, and the partitions that lack replicas:
-      offline           no leader: nobody can use it
-      under min ISR     producers with acks=all are refused
-      under-replicated  fewer replicas in sync than it has
+    Shows the brokers, the controller and its followers, and the partitions that are
+      offline           without a leader: clients can neither read nor write
+      under min ISR     fewer replicas in sync than min.insync.replicas: acks=all is rejected
+      under-replicated  fewer replicas in sync than the partition has
 
     The exit code is 0 if the cluster is healthy, 1 if it is degraded, 2 if no broker answered.
     Works with Apache Kafka too.

@@ -16,28 +16,31 @@ _CONFIGS = "command.configs"
 _RECORDS = "command.records"
 
 MODULES = {
-    "dump-log": ("command.dump.dump_command", "Print what files of a data folder hold."),
-    "top": ("command.live.top_command", "Topics by rate and groups by lag, live."),
-    "topic": ("command.topics.topic_command", "List, make, show, change, remove topics."),
-    "produce": (f"{_RECORDS}.produce_command", "Write records: lines, JSON or files."),
-    "consume": (f"{_RECORDS}.consume_command", "Print records, from anywhere, and follow."),
-    "group": ("command.groups.group_command", "List and show groups, move, remove them."),
+    "dump-log": ("command.dump.dump_command", "Print the contents of files in a data folder."),
+    "top": ("command.live.top_command", "Show topics by their rate and groups by their lag, live."),
+    "topic": ("command.topics.topic_command", "List, create, describe, alter and delete topics."),
+    "produce": (
+        f"{_RECORDS}.produce_command",
+        "Write records to a topic from lines, JSON or files.",
+    ),
+    "consume": (f"{_RECORDS}.consume_command", "Print the records of topics from any place on."),
+    "group": ("command.groups.group_command", "List, describe, reset and delete consumer groups."),
     "config": (f"{_CONFIGS}.config_command", "Show, set and explain configs."),
     "quota": (f"{_CONFIGS}.quota_command", "List, set and remove quotas of clients."),
-    "user": (f"{_ADMIN}.user_command", "Make, list and remove users of SCRAM."),
-    "acl": (f"{_ADMIN}.acl_command", "Say who may do what, list it, take it back."),
-    "profile": (f"{_ADMIN}.profile_command", "Name clusters, choose the one to talk to."),
-    "console": ("console.console_command", "A web page to look at the cluster in."),
+    "user": (f"{_ADMIN}.user_command", "Add, list and delete users who log in by SCRAM."),
+    "acl": (f"{_ADMIN}.acl_command", "Add, list and delete ACLs, which allow or deny operations."),
+    "profile": (f"{_ADMIN}.profile_command", "Save clusters under names, choose the one to use."),
+    "console": ("console.console_command", "Serve a web page that shows the cluster."),
     "completion": (
         "command.completion.completion_command",
-        "Complete commands in bash, zsh, fish.",
+        "Print the script by which a shell completes commands.",
     ),
 }
 """The module of each command outside of cli.py, and its line in the help, by name."""
 
 SECTIONS = {
     "Run": ("serve", "cluster", "format"),
-    "Look": ("status", "top", "console", "dump-log"),
+    "Inspect": ("status", "top", "console", "dump-log"),
     "Topics and records": ("topic", "produce", "consume", "group"),
     "Settings and users": ("config", "quota", "user", "acl"),
     "Your shell": ("profile", "completion"),

@@ -20,21 +20,34 @@ from console.options import ConsoleOptions
     multiple=True,
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Data folder of a node on this machine, or of an ottla cluster: to see its segments, and "
-    "how a record flows.",
+    help="Also show the segments and the flow of a record, from the data folder of a node on this "
+    "machine or the folder of an ottla cluster; may be repeated.",
 )
-@click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True)
 @click.option(
-    "--host", default="127.0.0.1", show_default=True, help="The address of this machine to serve."
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8080,
+    show_default=True,
+    metavar="PORT",
+    help="Serve the page on this port; 0: any free port.",
+)
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    metavar="ADDRESS",
+    help="Serve the page at this address of the machine.",
 )
 @click.option(
     "--allow-host",
     "allowed_hosts",
     multiple=True,
     metavar="NAME",
-    help="A name by which browsers may reach it, behind a proxy for example.",
+    help="Accept requests of browsers to this host name, too, such as a proxy's; may be repeated.",
 )
-@click.option("--allow-writes", is_flag=True, help="Let the page change something, too.")
+@click.option(
+    "--allow-writes", is_flag=True, help="Let the page change the cluster, not only show it."
+)
 @with_decode_options
 @click.option("--while-stdin", is_flag=True, hidden=True)
 def console(
@@ -48,14 +61,15 @@ def console(
     while_stdin: bool,
     decode: DecodeOptions,
 ) -> None:
-    """Serve a web page in which the cluster is looked at, of Ottla or of Apache Kafka.
+    """Serve a web page that shows a cluster, of Ottla or of Apache Kafka.
 
     \b
     ottla console --bootstrap-server localhost:9092 --data ./data
 
-    Prints a link with a token in it: whoever has that link sees what the login of this command may
-    see. The page changes nothing without --allow-writes. It is reached from this machine alone,
-    unless --host says otherwise; there is no TLS, so let others come through a proxy that has it.
+    Prints a link with a token: anyone who has the link sees what the login of this command may see.
+    Without --allow-writes, the page changes nothing. Only browsers on this machine can reach the
+    page, unless --host names another address. The page has no TLS: use a proxy with TLS for other
+    machines.
     """
     check_console_installed()
     from console.server import run

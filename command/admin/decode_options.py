@@ -45,23 +45,27 @@ _OPTIONS = (
         ["--avro-schema", "avro"],
         multiple=True,
         metavar="[TOPIC=]FILE",
-        help="An .avsc file by which the console decodes values, of a topic or of all.",
+        help="In the console, decode values by this Avro schema (.avsc), for one topic or for all; "
+        "may be repeated.",
     ),
     click.Option(
         ["--proto-descriptors", "descriptors"],
         metavar="FILE",
-        help="Of protoc --include_imports --descriptor_set_out, for the console.",
+        help="In the console, decode Protobuf values by these descriptors, made with protoc "
+        "--include_imports --descriptor_set_out.",
     ),
     click.Option(
         ["--proto-message", "messages"],
         multiple=True,
         metavar="[TOPIC=]NAME",
-        help="The message in it that values are, with its package.",
+        help="Decode values as this message of --proto-descriptors (PACKAGE.MESSAGE), for one "
+        "topic or for all; may be repeated.",
     ),
     click.Option(
         ["--registry"],
         metavar="URL",
-        help="A schema registry that the console asks, by ids in the records.",
+        help="In the console, decode values by the schemas of this registry, which the ids in the "
+        "records name.",
     ),
 )
 

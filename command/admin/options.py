@@ -36,7 +36,7 @@ with_bootstrap_server = click.option(
     default=_bootstrap_server,
     show_default="the profile in use, else localhost:9092",
     metavar="HOST:PORT",
-    help="Any node of the cluster, or several, separated by commas.",
+    help="Connect to the cluster through any of its nodes; separate several with commas.",
 )
 with_command_config = click.option(
     "--command-config",
@@ -44,7 +44,9 @@ with_command_config = click.option(
     show_envvar=True,
     default=_command_config,
     metavar="FILE",
-    help="Client properties for listeners with TLS or SASL, as Kafka's tools take them "
+    help="Use the client properties in FILE for listeners with TLS or SASL, as Kafka's tools do "
     "(security.protocol, sasl.jaas.config, ssl.truststore.location, …).",
 )
-with_json = click.option("--json", "as_json", is_flag=True, help="Print one object of JSON a line.")
+with_json = click.option(
+    "--json", "as_json", is_flag=True, help="Print a JSON object on each line."
+)

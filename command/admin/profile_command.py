@@ -18,20 +18,21 @@ from command.output import done, note, show
 
 @click.group()
 def profile() -> None:
-    """Name clusters, and choose the one that commands talk to.
+    """Save clusters under names, and choose the one that commands use.
 
     \b
     ottla profile add test --bootstrap-server kafka-1:9092 --command-config test.properties
     ottla profile use test
 
-    --bootstrap-server, OTTLA_BOOTSTRAP_SERVERS and OTTLA_PROFILE go before the profile in use.
+    --bootstrap-server, OTTLA_BOOTSTRAP_SERVERS and OTTLA_PROFILE take precedence over the profile
+    in use.
     """
 
 
 @profile.command("list")
 @with_json
 def list_profiles(as_json: bool) -> None:
-    """List profiles; a star stands at the one in use."""
+    """List profiles; a star marks the profile in use."""
     profiles = load_profiles()
     rows = [
         ("*" if name == profiles.in_use else "", name, saved.bootstrap_server, saved.command_config)
@@ -44,10 +45,10 @@ def list_profiles(as_json: bool) -> None:
 
 @profile.command("use")
 @click.argument("name", required=False)
-@click.option("--none", is_flag=True, help="Use none: localhost:9092.")
+@click.option("--none", is_flag=True, help="Use no profile: commands connect to localhost:9092.")
 @with_json
 def use(name: str | None, none: bool, as_json: bool) -> None:
-    """Let commands talk to this cluster from now on."""
+    """Use the profile NAME in all commands from now on."""
     profiles = load_profiles()
     if none == (name is not None):
         raise StartError("give the NAME of a profile, or --none")
@@ -60,11 +61,20 @@ def use(name: str | None, none: bool, as_json: bool) -> None:
 
 @profile.command("add")
 @click.argument("name")
-@click.option("--bootstrap-server", required=True, metavar="HOST:PORT")
-@click.option("--command-config", metavar="FILE", help="Client properties, for TLS and logins.")
+@click.option(
+    "--bootstrap-server",
+    required=True,
+    metavar="HOST:PORT",
+    help="Save this address of a node, or several, separated by commas.",
+)
+@click.option(
+    "--command-config",
+    metavar="FILE",
+    help="Save the path of this file of client properties, for TLS and logins.",
+)
 @with_json
 def add(name: str, bootstrap_server: str, command_config: str | None, as_json: bool) -> None:
-    """Name a cluster. The first one is used at once."""
+    """Save a cluster as the profile NAME. The first profile is in use at once."""
     parse_addresses(bootstrap_server)
     if command_config is not None:
         if not os.path.isfile(command_config):
@@ -82,7 +92,7 @@ def add(name: str, bootstrap_server: str, command_config: str | None, as_json: b
 @click.argument("name")
 @with_json
 def remove(name: str, as_json: bool) -> None:
-    """Forget a cluster."""
+    """Remove the profile NAME."""
     profiles = load_profiles()
     if name not in profiles.by_name:
         raise StartError(f"there is no profile {name}: ottla profile list shows all")

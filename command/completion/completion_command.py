@@ -19,7 +19,7 @@ _SHELLS = ("bash", "zsh", "fish")
 @click.command()
 @click.argument("shell", type=click.Choice(_SHELLS))
 def completion(shell: str) -> None:
-    """Print what lets a shell complete commands, topics and groups.
+    """Print the script by which a shell completes commands, topics and groups. Load it with:
 
     \b
     bash   eval "$(ottla completion bash)"                in ~/.bashrc

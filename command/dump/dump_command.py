@@ -27,15 +27,20 @@ _END_MS = 253_402_300_800_000
 
 @click.command("dump-log")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-@click.option("--records", is_flag=True, help="Each record of a segment, too.")
+@click.option("--records", is_flag=True, help="Print each record of a segment, too.")
 @click.option(
     "--decode",
     "decoder",
     type=click.Choice(DECODERS),
-    help="What the records are. [default: by the folder's name]",
+    help="Decode records of this kind; none decodes nothing. [default: by the folder's name]",
 )
-@click.option("-f", "--follow", is_flag=True, help="Wait for more of a segment, until Ctrl-C.")
-@click.option("--ms", is_flag=True, help="Times in milliseconds, as Kafka's tool has them.")
+@click.option(
+    "-f",
+    "--follow",
+    is_flag=True,
+    help="Keep printing what is appended to a segment, until Ctrl-C.",
+)
+@click.option("--ms", is_flag=True, help="Print times in milliseconds, as Kafka's tool does.")
 @with_json
 def dump_log(
     paths: tuple[str, ...],
@@ -45,7 +50,7 @@ def dump_log(
     ms: bool,
     as_json: bool,
 ) -> None:
-    """Print what files of a data folder hold.
+    """Print the contents of files in a data folder.
 
     \b
     ottla dump-log data/orders-0                    all files of a partition
