@@ -29,22 +29,26 @@ _Key = tuple[str, str, str]
 """A key of a properties file: (the comment above it, name, value)."""
 
 _LISTENER_KEYS: Sequence[_Key] = (
-    ("Controllers talk here.", "controller.listener.names", "CONTROLLER"),
-    ("Brokers talk where clients do.", "inter.broker.listener.name", "PLAINTEXT"),
+    ("The listener of the controllers.", "controller.listener.names", "CONTROLLER"),
+    ("The listener of brokers and clients.", "inter.broker.listener.name", "PLAINTEXT"),
     (
-        "Both without TLS.",
+        "The protocol of each listener: without TLS.",
         "listener.security.protocol.map",
         "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
     ),
 )
 _LAPTOP_KEYS: Sequence[_Key] = (
     (
-        "The first consumer of a group does not wait for others.",
+        "A new group does not wait for further consumers.",
         "group.initial.rebalance.delay.ms",
         "0",
     ),
-    ("The operating system sizes the buffers of sockets.", "socket.send.buffer.bytes", "-1"),
-    ("The same for what arrives.", "socket.receive.buffer.bytes", "-1"),
+    ("The operating system sizes the send buffers of sockets.", "socket.send.buffer.bytes", "-1"),
+    (
+        "The operating system sizes the receive buffers of sockets.",
+        "socket.receive.buffer.bytes",
+        "-1",
+    ),
 )
 _KEY_LINE = r"^[ \t]*{}[ \t]*[=:].*$"
 
@@ -104,17 +108,17 @@ class ClusterLayout:
         """Return the text of a node's properties file, with a comment above each key."""
         names = _LISTENER_KEYS if security is None else LISTENER_KEYS
         sections = {
-            "Who it is": _identity_keys(node),
-            "Where it is": _place_keys(self.keys_of_place(node, data_dir, security)),
-            "Names of listeners": names,
-            **({} if security is None else {"Who may connect": security.keys()}),
-            "Copies": _replication_keys(len(self.nodes)),
-            "One person's machine": _LAPTOP_KEYS,
+            "Identity": _identity_keys(node),
+            "Addresses and files": _place_keys(self.keys_of_place(node, data_dir, security)),
+            "Listeners": names,
+            **({} if security is None else {"Security": security.keys()}),
+            "Replication": _replication_keys(len(self.nodes)),
+            "Settings for a developer's machine": _LAPTOP_KEYS,
         }
         title = (
-            f"# Node {node.node_id} of {len(self.nodes)}, written by ottla cluster. It is yours: "
-            "edit it, and the next start uses it.\n"
-            '# Ottla sets the keys under "Where it is" anew when the folder or the ports change.\n'
+            f"# Node {node.node_id} of {len(self.nodes)}, written by ottla cluster. You may edit "
+            "this file; the next start uses it.\n"
+            "# If the folder or the ports change, Ottla updates the keys of Addresses and files.\n"
         )
         return title + "".join(_section(name, keys) for name, keys in sections.items())
 
@@ -174,18 +178,18 @@ def _node(node_id: int, first_port: int, controls: bool) -> ClusterNode:
 def _identity_keys(node: ClusterNode) -> Sequence[_Key]:
     roles = "broker" if node.controller_port is None else "broker,controller"
     return [
-        ("What this node does.", "process.roles", roles),
-        ("Never changed afterwards.", "node.id", str(node.node_id)),
+        ("The roles of this node.", "process.roles", roles),
+        ("The id of this node, which must not change.", "node.id", str(node.node_id)),
     ]
 
 
 def _place_keys(place: Mapping[str, str]) -> Sequence[_Key]:
     reasons = (
-        "This machine only.",
-        "The controllers, the same in every node's file.",
-        "The partitions and the metadata.",
-        "This node's private key, then its certificate.",
-        "A certificate that this one signed is trusted.",
+        "The addresses of the listeners, on this machine only.",
+        "The ids and addresses of the controllers, the same in every node's file.",
+        "The folder of the partitions and the metadata.",
+        "The file with this node's private key and then its certificate.",
+        "The certificate of the authority: certificates that it signed are trusted.",
     )
     return [(reason, *key) for reason, key in zip(reasons, place.items(), strict=False)]
 
@@ -193,20 +197,24 @@ def _place_keys(place: Mapping[str, str]) -> Sequence[_Key]:
 def _replication_keys(nodes: int) -> Sequence[_Key]:
     replicas = str(min(_REPLICAS, nodes))
     in_sync = "2" if nodes >= _REPLICAS else "1"
-    enough = "How many of them must answer."
+    enough = "Replicas that must have a record of that state before it is acknowledged."
     return [
         (
-            "Replicas of a topic that does not say how many.",
+            "Replicas of a topic that is created without a number of replicas.",
             "default.replication.factor",
             replicas,
         ),
         (
             "Replicas that must have a record before acks=all is acknowledged: with two of three, "
-            "one may die.",
+            "one replica may fail.",
             "min.insync.replicas",
             in_sync,
         ),
-        ("Replicas of groups and offsets.", "offsets.topic.replication.factor", replicas),
+        (
+            "Replicas of the committed offsets of groups.",
+            "offsets.topic.replication.factor",
+            replicas,
+        ),
         (
             "Replicas of the state of transactions.",
             "transaction.state.log.replication.factor",

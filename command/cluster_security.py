@@ -76,50 +76,55 @@ class NodeSecurity(NamedTuple):
         """Return the security keys of a node's file: (the comment above, name, value)."""
         return [
             (
-                "Clients and brokers log in by a user and a password.",
+                "Clients and brokers log in with a user and a password, by this mechanism.",
                 "sasl.enabled.mechanisms",
                 MECHANISM,
             ),
             (
-                "Brokers, too, and by this mechanism.",
+                "Brokers log in at each other by the same mechanism.",
                 "sasl.mechanism.inter.broker.protocol",
                 MECHANISM,
             ),
             (
-                "As whom this broker logs in at others. Users stand in the cluster's metadata:\n"
+                "The login of this broker at other brokers. Users are in the cluster's metadata:\n"
                 "# ottla user shows and changes them.",
                 JAAS_KEY,
                 jaas(BROKER_USER, self.broker_password),
             ),
             (
-                "Nodes show a certificate to a controller, for users cannot log in before it runs.",
+                "Nodes authenticate to controllers by certificate, because users cannot log in "
+                "before controllers run.",
                 "listener.name.controller.ssl.client.auth",
                 "required",
             ),
-            ("The key and the certificate of this node.", "ssl.keystore.type", "PEM"),
-            ("Who signed the certificates of all nodes.", "ssl.truststore.type", "PEM"),
+            ("The format of the key and the certificate of this node.", "ssl.keystore.type", "PEM"),
+            (
+                "The format of the certificate that signed those of all nodes.",
+                "ssl.truststore.type",
+                "PEM",
+            ),
             *(_AUTHORIZER_KEYS if self.has_acls else ()),
         ]
 
 
 _AUTHORIZER_KEYS: Sequence[_Key] = (
     (
-        "Others may do what ACLs allow them: ottla acl shows and changes those.",
+        "Other users may do what ACLs allow them: ottla acl shows and changes ACLs.",
         "authorizer.class.name",
         STANDARD_AUTHORIZER,
     ),
-    ("Who may do everything.", "super.users", f"User:{BROKER_USER};User:{ADMIN_USER}"),
+    ("The users who may do everything.", "super.users", f"User:{BROKER_USER};User:{ADMIN_USER}"),
     (
-        "To controllers, each node is the same user by its certificate.",
+        "To controllers, the certificate of each node stands for the same user.",
         "listener.name.controller.ssl.principal.mapping.rules",
         f"RULE:^CN=broker-[0-9]+$/{BROKER_USER}/,DEFAULT",
     ),
 )
 LISTENER_KEYS: Sequence[_Key] = (
-    ("Controllers talk here.", "controller.listener.names", "CONTROLLER"),
-    ("Brokers talk where clients do.", "inter.broker.listener.name", LISTENER),
+    ("The listener of the controllers.", "controller.listener.names", "CONTROLLER"),
+    ("The listener of brokers and clients.", "inter.broker.listener.name", LISTENER),
     (
-        "TLS everywhere; a login where clients and brokers talk.",
+        "The protocol of each listener: TLS everywhere, and a login for clients and brokers.",
         "listener.security.protocol.map",
         f"CONTROLLER:SSL,{LISTENER}:SASL_SSL",
     ),
@@ -148,8 +153,8 @@ def client_properties(user: str, password: str, bootstrap_servers: str, truststo
         TRUSTSTORE_KEY: places[TRUSTSTORE_KEY],
     }
     title = (
-        f"# How {user} connects, written by ottla cluster: for --command-config of ottla status "
-        "and of Kafka's tools,\n"
+        f"# Client properties of the user {user}, written by ottla cluster: for --command-config "
+        "of ottla and of Kafka's tools,\n"
         "# and for Java clients. It holds a password. librdkafka's names: sasl.username, "
         "sasl.password, ssl.ca.location.\n\n"
     )
