@@ -185,7 +185,7 @@ class Side:
         step = Step(_name_of(request), version, {}, connection=-1)
         connection = self._connections.number(-1)
         self._write(connection, step, request)
-        return self._take(Sent(step, request, connection), ANSWER_S)
+        return self._take(Sent(step, request, connection), LIMIT_S)
 
     def end(self, names: list[str]) -> None:
         """Topics that the sequence made, and connections on which it waited, go."""
