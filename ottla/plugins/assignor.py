@@ -21,7 +21,7 @@ class Member(NamedTuple):
     rack_id: str | None
     """The member's `client.rack`; None if it has none."""
     topics: tuple[str, ...]
-    """The topics to which the member is subscribed, by name or by its regular expression."""
+    """The topics to which the member is subscribed, by name or by a regular expression."""
     assigned: Mapping[str, tuple[int, ...]]
     """The partitions by topic that the member was assigned last. They may include topics to which
     the member is no longer subscribed."""

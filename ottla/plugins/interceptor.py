@@ -31,9 +31,9 @@ class ProduceInterceptor(ABC):
     """The class that `ottla.produce.interceptor.class` names. It sees each record before its batch
     is appended.
 
-    It is called on the event loop for each record, so all clients wait while it runs. The broker
-    decompresses each batch for it, and answers no Produce request as prepared. If it raises, the
-    record is rejected. It does not see records of internal topics.
+    The broker calls it on the event loop for each record, so all clients wait while it runs. It
+    makes the broker decompress each batch, and use no prepared answers to Produce requests. If it
+    raises, the record is rejected. It does not see records of internal topics.
     """
 
     def configure(self, settings: Mapping[str, str]) -> None:  # noqa: B027  not all need it

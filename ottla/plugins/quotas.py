@@ -38,8 +38,9 @@ class ClientQuotaCallback(ABC):
     """The class that `client.quota.callback.class` names. It decides which clients share a quota,
     and the quota's limit.
 
-    It is called on the event loop for each request, so all clients wait while it runs. While it is
-    set, the broker answers no request as prepared. If it raises, the request is not limited.
+    The broker calls it on the event loop for each request, so all clients wait while it runs. While
+    such a class is set, the broker uses no prepared answers (see `Authorizer.remembered`). If the
+    class raises, the request is not limited.
     """
 
     def configure(self, settings: Mapping[str, str]) -> None:  # noqa: B027  not all need it
@@ -57,7 +58,7 @@ class ClientQuotaCallback(ABC):
         limit."""
 
     def update(self, quota: QuotaType, entity: QuotaEntity, limit: float) -> None:  # noqa: B027
-        """Take note that a quota was set in the metadata."""
+        """Take note that a quota was set in the metadata, or changed to `limit`."""
 
     def remove(self, quota: QuotaType, entity: QuotaEntity) -> None:  # noqa: B027
         """Take note that a quota was removed from the metadata."""

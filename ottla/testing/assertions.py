@@ -113,8 +113,8 @@ def committed(
 
 
 def idle(call: Call, group: str, topics: Iterable[Topic], timeout: float) -> None:
-    """Wait until a group has committed all records of its partitions, and of these topics. Raises
-    NotAsExpected."""
+    """Wait until a group does not rebalance, and has committed all records of its partitions and of
+    these topics. Raises NotAsExpected."""
     __tracebackhide__ = True
 
     def is_met(progress: Mapping[str, Json]) -> bool:

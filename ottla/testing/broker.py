@@ -196,7 +196,8 @@ class Broker(Contents):
         self, op: str, args: Mapping[str, Json] | None = None, *, timeout_s: float = CALL_TIMEOUT_S
     ) -> Json:
         """Return the answer of an operation (`testbed/operations`) of the control channel. Raises
-        Misuse if the broker does not run, BrokerGone, with its output, if its process has ended."""
+        Misuse before `start` and after `stop` or `kill`. Raises BrokerGone, with its output, if the
+        process has ended by itself."""
         if self._channel is None:
             raise Misuse("the broker is not running: start() it")
         try:
@@ -207,7 +208,7 @@ class Broker(Contents):
 
     @property
     def faults(self) -> Faults:
-        """The faults that this broker's requests can have, on demand."""
+        """The faults that a test can add to the requests that this broker receives."""
         return Faults(lambda: [self.call], lambda topic: self.existing_topic(topic).name)
 
     def fail(self, api: str, error: str, **how: Unpack[FailureOptions]) -> Fault:
@@ -245,7 +246,7 @@ class Broker(Contents):
     def output(self, offset: int = 0) -> str:
         """Return the last lines that the broker printed and logged, over all its starts.
 
-        `offset` leaves out the file's first bytes, such as `output_size` counted earlier.
+        `offset` is the number of bytes to skip, such as an earlier `output_size`.
         """
         return self._process.output(offset)
 

@@ -130,7 +130,8 @@ class Channel:
                 self._waiting.discard(number)
 
     def _read_once(self, timeout_s: float) -> None:
-        """Read what comes next. The caller holds the lock, which is released during the read."""
+        """Wait once for data, and accept the messages that are complete. The caller holds the lock,
+        which is released while this waits."""
         self._reading = True
         self._changed.release()
         data, end = b"", None
@@ -148,7 +149,7 @@ class Channel:
         self._end_reason = self._end_reason or end
 
     def _received(self, timeout_s: float) -> tuple[bytes, str | None]:
-        """Return the bytes that came, and the reason if no more can come."""
+        """Return the bytes that came, and why no more can come (None if more can)."""
         try:
             if not _poll(self._socket, select.POLLIN, timeout_s):
                 return b"", None
@@ -191,8 +192,8 @@ class Channel:
 
 
 def _poll(end: socket.socket, event: int, timeout_s: float) -> bool:
-    """Return whether the event came in time. Unlike `select()`, this takes descriptors of any
-    number."""
+    """Return whether the event came within `timeout_s`. Unlike `select()`, this takes descriptors
+    of any number."""
     poll = select.poll()
     poll.register(end, event)
     return bool(poll.poll(max(timeout_s, 0) * 1000))

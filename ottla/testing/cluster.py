@@ -139,8 +139,9 @@ class Cluster(Contents):
 
     @property
     def faults(self) -> Faults:
-        """The faults that requests to all nodes that run now can have, on demand. The nodes count
-        together: `times=2` is two requests in all. `broker(2).faults` are those of one node."""
+        """The faults that a test can add to the requests that the running nodes receive. The nodes
+        count together: `times=2` is two requests in all. `broker(2).faults` are the faults of one
+        node."""
         return Faults(
             lambda: [broker.call for broker in self.brokers if broker.running],
             lambda topic: self.existing_topic(topic).name,
@@ -187,11 +188,10 @@ class Cluster(Contents):
         return self.broker(node_id)
 
     def elect(self, topic: str | Named, partition: int = 0, *, leader: int | None = None) -> Broker:
-        """Make another in-sync replica the leader of a partition: that on the node `leader`, or
-        any.
+        """Make another in-sync replica lead a partition: that on the node `leader` (None: any).
 
-        Return the new leader's node, once each broker knows it; clients learn of it by their next
-        Metadata. Raises Misuse if the replica is not in sync.
+        Return the new leader's node, once each broker knows it. A client learns of it by its next
+        Metadata request. Raises Misuse if the replica is not in sync.
         """
         args = {"name": self._real_name(topic), "partition": partition, "node_id": leader}
         return self.broker(self.call("topic.lead", args))
@@ -209,12 +209,12 @@ class Cluster(Contents):
         return self._controller(resigned_epoch)
 
     def cut(self, node_id: int, *others: int, one_way: bool = False) -> Cut:
-        """Cut the links between a node and others, or all others if none is named. They stay cut
-        until `heal()`, or until the end of the block: `with cluster.cut(1):`.
+        """Cut the links between a node and the nodes `others`; without `others`, all its links.
+        They stay cut until `heal()`, or until the end of the block: `with cluster.cut(1):`.
 
         Clients reach all nodes as before. Messages under way between the nodes are lost, and
-        further requests get no answer in time. `one_way`: only what the node sends does not arrive.
-        After a restart of a node, what it sends arrives again.
+        further requests between them time out. With `one_way`, only the messages that the node
+        sends are lost. A node that restarts sends over all its links again.
         """
         node = self.broker(node_id)
         rest = [self.broker(other) for other in others] or [
@@ -276,7 +276,7 @@ class Cluster(Contents):
         return self
 
     def stop(self) -> None:
-        """Stop all nodes that run cleanly, as SIGTERM does, and wait."""
+        """Stop all running nodes cleanly, as SIGTERM does, and wait."""
         for broker in self.brokers:
             broker.begin_stop()
         for broker in self.brokers:

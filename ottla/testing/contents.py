@@ -75,8 +75,8 @@ class Contents(ABC):
         return created[name]
 
     def existing_topic(self, name: str) -> Topic:
-        """Return a topic by the test's name for it, or by its real name: one that the application
-        creates, or has created. It need not exist yet."""
+        """Return a topic by the name that the test gave it, or by its real name if the application
+        creates it. It need not exist yet."""
         return self._topics().get(name) or Topic(self.call, name)
 
     def topics(self) -> list[str]:
@@ -100,7 +100,7 @@ class Contents(ABC):
         a user that was there at the start, a failed log directory.
 
         A client that is still running is not served during the reset, and its connection is closed.
-        Then it may come back like any other client: a consumer joins its group again, and a
+        Then it may connect again like any other client: a consumer joins its group again, and a
         producer may create its topic again if `auto.create.topics.enable` is true. So close clients
         with their test. A client that is left over can only use the topics and groups of its own
         test.
@@ -184,8 +184,8 @@ class Contents(ABC):
     def wait_idle(
         self, group: str, *, topics: Iterable[str | Topic] = (), timeout: float = GROUP_TIMEOUT_S
     ) -> None:
-        """Wait until a group has committed all records of its partitions, and of `topics`. Raises
-        NotAsExpected."""
+        """Wait until a group does not rebalance, and has committed all records of its partitions
+        and of `topics`. Raises NotAsExpected."""
         __tracebackhide__ = True
         assertions.idle(self.call, group, [self._topic(topic) for topic in topics], timeout)
 

@@ -21,7 +21,7 @@ class StartFailed(OttlaError, RuntimeError):
 
 
 class StopFailed(OttlaError, RuntimeError):
-    """The broker did not stop in time, and was killed."""
+    """The broker did not stop within the time-out, and was killed."""
 
     kind = "stop"
 

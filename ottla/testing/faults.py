@@ -16,9 +16,9 @@ The methods of `broker.faults` and `cluster.faults`:
 `fill_disk`         nothing can be written any more, until `free_disk`
 `clear`             end all faults
 
-A fault applies to requests as they come, from any client, until `times` of them have had it or it
-is lifted. It is lifted by `lift`, by `clear`, by a reset, or at the end of its `with` block. A
-broker that is restarted has no faults.
+A fault applies to requests of any client, until `times` requests have had it or the fault is
+lifted. It is lifted by `lift`, by `clear`, by a reset, or at the end of its `with` block. A broker
+that is restarted has no faults.
 
 These arguments of `fail`, `delay`, `leave_unanswered`, `drop`, `cut_answers` and `disconnect`
 select the requests that may have a fault. Names may be patterns, such as `orders-*`.
@@ -194,8 +194,8 @@ class Faults:
 
         The error is where this API has it: at the top of the answer, or in each topic, partition,
         group or resource of the request. With `latency`, the answer comes after so many seconds.
-        Raises Misuse if Kafka never answers this API with this error, and lists those that it does;
-        `force=True` allows it.
+        Raises Misuse if Kafka never answers this API with this error, and lists the errors that it
+        does answer; `force=True` allows any error.
         """
         latency, force = options.pop("latency", 0.0), options.pop("force", False)
         delay_ms = latency * 1000 or None
@@ -207,7 +207,7 @@ class Faults:
         return self._add("delay", api, filters, delay_ms=seconds * 1000)
 
     def leave_unanswered(self, api: str | None, **filters: Unpack[RequestFilter]) -> Fault:
-        """Carry out requests and never answer them: the client times out, although the record is
+        """Carry out requests and never answer them: a producer times out, although its record is
         written.
 
         Later requests on the same connections get no answer either. The connections close when the
@@ -243,9 +243,9 @@ class Faults:
         full directories.
 
         A broker loses a log directory to which it cannot write, and answers KAFKA_STORAGE_ERROR for
-        its partitions. If it was the last one, or that of the metadata, the broker stops, as a real
-        one does. So give the broker a second directory by `log.dirs`, or restart it, which frees
-        the disk.
+        its partitions. If that was the last log directory, or the directory of the metadata, the
+        broker stops, as it does with a disk that is really full. So give the broker a second
+        directory by `log.dirs`, or restart it, which frees the disk.
         """
         args = {"log_dir": log_dir}
         return [path for call in self._running_calls() for path in call("disk.fill", args)]
@@ -268,10 +268,12 @@ class Faults:
         if seed is None:
             seed = secrets.randbits(32)
         arguments: dict[str, Json] = {**how, **filters}
-        given = {key: value for key, value in arguments.items() if value is not None}
+        set_arguments = {key: value for key, value in arguments.items() if value is not None}
         if topic is not None:
-            given["topic"] = self._real_name(topic) if isinstance(topic, str) else topic.name
-        args = {"deed": deed, "api": api, **given, "seed": seed}
+            set_arguments["topic"] = (
+                self._real_name(topic) if isinstance(topic, str) else topic.name
+            )
+        args = {"deed": deed, "api": api, **set_arguments, "seed": seed}
         fault = Fault(self._running_calls, secrets.token_hex(8), _shown(args), seed)
         if self._counted_in is not None:
             args["counted_at"] = str(self._counted_in / f"fault-{fault.key}")

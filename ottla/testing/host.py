@@ -22,8 +22,8 @@ _DROP_TIMEOUT_S = 300.0
 
 
 def can_fork() -> bool:
-    """Return whether brokers are forked. macOS' own libraries do not survive a fork; the variable
-    `OTTLA_TESTING_FORK=0` forbids it."""
+    """Return whether the host forks brokers: on Linux, unless `OTTLA_TESTING_FORK=0` is set. macOS'
+    own libraries do not survive a fork."""
     return sys.platform.startswith("linux") and os.environ.get("OTTLA_TESTING_FORK", "1") != "0"
 
 
@@ -50,7 +50,8 @@ class HostProcess:
         return self._process.running
 
     def load(self) -> None:
-        """Let the host import the modules that a broker needs, without waiting for that."""
+        """Let the host import the modules that a broker needs. Return without waiting until it
+        has."""
         with contextlib.suppress(BrokerGone):  # the next call to the host raises it
             self._process.channel.tell("load")
 

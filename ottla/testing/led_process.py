@@ -27,9 +27,9 @@ _MAIN = Path(__file__).with_name("host_main.py")
 class LedProcess:
     """A child process that runs `host_main.py`, and the channel to it."""
 
-    def __init__(self, role: str, who: str) -> None:
+    def __init__(self, role: str, peer_name: str) -> None:
         """Start the process. `role` is a role of `host_main.py`; error messages call the process
-        `who`."""
+        `peer_name`."""
         ours, theirs = socket.socketpair()
         self._output_file = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
         try:
@@ -44,7 +44,7 @@ class LedProcess:
             )
         finally:
             theirs.close()
-        self.channel = Channel(ours, who)
+        self.channel = Channel(ours, peer_name)
         self.owner_pid = os.getpid()
 
     @property

@@ -22,8 +22,9 @@ broker starts."""
 class HeldPort:
     """A port of 127.0.0.1 that is reserved until `release`.
 
-    `alone`  no other process may hold the number either. Connections that ended a minute ago may
-             still have it, so this is for drawn numbers, not for those that a user chose.
+    `alone`  also fail if another socket shares the port. The kernel keeps the number of a closed
+             connection for a minute, so set this only for drawn numbers, not for numbers that a
+             user chose.
 
     Raises OSError if a chosen number is in use.
     """
@@ -34,7 +35,7 @@ class HeldPort:
         self._take(alone)
 
     def lend(self) -> None:
-        """Let a broker listen on the port."""
+        """Let a broker listen on the port. Release it where two sockets cannot share a port."""
         if not _SHARED:
             self.release()
 

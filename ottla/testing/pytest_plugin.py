@@ -7,8 +7,8 @@
 
 `@pytest.mark.ottla(properties={…}, topics=[…])` says what a test needs of them. If a test fails,
 its report has the output of its brokers. `--ottla-keep-data` keeps their folders. With
-`OTTLA_BOOTSTRAP_SERVERS`, `ottla` and `ottla_broker` are a cluster that runs already, and a test
-that needs more than it can do is skipped.
+`OTTLA_BOOTSTRAP_SERVERS`, `ottla` and `ottla_broker` are a cluster that runs already. A test is
+skipped if it needs what such a cluster cannot do.
 
 Every pytest run of the environment loads this plugin, so it imports only pytest until a fixture is
 used.

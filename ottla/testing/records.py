@@ -73,7 +73,8 @@ class Record:
 
 
 def content(value: Content) -> bytes | None:
-    """Return the bytes of a key or value; None for None. Raises Misuse if JSON cannot say it."""
+    """Return the bytes of a key or value; None for None. Raises Misuse if the value has no JSON
+    form."""
     if value is None or isinstance(value, bytes):
         return value
     if isinstance(value, bytearray | memoryview):

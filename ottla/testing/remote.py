@@ -1,12 +1,12 @@
 """A running cluster that the fixtures use instead of a broker of their own.
 
 `OTTLA_BOOTSTRAP_SERVERS=host:port,…` points the fixtures `ottla` and `ottla_broker` to a cluster of
-Ottla or of Apache Kafka. What needs a process that the tests started, such as killing it or
-injecting faults, raises NotPossible; then the plugin skips the test.
+Ottla or of Apache Kafka. A call that needs a process that the tests started, such as a kill or a
+fault, raises NotPossible; then the plugin skips the test.
 
 The cluster is not emptied between tests. After a test, the topics and groups that the test has
-named and that did not exist before it are deleted. So topics and groups of the application go too,
-and no others do.
+named and that did not exist before it are deleted. This includes topics and groups that the
+application created, if the test names them. No others are deleted.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ class Request:
     size: int
     """Bytes of the request's frame."""
     prepared: bool
-    """Whether the broker answered from what it had prepared for requests like this."""
+    """Whether the broker used an answer that it had prepared for equal requests."""
     fields: Mapping[str, Json] | None
     error: str | None
 

@@ -98,8 +98,8 @@ class Topic:
         return records
 
     def records(self, *, committed: bool = True) -> list[Record]:
-        """Return all records that are there now, from the start. It does not change where `consume`
-        goes on."""
+        """Return all records that are there now, from the start. This does not move the position of
+        `consume`."""
         records, _ = self._read({}, None, TIMEOUT_S, committed)
         return records
 

@@ -97,7 +97,8 @@ class SimulatedClient:
         """Return `count` records from `offset` on, as soon as they are there.
 
         `offset` is a number, "earliest" or "latest". `committed`: leave out records of transactions
-        that are open or aborted. Raises OperationFailed TIMED_OUT if fewer records came in time.
+        that are open or aborted. Raises OperationFailed TIMED_OUT if fewer records came within
+        `timeout`.
         """
         start = await self._start(topic, partition, offset, timeout)
         shown = f"read {count} of {topic}-{partition} from {start}"

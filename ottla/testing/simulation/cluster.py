@@ -133,8 +133,8 @@ class SimulatedCluster:
     async def until(
         self, condition: Callable[[], bool], timeout: float = 60.0, what: str = "it"
     ) -> None:
-        """Return when `condition()` is true. Raises AssertionError if it is not within `timeout`
-        seconds."""
+        """Return when `condition()` is true. Raises AssertionError if it stays false for `timeout`
+        seconds; `what` names the condition in the error."""
         end = self.now + timeout
         while not condition():
             if self.now > end:
@@ -213,9 +213,9 @@ class SimulatedCluster:
         Instead of an error, `deed` names another fault: "unanswered" (carried out, and never
         answered), "lost" (neither carried out nor answered), "cut" (carried out, and a part of the
         answer comes), "disconnect", or "delay" by `delay` seconds. At most `times` requests
-        (None: all) in the whole cluster have it, after `after` requests that go through, each by
-        `probability`, which the seed decides. The other arguments select requests; names may be
-        patterns (`orders-*`). `brokers` None: all brokers.
+        (None: all) in the whole cluster have the fault, after `after` requests that go through.
+        Each has it with `probability`; the seed decides. The other arguments select requests; names
+        may be patterns (`orders-*`). `brokers` None: all brokers.
         """
         deed = deed or ("error" if error else "delay")
         if deed not in _DEEDS:

@@ -1,8 +1,8 @@
 """The driver of a scenario's coroutines: one runs at a time, in a fixed order, with no event loop.
 
-A coroutine runs until it awaits an operation or a task. When no coroutine can run, the simulated
-world goes on (`World.step`) until an operation is done. No real clock is read. So what happens
-depends only on the scenario and the world, and the same seed gives the same run.
+A coroutine runs until it awaits an operation or a task. When no coroutine can run, the driver
+advances the simulated world (`World.step`) until an operation is done. No real clock is read. So
+what happens depends only on the scenario and the world, and the same seed gives the same run.
 """
 
 from __future__ import annotations
