@@ -120,7 +120,7 @@ class Cluster:
             client.close()
 
     def drop_owing(self) -> None:
-        """Close the connections on which an answer is still to come that no caller reads."""
+        """Close the connections with outstanding responses, which no caller will read."""
         for node_id in [broker_id for broker_id, client in self._nodes.items() if client.waiting]:
             self.drop(node_id)
 
@@ -131,7 +131,8 @@ class Cluster:
 
     @property
     def addresses(self) -> list[Address]:
-        """The `known_addresses` of another `Cluster`: first that of the broker behind `call`."""
+        """The live brokers' addresses, for the `known_addresses` of another `Cluster`. The broker
+        that `call` uses comes first."""
         return list(dict.fromkeys([self._any_address, *self._addresses.values()]))
 
     # --- topics, leaders and coordinators ---------------------------------------------------------
@@ -245,7 +246,7 @@ class Cluster:
             return None
         return self.call_at(ask.to, ask.request, kind, ask.version)
 
-    # --- within -----------------------------------------------------------------------------------
+    # --- internals --------------------------------------------------------------------------------
 
     def close(self) -> None:
         """Close all connections."""

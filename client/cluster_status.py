@@ -195,7 +195,7 @@ def _is_under(partition: PartitionState, minimum: Mapping[str, int]) -> bool:
 
 
 def _min_in_sync(call: Call, topics: Sequence[str]) -> dict[str, int]:
-    """Return `min.insync.replicas` by topic. Topics with complete ISRs need not be asked about."""
+    """Return `min.insync.replicas` by topic. Leave out topics with complete ISRs."""
     if not topics:
         return {}
     resources = [DescribeConfigsResource(_TOPIC_RESOURCE, name, [MIN_IN_SYNC]) for name in topics]
@@ -209,10 +209,10 @@ def _min_in_sync(call: Call, topics: Sequence[str]) -> dict[str, int]:
 
 
 def _quorum(call: Call) -> QuorumState | None:
-    """Return the quorum's state, or None if no leader answers: the rest is still worth showing.
+    """Return the quorum's state; None if no leader answers, as the rest is still worth showing.
 
     A node without a quorum looks for the leader for longer than `call` waits. Raises StatusRefused
-    if the login may not describe the quorum: the rest that it may see would look healthy.
+    if the login may not describe the quorum, because the rest alone would look healthy.
     """
     metadata_log = DescribeQuorumRequestTopicData(
         METADATA_TOPIC, [DescribeQuorumRequestPartitionData(0)]

@@ -1,4 +1,4 @@
-"""Profiles: named clusters, one of which commands use unless an option says otherwise.
+"""Profiles: named clusters. Commands use the chosen one, unless an option names another cluster.
 
     profile = "test"                          # the one in use
     [profiles.test]

@@ -151,10 +151,10 @@ def create(
     if_not_exists: bool = False,
     dry_run: bool = False,
 ) -> list[tuple[str, int, int]]:
-    """Create topics. Return each one's name, partition count and replication factor.
+    """Create topics. Return their names, partition counts and replication factors.
 
     `partitions` or `replicas` None: the cluster's default. `dry_run`: only check. Raises Refused if
-    some could not be created; the error names those, and the others that were.
+    some could not be created; the error names them, and the topics that were created.
     """
     from protocol.messages.create_topics import (
         CreatableTopic,
@@ -169,24 +169,26 @@ def create(
         for name in dict.fromkeys(names)
     ]
     request = CreateTopicsRequest(request_topics, CHANGE_WITHIN_MS, dry_run)
-    made, refused = [], []
+    created, refused = [], []
     for result in cluster.call(request, CreateTopicsResponse).topics:
         if not result.error_code:
-            made.append((result.name, result.num_partitions, result.replication_factor))
+            created.append((result.name, result.num_partitions, result.replication_factor))
         elif not (if_not_exists and result.error_code == ErrorCode.TOPIC_ALREADY_EXISTS):
             refused.append(
                 f"topic {result.name}: {_not_made(result.error_code, result.error_message)}"
             )
     if refused:
-        also = f" ({', '.join(name for name, *_ in made)} made)" if made and not dry_run else ""
+        also = (
+            f" ({', '.join(name for name, *_ in created)} made)" if created and not dry_run else ""
+        )
         raise Refused("; ".join(refused) + also)
-    return made
+    return created
 
 
 def delete(cluster: Cluster, names: Sequence[str], *, if_exists: bool = False) -> list[str]:
     """Delete topics with all their records. Return the names of those deleted.
 
-    Raises Refused if some could not be deleted; the error names those, and the others that were.
+    Raises Refused if some could not be deleted; the error names them, and the deleted topics.
     """
     from protocol.messages.delete_topics import (
         DeleteTopicsRequest,
@@ -198,11 +200,11 @@ def delete(cluster: Cluster, names: Sequence[str], *, if_exists: bool = False) -
     request = DeleteTopicsRequest(
         [DeleteTopicState(name) for name in wanted], wanted, CHANGE_WITHIN_MS
     )
-    gone, refused = [], []
+    deleted, refused = [], []
     for result in cluster.call(request, DeleteTopicsResponse).responses:
         name = result.name or ""
         if not result.error_code:
-            gone.append(name)
+            deleted.append(name)
         elif result.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             if not if_exists:
                 refused.append(f"no topic {name} (ottla topic list shows all)")
@@ -212,8 +214,8 @@ def delete(cluster: Cluster, names: Sequence[str], *, if_exists: bool = False) -
             reason = why(result.error_code, result.error_message, f"Delete on topic {name}")
             refused.append(f"topic {name}: {reason}")
     if refused:
-        raise Refused("; ".join(refused) + (f" ({', '.join(gone)} deleted)" if gone else ""))
-    return gone
+        raise Refused("; ".join(refused) + (f" ({', '.join(deleted)} deleted)" if deleted else ""))
+    return deleted
 
 
 def add_partitions(cluster: Cluster, name: str, count: int, *, dry_run: bool = False) -> None:

@@ -66,7 +66,8 @@ def row(acl: Acl) -> Row:
 def add(call: Call, acls: Sequence[Acl]) -> None:
     """Add entries; entries that exist already are left as they are.
 
-    Raises Refused if the cluster rejected some. The error names those, and the others were added.
+    Raises Refused if the cluster rejected some. The error names the rejected entries; the others
+    were added.
     """
     request = CreateAclsRequest([AclCreation(*acl) for acl in acls])
     refused: dict[str, list[Acl]] = {}
@@ -86,7 +87,8 @@ def add(call: Call, acls: Sequence[Acl]) -> None:
 
 
 def filters_of(patterns: Mapping[Pattern, Sequence[Acl]]) -> list[Filter]:
-    """Return a filter for each entry; for a resource without entries one that matches all of it."""
+    """Return a filter for each entry. A pattern without entries gets a filter for all its
+    entries."""
     filters = []
     for pattern, acls in patterns.items():
         if not acls:

@@ -81,8 +81,8 @@ def configs_by_name(
 ) -> dict[str, list[DescribeConfigsResourceResult]]:
     """Return the configs of several resources of one kind, as `configs_of` does, by resource name.
 
-    A broker itself is asked for its configs, because no other broker knows its file: `names` then
-    has one id. Raises Refused.
+    The request for a broker's configs goes to that broker, because no other broker knows its file;
+    `names` then has one id. Raises Refused.
     """
     resources = [
         DescribeConfigsResource(kind, name, None if keys is None else list(keys)) for name in names

@@ -76,7 +76,7 @@ class KnownLeaders:
     def partitions(self, attempts: Attempts, topic: str) -> Steps[int]:
         """Return the number of a topic's partitions as soon as each of them has a leader.
 
-        0 if the time was over before. Raises NoAnswer.
+        Return 0 if the time for retries ends before that. Raises NoAnswer.
         """
 
         def once() -> Steps[int]:
@@ -107,7 +107,7 @@ class KnownLeaders:
         """Return the response of a partition's leader; retry after the errors in `retried`.
 
         `request_of` makes the request for a leader epoch; `code_of` returns a response's error.
-        Each retry looks the leader up before. Raises NoLeader, NoAnswer.
+        Each retry looks up the leader first. Raises NoLeader, NoAnswer.
         """
 
         is_stale = False

@@ -1,10 +1,10 @@
 """A client's operation without I/O: a generator that yields requests and receives the responses.
 
-The generator yields an `Ask`, and is resumed with the response, or a number of seconds, and is
-resumed after them. A driver with connections and a clock runs it: `client.cluster` blocks,
-`testbed.operations.port` awaits, `simulation.users.user_client` lives in virtual time. A driver
-without a response throws `NoAnswer` into the generator, or an exception of its own that ends the
-operation.
+After the generator yields an `Ask`, it is resumed with the response. After it yields a number of
+seconds, it is resumed when they have passed. A driver with connections and a clock runs it:
+`client.cluster` blocks, `testbed.operations.port` awaits, `simulation.users.user_client` lives in
+virtual time. A driver without a response throws `NoAnswer` into the generator, or an exception of
+its own that ends the operation.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class NewRecord(NamedTuple):
 
     @property
     def size_max(self) -> int:
-        """Return the largest size that the record can take in a batch, in bytes."""
+        """The largest size that the record can take in a batch, in bytes."""
         headers = sum(
             len(name.encode("utf-8", "surrogateescape"))
             + len(value or b"")
@@ -61,7 +61,7 @@ class NewRecord(NamedTuple):
 
 
 def in_batches(records: Sequence[NewRecord], bytes_max: int) -> Iterator[Sequence[NewRecord]]:
-    """Split records into batches, in order; a record that is larger gets a batch of its own.
+    """Split records into batches of at most `bytes_max`. A larger record gets its own batch.
 
     A new batch begins, too, if a timestamp's delta to the batch's first does not fit in 64 bits.
     """

@@ -39,9 +39,10 @@ MAYBE_DONE = (
     ErrorCode.REQUEST_TIMED_OUT,
     ErrorCode.NETWORK_EXCEPTION,
 )
-"""Errors of a request that may have been carried out, or may be yet.
+"""Errors of a request that may have been carried out, or may still be.
 
-Only requests that may be carried out twice are retried, such as an idempotent producer's batch.
+Only requests that do no harm if carried out twice are retried, such as an idempotent producer's
+batch.
 """
 
 ANY = (

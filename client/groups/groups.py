@@ -93,10 +93,10 @@ def standings(cluster: Cluster, group: Group) -> list[Standing]:
     last = end_offsets(cluster, places)
     rows = []
     for at in places:
-        stands, end, reader = committed.get(at), last.get(at), readers.get(at)
-        lag = None if stands is None or end is None else max(end - stands, 0)
+        committed_offset, end, reader = committed.get(at), last.get(at), readers.get(at)
+        lag = None if committed_offset is None or end is None else max(end - committed_offset, 0)
         member, host = (None, None) if reader is None else (reader.name, reader.host)
-        rows.append(Standing(*at, stands, end, lag, member, host))
+        rows.append(Standing(*at, committed_offset, end, lag, member, host))
     return rows
 
 

@@ -1,6 +1,7 @@
 """The lag of a group: a sum over its partitions, some of which may have no known lag.
 
-That is a partition that a member reads and that has no committed offset, or no leader. Pure.
+A lag is not known if a member reads the partition and no offset is committed, or if the partition
+has no leader. Pure.
 """
 
 from __future__ import annotations

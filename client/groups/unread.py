@@ -29,7 +29,8 @@ def written_at(
     times_ms = {}
     for leader, partitions in cluster.by_leader(topics, wanted).items():
         for at in partitions:
-            request = fetch_request({at: wanted[at]}, 0, 1, 1)  # a whole batch comes all the same
+            # A leader returns at least one whole batch, even if it is larger than the limit.
+            request = fetch_request({at: wanted[at]}, 0, 1, 1)
             answer = cluster.call_at(leader, request, FetchResponse, NAMES_VERSION_MAX)
             time_ms = _time_of(answer, wanted[at])
             if time_ms is not None:

@@ -67,7 +67,7 @@ class GroupRate(NamedTuple):
 
 def topic_rates(before: Sample, now: Sample) -> list[TopicRate]:
     """Return the rates of all topics of the sample `now`, most bytes per second first."""
-    passed = max(now.at - before.at, 1e-9)
+    elapsed_s = max(now.at - before.at, 1e-9)
     rows = []
     by_topic: dict[str, list[Partition]] = {}
     for at in now.ends:
@@ -75,21 +75,21 @@ def topic_rates(before: Sample, now: Sample) -> list[TopicRate]:
     for topic, own in by_topic.items():
         seen = [at for at in own if at in before.ends]
         records = sum(now.ends[at] - now.starts.get(at, 0) for at in own)
-        came = [max(now.ends[at] - before.ends[at], 0) for at in seen]
+        new_records = [max(now.ends[at] - before.ends[at], 0) for at in seen]
         sizes = {at: now.sizes[at] for at in own if at in now.sizes}
-        grown = [
+        new_bytes = [
             max(size - before.sizes[at], 0) for at, size in sizes.items() if at in before.sizes
         ]
         held = ByteCount(sum(sizes.values())) if sizes else None
-        of_records = sum(came) / passed if came else None
-        of_bytes = sum(grown) / passed if grown else None
+        of_records = sum(new_records) / elapsed_s if new_records else None
+        of_bytes = sum(new_bytes) / elapsed_s if new_bytes else None
         rows.append(TopicRate(topic, of_records, of_bytes, len(own), records, held))
     return sorted(rows, key=_busiest)
 
 
 def group_rates(before: Sample, now: Sample) -> list[GroupRate]:
     """Return the rates of the groups that have committed offsets, the largest lag first."""
-    passed = max(now.at - before.at, 1e-9)
+    elapsed_s = max(now.at - before.at, 1e-9)
     rows = []
     for group, committed in now.committed.items():
         if not committed:
@@ -104,8 +104,8 @@ def group_rates(before: Sample, now: Sample) -> list[GroupRate]:
             and (was_behind := _lag(offset, before.ends.get(at))) is not None
         ]
         read = [max(committed[at] - offset, 0) for at, offset in then.items() if at in committed]
-        change_per_s = sum(changes) / passed if changes else None
-        read_per_s = sum(read) / passed if read else None
+        change_per_s = sum(changes) / elapsed_s if changes else None
+        read_per_s = sum(read) / elapsed_s if read else None
         rows.append(GroupRate(group, lag.records, change_per_s, read_per_s, lag.unknown))
     return sorted(rows, key=_furthest)
 

@@ -36,7 +36,7 @@ class BatchSender(Protocol):
         """The number of the topic's partitions."""
 
     def send(self, partition: int, records: int, build: Callable[[Producer], bytearray]) -> None:
-        """Send a batch of so many records; `build` makes it for a producer and its sequence."""
+        """Send a batch with this number of records; `build` makes it for a producer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +56,15 @@ class Settings:
     codec: int = 0
 
     @classmethod
-    def of(cls, said: Mapping[str, object], *, whole: bool, codec: int) -> Settings:
+    def of(cls, options: Mapping[str, object], *, whole: bool, codec: int) -> Settings:
         """Return the settings in a command's options.
 
         Raises StartError if options exclude each other.
         """
-        key, separator = said["key"], said["key_separator"]
+        key, separator = options["key"], options["key_separator"]
         assert separator is None or isinstance(separator, str)
-        as_json = bool(said["as_json"])
-        texts = said["headers"]
+        as_json = bool(options["as_json"])
+        texts = options["headers"]
         assert isinstance(texts, tuple)
         if as_json and (key or separator or whole or texts):
             raise StartError("--json lines have their own keys and headers: leave the others out")
@@ -72,7 +72,7 @@ class Settings:
             raise StartError("--key-separator finds a key in each line: leave --key, --whole out")
         if separator == "":
             raise StartError("--key-separator is empty")
-        number = said["partition"]
+        number = options["partition"]
         return cls(
             key=_bytes_of(key),
             separator=None if separator is None else separator_of("--key-separator", separator),
@@ -150,8 +150,8 @@ class Batching:
     def whole(self, name: str, data: bytes) -> None:
         """Send a file as one record.
 
-        Raises NoRecord if `data` is longer than `record_bytes_max`: of such a file, the caller need
-        not read more than that.
+        Raises NoRecord if `data` is longer than `record_bytes_max`. So the caller need not read a
+        file further than one byte beyond that.
         """
         self.begin(name)
         self.bytes_read += len(data)
@@ -207,8 +207,8 @@ class Batching:
     ) -> None:
         """Send records in as many batches as their size needs.
 
-        `line` is the number of the first one's line, `partition` None: the next partition for each
-        batch. Raises NoRecord.
+        `line` is the line number of the first record. `partition` None: each batch goes to the next
+        partition. Raises NoRecord.
         """
         count = len(values)
         overhead = _RECORD_OVERHEAD_BYTES + len(self._headers)

@@ -44,7 +44,7 @@ WAIT_MS = 500
 METADATA_EACH_S = 30.0
 """The interval at which a followed topic is checked for new partitions and another topic id."""
 SAID_AFTER_S = 2.0
-"""The wait after which the user is told: a restart or an election takes less."""
+"""The seconds of trouble after which the user is told; a restart or an election takes less."""
 LONG_PAUSE_S = 0.5
 
 
@@ -101,7 +101,7 @@ class Position:
         self.offset = first
 
     def follow(self) -> None:
-        """Read without an end."""
+        """Remove the stop, so that reading never ends."""
         self.stop = None
 
 
@@ -173,7 +173,8 @@ class Reader:
         self._leaders = self._cluster.by_leader(topics, unread)
 
     def _check_identity(self, name: str, topic: MetadataResponseTopic) -> None:
-        """Restart a topic that was deleted and created again: its offsets have other records.
+        """Read a topic from its start if it was deleted and created again: its offsets then have
+        other records.
 
         Raises Refused instead if the reader does not follow topics.
         """
@@ -189,7 +190,7 @@ class Reader:
                 position.move(0)
 
     def _look_for_changes(self) -> None:
-        """Look for new partitions and leaders each METADATA_EACH_S, if the topics are followed."""
+        """Look for new partitions and leaders every METADATA_EACH_S, if topics are followed."""
         if self._follow is None or time.monotonic() - self._looked_at < METADATA_EACH_S:
             return
         self._looked_at = time.monotonic()

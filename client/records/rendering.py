@@ -157,7 +157,7 @@ def _json_lines(batch: Batch) -> list[bytes]:
     body = batch.unpacked()
     try:
         if header.record_count != header.last_offset - header.base_offset + 1:
-            raise HasHeadersError  # offsets with gaps: each record has to be decoded for its own
+            raise HasHeadersError  # offsets with gaps: each record is decoded for its offset
         values = values_of(body, header.record_count, keys, times)
     except HasHeadersError:
         lines = [_object(place, record) for record in iterate_records(batch.data, batch.pos)]
@@ -179,7 +179,8 @@ def _json_place(batch: Batch) -> str:
 
 
 def _object(place: str, record: Record) -> str:
-    """Return what `json.dumps` would, in a tenth of the time, because only texts need quoting."""
+    """Return a record's JSON as `json.dumps` would, in a tenth of the time: it quotes only
+    texts."""
     offset, timestamp, key, value, headers = record
     if headers:
         pairs = [

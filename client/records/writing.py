@@ -27,7 +27,7 @@ from protocol.messages.produce import (
 )
 
 ON_THE_WAY_MAX = 5
-"""The most requests in flight to a leader, which recognizes that many batches again (KIP-98)."""
+"""The most requests in flight to a leader, which detects duplicates among that many (KIP-98)."""
 WITHIN_S = 60.0
 """The time after which a batch is no longer retried."""
 _SEQUENCE_MASK = 0x7FFFFFFF
@@ -107,7 +107,7 @@ class Writer:
             while self._on_the_way.get(node_id):
                 self._receive(node_id)
 
-    # --- within -----------------------------------------------------------------------------------
+    # --- internals --------------------------------------------------------------------------------
 
     def _find_leaders(self) -> None:
         topic = self._cluster.led_topics([self._topic])[self._topic]
