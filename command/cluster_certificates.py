@@ -1,8 +1,9 @@
 """Certificates of a secured `ottla cluster`: an authority of its own, and one for each node.
 
-All certificates are PEM, which `ssl` alone can read. Keys are P-256: small, fast, and accepted by
-every Kafka client. A node's certificate serves as a server's, for clients and nodes that check its
-host name, and as a client's, for controllers that require one. Owns nothing. Never touches a file.
+All certificates are PEM, which Python's `ssl` reads without other libraries. Keys are P-256: small,
+fast, and accepted by every Kafka client. A node's certificate serves as a server's, for clients and
+nodes that check its host name, and as a client's, for controllers that require one. Owns nothing.
+Never touches a file.
 
 The only module of the commands that needs the library `cryptography`, which is loaded on first use.
 """

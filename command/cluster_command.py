@@ -221,8 +221,8 @@ class _Cluster:
         """
         for view in self._view.nodes.values():
             if view.state in (NodeState.DEAD, NodeState.ELSEWHERE):
-                there = accepts(HOST, view.node.port)
-                view.state = NodeState.ELSEWHERE if there else NodeState.DEAD
+                is_listening = accepts(HOST, view.node.port)
+                view.state = NodeState.ELSEWHERE if is_listening else NodeState.DEAD
         up = (NodeState.SERVING, NodeState.ELSEWHERE)
         addresses = [
             (HOST, view.node.port) for view in self._view.nodes.values() if view.state in up
@@ -234,7 +234,8 @@ class _Cluster:
         self._view.unanswered = self._view.status is None
 
     def _stop_all(self) -> None:
-        """Stop the nodes in waves, the active controller last, which moves the others' leaders."""
+        """Stop the nodes in waves; the active controller is last, because it moves others'
+        leaders."""
         waves = self._view.stop_order()
         self._view.status = None  # a cluster that stops is not degraded
         self._view.unanswered = False
@@ -253,7 +254,7 @@ class _Cluster:
             _say(f"node {view.node.node_id} was started by hand and keeps running")
 
     def _wait_for(self, wave: Sequence[int]) -> None:
-        noticed = time.monotonic() + _STOP_NOTICE_S
+        notice_at = time.monotonic() + _STOP_NOTICE_S
         while any(
             self._processes[node_id].poll() is None
             for node_id in wave
@@ -262,8 +263,8 @@ class _Cluster:
             for node_id in self._processes:
                 self._look_at(node_id)
             self._show()
-            if time.monotonic() > noticed:
-                noticed = float("inf")
+            if time.monotonic() > notice_at:
+                notice_at = float("inf")
                 _say("this takes long; press Ctrl-C again to kill what is left")
             time.sleep(_POLL_S)
         for node_id in self._processes:
@@ -356,11 +357,11 @@ def _shown(path: Path) -> Path | str:
 
 def _start_command(file: Path) -> str:
     """Return the command that starts a node, quoted for a shell."""
-    itself = sys.argv[0]
+    program = sys.argv[0]
     if shutil.which("ottla") is not None:
         command = "ottla"
-    elif os.path.basename(itself) == "ottla":
-        command = shlex.quote(itself)
+    elif os.path.basename(program) == "ottla":
+        command = shlex.quote(program)
     else:
         command = f"{shlex.quote(sys.executable)} -m ottla"
     return f"{command} serve --config {shlex.quote(str(file))}"
@@ -404,8 +405,8 @@ def _is_free(port: int) -> bool:
 @contextlib.contextmanager
 def _signals_into(handler: Callable[..., None]) -> Iterator[None]:
     """Have signals call `handler` in the block; restore the handlers after it."""
-    heard = [number for number in _SIGNALS if is_heard(number)]
-    before = {number: signal.signal(number, handler) for number in heard}
+    handled = [number for number in _SIGNALS if is_heard(number)]
+    before = {number: signal.signal(number, handler) for number in handled}
     try:
         yield
     finally:

@@ -68,7 +68,8 @@ class ClusterCredentials:
     """The certificates, passwords and users of the cluster in one folder."""
 
     def __init__(self, path: Path, configs: Mapping[int, BrokerConfig]) -> None:
-        """Begin without writing a file; `configs` are those of existing nodes, none if it is new.
+        """Begin without writing a file; `configs` are those of existing nodes, none if the cluster
+        is new.
 
         Raises StartError if the library for certificates is not installed.
         """

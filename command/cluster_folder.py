@@ -193,9 +193,9 @@ def _adjust(
     """Update the keys that depend on the folder and the ports, if those changed."""
     place = layout.keys_of_place(node, _data_dir(path, node.node_id), security)
     stores = {} if security is None else security.places
-    here = Path(place["log.dirs"])
+    data_dir = Path(place["log.dirs"])
     changed = {}
-    if here.is_dir() and not any(Path(folder).exists() for folder in config.log_dirs):
+    if data_dir.is_dir() and not any(Path(folder).exists() for folder in config.log_dirs):
         changed["log.dirs"] = place["log.dirs"]  # the user moved the folder
     for key, store in stores.items():
         if key in config.originals and not Path(config.originals[key]).exists():
@@ -251,8 +251,8 @@ def _format_all(path: Path, layout: ClusterLayout, credentials: ClusterCredentia
     for config in configs:
         if not is_formatted(config, filesystem, cluster_id):
             now_ms = time.time_ns() // 1_000_000
-            first = () if credentials is None else credentials.first_records()
-            format_storage(config, filesystem, os.urandom, now_ms, cluster_id, first)
+            first_records = () if credentials is None else credentials.first_records()
+            format_storage(config, filesystem, os.urandom, now_ms, cluster_id, first_records)
     return cluster_id
 
 

@@ -1,8 +1,8 @@
 """The layout of a cluster on one machine: the roles, ports and properties files of its nodes.
 
-`ClusterLayout` has the nodes, and makes the text of each one's properties file. `with_keys` changes
-single keys of such a file and leaves everything else as the user wrote it. Pure text: never looks
-at a disk, a port or a process (`command.cluster_command` does).
+`ClusterLayout` has the nodes, and makes the text of each node's properties file. `with_keys`
+changes single keys of such a file and leaves everything else as the user wrote it. Pure text: never
+looks at a disk, a port or a process (`command.cluster_command` does).
 
 The number of controllers is odd, as KIP-595 advises: two or four controllers tolerate no more
 failures than one or three.

@@ -1,7 +1,8 @@
 """The console of `ottla serve --console`: a process beside the broker's.
 
-Owns that process. It begins when clients may connect, and ends with the broker. If the broker is
-killed, the end of its standard input ends it. Its output goes to the broker's terminal.
+Owns that process. The process starts when clients can connect, and ends with the broker. If the
+broker is killed, the console's standard input is closed, which ends it. Its output goes to the
+broker's terminal.
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ class ConsoleProcess:
 
     def start(self, host: str | None, port: int) -> None:
         """Start the process for the broker that listens at this address."""
-        reached = "localhost" if host in _ANYWHERE else host
-        words = ["console", "--bootstrap-server", f"{reached}:{port}"]
+        broker_host = "localhost" if host in _ANYWHERE else host
+        words = ["console", "--bootstrap-server", f"{broker_host}:{port}"]
         for folder in self._folders:
             words += ["--data", folder]
         words += ["--port", str(self._port), "--while-stdin", *self._decode.words()]

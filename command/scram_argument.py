@@ -4,8 +4,8 @@
     SCRAM-SHA-256=[name=bob,iterations=8192,salt="c2FsdA==",saltedpassword="…"]
 
 Owns the form of the text, which is that of `kafka-storage format --add-scram`, and the order of its
-checks. A value may stand in double quotes, which do not protect a comma. Never repeats text in an
-error that may be a part of a password. Follows KIP-900.
+checks. A value may stand in double quotes, which do not protect a comma. An error never repeats
+text that may be a part of a password. Follows KIP-900.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _KEYS = ("name", "password", "saltedpassword", "salt", "iterations")
 
 
 def scram_record(text: str, random_bytes: Callable[[int], bytes]) -> UserScramCredentialRecord:
-    """Return the record of the user in `text`; `random_bytes` makes a salt if it has none.
+    """Return the record of the user in `text`; `random_bytes` makes a salt if the text has none.
 
     Raises StartError.
     """

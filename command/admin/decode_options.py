@@ -1,4 +1,4 @@
-"""The options by which the console decodes values, of `ottla console` and `ottla serve`.
+"""The options of `ottla console` and `ottla serve` by which the console decodes values.
 
 Both commands get one `DecodeOptions`; `words()` passes it on to another process. Opens no file and
 asks no registry: the console does.

@@ -19,7 +19,7 @@ def _bootstrap_server() -> str:
 def _command_config() -> str | None:
     """Return the client properties file of the profile in use, None if it has none.
 
-    None also if the user named another cluster, because that one has other users.
+    None also if the user named another cluster, because that cluster has other users.
     """
     context = click.get_current_context()
     if context.get_parameter_source("bootstrap_server") is not ParameterSource.DEFAULT:

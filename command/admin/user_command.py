@@ -93,16 +93,16 @@ def add(
     if not name:
         raise StartError("the name of a user must not be empty")
     secret = _password(password, password_file)
-    made = []
+    added = []
     with Cluster(bootstrap_server, command_config) as cluster:
         for mechanism in dict.fromkeys(mechanisms or (DEFAULT_MECHANISM,)):
             kind = SCRAM_MECHANISMS[mechanism]
             set_password(cluster.call, name, kind, iterations, secret, os.urandom)
-            made.append(Credential(name, mechanism, iterations))
+            added.append(Credential(name, mechanism, iterations))
     if as_json:
-        _print(made, as_json=True)
+        _print(added, as_json=True)
         return
-    echo(f"user {name} can log in by {_by(made)}")
+    echo(f"user {name} can log in by {_by(added)}")
 
 
 @user.command("list")
@@ -146,19 +146,19 @@ def delete_user(
     """
     with Cluster(bootstrap_server, command_config) as cluster:
         existing = credentials(cluster.call, [name])
-        gone = [
+        deleted = [
             credential
             for credential in existing
             if not mechanisms or credential.mechanism in mechanisms
         ]
-        if not gone:
+        if not deleted:
             raise Refused(f"user {name} logs in by {_by(existing)} alone")
-        for credential in gone:
+        for credential in deleted:
             delete(cluster.call, name, SCRAM_MECHANISMS[credential.mechanism])
     if as_json:
-        _print(gone, as_json=True)
+        _print(deleted, as_json=True)
         return
-    echo(f"user {name} can no longer log in by {_by(gone)}; open connections stay")
+    echo(f"user {name} can no longer log in by {_by(deleted)}; open connections stay")
 
 
 def _password(typed: str | None, file: str | None) -> str:

@@ -99,7 +99,7 @@ class Tail:
     def _next_file(self) -> bool:
         """Continue with the next segment. Return False if there is none.
 
-        A segment is complete if there is a later one.
+        A segment grows no more if there is a later segment.
         """
         if self._folder is None:
             return False

@@ -131,7 +131,8 @@ def _request(folder: Path, node_id: int) -> Path:
 
 
 def _runs(process: int) -> bool:
-    """Return whether a process exists; one that has ended exists until its parent reaps it."""
+    """Return whether a process exists. It exists until its parent reaps it, also if it has
+    ended."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:

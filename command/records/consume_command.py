@@ -123,7 +123,7 @@ def consume(  # one argument an option
     group: str | None,
     commit: bool,
     uncommitted: bool,
-    **looks: object,
+    **view_options: object,
 ) -> None:
     """Print the values of records, one a line, from the start to the present end of each partition.
 
@@ -140,7 +140,7 @@ def consume(  # one argument an option
     start = parse_place(begin, now_ms, "--from")
     stop = None if until is None else parse_place(until, now_ms, "--to")
     _check(start, stop, follow=follow, commit=commit, group=group)
-    view = _view(as_json=as_json, looks=looks)
+    view = _view(as_json=as_json, view_options=view_options)
     level = READ_UNCOMMITTED if uncommitted else READ_COMMITTED
     with Cluster(bootstrap_server, command_config) as cluster:
         topics_by_name = cluster.led_topics(topics)
@@ -176,9 +176,9 @@ def _check(
         raise StartError("--from end is behind --to")
 
 
-def _view(*, as_json: bool, looks: Mapping[str, object]) -> View:
+def _view(*, as_json: bool, view_options: Mapping[str, object]) -> View:
     matches = None
-    pattern = looks["pattern"]
+    pattern = view_options["pattern"]
     if isinstance(pattern, str):
         try:
             matches = re.compile(os.fsencode(pattern)).search
@@ -188,10 +188,10 @@ def _view(*, as_json: bool, looks: Mapping[str, object]) -> View:
             ) from error
     return View(
         as_json=as_json,
-        keys=bool(looks["keys"]),
-        headers=bool(looks["headers"]),
-        where=bool(looks["where"]),
-        separator=separator_of("--separator", str(looks["separator"])),
+        keys=bool(view_options["keys"]),
+        headers=bool(view_options["headers"]),
+        where=bool(view_options["where"]),
+        separator=separator_of("--separator", str(view_options["separator"])),
         matches=matches,
         for_terminal=sys.stdout.isatty(),
     )
@@ -204,7 +204,7 @@ def _committer(cluster: Cluster, group: str) -> Commits:
 
 
 def _print_and_commit(printed: _Printed, view: View, count: int | None, to: Commits) -> int:
-    """Print records, and commit what was printed regularly, at the end, and before a signal ends
+    """Print records, and commit the printed ones: regularly, at the end, and before a signal ends
     the run. Return the exit code."""
     printed.commit_to(to)
     with ended_by_signals() as signals:

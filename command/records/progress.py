@@ -21,10 +21,10 @@ class Progress:
 
     def line(self, records: int, done_bytes: int, now: float) -> str:
         """Return the line after `records` records and `done_bytes` bytes."""
-        passed = max(now - self._started, 1e-6)
-        rate = f"{records:,} records  {size_text(done_bytes)}  {records / passed:,.0f}/s"
+        elapsed_s = max(now - self._started, 1e-6)
+        rate = f"{records:,} records  {size_text(done_bytes)}  {records / elapsed_s:,.0f}/s"
         if not self._total:
             return rate
-        part = min(done_bytes / self._total, 1.0)
-        filled = int(part * _WIDTH)
-        return f"[{'#' * filled}{' ' * (_WIDTH - filled)}] {part:4.0%}  {rate}"
+        share = min(done_bytes / self._total, 1.0)
+        filled = int(share * _WIDTH)
+        return f"[{'#' * filled}{' ' * (_WIDTH - filled)}] {share:4.0%}  {rate}"

@@ -129,7 +129,7 @@ def create_topics(
     check_names(names)
     settings = parse_pairs(configs)
     with Cluster(bootstrap_server, command_config) as cluster:
-        made = create(
+        created = create(
             cluster,
             names,
             partitions,
@@ -138,7 +138,7 @@ def create_topics(
             if_not_exists=if_not_exists,
             dry_run=dry_run,
         )
-    show(_MADE, made, as_json=as_json)
+    show(_MADE, created, as_json=as_json)
     if dry_run:
         note("a dry run: nothing was made")
 
@@ -292,6 +292,6 @@ def delete_topics(
             if not if_exists:
                 cluster.topics(names)
             click.confirm(f"Delete {', '.join(names)} and all records?", abort=True, err=True)
-        gone = delete(cluster, names, if_exists=if_exists)
-    for name in gone:
+        deleted = delete(cluster, names, if_exists=if_exists)
+    for name in deleted:
         done(f"topic {name} is deleted", {"topic": name, "deleted": True}, as_json=as_json)
