@@ -91,7 +91,7 @@ class LogLevels:
         self._levels = {name: logger.level for name, logger in _loggers().items()}
 
     def restore(self) -> None:
-        """Set all loggers back to their levels; loggers made since get NOTSET."""
+        """Set all loggers back to their levels; loggers created since get NOTSET."""
         for name, logger in _loggers().items():
             level = self._levels.get(name, logging.NOTSET)
             if logger.level != level:

@@ -92,7 +92,7 @@ class Host:
         signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         for number in _ENDING:
-            signal.signal(number, self._asked_to_end)
+            signal.signal(number, self._on_end_signal)
         self._selector.register(self._pair, selectors.EVENT_READ)
         self._selector.register(self._woken, selectors.EVENT_READ)
         try:
@@ -106,12 +106,12 @@ class Host:
             for fd in (self._woken, self._wake):
                 os.close(fd)
 
-    def _asked_to_end(self, *_: object) -> None:
+    def _on_end_signal(self, *_: object) -> None:
         """Handle a signal to end: clean up as at the end of the tests' process."""
         self._ending = True
 
     def turn(self) -> bool:
-        """Do the next work, and return whether the host goes on."""
+        """Do the next piece of work. Return False if the host has to end."""
         more = next(self._to_load, None)
         ready = {key.fileobj for key, _ in self._selector.select(0 if more else _CHECK_PARENT_S)}
         if self._woken in ready:

@@ -17,11 +17,11 @@ from pathlib import Path
 PREFIX = "ottla-test-"
 _OWNER = ".owner"
 _YOUNG_S = 60.0
-"""Younger folders are left alone: they may be made and not locked yet."""
+"""The age below which `sweep` leaves a folder: its host may not have locked it yet."""
 
 
 class HostFolders:
-    """The folders of one host. Its own is made with the first broker's."""
+    """The folders of one host. The host's own folder is created with the first broker's folder."""
 
     def __init__(self) -> None:
         self._root: Path | None = None

@@ -7,7 +7,8 @@ class OperationError(Exception):
     """The failure of an operation. Its text is for the user.
 
     `kind` is a kind of `ottla.testing.errors`: "failed" if a broker refuses the request or does not
-    answer, "deadline" if something did not become true in time, "misuse", or "not possible".
+    answer, "deadline" if something did not become true within the time-out, "misuse", or "not
+    possible".
     """
 
     def __init__(self, kind: str, text: str) -> None:

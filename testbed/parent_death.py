@@ -16,8 +16,8 @@ _PR_SET_PDEATHSIG = 1
 
 
 def die_with_parent(parent_pid: int) -> Callable[[], None]:
-    """Return a function that the new process calls, which has it killed when its parent dies. Made
-    in the parent, because loading a library after a fork is dangerous."""
+    """Return a function for the new process to call; then the kernel kills the process when its
+    parent dies. Call this in the parent: loading a library after a fork is dangerous."""
     if not sys.platform.startswith("linux"):
         return lambda: None
     prctl = ctypes.CDLL(None, use_errno=True).prctl

@@ -1,6 +1,6 @@
 """The modules that a host imports before it forks, so that a forked broker imports nothing more.
 
-In two steps. `load_broker` imports what every start needs; the first start waits for it.
+There are two steps. `load_broker` imports what every start needs; the first start waits for it.
 `load_more` imports the modules that a running broker would import at the first request of a kind.
 The host loads these one by one while it has nothing else to do.
 """

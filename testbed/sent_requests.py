@@ -33,7 +33,7 @@ NO_CLIENT = re.compile(
 _NODE_CONNECTIONS_MAX = 1_000
 _CLIENT_ID_AT = 10
 _FRAME_BYTES = 120
-"""About what a kept frame takes in memory besides its bytes."""
+"""The approximate memory of a kept frame besides its bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,36 +108,38 @@ class SentRequests:
         follows, which keeps it."""
         if self.shut:
             return None
-        came = bytes(frame[:FRAME_BYTES_MAX])
+        kept_frame = bytes(frame[:FRAME_BYTES_MAX])
         answer = self._behind.handle_at_once(connection, frame, later)
         if answer is not None:
-            self._keep(connection, came, len(frame), True)
+            self._keep(connection, kept_frame, len(frame), True)
         return answer
 
     def expect(self, connection: Connection, message: memoryview) -> Expected | None:
-        """Return what `Entrance.expect` gives, as a request that is kept when it has come."""
+        """Return the request of `Entrance.expect`, which is kept when it arrives."""
         expected = self._behind.expect(connection, message)
         return expected and _Kept(self, connection, message[SIZE_BYTES:], expected)
 
-    def _keep(self, connection: Connection, came: bytes, size: int, prepared: bool) -> bool:
-        """Keep a request if a client has sent it, and return whether one has."""
-        length = int.from_bytes(came[_CLIENT_ID_AT - 2 : _CLIENT_ID_AT], signed=True)
-        if length > 0 and NO_CLIENT(came, _CLIENT_ID_AT, _CLIENT_ID_AT + length):
+    def _keep(self, connection: Connection, kept_frame: bytes, size: int, prepared: bool) -> bool:
+        """Keep a request if a client has sent it. Return whether it was kept."""
+        length = int.from_bytes(kept_frame[_CLIENT_ID_AT - 2 : _CLIENT_ID_AT], signed=True)
+        if length > 0 and NO_CLIENT(kept_frame, _CLIENT_ID_AT, _CLIENT_ID_AT + length):
             self._of_nodes[connection.connection_id] = None
             if len(self._of_nodes) > _NODE_CONNECTIONS_MAX:
                 del self._of_nodes[next(iter(self._of_nodes))]
             return False
         self.came += 1
         sender = connection.connection_id, connection.principal
-        self._kept.append(SentRequest(self.came, self._wall_ms(), *sender, came, size, prepared))
-        self._bytes += len(came) + _FRAME_BYTES
+        self._kept.append(
+            SentRequest(self.came, self._wall_ms(), *sender, kept_frame, size, prepared)
+        )
+        self._bytes += len(kept_frame) + _FRAME_BYTES
         while len(self._kept) > self._count_max or self._bytes > self._total_bytes_max:
             self._bytes -= len(self._kept.popleft().frame) + _FRAME_BYTES
         return True
 
 
 class _Kept:
-    """An expected request (`broker.requests.context.Expected`) that is kept when it has come."""
+    """An expected request (`broker.requests.context.Expected`) that is kept when it arrives."""
 
     __slots__ = ("_connection", "_expected", "_frame", "_requests")
 
@@ -155,10 +157,10 @@ class _Kept:
 
     def answer(self) -> Answer | None:
         """Answer the request that now lies in the buffer of the one before it, and keep it."""
-        came = bytes(self._frame[:FRAME_BYTES_MAX])
+        kept_frame = bytes(self._frame[:FRAME_BYTES_MAX])
         answer = self._expected.answer()
         if answer is not None:
-            self._requests._keep(self._connection, came, len(self._frame), True)
+            self._requests._keep(self._connection, kept_frame, len(self._frame), True)
         return answer
 
     def settle(self) -> None:

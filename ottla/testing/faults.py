@@ -36,8 +36,9 @@ select the requests that may have a fault. Names may be patterns, such as `order
 `nodes`             True: only requests of other brokers and controllers, and none of clients. An
                     API that only nodes use, such as `AlterPartition`, does not need it
 
-If several faults select a request, the first one decides; delays add up, and come before the rest.
-In a cluster a fault counts the requests to all nodes together: `times=2` means two in total.
+If several faults select a request, the fault that was added first applies alone. Only after a
+`delay` does the next fault apply too, and the delays of several faults add up. In a cluster a fault
+counts the requests to all nodes together: `times=2` means two in total.
 """
 
 from __future__ import annotations

@@ -209,8 +209,8 @@ class Documented:
 
 @cache
 def documented() -> Sequence[Documented]:
-    """Return the whole table. If an error has two places, that of the later version is right; both
-    are if the version is the same."""
+    """Return the whole table. If an error has two places, the place of the later version applies.
+    If both have the same version, both apply."""
     table: list[Documented] = []
     for line in _LINES.replace("\n    ", " ").strip().splitlines():
         api, since, path, *errors = line.split()

@@ -185,12 +185,12 @@ class Faults:
         delay_ms = sum(delays_ms.values())
         if delay_ms > 0:
             late = _DelayedAnswer(frozenset(delays_ms), answer)
-            timer = self._scheduler.call_later(delay_ms, partial(self._in_its_time, late))
+            timer = self._scheduler.call_later(delay_ms, partial(self._send_late, late))
             self._late_answers[late] = timer
         else:
             answer()
 
-    def _in_its_time(self, late: _DelayedAnswer) -> None:
+    def _send_late(self, late: _DelayedAnswer) -> None:
         del self._late_answers[late]
         late.answer()
 
@@ -216,16 +216,16 @@ class Faults:
         if api is ApiKey.API_VERSIONS and rule.error is ErrorCode.UNSUPPORTED_VERSION:
             meeting.say_range()
             return
-        meant, rest = meeting.request, None
+        matched, rest = meeting.request, None
         if rule.aim.topic is not None:
-            meant, rest = split(meeting.request, rule.aim.matches_topic, self._name_of)
+            matched, rest = split(meeting.request, rule.aim.matches_topic, self._name_of)
         for way in ways_of(api, rule.error):
             if isinstance(way, RealAnswer):
                 if _has(api, version, way):
                     self._put_into_real(rule, meeting, way, respond)
                     return
                 continue
-            refused = refusing(way, api, version, meant, rule.error, meeting.refusal)
+            refused = refusing(way, api, version, matched, rule.error, meeting.refusal)
             if refused is not None and rest is not None:
                 joining = partial(_respond_joined, respond, refused, version)
                 meeting.carry_out(rest, joining)

@@ -1,7 +1,7 @@
 """Fetch sessions, as faults see them: a Fetch of a session names only changed partitions (KIP-227).
 
-So the session knows a Fetch's topics, and the response leaves out partitions without news. If a
-fault is about such a partition, it is put into this response and the next.
+So only the session has all topics of a Fetch, and the response leaves out partitions without news.
+If a fault applies to such a partition, the partition is added to this response and the next.
 """
 
 from __future__ import annotations

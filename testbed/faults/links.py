@@ -1,10 +1,10 @@
-"""The links of a node to other nodes, which a test can cut: requests over a cut link get nowhere.
+"""The links of a node to other nodes, which a test can cut: requests over a cut link are not sent.
 
 Owns the ports of cut links: the nodes of a test's cluster are on one machine, so a port is enough.
-Requests that are under way when a link is cut fail as LOST. A later one fails as TIMED_OUT when its
-time is over, as with dropped packets, or as LOST as soon as the link is whole again, so that
-nothing waits any longer. A cut concerns one direction: the requests of this node. Clients use no
-link.
+Requests that are under way when a link is cut fail as LOST. A later request fails as TIMED_OUT
+after its time-out, as with dropped packets. If the link is restored before, the request fails as
+LOST, so that nothing waits longer. A cut concerns one direction: the requests of this node. Clients
+use no link.
 
 Never opens a connection: requests over whole links go to the real network.
 """
@@ -25,7 +25,7 @@ class Links:
         self._scheduler = scheduler
         self._cut: set[int] = set()
         self._channels: dict[CuttableChannel, None] = {}
-        self._swallowed: dict[_Swallowed, Timer] = {}
+        self._held: dict[_HeldRequest, Timer] = {}
         """The held requests, each with the timer of its time-out."""
 
     def over(self, network: Network) -> CuttableNetwork:
@@ -44,25 +44,23 @@ class Links:
         """Restore the links to these ports, or all links if None."""
         healed = set(self._cut) if ports is None else self._cut & set(ports)
         self._cut -= healed
-        for held in [held for held in self._swallowed if held.port in healed]:
-            self._swallowed.pop(held).cancel()
+        for held in [held for held in self._held if held.port in healed]:
+            self._held.pop(held).cancel()
             held.done(None, ChannelFailure.LOST)
 
     def is_cut(self, port: int) -> bool:
         """Return whether the link to this port is cut."""
         return port in self._cut
 
-    def swallow(self, port: int, done: Answered, timeout_ms: float) -> None:
+    def hold(self, port: int, done: Answered, timeout_ms: float) -> None:
         """Hold a request without sending it; it fails after `timeout_ms`, or when the link is
-        whole."""
+        restored."""
 
-        held = _Swallowed(port, done)
-        self._swallowed[held] = self._scheduler.call_later(
-            timeout_ms, partial(self._out_of_time, held)
-        )
+        held = _HeldRequest(port, done)
+        self._held[held] = self._scheduler.call_later(timeout_ms, partial(self._time_out, held))
 
-    def _out_of_time(self, held: _Swallowed) -> None:
-        del self._swallowed[held]
+    def _time_out(self, held: _HeldRequest) -> None:
+        del self._held[held]
         held.done(None, ChannelFailure.TIMED_OUT)
 
     def opened(self, channel: CuttableChannel) -> None:
@@ -75,7 +73,7 @@ class Links:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Swallowed:
+class _HeldRequest:
     """A request over a cut link."""
 
     port: int
@@ -115,7 +113,7 @@ class CuttableChannel:
     ) -> None:
         """Send a request, or hold it while the link is cut; see `Channel.send`."""
         if self._links.is_cut(self.port):
-            self._links.swallow(self.port, done, timeout_ms)
+            self._links.hold(self.port, done, timeout_ms)
             return
         if self._channel is None:
             self._channel = self._network.channel(*self._where)

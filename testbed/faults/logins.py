@@ -72,7 +72,7 @@ class LoginFaults:
         if meeting is None:
             return login.carry_out(frame, later)
         self._faults.meet(meeting)
-        return reply.said_at_once()
+        return reply.response_at_once()
 
     def _of(self, login: LoginUnderWay, frame: memoryview, reply: _LoginReply) -> Meeting | None:
         """Return the meeting of a frame, None if the frame is no request of a login."""
@@ -81,9 +81,9 @@ class LoginFaults:
             return None
 
         def carry_out(_request: object, respond: Callable[[ReplyOrRefusal], None]) -> None:
-            said = self._faults.log_in(partial(login.carry_out, frame, respond))
-            if said is not None:
-                respond(said)
+            response = self._faults.log_in(partial(login.carry_out, frame, respond))
+            if response is not None:
+                respond(response)
 
         return Meeting(
             context,
@@ -101,7 +101,7 @@ class _LoginReply:
 
     def __init__(self, later: Callable[[ReplyOrRefusal], None]) -> None:
         self._later = later
-        self._said: ReplyOrRefusal | None = None
+        self._response: ReplyOrRefusal | None = None
         self._is_late = False
 
     def __call__(self, parts: bytes | None) -> None:
@@ -123,17 +123,17 @@ class _LoginReply:
         """Send these bytes, and close the connection; see `broker.requests.interference.Reply`."""
         self.say(Refusal(_REASON, data, delayed=False))
 
-    def say(self, said: ReplyOrRefusal) -> None:
-        """Keep this response for `said_at_once`, or send it if that was called before."""
+    def say(self, response: ReplyOrRefusal) -> None:
+        """Keep this response for `response_at_once`, or send it if that was called before."""
         if self._is_late:
-            self._later(said)
+            self._later(response)
         else:
-            self._said = said
+            self._response = response
 
-    def said_at_once(self) -> ReplyOrRefusal | None:
+    def response_at_once(self) -> ReplyOrRefusal | None:
         """Return the response, None if there is none yet: it then goes to `later`."""
-        self._is_late = self._said is None
-        return self._said
+        self._is_late = self._response is None
+        return self._response
 
 
 def _read(login: LoginUnderWay, frame: memoryview) -> tuple[RequestContext | None, Message | None]:
@@ -188,6 +188,6 @@ def _answer(context: RequestContext, reply: Reply, response: object) -> None:
         )
         frame = encode_response(response, context.api_version, context.correlation_id).joined()
         if context.api_key == ApiKey.API_VERSIONS:
-            reply(frame)  # the login goes on
+            reply(frame)  # the login continues
         else:
             reply.say(Refusal(_REASON, frame))

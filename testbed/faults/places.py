@@ -39,8 +39,8 @@ class Mirrored:
 
 @dataclass(frozen=True, slots=True)
 class RealAnswer:
-    """The API's real response: for requests that change nothing and ask for more than they name.
-    `path` leads through the lists of the response."""
+    """The API's real response. Used for requests that change nothing, and whose response has items
+    that the request does not name. `path` leads through the lists of the response."""
 
     path: tuple[str, ...]
 

@@ -68,7 +68,7 @@ class Aim:
     """Whether the rule matches requests of other nodes only; if not, requests of clients only."""
 
     def matches(self, subject: RequestSubject) -> bool:
-        """Return whether this request is one of them."""
+        """Return whether the rule matches this request."""
         if self.api not in (None, subject.api) or self.nodes != subject.of_a_node:
             return False
         if self.client_id is not None and not fnmatchcase(subject.client_id, self.client_id):

@@ -16,7 +16,7 @@ from protocol.primitives import ZERO_UUID
 from testbed.sent_requests import NO_CLIENT
 
 NameOf = Callable[[bytes], str | None]
-"""Gives the name of a topic id; None if there is no such topic."""
+"""A function that returns the name of a topic id; None if there is no such topic."""
 
 TOPIC_LISTS = (
     "topics",
@@ -150,8 +150,12 @@ def split(
         value = getattr(request, field)
         if field == "topic_names" or (field in TOPIC_LISTS and value):
             is_concerned = [concerns(topic_of(item, name_of)) for item in value]
-            concerned[field] = [item for item, yes in zip(value, is_concerned, strict=True) if yes]
-            others[field] = [item for item, yes in zip(value, is_concerned, strict=True) if not yes]
+            concerned[field] = [
+                item for item, is_match in zip(value, is_concerned, strict=True) if is_match
+            ]
+            others[field] = [
+                item for item, is_match in zip(value, is_concerned, strict=True) if not is_match
+            ]
     if not any(concerned.values()) or not any(others.values()):
         return request, None
     return replace(request, **concerned), replace(request, **others)

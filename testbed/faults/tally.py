@@ -28,8 +28,8 @@ class Tally(Protocol):
         """Count a request that matches, and return its number, from 1."""
 
     def take(self, times: int | None) -> bool:
-        """Return whether the fault applies to one more request, and count it then. It does not
-        after `times` requests."""
+        """Return whether the fault applies to one more request, and count it then. After `times`
+        requests it does not apply."""
 
     def give_back(self) -> None:
         """Take back one `take`: the fault could not be applied."""

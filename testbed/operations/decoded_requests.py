@@ -22,7 +22,7 @@ from testbed.operation_error import OperationError
 from testbed.sent_requests import SentRequest
 
 Names = Callable[[bytes], str | None]
-"""Gives the name of a topic id; None if the broker has no such topic."""
+"""A function that returns the name of a topic id; None if the broker has no such topic."""
 
 
 def api_key(name: str) -> ApiKey:

@@ -18,8 +18,7 @@ from testbed.standing import stand_where
 _INTERNAL_TOPICS = ("offsets.topic.num.partitions", "transaction.state.log.num.partitions")
 _PARTITIONS = "1"
 _PARTITIONS_OF_CLUSTER = "3"
-"""With 50, the first group or transaction would wait until the files are made: longer than a test
-runs."""
+"""With 50, the first group or transaction would wait for the files, longer than a test runs."""
 
 
 @operation("ping")

@@ -1,8 +1,8 @@
 """Requests to a cluster, Ottla's or Apache Kafka's, as a client sends them.
 
 Owns a channel for each node, and one more for requests that the node may hold for long, so that no
-other request waits behind them. Addresses of nodes are from the cluster's Metadata, which is asked
-for again for a node that is not in it.
+other request waits behind them. The addresses of nodes come from the cluster's Metadata, which is
+requested again if a node is not in it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ METADATA_VERSION = 9
 API_VERSIONS_VERSION = 3
 _PARKED = (int(ApiKey.JOIN_GROUP), int(ApiKey.SYNC_GROUP))
 _YOUNG = (int(ApiKey.CONSUMER_GROUP_DESCRIBE),)
-"""APIs that old brokers do not have, which close the connection on such a request."""
+"""APIs that old brokers lack. Such a broker closes the connection after a request of these APIs."""
 
 Address = tuple[str, int]
 

@@ -97,15 +97,15 @@ class World:
     wall_ms: Callable[[], int]
     """The broker's clock, in ms since the epoch: the timestamps of new records."""
     pause: Callable[[float], Awaitable[None]]
-    """Waits for so many seconds."""
+    """A function that waits for a number of seconds."""
     inside: Inside | None = None
     """The broker in this process; None if the brokers are in other processes."""
 
     def attempts(
         self, deadline_s: float, pause_s: float = POLL_S, also: Sequence[int] = ()
     ) -> Attempts:
-        """Return the tries of one operation. A node that was not reached is asked again. A node
-        that does not answer is not: it may have carried out the request."""
+        """Return the tries of one operation. A request that did not reach its node is retried. A
+        request without a response is not: the node may have carried it out."""
         return Attempts(self.now_s, deadline_s, lambda: pause_s, _was_not_sent, also)
 
     async def run(self, steps: Steps[T]) -> T:

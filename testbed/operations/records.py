@@ -1,7 +1,7 @@
 """Records into topics and out of them, without a client library.
 
 Seeded records are acknowledged by all replicas in sync. Consuming uses no group and commits
-nothing: the positions to go on from are returned with the records, and the caller sends them back.
+nothing: the next positions are returned with the records, and the caller sends them back.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ async def consume(
     ends; raises OperationError if they are not reached in time. `committed`: skip records of open
     and aborted transactions. Returns "records", "positions", whether the topic "exists", and
     "cut_off": whether there are more records than one answer holds. For those, call again with the
-    returned positions and with the returned "ends", which keep what "current" was.
+    returned positions and the returned "ends", which are the ends at the first call.
     """
     reading = _Reading(world, topic, positions or {}, count, committed, ends)
     deadline_s = world.now_s() + timeout_s

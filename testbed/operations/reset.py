@@ -5,9 +5,9 @@ SCRAM users and clients' connections. Configs, ACLs and log levels are set back 
 the first start. Kept are internal topics, and ids that are given out once (producer ids, topic
 ids). If something cannot be undone by a request, the reset fails (`InitialState.irrevocable`).
 
-Meanwhile no client is served: a client that goes on from the test before has its connection closed,
-and connects again to a broker that is as new. Open transactions are aborted first, so that nothing
-waits for their markers.
+Meanwhile no client is served: a client that is left over from the previous test has its connection
+closed, and connects again to a broker without contents. Open transactions are aborted first, so
+that nothing waits for their markers.
 """
 
 from __future__ import annotations
@@ -79,8 +79,8 @@ async def begin_reset(world: World) -> int:
 
 
 async def reset_contents(world: World, timeout_s: float = TIMEOUT_S) -> dict[str, Json]:
-    """Reset, at one node for all, what the cluster stores: topics, groups, transactions, users and
-    configs."""
+    """Reset what the cluster stores, by requests from one node: topics, groups, transactions,
+    quotas, users, configs and ACLs."""
     inside = _inside(world)
     deadline_s = world.now_s() + timeout_s
     await _drop_quotas(world)  # first: a quota may limit the deletion of topics

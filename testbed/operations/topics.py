@@ -1,6 +1,5 @@
-"""Topics: created, deleted and led, with an answer when every broker has the change; their offsets.
-
-Every broker is asked, so that a client that asks any of them sees what the test was told.
+"""Operations on topics: create, grow, delete, describe, move a leader. A change returns after every
+broker has it, so a client sees the change at any broker.
 """
 
 from __future__ import annotations
@@ -117,7 +116,7 @@ async def lead(
     node_id: int | None = None,
     timeout_s: float = TIMEOUT_S,
 ) -> int:
-    """Make another replica lead a partition, and return its node when every broker says so. The
+    """Make another replica lead a partition, and return its node when every broker names it. The
     leader is `node_id`, or the next replica in sync; it is the preferred one from then on."""
     view = await _metadata(world, None, [name])
     listed = (p for topic in view.topics if not topic.error_code for p in topic.partitions)
@@ -171,7 +170,7 @@ async def _prefer(
 
 
 async def nodes(world: World) -> list[int]:
-    """Return the ids of the brokers that are there now."""
+    """Return the ids of the live brokers."""
     view = await _metadata(world, None, [])
     return [broker.node_id for broker in view.brokers]
 
