@@ -92,9 +92,9 @@ class Nemesis:
     def _about_to_die(self) -> SimBroker | None:
         return next((node for node in self._nodes if node.disk.die_at is not None), None)
 
-    def _did(self, kind: str, whom: str) -> None:
+    def _did(self, kind: str, target: str) -> None:
         self.counts[kind] = self.counts.get(kind, 0) + 1
-        self._tell(f"nemesis: {kind} of {whom}")
+        self._tell(f"nemesis: {kind} of {target}")
 
     def _living_node(self) -> SimBroker | None:
         """Draw a node; return None if the drawn one is not alive."""
@@ -135,8 +135,8 @@ class Nemesis:
             self._kill_node("kill_all", node)
 
     def _kill_voters(self) -> None:
-        """Kill the active controller, then each node that takes part in the next elections, for a
-        while."""
+        """Kill the active controller. For three seconds after that, kill a node with a chance of
+        one half whenever its epoch rises."""
         leader = self._view.active_controller()
         if leader is None:
             return

@@ -34,7 +34,7 @@ class IdsAreUnique(Invariant):
         request, response = exchange.request, exchange.response
         if exchange.key is ApiKey.INIT_PRODUCER_ID and request.transactional_id is not None:
             if not response.error_code:
-                self._given(exchange, request.transactional_id)
+                self._check_epoch(exchange, request.transactional_id)
         elif exchange.key is ApiKey.INIT_PRODUCER_ID and not response.error_code:
             if response.producer_id in self._producers:
                 owner = self._producers[response.producer_id]
@@ -46,7 +46,7 @@ class IdsAreUnique(Invariant):
             if self._members.setdefault(key, number) != number:
                 raise self.broken(f"member id {response.member_id} is {self._members[key]}'s")
 
-    def _given(self, exchange: Exchange, transactional_id: str) -> None:
+    def _check_epoch(self, exchange: Exchange, transactional_id: str) -> None:
         response = exchange.response
         owner = self._producers.setdefault(response.producer_id, transactional_id)
         if owner != transactional_id:
@@ -65,8 +65,8 @@ class IdsAreUnique(Invariant):
 
 
 class EachRequestEnds(Invariant):
-    """I20: each request is answered, or its connection closed, within its own time and five
-    seconds."""
+    """I20: each request is answered, or its connection closed, within its own time-out and a
+    margin."""
 
     name = "I20"
 

@@ -24,7 +24,8 @@ class Promises:
 
     view: ClusterView | None = None
     calm_since_ms: float = math.inf
-    """When the cluster came to rest after the faults: every broker has all metadata and records."""
+    """The time at which the cluster came to rest after the faults: since then, every broker has all
+    metadata and records."""
     unclean_topics: tuple[str, ...] = ()
     """Topics for which an unclean election may take back what was committed."""
     transactional_topics: tuple[str, ...] = ()
@@ -37,8 +38,8 @@ class Promises:
     interfered: bool = False
     """Whether a scenario makes requests fail, or leaves them unanswered, on purpose."""
     may_read: Callable[[Exchange, str], bool] = lambda _fetch, _topic: True
-    """Gives whether a client has had the right to read a topic since its Fetch came, by the
-    broker's metadata."""
+    """A function that returns whether a client has had the right to read a topic since its Fetch
+    came, by the broker's metadata."""
 
     def rest(self, now_ms: float) -> None:
         """Note that the cluster is at rest from now on."""

@@ -66,8 +66,8 @@ class CommittedOffsetsSurvive(Invariant):
                     )
 
     def _at_rest(self, exchange: Exchange) -> bool:
-        """Return whether the response must be current: in a cluster with faults, a replaced
-        coordinator that does not know it may return old offsets."""
+        """Return whether the response must be current: in a cluster with faults, a coordinator that
+        does not know yet that it was replaced may return old offsets."""
         return not self.in_cluster or exchange.sent_ms >= self.promises.calm_since_ms
 
 

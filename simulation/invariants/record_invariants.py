@@ -32,8 +32,8 @@ class ReadAtTheEnd(Protocol):
 
 
 class RecordsAreKept(Invariant):
-    """I1: a record that was acknowledged with acks=all, or read, is there at the end. I2: an offset
-    has the same content for every reader."""
+    """I1: a record that was acknowledged with acks=all, or read, is in the log at the end. I2: an
+    offset has the same content for every reader."""
 
     name = "I1"
 
@@ -88,10 +88,10 @@ class RecordsAreKept(Invariant):
         for offset in self._kept.get(place, ()):
             content = self._at[place][offset]
             if offset >= log.start and log.records.get(offset) != content:
-                there = _words(log.records[offset]) if offset in log.records else "nothing"
+                content_at_end = _words(log.records[offset]) if offset in log.records else "nothing"
                 raise self.broken(
                     f"{_words(content)} was acknowledged or read at offset {offset} of "
-                    f"{_shown(place)}, and there is {there} at the end"
+                    f"{_shown(place)}, and there is {content_at_end} at the end"
                 )
 
 

@@ -1,6 +1,6 @@
 """The records that clients have sent and received, taken from requests and responses alone.
 
-For any client. Never: which records transactions hide.
+Used for any client. Does not know which records transactions hide.
 """
 
 from __future__ import annotations

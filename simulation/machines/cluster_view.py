@@ -1,7 +1,7 @@
 """The whole cluster at once, as only the simulation sees it, whatever links are cut.
 
-Used by the nemesis (which node leads now?) and by invariants (was the leader that said this
-replaced?). Reads the nodes, and changes nothing.
+Used by the nemesis (which node leads now?) and by invariants (was the leader that sent this
+response replaced?). Reads the nodes, and changes nothing.
 """
 
 from __future__ import annotations

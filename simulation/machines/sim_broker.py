@@ -70,10 +70,10 @@ class SimBroker:
         self.node: Node | None = None
         self.serving = False
         self.pause_began_ms = 0.0
-        """When the process was paused last, in ms of the world."""
+        """The time of the last `pause`, in ms of the world."""
         self.paused_ms = 0.0
-        """Until when its time-outs did not run: the last `resume`, or the last pause if it died in
-        it."""
+        """The time until which its time-outs were suspended: that of the last `resume`, or of the
+        last `pause` if the process died while paused."""
         self.epochs: list[int] = []
         self.on_made: Callable[[SimBroker], None] = lambda _broker: None
         self.on_served: Callable[[SimBroker], None] = lambda _broker: None
@@ -325,8 +325,8 @@ class SimBroker:
         done()
 
     def _halt(self, reason: str) -> None:
-        """End this life, as the node asks for. Raises Died, so that not even the callers of this
-        function go on; the event loop catches it and calls `bury`."""
+        """End this life, as the node asks for. Raises Died, so that the callers of this function do
+        not continue either; the event loop catches it and calls `bury`."""
         self._halted = reason
         raise Died(reason)
 

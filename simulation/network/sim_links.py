@@ -73,7 +73,7 @@ class Held(Protocol):
     """A holder of messages that wait for a link."""
 
     def release(self) -> None:
-        """Send what was held: the link is whole."""
+        """Send what was held: the link is restored."""
 
 
 class Handshake:

@@ -43,10 +43,10 @@ class Exchange:
     about: Any = None
     """Any value that the sender attaches for the watchers."""
     connection: int = 0
-    """The number of the connection that carries it."""
+    """The number of the connection that carries the request."""
     node: str = ""
     arrived_ms: float | None = None
-    """When it reached the broker's socket, where it may have to wait."""
+    """The time at which the request reached the broker's socket, where it may have to wait."""
     handled_ms: float | None = None
     answered_ms: float | None = None
     received_ms: float | None = None
@@ -54,7 +54,7 @@ class Exchange:
     """The size of the request in bytes."""
     answer_size: int = 0
     muted_ms: int = 0
-    """How long the broker does not read the connection after the response."""
+    """The time for which the broker does not read the connection after the response."""
     digest: int = 0
     """A checksum of the response's bytes, for the trace."""
     response: Any = None
@@ -109,7 +109,7 @@ class Weather:
     dumb_chance: float = 0.0
     """The chance per request that its connection carries no response from then on."""
     late_ms: float = 0.0
-    """How late a request may arrive whose connection is cut. Its sender may have sent it again."""
+    """The longest delay of a request whose connection is cut. Its sender may have sent it again."""
     between_nodes: float = 0.1
     """The factor of `cut_chance` and `dumb_chance` for connections between nodes."""
 
@@ -125,11 +125,11 @@ class SimNetwork:
         self.ends = Ends()
         self.watchers: list[Watcher] = []
         self.on_node_message: Callable[[str], None] = lambda _line: None
-        """Gets a line for the trace about each response between nodes."""
+        """A function that gets a line for the trace about each response between nodes."""
         self.on_node_told: Callable[[Any], None] = lambda _response: None
-        """Gets each response between nodes, for invariants."""
+        """A function that gets each response between nodes, for invariants."""
         self.principal_of: Callable[[str], str] = lambda _client: ANONYMOUS
-        """Gives the principal of a client."""
+        """A function that returns the principal of a client."""
         self.nodes_principal = ANONYMOUS
         """The principal of every node."""
         self.servers: dict[str, Server] = {}
@@ -190,7 +190,8 @@ class SimConnection:
         self.open = True
         """Whether the connection is open, as the client sees it."""
         self.quiet_until_ms = 0.0
-        """Until when the broker's throttle time asks the client to send nothing (KIP-219)."""
+        """The time until which the broker's throttle time asks the client to send nothing
+        (KIP-219)."""
         self._world = network.world
         self._number = network.count_connection()
         self._dumb = False
@@ -233,7 +234,7 @@ class SimConnection:
             self._timers[exchange] = self._world.call_later(
                 timeout_ms, lambda: self._timed_out(exchange)
             )
-        delay_ms = self._roll_the_dice() + self.network.delay_ms()
+        delay_ms = self._draw_failures() + self.network.delay_ms()
         self._handshake.then(
             lambda: self._wire.carry(lambda: self._arrive(exchange, frame), delay_ms)
         )
@@ -273,7 +274,7 @@ class SimConnection:
                 watcher.given_up(exchange)
             exchange.settle(outcome)
 
-    def _roll_the_dice(self) -> float:
+    def _draw_failures(self) -> float:
         """Draw failures of this connection; return how late this request is, in ms."""
         chance, weather = self.network.chance, self.network.weather
         if chance.random() < weather.dumb_chance:

@@ -124,7 +124,7 @@ class _Connection:
         frame = encode_request(request, sent.version, number, self._client_id)[4:]
         self._pending[number] = sent
         sent.timer = self._scheduler.call_later(timeout_ms, lambda: self._timed_out(number))
-        delay_ms = self._network.delay_ms() + self._roll_the_dice()
+        delay_ms = self._network.delay_ms() + self._draw_failures()
         may_be_late = not _ends_any_transaction(request)
         self._handshake.then(
             lambda: self._wire.carry(lambda: self._arrive(number, frame, may_be_late), delay_ms)
@@ -134,7 +134,7 @@ class _Connection:
         if not self._cut and (self.open or may_be_late):
             self._end.arrive(number, frame)
 
-    def _roll_the_dice(self) -> float:
+    def _draw_failures(self) -> float:
         """Draw failures of the connection, less often than for clients; return how late the request
         is, in ms."""
         chance, weather = self._network.chance, self._network.weather

@@ -17,7 +17,7 @@ from protocol.errors import ProtocolError
 from simulation.network.sim_links import Wire
 
 Item = TypeVar("Item")
-Given = TypeVar("Given", contravariant=True)
+SentItem = TypeVar("SentItem", contravariant=True)
 
 
 class Server(Protocol):
@@ -49,20 +49,22 @@ class Server(Protocol):
         """Tell the node that a connection is closed."""
 
 
-class Peer(Protocol[Given]):
+class Peer(Protocol[SentItem]):
     """The other end of the connection. `item` is the value that it sent with a frame."""
 
-    def arrived(self, item: Given) -> None:
+    def arrived(self, item: SentItem) -> None:
         """Note that a request has reached the broker's socket."""
 
-    def handling(self, item: Given) -> None:
+    def handling(self, item: SentItem) -> None:
         """Note that the broker begins to handle a request."""
 
-    def answered(self, item: Given, refused: str | None, size: int = 0, mute_ms: int = 0) -> None:
+    def answered(
+        self, item: SentItem, refused: str | None, size: int = 0, mute_ms: int = 0
+    ) -> None:
         """Note that the broker has answered with `size` bytes and reads nothing for `mute_ms`, or
         closes the connection for the reason `refused`."""
 
-    def deliver(self, item: Given, frame: bytes) -> None:
+    def deliver(self, item: SentItem, frame: bytes) -> None:
         """Receive the response."""
 
     def hears_close(self) -> None:

@@ -1,6 +1,6 @@
 """The meaning of `faults=` in a user's simulation: kinds and rates of faults, and the network.
 
-Never a fault that destroys data: a record that all replicas in sync have is there at the end.
+No fault destroys data: a record that all replicas in sync have is in the log at the end.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _STORM = Weather(delay_ms=10.0, cut_chance=0.05, dumb_chance=0.02, slow_ms=400.0
 
 
 def weather_of(choice: str) -> Weather:
-    """Return how bad the network is."""
+    """Return the delays and the failure rates of the network."""
     return {"none": _FAIR, "some": _ROUGH, "many": _STORM}[choice]
 
 

@@ -76,7 +76,7 @@ class FaultOperations:
 
     def node_made(self, broker: SimBroker) -> None:
         """Add the rules in force to a broker that has just been started."""
-        self._faults.pop(broker, None)  # they were those of its life before
+        self._faults.pop(broker, None)  # the faults of its previous life
         for key, rule in self._rules.items():
             self._of(broker).add(key, rule)
 
@@ -170,7 +170,7 @@ class FaultOperations:
     # --- requests --------------------------------------------------------------------------------
 
     def fail(self, key: str, rule: Mapping[str, Json], brokers: list[int] | None) -> Waits:
-        """Add a fault of requests, at these brokers or at all."""
+        """Add a fault of requests, at these brokers (None: all)."""
         new_rule = _rule_of(rule)
         self._run.promises.interfere()
         self._run.tell(f"the scenario asks for a fault: {rule}")
@@ -204,14 +204,14 @@ class FaultOperations:
     # --- facts ------------------------------------------------------------------------------------
 
     def leader(self, topic: str, partition: int) -> Waits:
-        """Return the id of a partition's leader, as soon as that serves."""
+        """Return the id of a partition's leader, as soon as that broker serves."""
         view = self._run.view
 
-        def there() -> bool:
+        def is_led() -> bool:
             leader = view.leader(topic, partition)
             return leader is not None and leader.serving
 
-        yield from self._until(there, f"nobody leads {topic}-{partition}")
+        yield from self._until(is_led, f"nobody leads {topic}-{partition}")
         leader = view.leader(topic, partition)
         assert leader is not None
         return leader.node_id

@@ -1,7 +1,7 @@
 """A user's client in a simulated cluster: it works as client libraries do, and reports results.
 
-Each operation is a generator of `SimClient` that returns plain values or raises `NotDone`. After an
-error that may pass, it tries again until its time-out: with another leader or coordinator, after a
+Each operation is a generator of `SimClient` that returns plain values or raises `NotDone`. After a
+retriable error it tries again until its time-out: with another leader or coordinator, after a
 back-off. An idempotent client numbers its batches, so that a batch that is sent twice is written
 once; another client may write it twice.
 """
@@ -53,7 +53,7 @@ _ANY_SIZE = 0x7FFFFFFF
 TURN_MS = 1.0
 DOUBTS_MS = 10_000.0
 """How long OFFSET_OUT_OF_RANGE is retried: it may come from a leader that was replaced and does not
-know it yet. No leader stays so for long, as sessions are three seconds."""
+know it yet. A leader notices within its session, which is three seconds."""
 
 
 class NotDone(Exception):
@@ -196,8 +196,8 @@ class UserClient(SimClient):
         return bytes(batch_of(new, self.world.wall_ms(), producer=producer))
 
     def _forget_producer(self) -> None:
-        """Take a new producer id for the next batch: one that was not written leaves a gap in the
-        numbers."""
+        """Forget the producer id, so that the next batch gets a new one. A batch that was not
+        written leaves a gap in the sequence numbers."""
         self._producer = None
         self._sequences.clear()
 
@@ -251,7 +251,7 @@ class UserClient(SimClient):
                 raise NotDone(TIMED_OUT, f"{what}: {len(fetched)} of {count} records came")
 
     def offset(self, topic: str, partition: int, which: str, timeout_ms: float) -> Waits:
-        """Return the first offset of a log ("earliest") or the next one ("latest")."""
+        """Return the first offset of a log ("earliest"), or that of its next record ("latest")."""
         attempts, place = self._attempts(self.world.now_ms + timeout_ms), (topic, partition)
 
         def request_of(epoch: int) -> ListOffsetsRequest:
@@ -271,7 +271,7 @@ class UserClient(SimClient):
         generation: int,
         timeout_ms: float,
     ) -> Waits:
-        """Commit (topic, partition, offset) each for a group."""
+        """Commit offsets for a group; each is (topic, partition, offset)."""
         attempts = self._attempts(self.world.now_ms + timeout_ms)
         places = {(topic, partition): offset for topic, partition, offset in offsets}
         steps = groups.commit(attempts, group, places, generation, member_id)
@@ -298,7 +298,7 @@ class UserClient(SimClient):
         existed: bool = False,
     ) -> Waits:
         """Create a topic, and return when all its partitions have leaders. If it did not exist
-        before, TOPIC_ALREADY_EXISTS is success: a broker has asked the controller twice."""
+        before, TOPIC_ALREADY_EXISTS is success: an earlier try has reached the controller."""
         settings = [CreatableTopicConfig(name, value) for name, value in configs.items()]
         wanted = CreatableTopic(topic, partitions, replication, [], settings)
         end_ms, words = self.world.now_ms + timeout_ms, ""
@@ -351,7 +351,8 @@ class UserClient(SimClient):
     # --- operations of `client.core` -------------------------------------------------------------
 
     def _attempts(self, end_ms: float) -> Attempts:
-        """Return the tries of one operation, which go on until its time is over, whatever fails."""
+        """Return the tries of one operation, which retries until its time-out, after any
+        failure."""
         return Attempts(
             lambda: self.world.now_ms / 1000,
             end_ms / 1000,

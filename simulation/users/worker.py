@@ -1,7 +1,7 @@
 """The process in which a user's simulated clusters run, one after the other, led over a channel.
 
 Its one channel is a socket pair to the process of the tests. The process ends when the channel is
-closed. It has no event loop and no thread: while a run goes on, it does nothing else.
+closed. It has no event loop and no thread: it does one operation at a time.
 """
 
 from __future__ import annotations

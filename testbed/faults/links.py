@@ -2,7 +2,7 @@
 
 Owns the ports of cut links: the nodes of a test's cluster are on one machine, so a port is enough.
 Requests that are under way when a link is cut fail as LOST. A later request fails as TIMED_OUT
-after its time-out, as with dropped packets. If the link is restored before, the request fails as
+after its time-out, as with dropped packets. If the link is restored earlier, the request fails as
 LOST, so that nothing waits longer. A cut concerns one direction: the requests of this node. Clients
 use no link.
 
