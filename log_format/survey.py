@@ -1,7 +1,7 @@
 """The options of a reader of data folders, and the survey of the folders: topics, offsets, parts.
 
 Owns the options and their checks, the choice of the partitions, and the offsets between which each
-is read. An option has the name of Spark's stock Kafka source if that has the same:
+is read. An option that Spark's stock Kafka source also has is named as there:
 
     path                     a data folder, or the folder of one partition; several with commas
     subscribe                topics with commas; by default all but Kafka's own (`__…`)
@@ -17,7 +17,7 @@ is read. An option has the name of Spark's stock Kafka source if that has the sa
     check.crcs               false leaves checksums unchecked
     damage                   refuse (the default), or stop: a log ends where its damage begins
 
-Never reads a record, except to find the first one of a time.
+Never reads a record, except to find the first record of a time.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ def parts(surveyed: list[SurveyedPartition], options: ReadOptions) -> list[Part]
 
 
 def _refuse_two_of_a_name(surveyed: list[SurveyedPartition]) -> None:
-    """Raise LogError if partitions belong to two topics with the same name. A disk that was away
+    """Raise LogError if partitions belong to two topics with the same name. A disk that was offline
     while a topic was deleted and created again has partitions of the old topic."""
     firsts: dict[str, PartitionLog] = {}
     for log in (partition.log for partition in surveyed):

@@ -94,8 +94,8 @@ class PartitionLog:
         self.topic_id = topic_id_text(metadata) if metadata is not None else None
         for segment in self.segments[:-1]:
             self._read_index(segment)
-        settled = self._settled() if clean and not stop_at_damage else None
-        self.transactions = settled or self._replayed(names)
+        at_shutdown = self._transactions_at_shutdown() if clean and not stop_at_damage else None
+        self.transactions = at_shutdown or self._replayed(names)
         self.log_start = max(self.segments[0].base_offset, log_start or 0)
         self.end = max(self.segments[-1].next_offset, self.log_start)
         self.stable_end = max(self.transactions.stable_end(self.end), self.log_start)
@@ -192,7 +192,7 @@ class PartitionLog:
         elif not self._stop_at_damage:
             segment.index, segment.aborted = index, aborted
 
-    def _settled(self) -> TransactionReplay | None:
+    def _transactions_at_shutdown(self) -> TransactionReplay | None:
         """Return the transactions from the files of a clean shutdown: the last segment's indexes,
         and the producer snapshot at the log's end. None: one of them is missing.
 

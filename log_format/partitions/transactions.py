@@ -59,7 +59,7 @@ def open_in_snapshot(data: bytes, crc: Crc | None) -> dict[int, int] | None:
 
 
 class TransactionReplay:
-    """The transactions that the batches' headers, replayed in the log's order, show."""
+    """The transactions of a log, from a replay of its batches' headers in their order."""
 
     def __init__(self, ongoing: dict[int, int] | None = None) -> None:
         self.ongoing = dict(ongoing or {})

@@ -202,9 +202,9 @@ def _headers(data: bytes, records: Records, rows: Ints) -> pa.Array:
     fields = find_headers(data, records)
     wanted = np.zeros(len(records.batch), dtype=np.bool_)
     wanted[rows] = True
-    mine = wanted[fields.record]
-    keys = _slices(data, fields.key_start[mine], fields.key_length[mine])
-    values = _slices(data, fields.value_start[mine], fields.value_length[mine])
+    selected = wanted[fields.record]
+    keys = _slices(data, fields.key_start[selected], fields.key_length[selected])
+    values = _slices(data, fields.value_start[selected], fields.value_length[selected])
     items = pa.StructArray.from_arrays([_texts(keys), values], fields=list(HEADERS_TYPE.value_type))
     ends = np.concatenate(([0], np.cumsum(counts))).astype(np.int32)
     valid = np.packbits(counts > 0, bitorder="little").tobytes()

@@ -2,8 +2,8 @@
 each record.
 
 A record begins with its length, so the start of each record is found from the one before; all other
-fields are read from all records at once. Owns that, and the checks of records, which are those of
-Kafka's consumer (`DefaultRecord.readFrom`). Never copies a key or a value. KIP-98, KIP-82
+fields are read from all records at once. Owns these steps, and the checks of records, which are
+those of Kafka's consumer (`DefaultRecord.readFrom`). Never copies a key or a value. KIP-98, KIP-82
 (headers):
 
     length varint | attributes int8 | timestamp delta varlong | offset delta varint
@@ -192,9 +192,9 @@ def _begins_abreast(raw: npt.NDArray[np.uint8], starts: Ints, ends: Ints, counts
     at, slot, left = starts[order], slot[order], counts[order]
     running = np.searchsorted(-left, -np.arange(1, int(left[0]) + 1), side="right")
     for number, size in enumerate(running.tolist()):
-        here = at[:size]
-        begins[slot[:size] + number] = here
-        length, after = varints(raw, here)
+        positions = at[:size]
+        begins[slot[:size] + number] = positions
+        length, after = varints(raw, positions)
         at[:size] = after + length
         if (length < 0).any():
             _refuse(length < 0, order[:size], "a record's length is below 0")
