@@ -130,8 +130,8 @@ _STREAMS: dict[int, str] = {Codec.GZIP: "gzip", Codec.LZ4: "lz4", Codec.ZSTD: "z
 
 
 def _decompress_stream(codec: int, data: Bytes, limit_bytes: int) -> bytes:
-    """Unpack into a buffer of a guessed size; if it is too small, again into one of 4 times the
-    size.
+    """Unpack into a buffer of a guessed size. If it is too small, unpack again into a buffer of 4
+    times the size.
 
     The sizes that the sender wrote cannot be trusted, so some batches are unpacked twice.
     """

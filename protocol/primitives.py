@@ -28,7 +28,7 @@ _INT32 = Struct(">i")
 _ONE_BYTE = tuple(bytes([n]) for n in range(128))
 SHARED_BYTES = 16 * 1024
 """The size from which bytes are shared instead of copied; an additional part of a response costs as
-much as the copy of so many bytes."""
+much as the copy of that many bytes."""
 T = TypeVar("T")
 ReadSteps: TypeAlias = Generator[None, None, tuple[T, int, int]]
 """A generator that reads a value in slices. It returns the value, the position after it, and the

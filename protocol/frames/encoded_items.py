@@ -1,10 +1,10 @@
 """Arrays whose items are encoded before the message that they belong to.
 
 A response may have ten thousand items. A handler that makes it in slices adds each item to `Items`,
-which keeps the first few as objects and encodes the others at once: so no response is a million
-objects, and none is encoded in one go. Encoded items may also be used in many responses.
+which keeps the first few as objects and encodes the others at once. So no response consists of a
+million objects, or is encoded in one go. Encoded items may also be used in many responses.
 
-Owns one array of a message. Never knows which message; never does I/O.
+Owns one array of a message. Does not know the message; never does I/O.
 """
 
 from __future__ import annotations

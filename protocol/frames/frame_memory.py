@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeAlias
 Buffer: TypeAlias = Any
 """A writable buffer: a bytearray, or anonymous memory. Python has no type for it before 3.12."""
 Allocate: TypeAlias = Callable[[int], Buffer]
-"""A function that returns a new buffer of so many bytes."""
+"""A function that returns a new buffer with this number of bytes."""
 
 
 class Memory(Protocol):

@@ -1,4 +1,4 @@
-"""The reader of frames: a connection's bytes in, frames out. A frame is a size (int32), then so
+"""The reader of frames: a connection's bytes in, frames out. A frame is a size (int32), then that
 many bytes.
 
 Owns the size limit, and the buffers in which bytes wait until their frame is complete. Never reads
@@ -233,7 +233,7 @@ class FrameReader:
             if not small and self.position == self.end:
                 if self._memory is UNCOUNTED and isinstance(own, bytearray):
                     self._given_away = own
-                self._let_go()
+                self._drop_own()
                 self._source, self._first = _EMPTY, self._scratch
                 self.position = self.end = 0
                 return frame
@@ -299,7 +299,7 @@ class FrameReader:
         self._first = self._scratch
         self.filled = self._expected = 0
         self._drop_source()
-        self._let_go()
+        self._drop_own()
 
     # --- the incomplete frame ----------------------------------------------------------------
 
@@ -338,13 +338,13 @@ class FrameReader:
                 memoryview(own)[: len(rest)] = rest
             return
         if not is_in_it:
-            self._let_go()
+            self._drop_own()
         if self._memory.claim(self.wanted_bytes):
             self._continue_in(rest)
             return
         # These bytes wait for memory: as many as one receive brings, or as the kept buffer had.
         held = bytearray(rest)
-        self._let_go()
+        self._drop_own()
         self.starved = True
         self._memory.hold_waiting(len(held))
         self._own, self._claimed = held, len(held)
@@ -354,7 +354,7 @@ class FrameReader:
         room = self.wanted_bytes
         own = self._allocate(room)
         memoryview(own)[: len(rest)] = rest
-        self._let_go()
+        self._drop_own()
         self._own, self._claimed = own, room
 
     def _whole_size(self, start: memoryview) -> int:
@@ -391,8 +391,8 @@ class FrameReader:
             self._memory.free(self._detached)
             self._detached = 0
 
-    def _let_go(self) -> None:
-        """Give up the own buffer and stop counting it."""
+    def _drop_own(self) -> None:
+        """Drop the own buffer and stop counting it."""
         self._own = None
         if self.starved:
             self._memory.free_waiting(self._claimed)
