@@ -37,7 +37,7 @@ def spans(
 def offsets_at(
     cluster: Cluster,
     topics: Mapping[str, MetadataResponseTopic],
-    held: Mapping[Partition, Span],
+    spans_by_partition: Mapping[Partition, Span],
     place: Place,
 ) -> dict[Partition, int]:
     """Return the offset of the place in each partition, within its span. Raises Refused.
@@ -45,10 +45,15 @@ def offsets_at(
     The offset of a time is that of the first record at or after it, or the end if there is none.
     """
     if place.kind == TIME:
-        first_offsets = list_offsets(cluster, topics, dict.fromkeys(held, place.number))
+        first_offsets = list_offsets(
+            cluster, topics, dict.fromkeys(spans_by_partition, place.number)
+        )
         late = {at for at, offset in first_offsets.items() if offset == NO_OFFSET}
-        return {at: span.last if at in late else first_offsets[at] for at, span in held.items()}
-    return {at: _within(span, _offset_at(place, span)) for at, span in held.items()}
+        return {
+            at: span.last if at in late else first_offsets[at]
+            for at, span in spans_by_partition.items()
+        }
+    return {at: _within(span, _offset_at(place, span)) for at, span in spans_by_partition.items()}
 
 
 def _offset_at(place: Place, span: Span) -> int:

@@ -62,13 +62,13 @@ def verdict(status: ClusterStatus) -> str:
     return "healthy" if status.healthy else f"degraded: {', '.join(lacking)}"
 
 
-def _named(what: str, ids: Sequence[int]) -> str:
+def _named(noun: str, ids: Sequence[int]) -> str:
     plural = "" if len(ids) == 1 else "s"
-    return f"{what}{plural} {', '.join(map(str, ids))}"
+    return f"{noun}{plural} {', '.join(map(str, ids))}"
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _brokers(status: ClusterStatus) -> str:

@@ -70,18 +70,18 @@ def listed(cluster: Cluster, names: Sequence[str]) -> list[ListedTopic]:
     policies = _policies(cluster, list(topics))
     rows = []
     for name, topic in sorted(topics.items()):
-        own = [(name, partition.partition_index) for partition in topic.partitions]
-        ends_known = all(place in last for place in own)
-        records = sum(last[place] - first[place] for place in own) if ends_known else None
-        held = [size for place in own for size in sizes.get(place, {}).values()]
-        sizes_known = all(place in sizes for place in own)
+        places = [(name, partition.partition_index) for partition in topic.partitions]
+        ends_known = all(place in last for place in places)
+        records = sum(last[place] - first[place] for place in places) if ends_known else None
+        replica_sizes = [size for place in places for size in sizes.get(place, {}).values()]
+        sizes_known = all(place in sizes for place in places)
         rows.append(
             ListedTopic(
                 name,
-                len(own),
+                len(places),
                 max((len(partition.replica_nodes) for partition in topic.partitions), default=0),
                 records,
-                ByteCount(sum(held)) if sizes_known else None,
+                ByteCount(sum(replica_sizes)) if sizes_known else None,
                 policies.get(name),
             )
         )

@@ -73,15 +73,15 @@ def run_cluster(
         _say(how_to_connect(opened))
     if opened.has_acls:
         _say(who_may_do_what(opened))
-    held = LocalFilesystem().lock(str(opened.path / LOCK_FILE))
-    if held is None:
+    lock = LocalFilesystem().lock(str(opened.path / LOCK_FILE))
+    if lock is None:
         raise StartError(f"a cluster was started in {folder} just now: another --dir?")
     cluster = _Cluster(opened, guard)
     with _signals_into(cluster.on_signal):
         try:
             return cluster.run()
         finally:
-            held.release()
+            lock.release()
 
 
 class _Cluster:
@@ -323,13 +323,13 @@ def introduction(folder: ClusterFolder) -> str:
     """Return the first line of a start: the cluster's id, its folder and its controllers."""
     ids = folder.layout.controllers
     number = len(folder.layout.nodes)
-    what = "a new cluster" if folder.is_new else "cluster"
+    kind_of_start = "a new cluster" if folder.is_new else "cluster"
     if len(ids) == number:
         roles = "each is broker and controller" if number > 1 else "it is broker and controller"
     else:
         roles = f"controllers are {', '.join(map(str, ids))}"
     nodes = f"{number} node{'' if number == 1 else 's'}"
-    return f"{what} {folder.cluster_id} in {_shown(folder.path)}, {nodes}, {roles}"
+    return f"{kind_of_start} {folder.cluster_id} in {_shown(folder.path)}, {nodes}, {roles}"
 
 
 def how_to_connect(folder: ClusterFolder) -> str:

@@ -1,8 +1,8 @@
 """The header of a record batch (format v2): reading, checking and changing it in place.
 
-Owns the position of each field of the 61-byte header, the checks of a header, the CRC-32C over the
-rest of the batch, and the fields that a leader overwrites (base offset, leader epoch, append time).
-It is on the path of every produce: one unpack a batch, no copy of the records.
+Owns the positions and the checks of the fields of the 61-byte header, and the CRC-32C over the rest
+of the batch. Owns the change of the fields that a leader overwrites (base offset, leader epoch,
+append time). It is on the path of every produce: one unpack a batch, no copy of the records.
 
 Never reads a record (`protocol.records`) or unpacks a body (`protocol.compression`). Raises
 `CorruptBatch` for damage, with the error code of Kafka 4.3's response to a producer (see

@@ -238,9 +238,9 @@ class SimulatedCluster:
         for invariant in self.invariants:
             invariant.given_up(exchange)
 
-    def _line(self, what: str, exchange: Exchange) -> None:
+    def _line(self, verb: str, exchange: Exchange) -> None:
         self.trace.add(
-            f"{exchange.client} {what} #{exchange.number} {exchange.key.name} "
+            f"{exchange.client} {verb} #{exchange.number} {exchange.key.name} "
             f"v{exchange.version} {exchange.node} {exchange.digest:08x}"
         )
 

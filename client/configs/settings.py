@@ -170,13 +170,13 @@ def alter_configs(
             raise Refused(f"{resource}: {reason}")
 
 
-def parse_pairs(pairs: Sequence[str], what: str = "config") -> dict[str, str]:
+def parse_pairs(pairs: Sequence[str], noun: str = "config") -> dict[str, str]:
     """Return the values by key, from texts of the form `KEY=VALUE`. Raises StartError."""
     values = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals or not key.strip():
-            raise StartError(f"{what} {pair}: write it as KEY=VALUE")
+            raise StartError(f"{noun} {pair}: write it as KEY=VALUE")
         values[key.strip()] = value.strip()
     return values
 

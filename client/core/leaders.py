@@ -32,8 +32,8 @@ class NoLeader(ErrorAnswer):
     """A partition whose leader no broker names."""
 
     def __init__(self, place: Partition) -> None:
-        what = f"nobody leads {place[0]}-{place[1]}"
-        super().__init__(ErrorCode.LEADER_NOT_AVAILABLE, None, what)
+        text = f"nobody leads {place[0]}-{place[1]}"
+        super().__init__(ErrorCode.LEADER_NOT_AVAILABLE, None, text)
 
 
 class Led(NamedTuple):

@@ -57,8 +57,8 @@ class NoAnswer(Exception):
 class ErrorAnswer(Exception):
     """A broker answered a request with an error code."""
 
-    def __init__(self, code: int, message: str | None = None, what: str = "") -> None:
-        super().__init__(what)
+    def __init__(self, code: int, message: str | None = None, text: str = "") -> None:
+        super().__init__(text)
         self.code = code
         self.message = message
 

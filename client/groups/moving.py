@@ -34,11 +34,16 @@ def planned(
     if not wanted:
         return []
     topics = cluster.led_topics([name for name, _ in wanted])
-    held = spans(cluster, topics, list(wanted))
+    spans_by_partition = spans(cluster, topics, list(wanted))
     by_place: dict[Place, list[Partition]] = {}
     for at, place in wanted.items():
         by_place.setdefault(place, []).append(at)
     new: dict[Partition, int] = {}
-    for place, own in by_place.items():
-        new |= offsets_at(cluster, topics, {at: held[at] for at in own if at in held}, place)
+    for place, partitions in by_place.items():
+        new |= offsets_at(
+            cluster,
+            topics,
+            {at: spans_by_partition[at] for at in partitions if at in spans_by_partition},
+            place,
+        )
     return [Moved(*at, committed.get(at), offset) for at, offset in sorted(new.items())]

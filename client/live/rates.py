@@ -72,18 +72,20 @@ def topic_rates(before: Sample, now: Sample) -> list[TopicRate]:
     by_topic: dict[str, list[Partition]] = {}
     for at in now.ends:
         by_topic.setdefault(at[0], []).append(at)
-    for topic, own in by_topic.items():
-        seen = [at for at in own if at in before.ends]
-        records = sum(now.ends[at] - now.starts.get(at, 0) for at in own)
-        new_records = [max(now.ends[at] - before.ends[at], 0) for at in seen]
-        sizes = {at: now.sizes[at] for at in own if at in now.sizes}
+    for topic, own_partitions in by_topic.items():
+        in_both = [at for at in own_partitions if at in before.ends]
+        records = sum(now.ends[at] - now.starts.get(at, 0) for at in own_partitions)
+        new_records = [max(now.ends[at] - before.ends[at], 0) for at in in_both]
+        sizes = {at: now.sizes[at] for at in own_partitions if at in now.sizes}
         new_bytes = [
             max(size - before.sizes[at], 0) for at, size in sizes.items() if at in before.sizes
         ]
-        held = ByteCount(sum(sizes.values())) if sizes else None
+        byte_count = ByteCount(sum(sizes.values())) if sizes else None
         of_records = sum(new_records) / elapsed_s if new_records else None
         of_bytes = sum(new_bytes) / elapsed_s if new_bytes else None
-        rows.append(TopicRate(topic, of_records, of_bytes, len(own), records, held))
+        rows.append(
+            TopicRate(topic, of_records, of_bytes, len(own_partitions), records, byte_count)
+        )
     return sorted(rows, key=_busiest)
 
 
@@ -96,14 +98,18 @@ def group_rates(before: Sample, now: Sample) -> list[GroupRate]:
             continue
         lags = {at: _lag(offset, now.ends.get(at)) for at, offset in committed.items()}
         lag = total_lag(lags.values())
-        then = before.committed.get(group, {})
+        earlier_offsets = before.committed.get(group, {})
         changes = [
             behind - was_behind
-            for at, offset in then.items()
+            for at, offset in earlier_offsets.items()
             if (behind := lags.get(at)) is not None
             and (was_behind := _lag(offset, before.ends.get(at))) is not None
         ]
-        read = [max(committed[at] - offset, 0) for at, offset in then.items() if at in committed]
+        read = [
+            max(committed[at] - offset, 0)
+            for at, offset in earlier_offsets.items()
+            if at in committed
+        ]
         change_per_s = sum(changes) / elapsed_s if changes else None
         read_per_s = sum(read) / elapsed_s if read else None
         rows.append(GroupRate(group, lag.records, change_per_s, read_per_s, lag.unknown))
@@ -159,8 +165,8 @@ def _lag_text(rate: GroupRate) -> str:
     return f"at least {rate.lag:,}" if rate.partitions_without_lag else f"{rate.lag:,}"
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _rate(rate: float | None, *, signed: bool = False) -> str:

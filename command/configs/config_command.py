@@ -127,8 +127,8 @@ def _check_found(
 
 
 def _is_set(config: DescribeConfigsResourceResult, resource: ConfigResource) -> bool:
-    own = OWN_SOURCES[resource.kind]
-    return config.config_source in own or (
+    own_sources = OWN_SOURCES[resource.kind]
+    return config.config_source in own_sources or (
         resource.kind == BROKER and config.config_source == _FROM_FILE
     )
 

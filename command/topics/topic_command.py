@@ -161,11 +161,11 @@ def describe_topics(
         sizes = log_sizes(cluster, topics)
         for number, (name, described) in enumerate(sorted(topics.items())):
             rows = placed(described, first, last, sizes)
-            own = _own_configs(cluster, name)
+            own_configs = _own_configs(cluster, name)
             if as_json:
-                echo_json(_as_object(described, rows, own))
+                echo_json(_as_object(described, rows, own_configs))
             else:
-                _print_topic(described, rows, own, apart=number > 0)
+                _print_topic(described, rows, own_configs, apart=number > 0)
 
 
 def _own_configs(cluster: Cluster, name: str) -> dict[str, str | None]:
@@ -179,13 +179,13 @@ def _own_configs(cluster: Cluster, name: str) -> dict[str, str | None]:
 
 
 def _as_object(
-    topic: MetadataResponseTopic, rows: list[PlacedPartition], own: dict[str, str | None]
+    topic: MetadataResponseTopic, rows: list[PlacedPartition], own_configs: dict[str, str | None]
 ) -> dict[str, object]:
     return {
         "topic": topic.name,
         "id": _topic_id(topic),
         "internal": topic.is_internal,
-        "configs": own,
+        "configs": own_configs,
         "partitions": [
             row._asdict() | {"replicas": _numbers(row.replicas), "isr": _numbers(row.isr)}
             for row in rows
@@ -200,14 +200,14 @@ def _numbers(text: str) -> list[int]:
 def _print_topic(
     topic: MetadataResponseTopic,
     rows: list[PlacedPartition],
-    own: dict[str, str | None],
+    own_configs: dict[str, str | None],
     *,
     apart: bool,
 ) -> None:
     if apart:
         echo()
     echo(Styled(topic.name or ""), f"  id {_topic_id(topic)}")
-    for key, value in own.items():
+    for key, value in own_configs.items():
         echo(f"{key}={value}")
     show(PlacedPartition._fields, rows, as_json=False)
 

@@ -27,9 +27,9 @@ The buffers, and how long a frame is valid:
   frame is handled, or lent to the frame if its handling continues, so that a view of it may be
   kept. `close()` drops all buffers.
 * Before control returns to the loop, `next_frame` has returned None, or no bytes are unread
-  (`has_unread`), or the caller has paused reading and called `detach()`, which moves the unread
-  bytes out of the scratch; it calls `attach()` after they are taken. Kafka answers a connection's
-  requests one by one, so this happens to pipelined requests.
+  (`has_unread`), or the caller has paused reading and called `detach()`. That moves the unread
+  bytes out of the scratch; the caller calls `attach()` after they are taken. Kafka answers a
+  connection's requests one by one, so this happens to pipelined requests.
 
 After a ProtocolError the next frame's start is unknown, so each further call raises it again.
 Follows Kafka's `NetworkReceive`, whose limit is `socket.request.max.bytes`, and whose buffers come
@@ -74,9 +74,9 @@ class FrameReader:
 
     `limit` may be called between frames (a smaller limit applies before authentication).
 
-    Callers only read these attributes, which are no properties because each request reads them:
-    `position` and `end` bound the unread bytes (`has_unread`), `filled` is the number of bytes of
-    an incomplete frame (`in_progress`), while `starved` nothing may be received, and `lent` is the
+    Callers only read these attributes, which are no properties because each request reads them.
+    `position` and `end` bound the unread bytes (`has_unread`). `filled` is the number of bytes of
+    an incomplete frame (`in_progress`). While `starved`, nothing may be received. `lent` is the
     number of bytes until the next `settle`.
     """
 

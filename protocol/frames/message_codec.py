@@ -116,9 +116,9 @@ def encode_request(request: Any, version: int, correlation_id: int, client_id: s
 
     If the request has a method `frame`, that method makes it.
     """
-    own = getattr(request, "frame", None)
-    if own is not None:
-        return cast(bytes, own(version, correlation_id, client_id))
+    own_frame = getattr(request, "frame", None)
+    if own_frame is not None:
+        return cast(bytes, own_frame(version, correlation_id, client_id))
     out = MessageBuffer()
     out += bytes(4)
     out += _REQUEST_HEAD.pack(request.API_KEY, version, correlation_id)

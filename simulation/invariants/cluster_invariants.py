@@ -62,28 +62,30 @@ class ReplicasAreEqual(ClusterInvariant):
                 continue  # the last reader's search for a coordinator has just created it
             # Members commit offsets as long as brokers run: compare below all high watermarks.
             end = min(replica.log.high_watermark for replica in replicas.values())
-            held = {node_id: batches(replica, end) for node_id, replica in replicas.items()}
-            self._compare(f"{topic}-{index}", held)
+            digests_by_replica = {
+                node_id: batches(replica, end) for node_id, replica in replicas.items()
+            }
+            self._compare(f"{topic}-{index}", digests_by_replica)
 
     def _replica(self, broker_id: int, topic: str, index: int) -> Partition | None:
         broker = self.view.node(broker_id)
         assert broker is not None
         return broker.replicas.partition(topic, index)
 
-    def _compare(self, name: str, held: dict[int, dict[int, bytes]]) -> None:
+    def _compare(self, name: str, digests_by_replica: dict[int, dict[int, bytes]]) -> None:
         # Each replica moves its log start on its own, so compare what all still have.
-        start = max((min(digests) for digests in held.values() if digests), default=0)
-        kept = {
+        start = max((min(digests) for digests in digests_by_replica.values() if digests), default=0)
+        common = {
             replica: {offset: digest for offset, digest in digests.items() if offset >= start}
-            for replica, digests in held.items()
+            for replica, digests in digests_by_replica.items()
         }
-        first, *others = kept
+        first, *others = common
         for other in others:
-            if kept[first] != kept[other]:
+            if common[first] != common[other]:
                 offsets = sorted(
                     offset
-                    for offset in {**kept[first], **kept[other]}
-                    if kept[first].get(offset) != kept[other].get(offset)
+                    for offset in {**common[first], **common[other]}
+                    if common[first].get(offset) != common[other].get(offset)
                 )
                 raise self.broken(
                     f"{name} differs between {first} and {other} at offsets {offsets[:5]}"

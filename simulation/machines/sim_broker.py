@@ -222,8 +222,12 @@ class SimBroker:
             format_storage(self.config, self.disk, ports.random_bytes, now_ms, CLUSTER_ID)
 
     def _advertised(self) -> list[EndPoint]:
-        names = {own.listener_name for own in self.config.broker_listeners}
-        return [own for own in self.config.advertised_listeners if own.listener_name in names]
+        names = {listener.listener_name for listener in self.config.broker_listeners}
+        return [
+            listener
+            for listener in self.config.advertised_listeners
+            if listener.listener_name in names
+        ]
 
     def _started(self, life: int, error: Exception | None) -> None:
         if life != self.life or self.node is None:
@@ -307,13 +311,13 @@ class SimBroker:
             finish = partial(self._finish, life, node, done)
             node.flush_logs(lambda: self._when_idle(life, finish))
 
-    def _when_idle(self, life: int, then: Callable[[], None]) -> None:
+    def _when_idle(self, life: int, callback: Callable[[], None]) -> None:
         if life != self.life or self.node is None:
             return
         if any(pool.outstanding for pool in self._pools):
-            self.world.call_later(5, lambda: self._when_idle(life, then))
+            self.world.call_later(5, lambda: self._when_idle(life, callback))
         else:
-            then()
+            callback()
 
     def _finish(self, life: int, node: Node, done: Callable[[], None]) -> None:
         if life != self.life or self.node is None:

@@ -130,21 +130,21 @@ class Wire:
         self.source = source
         self.target = target
 
-    def carry(self, then: Callable[[], None], delay_ms: float) -> None:
-        """Call `then` at the other end, after what was carried before."""
+    def carry(self, callback: Callable[[], None], delay_ms: float) -> None:
+        """Call `callback` at the other end, after everything that was sent earlier."""
         world = self._links.world
         delay_ms += self._links.extra_ms(self.source, self.target)
         self._due_ms = max(self._due_ms, world.now_ms + delay_ms)
-        world.call_later(self._due_ms - world.now_ms, lambda: self._arrive(then))
+        world.call_later(self._due_ms - world.now_ms, lambda: self._arrive(callback))
 
-    def _arrive(self, then: Callable[[], None]) -> None:
+    def _arrive(self, callback: Callable[[], None]) -> None:
         if self._held:
-            self._held.append(then)
+            self._held.append(callback)
         elif self._links.is_cut(self.source, self.target):
-            self._held.append(then)
+            self._held.append(callback)
             self._links.hold(self.source, self.target, self)
         else:
-            then()
+            callback()
 
     def release(self) -> None:
         """Deliver what was held, each message as an event of its own; the link is whole."""
@@ -152,5 +152,5 @@ class Wire:
             self._links.hold(self.source, self.target, self)
             return
         held, self._held = self._held, deque()
-        for then in held:
-            self.carry(then, 0.0)
+        for callback in held:
+            self.carry(callback, 0.0)

@@ -113,9 +113,16 @@ class _Connection:
         back = Wire(network.links, host, node.address)
         server = network.servers[host]
         node.connections[self] = None
-        whose = f"{node.address}/{client_id}"
+        end_name = f"{node.address}/{client_id}"
         self._end = ServerEnd(
-            network.ends, server, port, self, whose, back, network.delay_ms, network.nodes_principal
+            network.ends,
+            server,
+            port,
+            self,
+            end_name,
+            back,
+            network.delay_ms,
+            network.nodes_principal,
         )
 
     def send(self, request: Message, sent: _Sent, timeout_ms: float) -> None:

@@ -235,7 +235,7 @@ class FaultOperations:
     def _node(self, broker: int) -> SimBroker:
         node = self._run.view.node(broker)
         if node is None:
-            ids = ", ".join(str(each.node_id) for each in self._run.view.nodes)
+            ids = ", ".join(str(other.node_id) for other in self._run.view.nodes)
             raise WrongRequest(f"no broker {broker}: there are {ids}")
         return node
 

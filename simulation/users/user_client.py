@@ -161,8 +161,8 @@ class UserClient(SimClient):
             PRODUCE_VERSION,
             code_of=_not_written,
         )
-        what = f"produce to {place[0]}-{place[1]}"
-        answer = yield from self._succeeded(attempts, steps, what, _not_written)
+        action = f"produce to {place[0]}-{place[1]}"
+        answer = yield from self._succeeded(attempts, steps, action, _not_written)
         response = answer.responses[0].partition_responses[0]
         return [place[1], -1 if response.error_code else response.base_offset]
 
@@ -217,7 +217,7 @@ class UserClient(SimClient):
         one Fetch. Raises NotDone, with TIMED_OUT if fewer came within `timeout_ms`."""
         attempts, place = self._attempts(self.world.now_ms + timeout_ms), (topic, partition)
         doubts_until_ms = self.world.now_ms + DOUBTS_MS
-        what = f"fetch of {topic}-{partition} from {offset}"
+        action = f"fetch of {topic}-{partition} from {offset}"
         fetched: list[Record] = []
 
         def request_of(epoch: int) -> FetchRequest:
@@ -236,7 +236,7 @@ class UserClient(SimClient):
             steps = self._leaders.at_leader(
                 attempts, place, request_of, FETCH_VERSION, code_of=code_of
             )
-            answer = yield from self._succeeded(attempts, steps, what, code_of)
+            answer = yield from self._succeeded(attempts, steps, action, code_of)
             data = answer.responses[0].partitions[0]
             records, position = visible_records(
                 bytes_of(data.records), data.aborted_transactions, position
@@ -248,7 +248,7 @@ class UserClient(SimClient):
                 shown = [_shown(topic, partition, record) for record in fetched[:most]]
                 return [shown, next_offset, data.high_watermark]
             if attempts.is_over:
-                raise NotDone(TIMED_OUT, f"{what}: {len(fetched)} of {count} records came")
+                raise NotDone(TIMED_OUT, f"{action}: {len(fetched)} of {count} records came")
 
     def offset(self, topic: str, partition: int, which: str, timeout_ms: float) -> Waits:
         """Return the first offset of a log ("earliest"), or that of its next record ("latest")."""
@@ -385,7 +385,7 @@ class UserClient(SimClient):
         self,
         attempts: Attempts,
         steps: Steps[Answer],
-        what: str,
+        action: str,
         code_of: Callable[[Answer], int] = error_of,
     ) -> Waits:
         """Return the response of a successful operation. Raises NotDone."""
@@ -400,9 +400,9 @@ class UserClient(SimClient):
             if code is ErrorCode.NONE:
                 return answer
         if code not in ANY:
-            raise NotDone(code.name, f"{what}: {code.name}", unsure=attempts.unsure)
+            raise NotDone(code.name, f"{action}: {code.name}", unsure=attempts.unsure)
         last = "" if attempts.last is None else f", last {attempts.last.name}"
-        raise NotDone(TIMED_OUT, f"{what}: no success in its time{last}", unsure=attempts.unsure)
+        raise NotDone(TIMED_OUT, f"{action}: no success in its time{last}", unsure=attempts.unsure)
 
     def _partition_count(self, topic: str, end_ms: float) -> Waits:
         """Return how many partitions a topic has, as soon as all have leaders. Raises NotDone."""

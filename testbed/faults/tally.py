@@ -68,7 +68,7 @@ class SharedTally:
     """The counts of a fault of several brokers, which use the same path."""
 
     def __init__(self, path: str) -> None:
-        self._files = [_Count(f"{path}.{what}") for what in ("seen", "taken", "given-back")]
+        self._files = [_Count(f"{path}.{kind}") for kind in ("seen", "taken", "given-back")]
         self._seen, self._taken, self._given_back = self._files
 
     @property
@@ -85,8 +85,8 @@ class SharedTally:
     def take(self, times: int | None) -> bool:
         if times is not None and self.met >= times:
             return False
-        taken = self._taken.add() - self._given_back.count
-        if times is None or taken <= times:
+        count = self._taken.add() - self._given_back.count
+        if times is None or count <= times:
             return True
         self.give_back()  # other brokers took the rest at the same time
         return False

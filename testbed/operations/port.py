@@ -140,11 +140,13 @@ def _was_not_sent(error: core.NoAnswer) -> bool:
     return not error.was_sent
 
 
-def check(code: int, what: str, words: str | None = None) -> None:
-    """Raise OperationError if `code` is an error. `what` says what failed, `words` is the broker's
-    message."""
+def check(code: int, action: str, broker_message: str | None = None) -> None:
+    """Raise OperationError if `code` is an error. `action` says what failed; `broker_message` is
+    the broker's own text."""
     if code != ErrorCode.NONE:
-        raise OperationError("failed", f"{what}: {name_of(code)}{f' ({words})' if words else ''}")
+        raise OperationError(
+            "failed", f"{action}: {name_of(code)}{f' ({broker_message})' if broker_message else ''}"
+        )
 
 
 def name_of(code: int) -> str:

@@ -86,9 +86,10 @@ async def reset_contents(world: World, timeout_s: float = TIMEOUT_S) -> dict[str
     await _drop_quotas(world)  # first: a quota may limit the deletion of topics
     transactional_ids = await _end_transactions(world, deadline_s)
     topics: list[str] = []
-    while left := inside.topics():  # a topic that a client has asked for may be created only now
-        await delete_topics(world, left, timeout_s)
-        topics += left
+    # A topic that a client has requested earlier may be created only now.
+    while remaining := inside.topics():
+        await delete_topics(world, remaining, timeout_s)
+        topics += remaining
     groups = [group["group"] for group in await list_groups(world)]
     await delete(world, groups, timeout_s)
     await _drop_configs(world, inside)
@@ -121,7 +122,8 @@ async def _end_transactions(world: World, deadline_s: float) -> list[str]:
     for node in await nodes(world):
         answer = await world.ask(node, ListTransactionsRequest(), LIST_TRANSACTIONS_VERSION)
         states |= {
-            each.transactional_id: each.transaction_state for each in answer.transaction_states
+            transaction.transactional_id: transaction.transaction_state
+            for transaction in answer.transaction_states
         }
     for name, state in states.items():
         if state in _UNDER_WAY:

@@ -86,8 +86,8 @@ async def delete(world: World, names: Sequence[str], timeout_s: float = TIMEOUT_
             check(result.error_code, f"topic {result.name} was not deleted", result.error_message)
 
     async def lacking(node: int) -> str | None:
-        left = await leaders_at(world, node, names)
-        return f"node {node} still names {', '.join(left)}" if left else None
+        remaining = await leaders_at(world, node, names)
+        return f"node {node} still names {', '.join(remaining)}" if remaining else None
 
     await _everywhere(world, lacking, timeout_s)
 
@@ -127,15 +127,19 @@ async def lead(
     others = [node for node in described.isr_nodes if node != described.leader_id]
     leader = node_id if node_id is not None else next(iter(others), -1)
     if leader not in described.isr_nodes:
-        whom = "no other node" if node_id is None else f"not node {node_id}"
-        raise OperationError("misuse", f"in sync with {name}-{partition} is {in_sync}, {whom}")
+        missing_node = "no other node" if node_id is None else f"not node {node_id}"
+        raise OperationError(
+            "misuse", f"in sync with {name}-{partition} is {in_sync}, {missing_node}"
+        )
     replicas = [leader, *(node for node in described.replica_nodes if node != leader)]
     await _prefer(world, name, partition, replicas, int(timeout_s * 1000))
 
     async def lacking(node: int) -> str | None:
-        now = (await leaders_at(world, node, [name])).get(name, {}).get(partition, -1)
-        said = f"node {node} says that {name}-{partition} is led by {now}, not by {leader}"
-        return None if now == leader else said
+        current_leader = (await leaders_at(world, node, [name])).get(name, {}).get(partition, -1)
+        complaint = (
+            f"node {node} says that {name}-{partition} is led by {current_leader}, not by {leader}"
+        )
+        return None if current_leader == leader else complaint
 
     await _everywhere(world, lacking, timeout_s)
     return leader
@@ -145,25 +149,25 @@ async def _prefer(
     world: World, name: str, partition: int, replicas: Sequence[int], timeout_ms: int
 ) -> None:
     """Reorder a partition's replicas, and elect the first of them leader."""
-    what = f"{name}-{partition} has no other leader"
+    failure_text = f"{name}-{partition} has no other leader"
     order = ReassignablePartition(partition, list(replicas))
     topics = [ReassignableTopic(name, [order])]
     reassigned = await world.ask(
         None, AlterPartitionReassignmentsRequest(timeout_ms, True, topics), REASSIGNMENTS_VERSION
     )
-    check(reassigned.error_code, what, reassigned.error_message)
+    check(reassigned.error_code, failure_text, reassigned.error_message)
     for topic in reassigned.responses:
         for response in topic.partitions:
-            check(response.error_code, what, response.error_message)
+            check(response.error_code, failure_text, response.error_message)
     elections = [TopicPartitions(name, [partition])]
     elected = await world.ask(
         None, ElectLeadersRequest(PREFERRED, elections, timeout_ms), ELECT_LEADERS_VERSION
     )
-    check(elected.error_code, what)
+    check(elected.error_code, failure_text)
     for result in elected.replica_election_results:
         for response in result.partition_result:
             if response.error_code != ErrorCode.ELECTION_NOT_NEEDED:
-                check(response.error_code, what, response.error_message)
+                check(response.error_code, failure_text, response.error_message)
 
 
 # --- for other operations ------------------------------------------------------------------------
@@ -209,12 +213,18 @@ async def offsets(
 ) -> dict[Partition, int]:
     """Return the offset of each partition whose leader answers without an error."""
     answers = await _listed_offsets(world, leaders, partitions, timestamp, isolation)
-    return {at: each.offset for at, each in answers.items() if each.error_code == ErrorCode.NONE}
+    return {
+        at: answer.offset for at, answer in answers.items() if answer.error_code == ErrorCode.NONE
+    }
 
 
 def flat(leaders: Leaders) -> dict[Partition, int]:
     """Return the leaders by topic and partition in one dict."""
-    return {(name, index): node for name, own in leaders.items() for index, node in own.items()}
+    return {
+        (name, index): node
+        for name, topic_leaders in leaders.items()
+        for index, node in topic_leaders.items()
+    }
 
 
 async def _everywhere(
