@@ -1,8 +1,8 @@
 """The rights that a request's sender has, and how long a judgement about them stays valid.
 
-It owns the epoch of all by which requests are judged: permissions, quotas, plug-ins. A component
-that changes one of them calls `changed`; then all that was prepared by earlier judgements is
-dropped (`broker.requests.prepared`). Without a judge, all clients may do everything.
+It owns the epoch of the permissions, quotas and plug-ins by which requests are judged. A component
+that changes one of them calls `changed`, which invalidates all requests that were prepared before
+(`broker.requests.prepared`). Without a judge, all clients may do everything.
 
 It never handles a request, knows an API, or judges.
 """

@@ -1,11 +1,11 @@
-"""The audit log: which client was allowed or denied what, and by which rule.
+"""The audit log: the operations that were allowed or denied to each client, and by which rule.
 
 Its logger is `ottla.authorizer`, as Kafka's `kafka.authorizer.logger`. Denials are logged at INFO,
 which is on by default, and permissions at DEBUG. The number of denials logged in a second is
-limited, so that no client fills a disk by its requests. The next line says how many were left out.
-A resource that is only left out of a response is neither logged nor counted.
+limited, so that no client fills a disk by its requests. The next line says how many denials were
+not logged. A resource that is merely omitted from a response is neither logged nor counted.
 
-It counts what was allowed and denied, for Kafka's metrics of authorizers (KIP-877).
+It counts permissions and denials for Kafka's metrics of authorizers (KIP-877).
 """
 
 from __future__ import annotations

@@ -29,7 +29,8 @@ Respond = Callable[[Any], None]
 Answer = bytes | list[Any]
 """A whole response, in one piece or in parts; empty if the request gets no response."""
 Later = Callable[[], Callable[[Any], None]]
-"""A function that returns the callback for an answer that comes later; call it at most once."""
+"""A function that returns the callback for an answer that comes later. The function may be called
+once at most."""
 Match = Callable[[memoryview], tuple[Fixed, Values] | None]
 """A function that splits a frame into its fixed and its variable parts; None if the frame has
 another shape."""
@@ -40,7 +41,7 @@ UNKNOWN_SOFTWARE = "unknown"
 
 class LastClient:
     """The last client of a connection and the kind of its last request, which save look-ups for the
-    next one.
+    next request.
 
     It is valid as long as the connection has this `principal`, and a frame has this client id.
     """
@@ -56,8 +57,8 @@ class LastClient:
         self.size = 0
         """The size of a header with this client id, in bytes."""
         self.header: Callable[[memoryview], tuple[int, bytes]] = Struct(">i4x0s").unpack_from
-        """A function that returns, of a frame, the API key and version as one number, and the
-        client id."""
+        """A function that reads from a frame the API key and version as one number, and the client
+        id."""
         self.api = -1
         self.match: Match = _matches_nothing
         self.entries: dict[Fixed, Any] = {}
@@ -239,7 +240,8 @@ class Expected(Protocol):
         nothing was done, so handle it in the general way."""
 
     def settle(self) -> None:
-        """Do what follows from the request, after its answer was passed to the connection."""
+        """Do the work that may wait until the answer was passed to the connection, such as waking
+        other requests."""
 
 
 class PreparedRequest(Protocol):
@@ -260,14 +262,14 @@ class PreparedRequest(Protocol):
         general way."""
 
     def expect(self, message: memoryview, values: Values) -> Expected | None:
-        """Prepare for the next request. It will be in `message`, its size first, like the last one,
-        and have the same length."""
+        """Prepare for the next request, which will be in `message`, its size first, and have the
+        length of the last one. Return None if that is not possible."""
 
 
 Handle = Callable[[RequestContext, Any, Respond], None]
 Prepare = Callable[[RequestContext, memoryview, Any], PreparedRequest | None]
-"""A function of context, frame and request, which returns how further requests like it are
-answered; None if each of them must be handled."""
+"""A function of context, frame and request, which returns the way to answer further requests of
+this kind; None if each of them must be handled."""
 
 
 @dataclass(frozen=True, slots=True)

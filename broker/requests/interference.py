@@ -38,8 +38,8 @@ class Reply(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Meeting:
-    """One request that an interference sees, and what it can do with it. It may use the reply
-    once."""
+    """A request that an interference sees, with the ways to treat that request. The interference
+    may use the reply once."""
 
     context: RequestContext
     request: Any

@@ -2,8 +2,9 @@
 
 The peer says how many items an array has, and a single request may have up to 100 MB of them. Such
 a request is decoded in slices (`protocol.message.SlicedMessage`) while others are served. When it
-is complete, it is handled as any other. It does not decide how many are decoded at the same time
-(`broker.requests.sliced_answers`), nor where the frame is kept meanwhile (`Reply.keep`).
+is complete, it is handled as any other. This module does not decide how many requests are decoded
+at the same time (`broker.requests.sliced_answers`), nor where a frame is kept meanwhile
+(`Reply.keep`).
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def read_long(
     """Decode a request when its turn comes, and let `handle` handle it, unless its connection has
     ended.
 
-    Bytes that are no request close the connection.
+    Bytes that are no valid request close the connection.
     """
 
     def read(request: Message | None, error: Exception | None) -> None:

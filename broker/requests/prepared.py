@@ -1,14 +1,14 @@
 """The table of prepared requests: kinds of requests whose next ones are answered from their bytes.
 
-A client that sends one record per request, or reads on, sends the same bytes again and again except
-for a few numbers. After an API has answered the first request of a kind in the general way, it may
-say how further ones are answered (`Api.prepare`). Those are split by their shape
-(`protocol.frames.frame_shape`) and answered without decoding them to messages.
+A client that sends one record per request, or fetches one partition, sends the same bytes again and
+again except for a few numbers. After an API has answered the first request of a kind in the general
+way, it may say how further ones are answered (`Api.prepare`). The frames of these are split by
+their shape (`protocol.frames.frame_shape`) and answered without decoding them to messages.
 
-No client gains by another client's rights. The key is the client's identity (`identity_of`: all by
-which permissions and quotas judge), then the shape and its fixed bytes. An entry has the epoch of
-`broker.requests.admission` that was read before its first request was judged. After that epoch has
-changed, for any reason, the next request goes the general way and is judged again.
+No client gains by another client's rights. The key is the client's identity (`identity_of`:
+everything by which permissions and quotas judge), then the shape and its fixed bytes. An entry has
+the epoch of `broker.requests.admission` that was read before its first request was judged. After
+that epoch has changed, for any reason, the next request goes the general way and is judged again.
 
 It owns the entries, at most `ottla.prepared.requests.max.bytes` of them. When the table is full, a
 generation ends: half of the table is freed, the least used entries first, and earlier uses count
@@ -190,8 +190,8 @@ class PreparedRequests:
         epoch: int,
         metrics: RequestMetrics,
     ) -> None:
-        """Prepare answers for requests like one that was answered. `kind` is its `kind_of`; `epoch`
-        was read before it was judged."""
+        """Prepare answers for requests like one that was answered. `kind` is what `kind_of`
+        returned for that request; `epoch` was read before that request was judged."""
         admission = self._admission
         if epoch != admission.epoch or not admission.may_prepare:
             return
@@ -207,10 +207,10 @@ class PreparedRequests:
             identity = self._identities[key] = _Identity(key)
         entries = identity.entries_of(api, request.shape)
         old = entries.pop(fixed, None)
-        taken = size - (0 if old is None else old.size)
+        added_bytes = size - (0 if old is None else old.size)
         entries[fixed] = Entry(request, epoch, metrics, size)
-        identity.size += taken
-        self.size += taken
+        identity.size += added_bytes
+        self.size += added_bytes
         if identity.size > share:
             self._make_room([identity], share)
         if self.size > self._max_bytes:
@@ -236,8 +236,8 @@ class PreparedRequests:
 
 
 def kind_of(shape: Shape, frame: memoryview) -> Kind | None:
-    """Return what requests of this kind have in common with the one in `frame`; None if it has
-    another shape."""
+    """Return the bytes that all requests of this kind share with the one in `frame`; None if the
+    frame has another shape."""
     matched = shape.match(frame)
     if matched is None:
         return None

@@ -5,10 +5,10 @@ alone. All others go the general way: they are decoded, handled by their API wit
 `broker.requests.admission` gives, and their response is encoded. After that, the API may prepare
 for further requests like this one.
 
-Only this module catches exceptions. Bytes that are no request raise `ProtocolError`, which closes
-the connection. An error that an API reports is in its response. Any other exception is a bug of
-Ottla: it is logged once and answered with UNKNOWN_SERVER_ERROR. An `AssertionError`, a broken
-invariant, is not caught, and stops the process.
+This module decides what the exceptions of handlers mean. Bytes that are no valid request raise
+`ProtocolError`, which closes the connection. An error that an API reports is in its response. Any
+other exception is a bug of Ottla: it is logged once and answered with UNKNOWN_SERVER_ERROR. An
+`AssertionError`, a broken invariant, is not caught, and stops the process.
 
 Quotas apply to requests here, and nowhere else in this package. While any quota is set, a look-up
 says whether one limits the sender (`broker.quotas`). If so, it is in `context.quota`: an API whose
@@ -92,7 +92,8 @@ class Entrance(Protocol):
 
 
 class _Served:
-    """An API and what its requests need. The first request imports the API's messages."""
+    """An API with its metrics and the class that decodes its requests. The first request imports
+    the API's messages."""
 
     __slots__ = ("api", "flexible_from", "latest", "metrics", "of_followers", "oldest", "request")
 
@@ -327,11 +328,11 @@ class RequestHandler:
     ) -> None:
         quota = context.quota
         refusal = partial(self.refusal, context.api_key)
-        ask, write = partial(self._call_api, served, context), partial(_respond, context)
+        carry_out, answer = partial(self._call_api, served, context), partial(_respond, context)
         if quota is not None:
-            write = partial(_write_limited, quota, connection, context)
+            answer = partial(_write_limited, quota, connection, context)
         say_range = partial(self._answer_range, served, replace(context, api_version=0), reply)
-        interference.meet(Meeting(context, request, reply, ask, refusal, write, say_range))
+        interference.meet(Meeting(context, request, reply, carry_out, refusal, answer, say_range))
         if quota is not None:
             quota.handled()
 

@@ -5,12 +5,13 @@ way. It has no clock (the owner of the connection passes the times), and never k
 means.
 
 The stages are Kafka's, from the moment when a whole frame has come until the kernel has the answer.
-A prepared request that is answered during the call has two stages, the handling and the send.
-Usually both fit into one bucket of each histogram, and then they cost one comparison and three
-additions. If no metrics are served, a connection has no `RequestTimes`.
+A prepared request that is answered at once has two stages, the handling and the send. Usually both
+fit into one bucket of each histogram, and then they cost one comparison and three additions. If no
+metrics are served, a connection has no `RequestTimes`.
 
-`RequestTimes.of` says to which API the request belongs. Then `received`, `begun`, `handled`,
-`answered`, `sending` and `sent` follow, each with the seconds of one monotonic clock.
+A connection calls `received`, `begun`, `handled`, `answered`, `sending` and `sent` in this order,
+each with the seconds of one monotonic clock. Between `received` and `answered`, the request handler
+calls `of` with the metrics of the request's API.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class Stage(Enum):
     REQUEST_QUEUE = "requestqueuetime"
     """The time for which the request waits for a handler slot."""
     LOCAL = "localtime"
-    """The time for which its handler runs, or answers."""
+    """The time for which its handler runs, until the handler has returned or answered."""
     REMOTE = "remotetime"
     """The time for which it waits for other brokers, new records, or a reading thread."""
     RESPONSE_QUEUE = "responsequeuetime"
@@ -269,7 +270,7 @@ class RequestTimes:
 
     def answered(self, now_s: float, throttle_s: float = 0.0, *, leaves: bool = True) -> None:
         """Note that the request is answered, and that its client is then held back for
-        `throttle_s`. `sending` and `sent` follow, unless no answer `leaves`."""
+        `throttle_s`. If `leaves`, an answer is sent, and `sending` and `sent` follow."""
         if self.metrics is None:
             return
         begun_s = self._received_s if self._begun_s is None else self._begun_s

@@ -1,10 +1,10 @@
 """Requests and answers that are too long for one turn of the event loop.
 
-Those of ten thousand topics, or of a million committed offsets, are examples. An API writes such an
-answer as steps (`ground.sliced_work`), whose result is the response. Short answers, which nearly
-all are, are sent at once. Of a long one, each slice is a turn of the event loop, and other clients
-are served in between. An answer must be a snapshot of one moment. So in the first slice an API
-takes the metadata image, which never changes, or a copy of what may change.
+Examples are requests for ten thousand topics, or for a million committed offsets. An API writes
+such an answer as steps (`ground.sliced_work`), whose result is the response. Short answers, which
+nearly all are, are sent at once. Each slice of a long answer is a turn of the event loop, and other
+clients are served in between. An answer must be a snapshot of one moment. So in the first slice an
+API takes the metadata image, which never changes, or a copy of what may change.
 
 Hundreds of clients may ask for such an answer at the same time. If all were made together, all
 would be in memory before the first one was sent. So at most ANSWERS_AT_ONCE are in the making. The
@@ -12,12 +12,12 @@ others wait after their first slice, in the order of their requests. Short answe
 
 A long request is decoded in the same way (`protocol.message.SlicedMessage`): at most
 ANSWERS_AT_ONCE at a time, and none while an answer waits. Together with the requests whose answer
-is in the making they have at most READ_AT_ONCE_BYTES, or are a single one; a shorter request that
-has room does not wait for a longer one. So the memory of decoded requests is bounded too: three
-bytes may become an object of a hundred, and the garbage collector looks at all objects.
+is in the making, these have at most READ_AT_ONCE_BYTES, unless a single request has more. A short
+request that fits does not wait behind a longer one. So the memory of decoded requests is bounded
+too: three bytes may become an object of a hundred, and the garbage collector traverses all objects.
 
-It owns which of them are in the making. It logs that a slice failed, as
-`broker.requests.request_handler` does for short answers.
+It owns the lists of those that are in the making and those that wait. It logs that a slice failed,
+as `broker.requests.request_handler` does for short answers.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ ANSWERS_AT_ONCE = 8
 """The number of answers in the making: as many as handlers by default (`num.io.threads`), each of
 which makes one in Kafka."""
 READ_AT_ONCE_BYTES = 16 * 1024 * 1024
-"""The bytes that one request may have (`protocol.primitives.SLICES_MAX`)."""
+"""The bytes of the long requests that are held at once: as many as a single one may have
+(`protocol.primitives.SLICES_MAX`)."""
 ASKED_AT_ONCE = 3
 """The number of items that a slice of `gather` begins, where each may take a slice of its own."""
 FREED_AT_ONCE = 4_096
@@ -65,7 +66,7 @@ class SlicedAnswers:
         self._waiting: deque[Callable[[], None]] = deque()
         self._unread: deque[tuple[int, Callable[[], None]]] = deque()
         self._held_bytes = 0  # of requests that are read, or whose answer is in the making
-        self._handed_bytes = 0  # of the one that is being handed to its API
+        self._handed_bytes = 0  # of the request that is being handed to its API
 
     def give(
         self,
@@ -218,7 +219,7 @@ class SlicedAnswers:
             begin()
 
     def _next_unread(self) -> Callable[[], None] | None:
-        """Take the first request that has room beside those being read; None if none has."""
+        """Take the first request that has room beside those being read; None if no request has."""
         for index, (size_bytes, begin) in enumerate(self._unread):
             if not self._held_bytes or self._held_bytes + size_bytes <= READ_AT_ONCE_BYTES:
                 del self._unread[index]

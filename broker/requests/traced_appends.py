@@ -32,7 +32,7 @@ class WatchedPartition(Protocol):
     log: UnifiedLog
 
     def watch_by(self, watch: PartitionWatch | None) -> None:
-        """Set the watch that hears of fetches and of the high watermark; None removes it."""
+        """Set the watch that gets the fetches and the high watermark; None removes it."""
 
 
 class FollowedAppend:

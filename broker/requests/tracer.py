@@ -8,8 +8,8 @@ done.
 
 It owns the last `TRACES_MAX` traces and the last `COPIES_MAX` appends of followers. With the bounds
 of `broker.requests.request_trace`, that is a few megabytes at most. It holds names, offsets, sizes
-and times, and no contents of records. Each change has a revision, so a reader can ask for what is
-new.
+and times, and no contents of records. Each change has a revision, so a reader can ask for newer
+changes only.
 
 All times are of the monotonic clock that the connections use. All nodes of one machine share it, so
 their stations can be compared.
