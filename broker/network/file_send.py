@@ -5,8 +5,9 @@ response means, or when a connection reads (`broker.network.server.connection`).
 
 Plain connections are written past the transport, straight to the socket, so that bytes and files
 keep one order. A small slice is read and leaves in one call with the bytes around it; a large one
-goes by `sendfile`, its header held back so that both share a packet. When the socket is
-full, the loop watches a duplicate of its descriptor: asyncio forbids add_writer on a transport's.
+goes by `sendfile`, its header held back so that both share a packet. When the socket is full, the
+loop watches a duplicate of its descriptor: asyncio forbids add_writer on a transport's own
+descriptor.
 
 Reading a file blocks when its pages are not in the page cache: a job of the I/O pool reads cold
 data into it first (`broker.network.file_slice`).
@@ -141,7 +142,8 @@ class ResponseSender:
     # --- for the connection --------------------------------------------------------------------
 
     def send(self, data: Bytes) -> bool:
-        """Push `data` and flush: the quick path of a response in one piece. Return as `flush`."""
+        """Push `data` and flush: the quick path of a response in one piece. Return what `flush`
+        returns."""
         if self._queue or self._socket is None or self._closed:
             self.push(data)
             return self.flush()
@@ -231,16 +233,16 @@ class ResponseSender:
         self._paused = True
 
     def transport_resumed(self) -> None:
-        """Go on sending: the transport's buffer is low again (copying path)."""
+        """Resume sending: the transport's buffer is low again (copying path)."""
         self._paused = False
-        self._go_on()
+        self._continue_sending()
 
     # --- sending -------------------------------------------------------------------------------
 
     def _send_some(self) -> bool:
         """Make one send call. Return False if the socket, file or transport is not ready."""
         buffers, cursor = self._gather()
-        # The copying path has tried to read it, so some page is cold even if a probe says warm.
+        # The copying path has tried to read the slice: some page is cold even if a probe says warm.
         warm = self._socket is not None and cursor is not None and cursor.is_warm()
         if buffers:
             # Hold back a packet (MSG_MORE) only for data that is sure to follow at once.
@@ -374,7 +376,7 @@ class ResponseSender:
     # --- the page cache ------------------------------------------------------------------------
 
     def _read_ahead(self, cursor: Cursor) -> None:
-        """Read the next chunk into the page cache on an I/O thread, then go on sending."""
+        """Read the next chunk into the page cache on an I/O thread, then continue sending."""
         self._reading_ahead = True
         self._unwatch()
         # To the slice's end, not the cursor's: the copying path cuts a slice into several.
@@ -389,13 +391,13 @@ class ResponseSender:
                 self._on_failed(error)
                 return
             cursor.warmed(end)
-            self._go_on()
+            self._continue_sending()
 
         self._blocking.submit(job, done)
 
     # --- waiting -------------------------------------------------------------------------------
 
-    def _go_on(self) -> None:
+    def _continue_sending(self) -> None:
         """Flush after a wait, and report the result to the callbacks."""
         try:
             drained = self.flush()
@@ -406,19 +408,19 @@ class ResponseSender:
             self._on_drained()
 
     def _writable(self) -> None:
-        """Go on sending to a socket that has room. Meanwhile the page cache may have dropped the
-        slice, so it is probed again."""
+        """Resume sending to a socket that has room. Meanwhile the page cache may have dropped the
+        slice, so the cache is probed again."""
         head = self._queue[0]
         if isinstance(head, Cursor):
             head.warmed(0)
-        self._go_on()
+        self._continue_sending()
 
     def _next_turn(self) -> None:
-        """Let other connections use the loop, then go on sending."""
+        """Let other connections use the loop, then continue sending."""
         if self._socket is not None:
             self._watch()
         else:
-            self._loop.call_soon(self._go_on)
+            self._loop.call_soon(self._continue_sending)
 
     def _watch(self) -> None:
         if self._waiting:

@@ -44,8 +44,9 @@ def way_of(size: int, is_plain: bool) -> str:
 class FileSlice(Protocol):
     """An immutable run of a file's bytes (`storage.log.file_records.FileRecords`).
 
-    `fileno()` is asked for at each use on the loop's thread, and raises ValueError or OSError once
-    the file is closed; files are closed on that thread too, so a number is never a reused one.
+    Callers call `fileno()` again before each use, on the loop's thread. It raises ValueError or
+    OSError once the file is closed. Files are closed on the same thread, so the number never
+    belongs to another file.
     """
 
     @property

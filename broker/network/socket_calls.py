@@ -11,7 +11,7 @@
 The C library's `sendfile` differs on macOS: its arguments are in another order, zero bytes mean the
 whole rest of a file, and a full socket reports EAGAIN together with the bytes sent before. Python's
 `os.sendfile` has the same four first arguments everywhere, and returns the bytes sent, if any,
-rather than raise. So it is called with positional arguments, never for zero bytes.
+instead of raising an error. So it is called with positional arguments, never for zero bytes.
 
 Owns nothing. Never: waits.
 """

@@ -152,7 +152,7 @@ class ConnectionQuotas:
 
     def ip_delay_ms(self, listener: str, ip: str, now_ms: float) -> float:
         """Count a connection from an address. Return 0 if the address is within its rate, else the
-        milliseconds after which the connection, unserved till then, is to be closed."""
+        milliseconds after which the connection is to be closed, without being served."""
         delay_ms = self._opened_from(without_zone(ip), now_ms)
         if delay_ms > 0:
             state = self._listeners[listener]

@@ -1,6 +1,7 @@
 """The memory that this process may use: the machine's, or less if a control group limits it.
 
-Owns nothing and watches nothing: it is read once, at the start. Never: how much is in use.
+Owns nothing and watches nothing: the limit is read once, at the start. Never: how much memory is in
+use.
 """
 
 from __future__ import annotations

@@ -12,9 +12,9 @@ sent 90 MB.
 No connection waits for ever: room comes back when a request is handled or its connection ends, and
 `ottla.partial.frame.timeout.ms` closes a connection whose peer stops within a frame. If a large
 frame waits and no other large frame has room, small frames leave the common room to it. The bytes
-that have arrived of waiting frames are counted, at most one receive each, and take no room from any
-frame: the limit may be the size of one frame, and all may have begun. While frames wait, no
-connection keeps a buffer for its next one.
+that have arrived of a waiting frame, at most one receive, are counted but take no room from any
+frame. Otherwise frames that have all begun might wait for each other, because the limit may be the
+size of one frame. While frames wait, no connection keeps a buffer for its next one.
 
 Follows Kafka's `MemoryPool` (`queued.max.request.bytes`, KIP-72), which mutes all connections while
 its memory is used up, and lets one frame go beyond it.
@@ -47,7 +47,7 @@ class RequestMemory:
         self._call_soon = call_soon
         self._small = 0
         self._large = 0
-        self._of_waiting = 0  # what has come of frames that wait: it takes no room from them
+        self._of_waiting = 0  # the arrived bytes of waiting frames, which take no room
         self._small_waiting: dict[Callable[[], object], int] = {}
         self._large_waiting: dict[Callable[[], object], int] = {}
         self._granting = False
@@ -82,7 +82,8 @@ class RequestMemory:
             self._large += size
 
     def free(self, size: int) -> None:
-        """Return `size` bytes, the same portion as in the `claim` or `hold` that counted them."""
+        """Give back `size` bytes, the same portion as in the `claim` or `hold` that counted
+        them."""
         if size <= SMALL_FRAME_BYTES:
             self._small -= size
         else:
@@ -108,7 +109,8 @@ class RequestMemory:
         return bool(self._large_waiting or self._small_waiting)
 
     def wait(self, size: int, granted: Callable[[], object]) -> None:
-        """Claim `size` bytes when there is room, then call `granted` once, in a later turn."""
+        """Claim `size` bytes as soon as there is room, then call `granted` once, in a later
+        turn."""
         waiting = self._small_waiting if size <= SMALL_FRAME_BYTES else self._large_waiting
         waiting[granted] = size
 
@@ -166,7 +168,7 @@ class InterBrokerMemory:
         self._memory.hold(size)
 
     def free(self, size: int) -> None:
-        """Return `size` bytes that were counted."""
+        """Give back `size` bytes that were counted."""
         self._memory.free(size)
 
     def hold_waiting(self, size: int) -> None:

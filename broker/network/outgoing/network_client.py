@@ -5,11 +5,11 @@ before earlier ones are answered, and the peer answers in order. Any failure of 
 all its unanswered requests, and the next request opens a new connection.
 
 If the listener needs it, the connection uses TLS, and logs in before the first request. A login
-that expires is renewed in time, between two requests on the same connection (KIP-368): earlier
-requests are answered before it, and requests that arrive meanwhile are sent after it. If logins are
-valid for about 1 s or less, requests wait until the next login is allowed; Kafka's own clients do
-not wait, and lose the connection. A failed handshake or login is logged with its reason, one line
-now and then for each peer and reason.
+that expires is renewed before its end, between two requests on the same connection (KIP-368):
+earlier requests are answered before it, and requests that arrive meanwhile are sent after it. If
+logins are valid for about 1 s or less, requests wait until the next login is allowed; Kafka's own
+clients do not wait, and lose the connection. A failed handshake or login is logged with its reason,
+at a bounded rate (`peer_warnings`).
 
 Owns: the connection, the correlation ids, the deadlines. Never: retries by itself, delays a
 connect, or interprets a response. Follows Kafka's `NetworkClient`, without its ApiVersions request:
@@ -110,7 +110,8 @@ class NetworkClient:
         done(failure)
 
     def close(self) -> None:
-        """Close every channel, failing its requests as LOST. Looks end without their callback."""
+        """Close every channel, failing its requests as LOST. Calls of `look` in progress end
+        without their callback."""
         for channel in list(self._channels):
             channel.close()
         for probe in self._probes:
@@ -201,7 +202,7 @@ class SocketChannel:
         if self._connection is None:
             self._preparing = self._loop.create_task(self._connect())
         elif self._renew_at_s is not None and self._clock_s() >= self._renew_at_s:
-            # The requests sent before it are answered first.
+            # The requests that were sent before the login are answered first.
             self._login = _Login(self._loop, len(self._waiting) - 1)
             self._preparing = self._loop.create_task(self._renew(self._connection, self._login))
         else:
@@ -450,7 +451,7 @@ class _Connection(asyncio.BufferedProtocol):
             raise self._ended
 
     def drop(self) -> None:
-        """Close at once, without telling the channel."""
+        """Close at once, without notifying the channel."""
         self._channel = None
         self._reader.close()
         if self._transport is not None:
@@ -490,7 +491,7 @@ class _Connection(asyncio.BufferedProtocol):
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Tell the channel that the connection was lost, whichever side closed it."""
+        """Notify the channel that the connection was lost, whichever side closed it."""
         channel, self._channel = self._channel, None
         self._ended = exc if isinstance(exc, OSError) else ClosedBeforeAnswer()
         self._reader.close()

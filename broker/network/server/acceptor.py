@@ -76,12 +76,12 @@ class Acceptor:
 
     @property
     def blocked_s(self) -> float:
-        """The seconds, in total, for which a limit or a lack kept it from accepting."""
+        """The seconds, in total, for which a limit or a lack kept the acceptor from accepting."""
         now_s = 0.0 if self._blocked_at_s is None else self._loop.time() - self._blocked_at_s
         return self._blocked_s + now_s
 
     def start(self) -> None:
-        """Start accepting, or go on after a pause."""
+        """Start accepting, or resume after a pause."""
         if self._retry is not None:
             self._retry.cancel()
             self._retry = None

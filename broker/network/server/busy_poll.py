@@ -13,11 +13,11 @@ The client's core halts, too, some four microseconds after its send. An answer s
 needs no wake-up, and the round trip takes half the time. So the connection prepares for the request
 before the poll (`RequestHandler.expect`), and completes it after the answer.
 
-It polls only if one client alone sends requests, and the last one came soon after the answer
-before. After a poll without a request the next polls are left out, twice as many each time. So a
-client that pauses, and a core that client and broker share, cost next to nothing. The loop has a
-turn before each poll, so other connections wait for `LOOK_S` at most. Linux's haltpoll governor has
-the same rule; its SO_BUSY_POLL is for network cards, not for loopback.
+It polls only if one client alone sends requests, and its last request came soon after the answer
+before. After a poll without a request some polls are skipped, twice as many each time. So a client
+that pauses, and a core that client and broker share, cost next to nothing. The loop has a turn
+before each poll, so other connections wait for `LOOK_S` at most. Linux's haltpoll governor has the
+same rule; its SO_BUSY_POLL is for network cards, not for loopback.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ class ConnectionOwner(Protocol):
         """End the login's deadline: the client has authenticated."""
 
     def frame_incomplete(self, connection: Connection) -> None:
-        """Watch a connection whose peer has begun a frame, or has gone on with it."""
+        """Watch a connection whose peer has begun a frame, or has sent more of it."""
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -144,7 +144,7 @@ class Connection(asyncio.BufferedProtocol):
         self.last_active_s = monotonic()
         self.received_bytes += nbytes
         self.core.received(nbytes)
-        self._go_on(tried)
+        self._do_steps(tried)
 
     def eof_received(self) -> bool:
         """Handle the peer's end of input. Return True if the connection is closed in a later turn
@@ -157,7 +157,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _hung_up(self) -> None:
         self.core.end_of_input()
-        self._go_on()
+        self._do_steps()
         self._transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -177,7 +177,7 @@ class Connection(asyncio.BufferedProtocol):
         self._sender.transport_paused()
 
     def resume_writing(self) -> None:
-        """Go on sending (copying path): the transport's buffer has emptied."""
+        """Resume sending (copying path): the transport's buffer has emptied."""
         self._sender.transport_resumed()
 
     # --- called by the channel and its responders ----------------------------------------------
@@ -192,10 +192,11 @@ class Connection(asyncio.BufferedProtocol):
         if mute_ms:
             self._owner.loop.call_later(mute_ms / 1000, self._unmute)
         if not self._running:
-            self._go_on_behind_handler()
+            self._do_steps_after_handler()
 
     def later(self) -> Responder:
-        """Return the responder for the request being tried at once, which is answered later."""
+        """Return the responder of a request that was to be answered at once, but is answered
+        later."""
         self.core.under_way()
         if self._times is not None:
             self._times.received(monotonic())
@@ -206,7 +207,7 @@ class Connection(asyncio.BufferedProtocol):
         """Send earlier answers and then `last`, an answer or a part of one, and close."""
         self.core.leave()
         self.core.answered(last)
-        self._go_on_behind_handler()
+        self._do_steps_after_handler()
 
     def fail(self, error: BaseException) -> None:
         """Close at once, because the rest of the peer's bytes cannot be parsed.
@@ -215,16 +216,16 @@ class Connection(asyncio.BufferedProtocol):
         """
         if self.core.abort():
             _log.info("closing %s: %s", self.context.connection_id, error)
-            self._go_on()
+            self._do_steps()
 
     def keep(self, frame: memoryview) -> memoryview:
         """Return the current request's frame, or a copy, which stays valid until its answer."""
         return self.reader.hold(frame)
 
     def resume(self) -> None:
-        """Go on reading and passing requests: the channel has room again."""
+        """Resume reading and passing requests: the channel has room again."""
         self.core.room()
-        self._go_on()
+        self._do_steps()
 
     def leaves_queue(self) -> None:
         """Note that the handler of a queued request begins now."""
@@ -239,7 +240,7 @@ class Connection(asyncio.BufferedProtocol):
     def flush(self) -> None:
         """Send the answers that were given while another connection's request was handled."""
         self._flush_announced = False
-        self._go_on()
+        self._do_steps()
 
     # --- called by the busy poll ---------------------------------------------------------------
 
@@ -285,26 +286,27 @@ class Connection(asyncio.BufferedProtocol):
         self._owner.connection_authenticated(self)
 
     def login_renewed(self, may_expire: bool, answer: ResponseParts) -> None:
-        """Send `answer` to a frame of a renewed login, which is complete or goes on."""
+        """Send `answer` to a frame of a login that is being renewed, or is renewed by this
+        frame."""
         self._may_expire = may_expire
         self.answer(answer)
 
     def login_went_on(self) -> None:
         """Do the core's next steps after the login changed it outside of a frame's handling."""
-        self._go_on()
+        self._do_steps()
 
     # --- called by the processor ---------------------------------------------------------------
 
     def shut_down(self) -> None:
         """Take no further request; close when the one in progress is answered."""
         self.core.leave()
-        self._go_on()
+        self._do_steps()
 
     def abort(self, reason: str) -> None:
         """Close now, even with a request in progress. `reason` is logged."""
         if self.core.abort():
             _log.info("closing %s: %s", self.context.connection_id, reason)
-            self._go_on()
+            self._do_steps()
 
     @property
     def pending_bytes(self) -> int:
@@ -324,13 +326,13 @@ class Connection(asyncio.BufferedProtocol):
 
     # --- steps of the core ---------------------------------------------------------------------
 
-    def _go_on(self, tried: bool = False) -> None:
+    def _do_steps(self, tried: bool = False) -> None:
         """Do the core's steps until none is left. `tried`: the first request cannot be answered at
         once."""
         core, channel = self.core, self._channel
         was_running = self._running
         if was_running and core.state is not CLOSING:
-            return  # called from within a handler; the outer call goes on
+            return  # called from within a handler; the outer call does the steps
         self._running = True
         try:
             while (step := core.next()) is not None:
@@ -361,12 +363,13 @@ class Connection(asyncio.BufferedProtocol):
             context.refused(how, reason)
         self.fail(error)
 
-    def _go_on_behind_handler(self) -> None:
-        """Go on, now or after the handler of another connection's request that is on the stack."""
+    def _do_steps_after_handler(self) -> None:
+        """Do the core's steps: now, or after the handler on the stack, which handles another
+        connection's request."""
         if self._running:
             return
         if not self._channel.handling:
-            self._go_on()
+            self._do_steps()
         elif not self._flush_announced:
             self._flush_announced = True
             self._channel.answered.append(self)
@@ -476,7 +479,7 @@ class Connection(asyncio.BufferedProtocol):
         if self._times is not None:
             self._times.sent(self.last_active_s)
         self.core.drained()
-        self._go_on()
+        self._do_steps()
 
     def _send_failed(self, error: Exception) -> None:
         if self.core.abort():
@@ -485,19 +488,19 @@ class Connection(asyncio.BufferedProtocol):
                 _log.debug("%s is gone: %s", name, error)
             else:
                 _log.warning("closing %s: cannot send: %s", name, error)
-            self._go_on()
+            self._do_steps()
 
     def _turn(self) -> None:
         self.core.turn()
-        self._go_on()
+        self._do_steps()
 
     def _unmute(self) -> None:
         self.core.unmuted()
-        self._go_on()
+        self._do_steps()
 
     def _memory_granted(self) -> None:
         self.core.memory_granted()
-        self._go_on()
+        self._do_steps()
 
     def _await_rest(self) -> None:
         self.core.rest_awaited(monotonic())

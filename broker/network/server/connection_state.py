@@ -55,13 +55,13 @@ class State(IntEnum):
       transition: the authenticator waits for a check → ASKING; the login succeeds → READY; the
               login fails → REFUSED; the turn of requests is over → HELD_UP
 
-    HELD_UP  A frame of a login is there, and all other work has its turn.
+    HELD_UP  A frame of a login has arrived, and all other work has its turn.
       action: reading has paused
       transition: the channel has room → AUTHENTICATING
 
     ASKING  The authenticator waits for the result of a check.
       action: reading pauses
-      transition: the result is there → AUTHENTICATING
+      transition: the result arrives → AUTHENTICATING
 
     REFUSED  The login was rejected. The client is answered after a delay.
       action: reading pauses
@@ -79,9 +79,9 @@ class State(IntEnum):
 
     SENDING  The peer does not take an answer.
       action: reading pauses
-      transition: it has taken all → READY
+      transition: the peer has taken all → READY
 
-    YIELDED  More frames are there, and other connections have their turn.
+    YIELDED  More frames have arrived, and other connections have their turn.
       action: reading has paused
       transition: the turn comes → READY; an answer is not sent whole → SENDING
 
@@ -89,7 +89,7 @@ class State(IntEnum):
       action: reading pauses at once, so that further requests stay in the socket
       transition: the throttle time is over → READY
 
-    STALLED  More frames are there, and the request channel is full.
+    STALLED  More frames have arrived, and the request channel is full.
       action: reading has paused
       transition: the channel has room → READY; an answer is not sent whole → SENDING
 
@@ -276,7 +276,7 @@ class ConnectionCore:
         self._move(ConnectionEvent.LOGIN_WAITS)
 
     def login_checked(self) -> bool:
-        """Go on after the authenticator's check. Return False if the connection has ended."""
+        """Continue after the authenticator's check. Return False if the connection has ended."""
         if not self._move(ConnectionEvent.LOGIN_CHECKED):
             return False
         self._begin_turn()
@@ -316,7 +316,7 @@ class ConnectionCore:
         return True
 
     def unmuted(self) -> None:
-        """Go on reading: the client's throttle time is over."""
+        """Resume reading: the client's throttle time is over."""
         if self._move(ConnectionEvent.UNMUTED):
             self._begin_turn()
             self._stop_behind_unsent()
@@ -330,7 +330,7 @@ class ConnectionCore:
             self._unsent = self.state in (PENDING, MUTED)
 
     def drained(self) -> None:
-        """Go on: the peer has taken all that was sent."""
+        """Continue with the next frames: the peer has taken all that was sent."""
         self._unsent = False
         if self._move(ConnectionEvent.DRAINED):
             self._begin_turn()
@@ -341,12 +341,12 @@ class ConnectionCore:
             self._begin_turn()
 
     def room(self) -> None:
-        """Go on: the request channel has room."""
+        """Continue with the next frames: the request channel has room."""
         if self._move(ConnectionEvent.ROOM):
             self._begin_turn()
 
     def memory_granted(self) -> None:
-        """Go on with the frame that has begun: there is memory for it."""
+        """Continue with the frame that has begun: there is memory for it."""
         self._waits_for_memory = False
         self._reader.feed()
 
@@ -462,7 +462,7 @@ class ConnectionCore:
         return self._reader.next_frame()
 
     def _give_buffer_back(self) -> None:
-        """Lend a large buffer to the request under way; where there is none, keep no buffer."""
+        """Lend a large buffer to the request under way; without such a request, keep no buffer."""
         if self.state is not PENDING:
             self._reader.release()
         elif self._reader.is_large:
@@ -478,7 +478,7 @@ class ConnectionCore:
         if self.paused:
             if ready and not reader.starved and not reader.has_unread:
                 self.paused = False
-                self._incomplete_since_s = None  # the peer could not go on
+                self._incomplete_since_s = None  # the peer could not send more
                 reader.attach()
                 return Step.RESUME
         elif (

@@ -52,7 +52,7 @@ class Handshakes:
         try:
             await slot
         except asyncio.CancelledError:
-            if not slot.cancelled():  # it had been given its slot
+            if not slot.cancelled():  # the slot was granted already
                 self.ended()
             raise
 

@@ -43,7 +43,8 @@ def begin_unpaced(listening: socket.socket) -> bytes:
 
 
 def give(sock: socket.socket, name: bytes) -> None:
-    """Set a connection's algorithm to `name`; if the system refuses that, it keeps its own."""
+    """Set a connection's algorithm to `name`; if the system refuses that, the connection keeps its
+    own."""
     if TCP_CONGESTION is None:
         return
     try:

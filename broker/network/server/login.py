@@ -106,8 +106,8 @@ class Login:
         self, frame: memoryview, later: Callable[[ReplyOrRefusal], None]
     ) -> ReplyOrRefusal | None:
         """Return the answer to a frame before the login is `complete`, or to a later frame that it
-        `takes`. None: the check goes on; `later` gets its result, unless the connection has ended.
-        No other frame may be passed before that."""
+        `takes`. None: the check is not complete yet; `later` gets its result, unless the connection
+        has ended. No other frame may be passed before that."""
         meet = self._guard.meet_login
         if meet is None:
             return self.carry_out(frame, later)
@@ -149,7 +149,7 @@ class Login:
     def _answered(
         self, later: Callable[[ReplyOrRefusal], None], result: object, error: Exception | None
     ) -> None:
-        """Go on with the result of a job that the authenticator needed."""
+        """Continue the login with the result of a job that the authenticator needed."""
         if self._context.closed:
             return
         authenticator = self._authenticator

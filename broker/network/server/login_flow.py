@@ -32,7 +32,8 @@ class LoginConnection(Protocol):
         """Mark the connection as authenticated. `may_expire`: the session has an end (KIP-368)."""
 
     def login_renewed(self, may_expire: bool, answer: ResponseParts) -> None:
-        """Send `answer` to a frame of a renewed login, which is complete or goes on."""
+        """Send `answer` to a frame of a login that is being renewed, or is renewed by this
+        frame."""
 
     def login_went_on(self) -> None:
         """Do the core's next steps after the login changed it outside of a frame's handling."""
@@ -97,7 +98,7 @@ class LoginFlow:
         self._refuse(self._login.refusal(reason, how))
 
     def _checked(self, answer: ReplyOrRefusal) -> None:
-        """Go on with the result of a check that ended after the frame's handling."""
+        """Continue with the result of a check that ended after the frame's handling."""
         if self._core.login_checked():
             self._take_answer(answer)
             self._connection.login_went_on()

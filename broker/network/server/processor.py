@@ -12,7 +12,7 @@ Four deadlines, none of which costs anything per request:
 * a login: on listeners that need one, the client must authenticate within
   `ottla.authentication.timeout.ms` of connecting, TLS handshake included (in Kafka, only the idle
   deadline applies);
-* an incomplete frame: the peer has begun one and does not go on (in Kafka, only the idle deadline
+* an incomplete frame: the peer has begun one and sends no more (in Kafka, only the idle deadline
   applies);
 * the receive buffer of a large frame is freed after ten idle seconds, or as soon as another
   connection lacks memory for a frame.
@@ -324,7 +324,7 @@ class Processor:
                 self._on_closed(connection.context.connection_id)
 
     def frame_incomplete(self, connection: Connection) -> None:
-        """Start the deadlines of a connection whose peer has begun a frame or gone on with it."""
+        """Start the deadlines of a connection whose peer has begun a frame or sent more of it."""
         now = time.monotonic()
         if connection not in self._incomplete:
             self._incomplete.add(connection, now + self._partial_s)

@@ -42,7 +42,7 @@ from protocol.frames.frame_memory import UNCOUNTED, Memory
 
 ResponseParts = Bytes | Sequence[Bytes | FileSlice]
 """A whole response as it is sent, its int32 size first: one piece, or parts in order. The network
-owns it once given, and it must not be a view of the request's frame."""
+owns the parts from then on. None of them may be a view of the request's frame."""
 
 
 @dataclass(slots=True, eq=False)
@@ -122,7 +122,8 @@ class Requester(ResponseTarget, Protocol):
     context: ConnectionContext
 
     def later(self) -> Responder:
-        """Return the responder for the request being tried at once, which is answered later."""
+        """Return the responder of a request that was to be answered at once, but is answered
+        later."""
 
     def leaves_queue(self) -> None:
         """Note that the handler of a queued request begins now."""
@@ -131,7 +132,7 @@ class Requester(ResponseTarget, Protocol):
         """Note that the handler of a queued request has returned."""
 
     def resume(self) -> None:
-        """Go on reading and passing requests: the channel has room again."""
+        """Resume reading and passing requests: the channel has room again."""
 
     def flush(self) -> None:
         """Send the answers that were given while another connection's request was handled."""
@@ -371,7 +372,7 @@ class RequestChannel:
             requester.fail(error)
         except BaseException as error:
             # Nothing else would answer this connection. The loop's exception handler decides
-            # whether the process goes on.
+            # whether the process continues.
             requester.fail(error)
             raise
         finally:
@@ -468,7 +469,7 @@ class RequestChannel:
         while resumed < _RESUMED_PER_TURN and not self.turn_is_over:
             has_slot = self._queue and slots.outstanding < slots.size
             if self._stalled and not self.full and (stalled_first or not has_slot):
-                # In the order in which they stalled. One without a whole frame takes no room.
+                # In the order of the stalls. Without a whole frame, a connection takes no room.
                 requester = next(iter(self._stalled))
                 del self._stalled[requester]
                 resumed += 1

@@ -107,7 +107,7 @@ class SocketServer:
         self.busy_poll = BusyPoll(self.loop.call_soon)
         self.quotas = _quotas(config, room, opened_from)
         self.throttled = DelayedCloses(self.loop, config.ottla_throttled_connections_max)
-        self._cpu_clock = thread_cpu_clock()  # the loop's
+        self._cpu_clock = thread_cpu_clock()  # of the loop's thread
         self.acceptors: list[Acceptor] = []
         self._makers: dict[Acceptor, Callable[[], Processor]] = {}
         self._processor_ids = itertools.count()
@@ -281,16 +281,16 @@ class SocketServer:
         ]
         closing = sum(connection.context.closed for connection, _ in candidates)
         excess = self.quotas.total - self.quotas.max_connections - closing
-        given_up = heapq.nsmallest(
+        to_close = heapq.nsmallest(
             min(excess, _CLOSES_PER_TURN),
             (c for c, is_closable in candidates if is_closable and not c.context.closed),
             key=lambda connection: connection.last_active_s,
         )
-        for connection in given_up:
+        for connection in to_close:
             connection.abort("max.connections is exceeded")
         opening = self.quotas.total - len(candidates)
-        if excess > len(given_up) and (given_up or opening) and self._shedding is None:
-            delay_s = 0.0 if given_up else _OPENING_S
+        if excess > len(to_close) and (to_close or opening) and self._shedding is None:
+            delay_s = 0.0 if to_close else _OPENING_S
             self._shedding = self.loop.call_later(delay_s, self._shed_more)
 
     def _shed_more(self) -> None:

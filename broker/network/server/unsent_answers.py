@@ -7,8 +7,9 @@ A connection has one unsent answer at most, because it is not read from before t
 of files are not in memory. So memory fills only if many clients request large answers and stop
 reading. Kafka keeps the answers until `connections.max.idle.ms`. Ottla closes connections: above
 half of `ottla.queued.max.response.bytes` those that took nothing for STALLED_S, above all of it
-others too, the longest silent first in both cases. A client that reads, however slowly, is among
-the last to be closed, and the only connection with an unsent answer is never closed.
+others too, in both cases first those that have been silent longest. A client that reads, however
+slowly, is among the last to be closed, and the only connection with an unsent answer is never
+closed.
 
 An answer that is sent at once is not counted. An unsent answer is added when it has to wait, and
 the sum does not shrink as it is sent. So the connections are counted again when the sum is too
@@ -56,7 +57,7 @@ class UnsentAnswers:
         self._target = limit_bytes - limit_bytes // 8
         self._clock_s = clock_s
         self._call_later = call_later
-        # By connection: the bytes it had taken when it last took some, and the time of that.
+        # By connection: its sent bytes when its client last took some, and the time of that.
         self._waiting: dict[UnsentConnection, tuple[int, float]] = {}
         self._at_most = 0  # an upper bound of the unsent bytes
         self._looks_now = self._looks_later = False
