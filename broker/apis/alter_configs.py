@@ -292,7 +292,7 @@ class AlterConfigsApis:
         set_now: Collection[str],
         loads: list[_Load],
     ) -> ApiError | None:
-        """Return the error that is known at once; None if there is none yet.
+        """Return the error that is known before anything is loaded; None if there is none.
 
         `loads` gets the listeners' configuration that must be loaded to find further errors.
         """
@@ -428,11 +428,11 @@ def _keys_fault(configs: Sequence[C], is_null: Callable[[C], bool]) -> Steps[Api
     names: set[str] = set()
     nulls: list[str] = []
 
-    def look(slice_configs: Iterable[C]) -> None:
+    def collect(slice_configs: Iterable[C]) -> None:
         names.update([config.name for config in slice_configs])
         nulls.extend([config.name for config in slice_configs if is_null(config)])
 
-    yield from in_bulk(look, configs)
+    yield from in_bulk(collect, configs)
     if nulls:
         return _refused(f"Null value not supported for : {','.join(nulls)}")
     if len(names) != len(configs):

@@ -5,8 +5,8 @@ says that the move has begun, or why not. A partition that only other brokers ha
 REPLICA_NOT_AVAILABLE, one that does not exist is UNKNOWN_TOPIC_OR_PARTITION. If this broker gets
 such a partition later, its log is created in that directory; `kafka-reassign-partitions` retries
 until then. A directory that no config names is LOG_DIR_NOT_FOUND, a failed one is
-KAFKA_STORAGE_ERROR. Moving a replica to the directory where it is cancels a move in progress. If no
-file descriptor is left for the copy, the error is POLICY_VIOLATION.
+KAFKA_STORAGE_ERROR. Moving a replica to the directory that it is in cancels a move in progress. If
+no file descriptor is left for the copy, the error is POLICY_VIOLATION.
 
 Rights: Alter on the cluster.
 
@@ -35,7 +35,7 @@ from storage.directories.future_logs import NAME_LENGTH_MAX
 from storage.log.log_dir_failure import DescriptorsLack, LogDirFailure, LogPlaceTaken
 
 MOVE = 25
-"""The pieces of work (`Pace`) that the begin of a move counts as: it creates a folder."""
+"""The pieces of work (`Pace`) that the start of a move counts as, because it creates a folder."""
 
 _log = logging.getLogger(f"ottla.{__name__}")
 

@@ -1,4 +1,4 @@
-"""Automatic creation of topics that clients ask for.
+"""Automatic creation of topics that clients name in requests.
 
 Owns the topics that are being created now, so that a client which retries every 100 ms causes one
 request to the controller, not hundreds. The client is answered with UNKNOWN_TOPIC_OR_PARTITION,
@@ -39,7 +39,8 @@ SHARE_TOPIC = "__share_group_state"
 
 _CREATE_TOPICS_VERSION = 7
 TOPICS_AT_ONCE = MAX_PARTITIONS_PER_REQUEST + 1
-"""The most topics in one request: one more than the controller accepts, so it rejects that."""
+"""The most topics in one request: one more than the controller accepts, so that the controller
+rejects a request for too many."""
 _CREATED = (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS)
 
 Refused = Callable[[], None]
@@ -74,8 +75,8 @@ class AutoTopicCreation:
     def create(
         self, names: Iterable[str], may_create: Container[str], context: RequestContext
     ) -> Steps[dict[str, ErrorCode]]:
-        """Begin to create those of `names` that may be created. Return what to answer for each
-        name.
+        """Begin to create those of `names` that may be created. Return the error code to answer for
+        each name.
         """
         answers: dict[str, ErrorCode] = {}
         wanted: dict[str, CreatableTopic] = {}

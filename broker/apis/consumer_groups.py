@@ -90,8 +90,8 @@ class ConsumerGroupsApi:
     def prepare(
         self, context: RequestContext, frame: memoryview, request: ConsumerGroupHeartbeatRequest
     ) -> PreparedHeartbeat | None:
-        """Return a shortcut for a member's next heartbeats that repeat this one; None if it says
-        more.
+        """Return a shortcut for a member's next heartbeats that repeat this one; None if this
+        request has further fields.
         """
         sender = Sender(
             request.group_id, request.member_id, request.instance_id, *_client_of(context)
@@ -170,7 +170,7 @@ class ConsumerGroupsApi:
 
 def _client_of(context: RequestContext) -> tuple[str, str]:
     """Return the client id and host in the form that the group stores."""
-    # Java prints an address without a host name so; Kafka's tools show it.
+    # Java prints an address without a host name in this form, and Kafka's tools show it.
     return context.client_id or "", f"/{context.client_host}"
 
 

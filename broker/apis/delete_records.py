@@ -3,9 +3,9 @@
 Behaviour: moves a partition's log start up to an offset, -1 for the high watermark. The answer
 comes after all live replicas have moved theirs, or after `timeout_ms`. It has the low watermark,
 which is the earliest log start of the replicas. Without that wait, a leader that lost its
-leadership could confirm a deletion that its successor does not know of. Rejected for internal
-topics (INVALID_TOPIC_EXCEPTION), for topics that are only compacted (POLICY_VIOLATION), and beyond
-the high watermark. If a partition is named twice, the last one counts.
+leadership could confirm a deletion that its successor does not know of. A partition is rejected if
+its topic is internal (INVALID_TOPIC_EXCEPTION) or only compacted (POLICY_VIOLATION), or if the
+offset is beyond the high watermark. If a partition is named twice, the last offset counts.
 
 Rights: DELETE on each topic, otherwise its partitions fail with TOPIC_AUTHORIZATION_FAILED, whether
 they exist or not.

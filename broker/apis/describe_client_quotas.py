@@ -1,8 +1,8 @@
 """DescribeClientQuotas: v0-1 (KIP-546).
 
-Behaviour: returns quotas from the metadata image. Kafka's tools send this before they show anything
-of a user, also its SCRAM credentials. A filter names types of entities, each once. Entities with
-further types match as well, unless the filter is strict.
+Behaviour: returns quotas from the metadata image. Kafka's tools send this before they describe a
+user, even if only its SCRAM credentials are asked for. A filter names types of entities, each once.
+Entities with further types match as well, unless the filter is strict.
 
 Rights: DescribeConfigs on the cluster.
 

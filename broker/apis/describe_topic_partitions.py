@@ -7,8 +7,8 @@ exist do not count towards the limit. The eligible leader replicas are empty lis
 because the Java admin client does not accept null.
 
 Rights: DESCRIBE on each topic. A denied topic that the request names is TOPIC_AUTHORIZATION_FAILED
-on each page, without its id. If all topics are requested, it is left out. A cursor on such a topic
-continues after it.
+on each page, without its id. If all topics are requested, denied topics are left out. A cursor on a
+denied topic continues after that topic.
 """
 
 from __future__ import annotations

@@ -3,10 +3,10 @@
 A topic's bytes depend on its image, the registered brokers, the listener, the version and the
 authorized operations; these are the key of the cache. A new metadata image shares all unchanged
 parts with the previous one. So if one topic of ten thousand changes, one topic is encoded again.
-For clients that may see all topics, these are also kept in one piece.
+For clients that may see all topics, the bytes of all topics are also kept in one piece.
 
-Owns the cache, of at most `ottla.metadata.answers.max.bytes`. If that is full, the least recently
-used kind of answer is dropped. Never decides what a client may see.
+Owns the cache, of at most `ottla.metadata.answers.max.bytes`. If the cache is full, the least
+recently used kind of answer is dropped. Never decides what a client may see.
 
 Kafka builds each response from scratch (`KRaftMetadataCache.getTopicMetadata`).
 """

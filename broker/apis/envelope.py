@@ -1,10 +1,11 @@
 """Envelope: v0. A client's request that a broker forwards to the active controller (KIP-590).
 
 Behaviour: the request inside is decoded, answered and encoded in its own version, as if the client
-had sent it here. Its principal, whether that logged in by a delegation token, its address and its
-controller mutation quota are the client's; listener and security protocol are the Envelope's. If
-this node is not the active controller, the Envelope's error is NOT_CONTROLLER and there is no
-response inside, so that the broker tries another node. Served on the controller listener only.
+had sent it here. Its principal, whether the principal logged in by a delegation token, its address
+and its controller mutation quota are the client's; listener and security protocol are the
+Envelope's. If this node is not the active controller, the Envelope's error is NOT_CONTROLLER and
+there is no response inside, so that the broker tries another node. Served on the controller
+listener only.
 
 An unreadable principal is PRINCIPAL_DESERIALIZATION_FAILURE, before any other check. An invalid
 address, or an API that is never forwarded, is INVALID_REQUEST. An unreadable request is
@@ -76,7 +77,7 @@ class EnvelopeApi:
     ) -> None:
         """`inside` are the APIs that brokers may forward; `answers` reads and writes long requests.
 
-        `rights_of` and `quota_of` return what applies to a client on this node.
+        `rights_of` and `quota_of` return the rights and the quota of a client on this node.
         """
         self._rights_of = rights_of
         self._answers = answers

@@ -4,9 +4,10 @@ Behaviour: returns the leader of the partition of `__consumer_offsets` that the 
 to, or of `__transaction_state` for a transactional id. While the partition has no leader, the
 answer is COORDINATOR_NOT_AVAILABLE, which clients retry.
 
-The topic is created with the first request for it. Its answer is held until the coordinator serves,
-because librdkafka would retry only a second later. Meanwhile the coordinator is looked up every few
-milliseconds, because several things must be ready: the metadata, a leader, its shard.
+The topic is created with the first request for it. The answer to that request is held until the
+coordinator is ready, because librdkafka would retry only a second later. Meanwhile the coordinator
+is looked up every few milliseconds, because several things must be ready: the metadata, a leader,
+its shard.
 
 Rights: for each key, DESCRIBE on the group (GROUP_AUTHORIZATION_FAILED) or on the transactional id
 (TRANSACTIONAL_ID_AUTHORIZATION_FAILED). Keys of share groups need CLUSTER_ACTION
@@ -67,7 +68,7 @@ class Coordinators(NamedTuple):
 CreateTopic = Callable[[str, Callable[[], None]], object]
 """(name, refused): asks the controller for an internal topic; repeated calls are harmless.
 
-`refused()` is called if the controller creates none.
+`refused()` is called if the controller does not create it.
 """
 
 

@@ -7,8 +7,8 @@
     DescribeQuorum v0-2
 
 Behaviour: a client may send them to any broker, which forwards them. On a node that is its own
-controller that is a function call. Their behaviour is in `controller.requests.controller_apis`, and
-in `controller.raft.raft_apis` for DescribeQuorum.
+controller, forwarding is a function call. The behaviour of these APIs is in
+`controller.requests.controller_apis`, and in `controller.raft.raft_apis` for DescribeQuorum.
 
 Rights: the controller authorizes the client.
 

@@ -1,7 +1,7 @@
 """JoinGroup v0-9, SyncGroup v0-5, Heartbeat v0-4, LeaveGroup v0-5: the members of classic groups.
 
 Behaviour: see `broker.groups.classic.group_state` for the answers in each state. JoinGroup waits in
-the group until the generation is complete, SyncGroup until the assignment is there.
+the group until the generation is complete, SyncGroup until the assignment has arrived.
 
 Rights: each of them needs READ on the group, otherwise it is GROUP_AUTHORIZATION_FAILED.
 
@@ -49,7 +49,7 @@ class GroupMembershipApi:
         """Handle JoinGroup. The answer comes after the join phase."""
 
         def reply(response: JoinGroupResponse) -> None:
-            # No protocol, and one with an empty name, are answered alike.
+            # A missing protocol and a protocol with an empty name are answered alike.
             if not response.protocol_name:
                 nullable = context.api_version >= NULLABLE_PROTOCOL_FROM
                 response = replace(response, protocol_name=None if nullable else "")
@@ -63,7 +63,7 @@ class GroupMembershipApi:
                 request,
                 context.api_version,
                 context.client_id or "",
-                # Java prints an address without a host name so; Kafka's tools show it.
+                # Java prints an address without a host name in this form; Kafka's tools show it.
                 f"/{context.client_host}",
                 reply,
             )

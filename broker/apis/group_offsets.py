@@ -128,15 +128,15 @@ class GroupOffsetsApi:
         )
         commit = _Commit()
         for topic, topic_image in drained(named):
-            there: Container[int] = ()
+            existing_indexes: Container[int] = ()
             error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             if topic_image is None and by_id:
                 error = ErrorCode.UNKNOWN_TOPIC_ID
             elif topic.name not in readable:
                 error = ErrorCode.TOPIC_AUTHORIZATION_FAILED
             elif topic_image is not None:
-                there = topic_image.partitions
-            yield from commit.take(topic, there, error, pace)
+                existing_indexes = topic_image.partitions
+            yield from commit.take(topic, existing_indexes, error, pace)
         return commit
 
     # -- OffsetFetch ---------------------------------------------------------------------------
@@ -249,8 +249,10 @@ class GroupOffsetsApi:
             if topic.name in readable:
                 topic_image, error = topics.get(topic.name), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             refuse = partial(OffsetDeleteResponsePartition, error_code=error)
-            there = () if topic_image is None else topic_image.partitions
-            good, refused = yield from split_partitions(topic.partitions, there, refuse, pace)
+            existing_indexes = () if topic_image is None else topic_image.partitions
+            good, refused = yield from split_partitions(
+                topic.partitions, existing_indexes, refuse, pace
+            )
             if refused:
                 answer = answers.setdefault(topic.name, OffsetDeleteResponseTopic(topic.name))
                 answer.partitions += refused
@@ -272,15 +274,17 @@ class _Commit:
     def take(
         self,
         topic: OffsetCommitRequestTopic,
-        there: Container[int],
+        existing_indexes: Container[int],
         error: ErrorCode,
         pace: Pace,
     ) -> Steps[None]:
-        """Take a topic: the partitions that are `there` are valid, the others are answered with
-        `error`.
+        """Take a topic: the partitions with `existing_indexes` are valid, the others are answered
+        with `error`.
         """
         refuse = partial(OffsetCommitResponsePartition, error_code=error)
-        good, refused = yield from split_partitions(topic.partitions, there, refuse, pace)
+        good, refused = yield from split_partitions(
+            topic.partitions, existing_indexes, refuse, pace
+        )
         if refused:
             self._answer(topic, refused)
         if good:

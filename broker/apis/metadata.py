@@ -8,18 +8,20 @@ LEADER_NOT_AVAILABLE, or from v6 on LISTENER_NOT_FOUND if the leader is not on t
 
 A broker in a controlled shutdown is left out as soon as it leads no requested partition (Kafka
 names it until it is gone). Some clients ask the broker with the fewest requests in flight for
-metadata. That would be the one that is gone, and they would not learn of the new leaders.
+metadata. That would be the broker that is gone, so these clients would not learn of the new
+leaders.
 
 Rights: DESCRIBE on each topic. A denied topic is TOPIC_AUTHORIZATION_FAILED, whether it exists or
 not, without its id; if it was requested by id, without its name; if all topics were requested, it
 is left out. Creating a topic needs CREATE on the cluster or on the topic, otherwise it is
-TOPIC_AUTHORIZATION_FAILED as well. Brokers need no right.
+TOPIC_AUTHORIZATION_FAILED as well. No right is needed to see the brokers.
 
-Versions: all topics are an empty list in v0 and null from v1 on, where an empty list is none. v1
-racks, controller id, internal topics; v2 cluster id; v4 the client may forbid creation; v5 offline
-replicas; v7 leader epochs; v8 authorized operations (those of the cluster until v10); v9 flexible;
-v10 topic ids in responses; v12 requests by topic id (KIP-516); v13 an error for the whole response.
-In v0, unreachable replicas are left out and the partition's error is REPLICA_NOT_AVAILABLE.
+Versions: in v0 an empty list of topics means all topics; from v1 on, null means all and an empty
+list none. v1 racks, controller id, internal topics; v2 cluster id; v4 the client may forbid
+creation; v5 offline replicas; v7 leader epochs; v8 authorized operations (those of the cluster
+until v10); v9 flexible; v10 topic ids in responses; v12 requests by topic id (KIP-516); v13 an
+error for the whole response. In v0, unreachable replicas are left out and the partition's error is
+REPLICA_NOT_AVAILABLE.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The partitions of a topic in a request: those that exist, and answers for the others.
 
-In slices, since one request may name very many. Owns nothing.
+They are looked up in slices, because one request may name very many. Owns nothing.
 """
 
 from __future__ import annotations
@@ -22,10 +22,13 @@ R = TypeVar("R")
 
 
 def split_partitions(
-    partitions: Iterable[P], there: Container[int], refuse: Callable[[int], R], pace: Pace
+    partitions: Iterable[P],
+    existing_indexes: Container[int],
+    refuse: Callable[[int], R],
+    pace: Pace,
 ) -> Steps[tuple[list[P], list[R]]]:
-    """Return the `partitions` whose index is in `there`, and `refuse(index)` for each of the
-    others.
+    """Return the `partitions` whose index is in `existing_indexes`, and `refuse(index)` for each of
+    the others.
     """
     good, refused = list[P](), list[R]()
     if pace.is_full():
@@ -33,7 +36,7 @@ def split_partitions(
     for partition in partitions:
         if pace.is_full():
             yield None
-        if partition.partition_index in there:
+        if partition.partition_index in existing_indexes:
             good.append(partition)
         else:
             refused.append(refuse(partition.partition_index))

@@ -29,8 +29,8 @@ def prepare_heartbeat(
 ) -> PreparedHeartbeat | None:
     """Return a shortcut for heartbeats like this one.
 
-    None if it has more than the group, the member, its instance id and its epoch, or if the epoch
-    is not positive.
+    None if the request has more than the group, the member, its instance id and its epoch, or if
+    the epoch is not positive.
     """
     member_id, epoch = request.member_id, request.member_epoch
     plain = ConsumerGroupHeartbeatRequest(request.group_id, member_id, epoch, request.instance_id)

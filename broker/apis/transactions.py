@@ -14,9 +14,9 @@ open transaction is authorized by the client's rights at that time.
 
 Versions: AddPartitionsToTxn v2 PRODUCER_FENCED instead of INVALID_PRODUCER_EPOCH, v3 flexible. v4
 and v5 are sent by brokers for their clients, with several transactions, each to be verified only or
-added to (KIP-890); v5 TRANSACTION_ABORTABLE. AddOffsetsToTxn v2 and EndTxn v2 as v2 above, v3
-flexible, v4 TRANSACTION_ABORTABLE. EndTxn v5 raises the epoch and returns the producer id and epoch
-to continue with (transactions protocol version 2).
+added to (KIP-890); v5 TRANSACTION_ABORTABLE. AddOffsetsToTxn and EndTxn have the same change in v2;
+v3 flexible, v4 TRANSACTION_ABORTABLE. EndTxn v5 raises the epoch and returns the producer id and
+epoch to continue with (transactions protocol version 2).
 """
 
 from __future__ import annotations
@@ -304,7 +304,7 @@ def _hidden_topics(
     """Return the topics that a client may not write to: internal topics, and those it lacks rights
     for.
 
-    Empty if a broker asks.
+    Empty for a broker's request.
     """
     if client is None:
         return ()
@@ -382,8 +382,8 @@ def _results(
 ) -> Steps[list[AddPartitionsToTxnTopicResult]]:
     """Return the results of all partitions.
 
-    `errors` is one error for all of them, or has errors of some; the others are
-    OPERATION_NOT_ATTEMPTED.
+    `errors` is a single error for all partitions, or has the errors of some; the other partitions
+    are OPERATION_NOT_ATTEMPTED.
     """
     topics: dict[str, AddPartitionsToTxnTopicResult] = {}
     for partition in drained(partitions):

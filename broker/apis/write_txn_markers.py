@@ -1,13 +1,13 @@
 """WriteTxnMarkers: v1-2, from transaction coordinators, and from `kafka-transactions abort`.
 
 Behaviour: each marker ends a producer's transaction in the partitions that it names and this broker
-leads. A control batch is appended, and answered as a Produce with acks=all is, within
-`request.timeout.ms`. Each partition has its own error. INVALID_PRODUCER_EPOCH and
-TRANSACTION_COORDINATOR_FENCED mean that the marker is late; after other errors the coordinator
-retries. An invalid marker (of the producer id -1, for example) fails with UNKNOWN_SERVER_ERROR. If
-a request names a partition several times for one producer, the last answer counts. For
-`__consumer_offsets` this broker's group coordinator must have loaded the partition. It is notified
-at once, and then commits or drops the offsets of the transaction.
+leads. The marker is appended as a control batch. The answer comes after all in-sync replicas have
+it, as with acks=all, within `request.timeout.ms`. Each partition has its own error.
+INVALID_PRODUCER_EPOCH and TRANSACTION_COORDINATOR_FENCED mean that the marker is late; after other
+errors the coordinator retries. An invalid marker (of the producer id -1, for example) fails with
+UNKNOWN_SERVER_ERROR. If a request names a partition several times for one producer, the last answer
+counts. For `__consumer_offsets` this broker's group coordinator must have loaded the partition. It
+is notified at once, and then commits or drops the offsets of the transaction.
 
 Rights: ALTER or CLUSTER_ACTION on the cluster, otherwise each partition fails with
 CLUSTER_AUTHORIZATION_FAILED.

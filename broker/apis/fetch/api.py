@@ -83,11 +83,11 @@ class FetchApi:
         """Return a shortcut for requests that differ from this one in their offset and session
         epoch only.
 
-        None if there is none for such a request.
+        None if such requests have no shortcut.
         """
         has_session = request.session_id != NO_SESSION
         if has_session == (request.session_epoch == FINAL_EPOCH) or request.rack_id:
-            return None  # the request opens or closes a session, or has a rack to read near
+            return None  # the request opens or closes a session, or names a rack to read from
         if request.forgotten_topics_data:
             return None
         version = context.api_version
@@ -164,7 +164,7 @@ class FetchApi:
     def _session(
         self, context: RequestContext, request: FetchRequest, pace: Pace
     ) -> Steps[FetchSession | None | ErrorCode]:
-        """Return the session that this request continues or opens; None if it has none.
+        """Return the session that this request continues or opens; None if the request has none.
 
         Return an error code if the session cannot be continued.
         """

@@ -102,7 +102,7 @@ class PreparedFetch:
             if session is None:
                 return None
         partition_max_bytes, leader_epoch, fetched_epoch = self._position
-        # False: since v11 a follower may answer as well as the leader.
+        # False: not only the leader may answer, because since v11 a follower may, too.
         read = partition.read(
             offset, self._read_max_bytes, self._isolation, True, leader_epoch, fetched_epoch, False
         )

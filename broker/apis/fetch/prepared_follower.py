@@ -7,7 +7,8 @@ decoding the request, as in `broker.apis.fetch.prepared` for consumers. All othe
 changed before it is certain that the shortcut applies.
 
 If such a case comes up while a fetch waits, the general code (`FollowerFetch`) continues it. The
-same holds if the follower's rights may have changed meanwhile; before that, they are not checked.
+same holds if the follower's rights may have changed meanwhile; otherwise they are not checked
+again.
 """
 
 from __future__ import annotations
@@ -116,7 +117,7 @@ class PreparedFollowerFetch:
                 replicas.partition_changed(partition)
 
     def read(self, partition: Partition, offset: int) -> PartitionRead:
-        """Return what a follower's read from `offset` on gets."""
+        """Read the partition for the follower, from `offset` on, and return the result."""
         return partition.read_for_follower(
             *self.replica, offset, self.read_max_bytes, True, *self.position[1:]
         )
@@ -127,7 +128,8 @@ class PreparedFollowerFetch:
         """Return the general fetch that continues a waiting one to which the shortcut no longer
         applies.
 
-        Its request names no partition: the session has their positions as of the waiting fetch.
+        The general fetch names no partition, because the session has the positions that the waiting
+        fetch has set.
         """
         request = FetchRequest(min_bytes=self.min_bytes, session_epoch=session.epoch)
         fetch = FollowerFetch(
@@ -236,7 +238,8 @@ class _Fetch(DelayedOperation):
         return encode_response(response, version, self._correlation_id).parts()
 
     def _read_plainly(self) -> PartitionRead | None:
-        """Return a read of the partition; None if the response needs more than its records."""
+        """Read the partition, and return the result; None if the response needs more than
+        records."""
         partition, session, followed = self._partition, self._session, self._followed
         if (
             session.by_partition.get(partition) is not self._wanted

@@ -300,7 +300,7 @@ class ConsumerFetch:
         return FetchResponse(session_id=session.session_id)
 
     def response(self, pace: Pace) -> Steps[FetchResponse]:
-        """Return what the last `read` got, and note in the session what is answered."""
+        """Return the response with the results of the last `read`, and note them in the session."""
         session = self.session
         if session is not None and session.epoch != self.session_epoch:
             return _epoch_error(session)
@@ -435,7 +435,8 @@ class RackConsumerFetch(ConsumerFetch):
 
 
 class FollowerFetch(ConsumerFetch):
-    """A follower's fetch in progress: it reads to the log's end, and says how much it has."""
+    """A follower's fetch in progress: it reads to the log's end, and its offsets say how much the
+    follower has."""
 
     def __init__(
         self,
@@ -512,7 +513,8 @@ class FollowerFetch(ConsumerFetch):
     def _is_throttled(self, partition: Partition) -> bool:
         """Return whether the leader's replication quota withholds records from this follower.
 
-        Never while the replica is in sync: throttled, it would only leave the ISR.
+        Always False while the replica is in sync, because throttling would only remove it from the
+        ISR.
         """
         quota = self.quota
         return (

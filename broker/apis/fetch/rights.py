@@ -29,7 +29,7 @@ class FetchRights(Protocol):
     def may_read(self, wanted: FetchPartition) -> bool:
         """Return whether the sender may read this partition.
 
-        True if there is no such topic: the answer then says so.
+        True if the topic does not exist, because the response then reports that.
         """
 
     def renew(self) -> None:

@@ -75,7 +75,8 @@ def refused_by_log(index: int, info: LogAppendInfo) -> PartitionProduceResponse:
 
 
 def add_beside(refused: list[TopicProduceResponse], response: ProduceResponse) -> None:
-    """Add the answers of rejected partitions to a response, within the topics that it has."""
+    """Add the answers of rejected partitions to a response, below the topics that are in it
+    already."""
     for answer in refused:
         for topic in response.responses:
             if (topic.name, topic.topic_id) == (answer.name, answer.topic_id):

@@ -71,10 +71,10 @@ class ProduceApi:
         self._answers = answers
         self._prepares = interception is None
         self._scheduler = replicas.scheduler
-        looked_at_first: list[Station] = [] if interception is None else [interception.look]
+        interceptor_station: list[Station] = [] if interception is None else [interception.look]
         self._stations: list[Station] = [
             WriteRights(replicas).judge,
-            *looked_at_first,
+            *interceptor_station,
             transactions.verify,
             RecordLooks(replicas).look,
             Appends(replicas).append,

@@ -114,14 +114,14 @@ class _GatheredAnswers:
     def complete(self) -> None:
         """Note that there is no further part."""
         self._awaited -= 1
-        self._answer_when_all_are_there()
+        self._answer_if_complete()
 
     def _take(self, number: int, response: ProduceResponse) -> None:
         self._responses[number] = response
         self._awaited -= 1
-        self._answer_when_all_are_there()
+        self._answer_if_complete()
 
-    def _answer_when_all_are_there(self) -> None:
+    def _answer_if_complete(self) -> None:
         if not self._awaited:
             self._respond(_joined(filter(None, self._responses)))
 

@@ -1,4 +1,4 @@
-"""One Produce request on its way through the stations, with what they found out so far.
+"""One Produce request on its way through the stations, with their results so far.
 
 A station is a function that does one step of the work for a passage, and returns:
 

@@ -121,7 +121,7 @@ class PreparedProduce:
         return answer
 
     def refuse(self, correlation_id: int, offset: int, log_start: int, error: ErrorCode) -> bytes:
-        """Return the response to an append that was not replicated in time."""
+        """Return the response to an append whose wait for the replicas ended with `error`."""
         answer = PartitionProduceResponse(self._index, int(error), offset, -1, log_start)
         return self._refuse(correlation_id, answer)
 
@@ -171,11 +171,11 @@ class _Append:
 
 
 class ExpectedProduce:
-    """The next request of a client that always sends the next one at once, before it has arrived.
+    """The next request, not yet arrived, of a client that sends one as soon as it has an answer.
 
     If the broker polls for the request instead of sleeping (`broker.network.server.busy_poll`), it
     has time before the request arrives, and little after that. The client's core goes idle a few
-    microseconds after its send, and waking it takes longer than all else. So the partition is
+    microseconds after its send, and waking it takes longer than all other work. So the partition is
     looked up before the request arrives, and the requests that wait for the append are woken after
     the answer is sent.
     """

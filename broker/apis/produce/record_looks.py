@@ -2,8 +2,8 @@
 
 Most topics do not require it, and most validations end within their first slice. Otherwise the
 request waits, with its records copied out of the frame, and the loop handles other requests between
-the slices. The result is valid for the config with which it was made. All else (the leader, the
-sequences, the size) is checked at the append. A connection has one request in progress, so the
+the slices. The result is valid for the config with which it was made. Everything else (the leader,
+the sequences, the size) is checked at the append. A connection has one request in progress, so the
 order of its appends is kept.
 
 Never appends or answers.

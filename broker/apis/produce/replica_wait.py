@@ -42,7 +42,7 @@ def _replicated(passage: Passage) -> None:
 
 
 def _has_timed_out(response: ProduceResponse) -> bool:
-    """Return whether some partition was not replicated in time."""
+    """Return whether some partition was not replicated before the timeout."""
     timed_out = ErrorCode.REQUEST_TIMED_OUT
     return any(
         partition.error_code == timed_out

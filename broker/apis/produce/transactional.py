@@ -57,7 +57,7 @@ class TransactionalProduce:
 
     def verify(self, passage: Passage) -> bool:
         """Ask the transaction's coordinator about the partitions, if the request has transactional
-        batches.
+        batches. Return False if the answer comes later, or if the request was rejected.
         """
         if passage.request.transactional_id is None:
             return True
@@ -107,7 +107,7 @@ class TransactionalProduce:
         )
 
     def retry_later(self, attempt: _Attempt) -> bool:
-        """Schedule a retry of the attempt. Return False if its time is over.
+        """Schedule a retry of the attempt. Return False if `retry_max_ms` have passed.
 
         Markers are written within a few milliseconds, so the first waits are short: each is twice
         the wait before it, up to the configured backoff.
@@ -148,10 +148,10 @@ class _Attempt:
         self.retries = 0
 
     def begin(self) -> bool:
-        """Ask the coordinator. Return whether the answer is there at once.
+        """Begin the verification. Return True if it has ended during the call.
 
-        It is for every batch but a transaction's first. If it is not, the records are copied,
-        because the next request overwrites their buffer.
+        It does so for every batch but a transaction's first, which needs the coordinator's answer.
+        Otherwise the records are copied, because the next request overwrites their buffer.
         """
         self.ask()
         self._waits = self.passage.verified is None
