@@ -38,7 +38,7 @@ class DeadlineWheel(Generic[K]):
         self._buckets.setdefault(bucket, {})[key] = None
 
     def remove(self, key: K) -> None:
-        """Forget `key`, if it is there."""
+        """Remove the deadline of `key`, if it has one."""
         bucket = self._bucket_of.pop(key, None)
         if bucket is None:
             return

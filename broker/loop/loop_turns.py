@@ -7,9 +7,9 @@ Never: the loop itself (`broker.loop.turn_hook` makes it call `turned`), or a lo
 Reading a thread's CPU time is a system call that takes longer than the rest of the measurement, so
 it is read once a millisecond at most. A turn that ends less than LOOK_S after the last reading is
 shorter than that. For other turns, two times are known: the CPU time used since the last reading,
-and the time since the end of the turn before. The smaller one is reported. So each turn is counted,
-none is reported too short, and one that begins within LOOK_S after a reading may be reported too
-long, by LOOK_S at most.
+and the time since the end of the turn before. The smaller of the two is reported. So each turn is
+counted, and no turn is reported too short. A turn that begins within LOOK_S after a reading may be
+reported too long, by LOOK_S at most.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from protocol.api_keys import ApiKey
 
 LOOK_S = 0.001
 BOUNDS_S = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
-"""Upper bounds of the histogram's buckets; a last one has all that is longer."""
+"""Upper bounds of the histogram's buckets; a last bucket has all longer turns."""
 LATELY_S = 60.0
 PIECES_MAX = 8
 """The number of long parts that are kept of one turn: the longest."""

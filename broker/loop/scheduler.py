@@ -142,7 +142,8 @@ class BlockingPool:
         """The callback on the loop after each job's `done`, when a slot may be free."""
 
     def resize(self, threads: int) -> None:
-        """Set the number of jobs that may run at once. Running and waiting jobs are still done."""
+        """Set the number of jobs that may run at once. Jobs that run or wait are still
+        completed."""
         if threads < 1:
             raise ValueError(f"pool {self._name} needs at least one thread")
         self._count_busy()
@@ -193,7 +194,7 @@ class BlockingPool:
     async def close(self, timeout_s: float) -> bool:
         """Finish the jobs submitted, for at most `timeout_s`, and join the threads.
 
-        Returns False if a job did not end in time; its thread is a daemon and dies with the
+        Returns False if a job did not end in that time; its thread is a daemon and dies with the
         process.
         """
         self._closed = True
