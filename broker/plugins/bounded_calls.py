@@ -1,7 +1,7 @@
 """Calls of plug-ins in threads, each with a deadline.
 
 Owns: the limit on running calls (`ottla.plugins.calls.max`), the limit on waiting ones, and the
-deadline (`ottla.plugins.timeout.ms`). A thread cannot be stopped: a call that goes on after its
+deadline (`ottla.plugins.timeout.ms`). A thread cannot be stopped: a call that runs past its
 deadline counts as running until it ends, and its result is ignored. Never: decides what a missing
 result means.
 """

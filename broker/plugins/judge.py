@@ -32,7 +32,7 @@ class PluginJudge:
         return self._verdict_of(lambda: self._authorizer.allows(asker, action))
 
     def judge_any(self, asker: Asker, operation: Operation, resource: Resource) -> Verdict:
-        """Return its verdict on `operation` on at least one resource of that type."""
+        """Return the authorizer's verdict on `operation` on at least one resource of that type."""
         return self._verdict_of(lambda: self._authorizer.allows_any(asker, operation, resource))
 
     def _verdict_of(self, question: Callable[[], object]) -> Verdict:

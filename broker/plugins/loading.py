@@ -79,7 +79,7 @@ def _refusal(class_ref: PythonClass, why: str) -> ConfigError:
 
 
 def _described(error: BaseException) -> str:
-    """Return the error's text, with the last line of a file that raised it."""
+    """Return the error's type and text, with the file and line that raised it."""
     place = ""
     traceback = error.__traceback__
     while traceback is not None:

@@ -85,7 +85,7 @@ class PluginLogin(Generic[T]):
 
     @property
     def refusal(self) -> str:
-        """The reason of a rejection that a challenge has told the client; "" without one."""
+        """The reason of a rejection that was sent to the client in a challenge; "" without one."""
         return "" if self._login is None else self._login.refusal
 
     def evaluate(self, token: bytes, now_ms: int) -> bytes | Question:
@@ -97,9 +97,9 @@ class PluginLogin(Generic[T]):
         if job is None:
             self._login = self._otherwise()
             return self._login.evaluate(token, now_ms)
-        return Question(job, partial(self._go_on, token))
+        return Question(job, partial(self._continue_login, token))
 
-    def _go_on(self, token: bytes, outcome: object, now_ms: int) -> bytes | Question:
+    def _continue_login(self, token: bytes, outcome: object, now_ms: int) -> bytes | Question:
         name = self._calls.name
         if isinstance(outcome, NoAnswer):
             raise SaslRefused("", f"{name}: {outcome}")
@@ -219,7 +219,7 @@ class _CheckedToken:
         """Do nothing: there are no keys to refresh."""
 
     def close(self) -> None:
-        """Do nothing, as `start` has begun nothing."""
+        """Do nothing, because `start` has begun nothing."""
 
 
 def token_logins(check: TokenCheck, calls: LoopCalls) -> Callable[[], ServerMechanism]:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 POOLS = 3
-"""The pools of calls: for policies, logins and assignments, so that none holds up another."""
+"""The number of pools: for policies, logins and assignments, so that none delays another."""
 
 
 class NodePlugins:
