@@ -1,4 +1,4 @@
-"""The processes of compaction: one for each round, which ends with it.
+"""The processes of compaction: one for each round, which ends with the round.
 
 `ProcessRunner` starts `storage.cleaning.cleaner_worker`, sends it the job over a pipe and returns
 its answer to the loop. A thread waits for the answer. There are up to `log.cleaner.threads` such
@@ -7,7 +7,7 @@ process for it.
 
 Owns: the processes. Never: reads or writes a log. A process that ends without an answer, for
 instance because it was killed, is reported as `CleanerDied`; the next round starts another process.
-It ends with the broker, because its input ends then.
+A process ends with the broker, because its input ends then.
 """
 
 from __future__ import annotations
@@ -101,8 +101,8 @@ def _start() -> subprocess.Popen[bytes]:
 
 
 def _ask(process: subprocess.Popen[bytes], job: CleanJob) -> bytes:
-    """Send the job, and return the line of its answer, b"" if the process died. Its input stays
-    open meanwhile, because the process ends with it."""
+    """Send the job, and return the line of its answer, b"" if the process died. The process's input
+    stays open meanwhile, because the process ends at the end of its input."""
     assert process.stdin is not None and process.stdout is not None
     try:
         with process.stdin, process.stdout:

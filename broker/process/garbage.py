@@ -3,7 +3,8 @@
 By default, a full collection traverses all objects as soon as their number has grown by a quarter.
 With 5,000 connections or 10,000 topics that takes 100 ms, during which no client is served. So
 objects that survive a full collection are frozen (`gc.freeze`), as modules are at the start. The
-next full collection traverses only newer objects; there is one for each few thousand that stay.
+next full collection traverses only newer objects; one is made for every few thousand new objects
+that stay.
 
 A frozen object is still freed with its last reference. Only garbage in reference cycles stays, so
 classes with many long-lived objects break their cycles themselves (`ResponseSender.close`). For
@@ -11,8 +12,8 @@ other cycles, all objects are traversed again when memory has stayed above FACTO
 last such traversal throughout REVIEW_EVERY collections. A shorter peak does not count: a request of
 300,000 items is a million temporary objects, whose traversal would take a quarter of a second.
 
-Owns: the collector's settings. Never: starts a collection. Python 3.14 collects incrementally, and
-only has the objects of the start frozen.
+Owns: the collector's settings. Never: starts a collection. Python 3.14 collects incrementally, so
+only the objects of the start are frozen there.
 """
 
 from __future__ import annotations

@@ -4,10 +4,10 @@ Text lines read
 `2026-11-21T12:30:05.123Z WARN ottla.broker.network.server.processor message key=value`;
 with `ottla.log.format=json` each line is one JSON object. A module's logger is
 `logging.getLogger(f"ottla.{__name__}")`, so the file's path is the logger's name. Facts go into
-`extra={"fields": {…}}`; nothing else is set up anywhere.
+`extra={"fields": {…}}`; no other module configures logging.
 
-The audit log, `ottla.authorizer`, logs denied actions at INFO. It is written at the default level
-WARNING, too, because it is where most users see which right is missing.
+The audit log, `ottla.authorizer`, logs denied actions at INFO. These lines are written at the
+default level WARNING, too, because in them most users see which right is missing.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """`/metrics`, `/live` and `/ready` over HTTP on a port of their own. Off by default.
 
-`/metrics` is in Prometheus' text format, with metrics of the process itself. `/live` is 200 as long
-as the event loop answers, also during a recovery of minutes. `/ready` is 200 while clients may use
-the node, else 503 with the reason: it is starting or stopping, or the controller has fenced it.
+`/metrics` is in Prometheus' text format, and includes metrics of the process. It is 503 until the
+node has started. `/live` is 200 as long as the event loop answers, also during a recovery of
+minutes. `/ready` is 200 while clients may use the node, else 503 with the reason: it is starting or
+stopping, or the controller has fenced it.
 
 The HTTP server is prometheus-client's and has threads of its own. The broker's state belongs to the
 event loop, so each scrape asks the loop for the values and waits. The loop reads one metric after

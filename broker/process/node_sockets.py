@@ -44,9 +44,9 @@ class NodeSockets:
         guards: Guards | None,
         entrance: Callable[[RequestHandler], Entrance],
     ) -> None:
-        """Create the servers without binding them. `entrance` returns what clients' requests go
-        through before the broker's APIs. Raises ConfigError if the key or trust store of a listener
-        cannot be loaded."""
+        """Create the servers without binding them. `entrance` returns the layer that clients'
+        requests go through before the broker's APIs. Raises ConfigError if the key or trust store
+        of a listener cannot be loaded."""
         self._config = node.config
         self._node = node
         self._watch = watch

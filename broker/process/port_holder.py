@@ -18,7 +18,7 @@ _LOCAL, _STATE, _INODE = 1, 3, 9
 
 def holder_of_port(port: int, proc: Path = _PROC) -> str | None:
     """Return the holder of a TCP port, such as `process 4711 (java)`; None if it is unknown, or if
-    it is this process."""
+    it is this process. If no process listens but a connection was made from the port, say so."""
     listening = ""
     outgoing = False
     for local_port, state, inode in _sockets(proc):

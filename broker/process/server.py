@@ -151,7 +151,7 @@ class Surroundings:
     filesystem: Callable[[int, tuple[str, ...]], Filesystem] = LocalFilesystem
     scheduler: Callable[[asyncio.AbstractEventLoop], Scheduler] = LoopScheduler
     peers: Callable[[asyncio.AbstractEventLoop], Scheduler | None] = lambda _loop: None
-    """The clock of the waits of nodes for each other; None for that of `scheduler`."""
+    """The scheduler that times the waits of nodes for each other; None to use `scheduler`."""
     entrance: Callable[[RequestHandler], Entrance] = lambda requests: requests
     """The layer that clients' requests go through before the broker's APIs."""
     network: Callable[[Network], Network] = lambda network: network
@@ -359,7 +359,7 @@ class Server:
         await done
 
     async def _wait_for_clients_to_leave(self) -> None:
-        """Go on serving until clients have found the new leaders, for CLIENTS_LEAVE_S at most.
+        """Keep serving until clients have found the new leaders, for CLIENTS_LEAVE_S at most.
 
         Active clients have got an error that says this broker leads no more, and ask for metadata
         after their back-off, 100 ms by default. If their connection is closed before that, some

@@ -6,8 +6,8 @@ the revision that it has seen, as one line of JSON (`{"since": 0}`). It gets all
 JSON object a line after a first line about the node; then the connection is closed.
 
 The node has locked the folder when it creates the socket, so an existing socket belongs to a dead
-process and is replaced. A path too long for a socket's address goes through the folder's descriptor
-on Linux; on other systems a warning says that there are no traces.
+process and is replaced. A path too long for a socket's address is replaced on Linux by one through
+the folder's descriptor; on other systems a warning says that there are no traces.
 
 Owns: the socket and its file. Never: what is traced (`broker.requests.tracer`).
 """
@@ -74,7 +74,7 @@ class TraceSocket:
 
     async def start(self, folder: str) -> None:
         """Listen in `folder`, which this process has locked. If that fails, log a warning; the node
-        goes on without."""
+        runs without the socket."""
         self._path = os.path.join(folder, SOCKET_NAME)
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
