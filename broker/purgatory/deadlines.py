@@ -35,7 +35,8 @@ class DeadlineQueue(Generic[T]):
 
 
 class Deadlines(Generic[T]):
-    """All deadlines. `expire(item)` is called for each item that was not removed in time."""
+    """All deadlines. `expire(item)` is called for each item that was not removed before its
+    deadline."""
 
     def __init__(self, scheduler: Scheduler, expire: Callable[[T], None]) -> None:
         self._scheduler = scheduler
@@ -72,9 +73,9 @@ class Deadlines(Generic[T]):
                 del queue.due_ms[item]
                 self._expire(item)
         finally:
-            self._go_on(queue)
+            self._schedule_next(queue)
 
-    def _go_on(self, queue: DeadlineQueue[T]) -> None:
+    def _schedule_next(self, queue: DeadlineQueue[T]) -> None:
         if not queue.due_ms:
             self._drop(queue)
             return

@@ -1,8 +1,8 @@
 """The operations that wait in a purgatory: for all replicas, for data, or for deletions.
 
-They know what completes them, but never use logs or messages: partitions come in as protocols, and
-reads and answers as callables. Follows Kafka's `DelayedProduce`, `DelayedDeleteRecords` and
-`DelayedFetch`.
+The operations know what completes them, but never use logs or messages: they take partitions as
+protocols, and reads and answers as callables. Follows Kafka's `DelayedProduce`,
+`DelayedDeleteRecords` and `DelayedFetch`.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ class TrimmedPartition(ReplicatedPartition, Protocol):
 
 
 class DelayedDeleteRecords(DelayedProduce):
-    """A DeleteRecords, complete when no live replica has the records, or each partition has an
-    error.
+    """A DeleteRecords, complete when no live replica of any partition has the records any more;
+    partitions with an error do not count.
     """
 
     __slots__ = ()
@@ -98,8 +98,8 @@ class DelayedDeleteRecords(DelayedProduce):
 class DelayedFetch(DelayedOperation):
     """A long poll, complete when a read returns `fetch.min.bytes`, or an error to answer at once.
 
-    `read()` reads again and returns whether that is enough. `answer()` sends what the last read
-    got.
+    `read()` reads again and returns whether that is enough. `answer()` sends the result of the last
+    read.
     """
 
     __slots__ = ("_answer", "_read")

@@ -1,6 +1,6 @@
 """Requests that wait for a change, under keys and with deadlines.
 
-A `DelayedOperation` waits under one or more keys. Code that changes the thing behind a key calls
+A `DelayedOperation` waits under one or more keys. Code that changes the object of a key calls
 `check(key)`; then each operation under that key checks whether it is complete. An operation that
 reaches its deadline first expires. Either way it completes exactly once and leaves all its keys.
 
