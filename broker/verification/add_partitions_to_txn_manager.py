@@ -1,4 +1,4 @@
-"""Questions to transaction coordinators: whether partitions are in a transaction, or to add them.
+"""Questions to transaction coordinators, which verify partitions of a transaction or add them.
 
 Owns: the waiting questions of each coordinator. A broker gets one request at a time, with all
 questions that have gathered meanwhile, one for each transactional id. A coordinator on this broker
@@ -67,7 +67,7 @@ class _Question:
         self.done(dict.fromkeys(self.partitions, error))
 
     def answer(self, errors: Mapping[TopicPartition, ErrorCode]) -> None:
-        """Pass on the coordinator's errors, as the client may see them."""
+        """Pass on the coordinator's errors, translated for the client."""
         self.done(
             {
                 partition: _for_client(error, self.operation)
@@ -235,7 +235,7 @@ class AddPartitionsToTxnManager:
     ) -> None:
         node.in_flight = None
         queued: _Batch = {}
-        if failure is not None and not node.is_closing:  # else they would wait for as long again
+        if failure is not None and not node.is_closing:  # else these would wait as long again
             queued, node.waiting = node.waiting, {}
         _settle(node_id, batch, response, failure)
         _refuse_all(queued, ErrorCode.NETWORK_EXCEPTION)

@@ -1,7 +1,7 @@
 """The verification of a transaction's first batch in a partition with its coordinator.
 
 The log gives out a guard before the question to the coordinator, and the append passes it back. If
-the log has got a transaction marker in between, it rejects the append (KIP-890).
+the log has appended a transaction marker in between, it rejects the append (KIP-890).
 
 Owns: the choice of partitions to verify, and the errors of Produce for a failed verification.
 Never: sends a request (`TransactionVerifier` does), or appends.
@@ -84,8 +84,8 @@ class AppendVerification:
         )
 
 
-# A producer may not handle these errors, or ask for metadata in vain. It retries after
-# NOT_ENOUGH_REPLICAS, and asks for no metadata then.
+# Some producers do not handle these errors, or request metadata in vain. After
+# NOT_ENOUGH_REPLICAS a producer retries without requesting metadata.
 _RETRIED_AS_NOT_ENOUGH_REPLICAS = (
     ErrorCode.NETWORK_EXCEPTION,
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
@@ -97,8 +97,8 @@ _RETRIED_AS_NOT_ENOUGH_REPLICAS = (
 def produce_error(
     error: ErrorCode, operation: TransactionSupportedOperation
 ) -> tuple[ErrorCode, str | None]:
-    """Return the error code of Produce for an error of verification, with its message, None for
-    the default one.
+    """Return the error code of Produce for an error of verification, and its message; None means
+    the default message.
 
     CONCURRENT_TRANSACTIONS is passed on to clients whose requests add partitions: they handle it.
     """

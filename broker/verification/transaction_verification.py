@@ -3,8 +3,8 @@
 Before the leader appends the first batch, it verifies that the partition is in the transaction
 (transactions protocol version 1), or has it added (version 2) (KIP-890).
 
-Owns: the choice of the question by the version of the client's request. Never: sends it. That does
-a `TransactionVerifier` (`broker.verification.add_partitions_to_txn_manager`), which
+Owns: the choice of the question by the version of the client's request. Never: sends the question.
+A `TransactionVerifier` does (`broker.verification.add_partitions_to_txn_manager`), which
 `broker.verification.append_verification` calls for an append.
 
 Follows Kafka's `TransactionSupportedOperation` 4.3.
