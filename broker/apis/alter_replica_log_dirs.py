@@ -106,8 +106,8 @@ class AlterReplicaLogDirsApi:
         except DescriptorsLack as lack:
             _log.warning("%s", lack)
             return ErrorCode.POLICY_VIOLATION
-        except LogPlaceTaken as taken:
-            _log.warning("%s-%d is not moved: %s", topic, index, taken.why)
+        except LogPlaceTaken as error:
+            _log.warning("%s-%d is not moved: %s", topic, index, error.why)
             return ErrorCode.KAFKA_STORAGE_ERROR
         except LogDirFailure:
             return ErrorCode.KAFKA_STORAGE_ERROR

@@ -1,8 +1,9 @@
 """DescribeLogDirs: v1-5 (KIP-113).
 
 Behaviour: returns every log directory of this broker with its error, the space on its volume and
-the size of each requested partition, also of future replicas that are being copied into it. Null
-topics mean all, an empty list none. A failed directory has KAFKA_STORAGE_ERROR and nothing else.
+the size of each requested partition. Future replicas that are being copied into it are included.
+Null topics mean all, an empty list none. A failed directory has KAFKA_STORAGE_ERROR and nothing
+else.
 
 Rights: Describe on the cluster. Before v3, a response without that right is empty.
 

@@ -1,13 +1,13 @@
 """ListOffsets: v1-11.
 
-Behaviour: returns an offset by time for each partition. Negative timestamps have a meaning: -1 the
-end for this reader (high watermark, or last stable offset if read_committed), -2 the log start, -3
-the record with the greatest timestamp (v7, KIP-734), -4 the earliest local offset (v8, KIP-405; the
-log start, without tiered storage). -5 is the latest tiered offset (v9, KIP-1005) and -6 the
-earliest offset waiting for upload (v11, KIP-1023); without tiered storage both are answered with
--1. If all records are older than the time, the offset is -1. For a follower (replica id >= 0;
-without an authorizer, on the inter-broker listener only) the end is the log end offset. Replica id
--2, for debugging, asks any replica for its log end offset.
+Behaviour: returns an offset by time for each partition. Negative timestamps have a meaning: -1 is
+the end for this reader (high watermark, or last stable offset if read_committed), -2 the log start,
+-3 the record with the greatest timestamp (v7, KIP-734). -4 is the earliest local offset (v8,
+KIP-405), which is the log start without tiered storage. -5 is the latest tiered offset (v9,
+KIP-1005) and -6 the earliest offset waiting for upload (v11, KIP-1023); without tiered storage both
+are answered with -1. If all records are older than the time, the offset is -1. For a follower
+(replica id >= 0; without an authorizer, on the inter-broker listener only) the end is the log end
+offset. Replica id -2, for debugging, asks any replica for its log end offset.
 
 Rights: DESCRIBE on each topic, otherwise its partitions fail with TOPIC_AUTHORIZATION_FAILED,
 whether they exist or not.

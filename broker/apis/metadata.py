@@ -12,9 +12,9 @@ metadata. That would be the broker that is gone, so these clients would not lear
 leaders.
 
 Rights: DESCRIBE on each topic. A denied topic is TOPIC_AUTHORIZATION_FAILED, whether it exists or
-not, without its id; if it was requested by id, without its name; if all topics were requested, it
-is left out. Creating a topic needs CREATE on the cluster or on the topic, otherwise it is
-TOPIC_AUTHORIZATION_FAILED as well. No right is needed to see the brokers.
+not. It is answered without its id or, if it was requested by id, without its name. If all topics
+were requested, it is left out. Creating a topic needs CREATE on the cluster or on the topic,
+otherwise it is TOPIC_AUTHORIZATION_FAILED as well. No right is needed to see the brokers.
 
 Versions: in v0 an empty list of topics means all topics; from v1 on, null means all and an empty
 list none. v1 racks, controller id, internal topics; v2 cluster id; v4 the client may forbid

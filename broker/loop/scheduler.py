@@ -3,9 +3,10 @@
 Owns: the two clocks, timers on the event loop, and pools of threads for work that may block.
 Never: broker state. A job runs in a thread on immutable values; its `done` runs on the loop.
 
-A node has two `BlockingPool`s: one of `num.io.threads` for requests (cold reads; its jobs hold the
-handler slots of `broker.network.server.request_channel`), and one of `background.threads` for
-flushing, deletion and recovery, as in Kafka's `KafkaRequestHandlerPool` and `KafkaScheduler`.
+A node has two `BlockingPool`s. One of `num.io.threads` is for cold reads of requests, and its jobs
+hold the handler slots of `broker.network.server.request_channel`. One of `background.threads` is
+for flushing, deletion and recovery. This is as in Kafka's `KafkaRequestHandlerPool` and
+`KafkaScheduler`.
 """
 
 from __future__ import annotations
@@ -168,7 +169,7 @@ class BlockingPool:
     ) -> None:
         """Run `job` in a thread, then `done(result, error)` on the loop.
 
-        After `close` a job is dropped, as when the process dies: a timer or the end of another job
+        After `close` a job is dropped, as when the process dies. A timer or the end of another job
         may still submit one, but the stop of the node itself writes what must be durable.
         """
         if self._closed:

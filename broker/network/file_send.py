@@ -4,9 +4,9 @@ Owns: a connection's unsent bytes, in order, and the descriptor that the loop wa
 response means, or when a connection reads (`broker.network.server.connection`).
 
 Plain connections are written past the transport, straight to the socket, so that bytes and files
-keep one order. A small slice is read and leaves in one call with the bytes around it; a large one
-goes by `sendfile`, its header held back so that both share a packet. When the socket is full, the
-loop watches a duplicate of its descriptor: asyncio forbids add_writer on a transport's own
+keep one order. A small slice is read and leaves in one call with the bytes around it. A large one
+goes by `sendfile`, with its header held back so that both share a packet. When the socket is full,
+the loop watches a duplicate of its descriptor: asyncio forbids add_writer on a transport's own
 descriptor.
 
 Reading a file blocks when its pages are not in the page cache: a job of the I/O pool reads cold

@@ -8,7 +8,7 @@
 | `/proc/self/fd` | Linux | a Unix socket has no address where its path is too long |
 | `pthread_getcpuclockid` | Linux | a thread can read only its own CPU time |
 
-The C library's `sendfile` differs on macOS: its arguments are in another order, zero bytes mean the
+The C library's `sendfile` differs on macOS. Its arguments are in another order, zero bytes mean the
 whole rest of a file, and a full socket reports EAGAIN together with the bytes sent before. Python's
 `os.sendfile` has the same four first arguments everywhere, and returns the bytes sent, if any,
 instead of raising an error. So it is called with positional arguments, never for zero bytes.

@@ -69,7 +69,8 @@ class ProcessRunner:
                 process.kill()
 
     async def close(self, timeout_s: float) -> bool:
-        """Kill all processes and wait for the threads; return False if one does not end in time."""
+        """Kill all processes and wait for the threads; return False if one does not end within
+        `timeout_s`."""
         self.stop()
         return await self._pool.close(timeout_s)
 

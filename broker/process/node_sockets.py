@@ -1,8 +1,8 @@
 """The sockets of a node: those of its broker and those of its controller.
 
-Owns: both socket servers, and the threads of the controller's requests, so that the requests of
-neither wait for the other's; the limits of each; the advertised addresses; and the error of a start
-that cannot bind. Never: what a request means, or when to accept and to stop
+Owns: both socket servers with their limits, the advertised addresses, and the error of a start that
+cannot bind. It also owns the threads of the controller's requests, so that these and the broker's
+requests do not wait for each other. Never: what a request means, or when to accept and to stop
 (`broker.process.server`).
 """
 

@@ -1,7 +1,7 @@
 """The standard streams and signals of a process, as a shell or daemon manager may leave them.
 
 The streams may be closed (`>&-`). The next file or socket would then get the descriptor 0, 1 or 2,
-which the event loop refuses to watch; so closed ones are opened on `/dev/null` before any other
+which the event loop refuses to watch. So closed ones are opened on `/dev/null` before any other
 file. The reader of a pipe may end, or the disk of a file may be full: `say` then drops its line,
 because a server must not end for that. `nohup` ignores SIGHUP before the command begins, and
 `is_heard` respects this.

@@ -1,7 +1,7 @@
 """Deadlines of many waiting items, with one timer for each timeout.
 
-Most items have a long timeout (30 s for replicas, 500 ms for data) and are done long before it, and
-nearly all items of one kind have the same timeout. So the item that was added first is due first,
+Most items have a long timeout (30 s for replicas, 500 ms for data) and are done long before it.
+Nearly all items of one kind have the same timeout. So the item that was added first is due first,
 and only that one needs a timer; adding and removing an item only changes a dict. Kafka's
 `SystemTimer` is a hierarchical timing wheel for the same reason.
 

@@ -1,4 +1,4 @@
-"""The table of prepared requests: kinds of requests whose next ones are answered from their bytes.
+"""The table of prepared requests: kinds of requests that are answered from their bytes alone.
 
 A client that sends one record per request, or fetches one partition, sends the same bytes again and
 again except for a few numbers. After an API has answered the first request of a kind in the general

@@ -41,6 +41,7 @@ BOUNDS_S = (
 """The upper bounds of the buckets, in seconds; one more bucket is above them. The first bucket
 counts the requests that never were in a stage."""
 QUICK_S = BOUNDS_S[1]
+"""The total time up to which a prepared request counts as quick, in seconds."""
 
 
 class Stage(Enum):

@@ -164,7 +164,8 @@ class RequestTrace:
         self.revision = 0
         """The keeper's revision at which this trace changed last."""
         self.is_over = False
-        """Whether the answer was sent, or there is none. Followers may still add stations."""
+        """Whether the answer was sent, or the request gets none. Followers may still add
+        stations."""
 
     def revised(self, revision: int) -> None:
         """Set the keeper's revision of the last change."""

@@ -74,6 +74,7 @@ class TransactionVerifier(Protocol):
     ) -> None:
         """Add partitions to the transaction, or verify that they are in it.
 
-        `done` is called exactly once, now or later, with the errors as a producer may see them:
-        INVALID_PRODUCER_EPOCH for PRODUCER_FENCED, INVALID_TXN_STATE for TRANSACTION_ABORTABLE with
-        DEFAULT_ERROR, NETWORK_EXCEPTION for a lost connection, COORDINATOR_NOT_AVAILABLE."""
+        `done` is called exactly once, now or later, with the errors as a producer may see them.
+        These are INVALID_PRODUCER_EPOCH for PRODUCER_FENCED, INVALID_TXN_STATE for
+        TRANSACTION_ABORTABLE with DEFAULT_ERROR, NETWORK_EXCEPTION for a lost connection, and
+        COORDINATOR_NOT_AVAILABLE."""

@@ -111,7 +111,7 @@ class ConnectionQuotas:
         self.max_connections_per_ip = max_connections
         self.per_ip_overrides = dict(overrides)
 
-    # --- before a connection is taken ----------------------------------------------------------
+    # --- before a connection is accepted -------------------------------------------------------
 
     def slot_available(self, listener: str) -> bool:
         """Return whether the listener may take another connection now."""

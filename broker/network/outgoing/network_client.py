@@ -5,8 +5,8 @@ before earlier ones are answered, and the peer answers in order. Any failure of 
 all its unanswered requests, and the next request opens a new connection.
 
 If the listener needs it, the connection uses TLS, and logs in before the first request. A login
-that expires is renewed before its end, between two requests on the same connection (KIP-368):
-earlier requests are answered before it, and requests that arrive meanwhile are sent after it. If
+that expires is renewed before its end, between two requests on the same connection (KIP-368).
+Earlier requests are answered before it, and requests that arrive meanwhile are sent after it. If
 logins are valid for about 1 s or less, requests wait until the next login is allowed; Kafka's own
 clients do not wait, and lose the connection. A failed handshake or login is logged with its reason,
 at a bounded rate (`peer_warnings`).
@@ -347,7 +347,7 @@ class SocketChannel:
         if self._login is not None:
             self._login.lost(error)
             return
-        if not connection.heard:
+        if not connection.has_received:
             self._warnings.warn(*self.address, error or ClosedBeforeAnswer())
         elif error is not None and "ALERT" in str(getattr(error, "reason", "")):
             self._warnings.warn(*self.address, error)  # the peer's side of the handshake failed
@@ -437,7 +437,7 @@ class _Connection(asyncio.BufferedProtocol):
         self._reader = reader
         self._transport: asyncio.Transport | None = None
         self._ended: OSError | None = None
-        self.heard = False
+        self.has_received = False
         """Whether the peer has ever sent a byte."""
 
     def write(self, frame: bytes) -> None:
@@ -469,7 +469,7 @@ class _Connection(asyncio.BufferedProtocol):
     def buffer_updated(self, nbytes: int) -> None:
         """Handle the frames that `nbytes` new bytes complete."""
         reader = self._reader
-        self.heard = True
+        self.has_received = True
         try:
             frame = reader.only_frame(nbytes)
             if frame is not None and self._channel is not None:

@@ -18,8 +18,8 @@ and does it, until `next` returns None:
     << SEND, YIELD  the frames read meanwhile are handled in a later turn
 
 A connection has one request in progress. It takes the next one when the kernel has taken the
-answer: the broker does not read from a client that does not read, and a connection holds at most
-one request and one answer. Reading is paused only when bytes arrive that cannot be taken, so a
+answer. So the broker does not read from a client that does not read, and a connection holds at most
+one request and one answer. Reading is paused only when bytes arrive that cannot be taken. So a
 request answered at once, or a long poll without a further request, needs no call to the poller.
 (Kafka's SocketServer mutes the channel for each request.)
 
@@ -48,7 +48,7 @@ INCOMPLETE_PROGRESS_BYTES = 1024 * 1024
 
 
 class State(IntEnum):
-    """The states of a connection. Each: the action on arriving bytes, and the transitions.
+    """The states of a connection, each with its action on arriving bytes and its transitions.
 
     AUTHENTICATING  The client of a listener with SASL has not authenticated yet.
       action: frames are taken and passed to the authenticator

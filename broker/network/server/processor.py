@@ -193,7 +193,7 @@ class Processor:
 
     async def _open(self, sock: socket.socket, client_host: str, client_port: int) -> None:
         connection: Connection | None = None
-        heard: list[None] = []
+        received: list[None] = []
         local, number = sock.getsockname(), next(self._numbers)
         at = f"{address_of_socket(local)}:{local[1]}"
         name = f"{at}-{client_host}:{client_port}-{self.processor_id}-{number}"
@@ -204,10 +204,10 @@ class Processor:
             return connection
 
         try:
-            await self._begin(make, sock, partial(heard.append, None))
+            await self._begin(make, sock, partial(received.append, None))
         except (OSError, asyncio.CancelledError) as error:
             # Not opened: nothing else closes this socket or gives back its slot.
-            if heard or not isinstance(error, ConnectionError):
+            if received or not isinstance(error, ConnectionError):
                 self._not_opened(name, client_host, error)
             else:  # the client only tested the port, so no login has failed
                 _log.debug("%s has closed its connection without a word", client_host)

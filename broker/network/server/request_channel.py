@@ -205,8 +205,8 @@ ProtocolError from it closes the connection."""
 
 
 HandleAtOnce = Callable[[ConnectionContext, memoryview, Later], Answer | None]
-"""A function that returns the answer to a frame; an empty one if there is no answer, or if it comes
-later; None if it did nothing and `Handle` must be called."""
+"""A function that returns the answer to a frame. The answer is empty if the request gets none, or
+if it comes later. None: the function did nothing, and `Handle` must be called."""
 
 
 Expect = Callable[[ConnectionContext, memoryview], Expected | None]
