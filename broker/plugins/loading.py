@@ -19,7 +19,10 @@ from ground.config_def import ConfigError
 
 T = TypeVar("T")
 
-_OURS = ("broker", "controller", "ottla", "pipeline", "protocol", "storage")
+OWN_PACKAGES = (
+    *("broker", "client", "command", "console", "controller", "ground", "log_format", "ottla"),
+    *("pipeline", "protocol", "simulation", "storage", "testbed"),
+)
 """Ottla's own packages, whose names a plug-in's package cannot have."""
 
 
@@ -57,7 +60,7 @@ def _class_of(class_ref: PythonClass, base: type[T]) -> type[T]:
 
 def _module_of(class_ref: PythonClass) -> ModuleType:
     top = class_ref.module.partition(".")[0]
-    if top in _OURS:
+    if top in OWN_PACKAGES:
         raise _refusal(class_ref, f"{top} is a package of Ottla itself; call yours otherwise")
     try:
         return import_module(class_ref.module)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from broker.config.plugins import PythonClass
-from broker.plugins.loading import load, look_in, own_settings
+from broker.plugins.loading import OWN_PACKAGES, load, look_in, own_settings
 from ground.config_def import ConfigError
 from ottla.plugins.principal import PrincipalBuilder
 
@@ -120,7 +121,9 @@ def test_what_is_not_whole_or_cannot_be_made_is_refused(folder: Path) -> None:
 
 
 def test_a_module_with_the_name_of_one_of_ours_is_not_looked_for() -> None:
-    assert refusal("storage.mine") == "storage is a package of Ottla itself; call yours otherwise"
+    assert refusal("client.mine") == "client is a package of Ottla itself; call yours otherwise"
+    pyproject = tomllib.loads((Path(__file__).parents[4] / "pyproject.toml").read_text())
+    assert set(pyproject["tool"]["importlinter"]["root_packages"]) == set(OWN_PACKAGES)
 
 
 def test_settings_behind_a_prefix_stand_under_their_plain_names_too() -> None:
