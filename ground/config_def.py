@@ -1,12 +1,12 @@
 """The config keys: type, default, limits, and the error texts for bad values.
 
-`ConfigDef` holds the keys of one kind of resource (topics here, the server in
-`broker.config.parse`), read from `definitions/*.json`. It parses texts into values, and rejects a
-value outside of its limits with `ConfigError`. The texts are Kafka's, because admin tools show them
-to users.
+`ConfigDef` holds the keys of one kind of resource, read from `definitions/*.json` of a package:
+those of topics in `storage`, those of the server in `broker`. It parses texts into values, and
+rejects a value outside of its limits with `ConfigError`. The texts are Kafka's, because admin tools
+show them to users.
 
-It never knows what a key is for, and never checks several keys together. How a number or a boolean
-may be written is in `ground.java_literals`.
+It never knows the purpose of a key, and never checks several keys together. How a number or a
+boolean may be written is in `ground.java_literals`.
 
 It follows `org.apache.kafka.common.config.ConfigDef` 4.3, KIP-226 (sources of a value), KIP-569
 (type and documentation of a value), KIP-1161 (lists).
@@ -148,11 +148,13 @@ class ConfigDef(Mapping[str, ConfigKey]):
         return dict(self._defaults)
 
 
-def parse_type(name: str, kind: ConfigType, text: str, twice: bool = False) -> ConfigValue:
+def parse_type(
+    name: str, kind: ConfigType, text: str, keep_duplicates: bool = False
+) -> ConfigValue:
     """Return the value of `text` as `kind`, without checking the key's own limits. Raises
     ConfigError.
 
-    `twice`: keep an element that is in a list more than once.
+    `keep_duplicates`: keep duplicate elements of a list; otherwise only the first of them stays.
     """
     trimmed = java.trim(text)
     if kind is ConfigType.BOOLEAN:
@@ -173,7 +175,7 @@ def parse_type(name: str, kind: ConfigType, text: str, twice: bool = False) -> C
     if kind is ConfigType.LIST:
         elements = [element.strip(_BLANKS) for element in trimmed.split(",")] if trimmed else []
         # Kafka drops a duplicate element with a warning.
-        return tuple(elements if twice else dict.fromkeys(elements))
+        return tuple(elements if keep_duplicates else dict.fromkeys(elements))
     return trimmed
 
 

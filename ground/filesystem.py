@@ -1,4 +1,5 @@
-"""The access to disk: the `Filesystem` protocol that logs use, and the one of real disks.
+"""The access to disk: the `Filesystem` protocol that logs use, and its implementation on real
+disks.
 
 It owns file descriptors, the crash-safe replacement of small files, and locks on log directories.
 It never knows a format, retries a failed fsync, or hides an `OSError`. The owner of a log directory
@@ -25,10 +26,10 @@ BytesLike = bytes | bytearray | memoryview
 
 _PARTS_PER_WRITE = 512  # below Linux's IOV_MAX of 1,024
 _STAT_BLOCK_BYTES = 512  # stat(2)
-_ROOM_KEPT_BYTES = 4 << 20  # a roll by size leaves less than a batch
+_ROOM_KEPT_BYTES = 4 << 20  # a segment that was rolled by its size leaves less unused
 _REFUSED = (errno.EBADF, errno.EINVAL, errno.ENOSYS, errno.EPERM, errno.ESPIPE)
-"""The errors of a call that the system does not have, or not for this file, or whose file was
-closed meanwhile."""
+"""The errors of a call that the system does not have or does not support for this file, and of a
+call on a file that was closed meanwhile."""
 
 
 class File(Protocol):
@@ -36,8 +37,8 @@ class File(Protocol):
 
     @property
     def path(self) -> str:
-        """The path at which it was opened, for messages; a rename of its folder does not change
-        it."""
+        """The path at which the file was opened, for messages. A rename of its folder does not
+        change it."""
 
     @property
     def size(self) -> int:
@@ -62,12 +63,12 @@ class File(Protocol):
         """Return when the bytes are on stable storage. A failure is final: do not call it again."""
 
     def write_back(self, offset: int, size: int) -> None:
-        """Return when the disk has taken these bytes, which does not make them durable. A failure
-        is as final as one of `sync`."""
+        """Write these bytes to the disk, which may keep them in its cache, so they are not durable
+        when this returns. A failure is as final as one of `sync`."""
 
     def give_back_room(self) -> None:
-        """Free the blocks that were allocated beyond the end, if they are more than one append
-        leaves unused."""
+        """Free the blocks that are allocated beyond the file's end, if they are more than one
+        append leaves unused."""
 
     def close(self) -> None:
         """Close the descriptor; a second call has no effect."""
@@ -170,9 +171,9 @@ class Filesystem(Protocol):
 class LocalFile:
     """A `File` with a descriptor, which stays open as long as the object is referenced.
 
-    A fetched slice may be on its way when its segment is deleted. So deletion only drops the
-    reference, and the descriptor is closed with the last slice. If it were closed earlier, its
-    number could be reused, and a consumer would get the bytes of another file.
+    A fetched slice may still be sent to a client when its segment is deleted. So deletion only
+    drops the reference, and the descriptor is closed with the last slice. If it were closed
+    earlier, its number could be reused, and a consumer would get the bytes of another file.
     """
 
     __slots__ = ("__weakref__", "_fd", "path", "size")

@@ -26,7 +26,7 @@ _DURATION = re.compile(
 )
 _MOST_SECONDS = 2**63 - 1
 _MOST_DIGITS = 20  # more than any 64-bit integer has
-# for Java, a character beyond is two characters, neither of which is a digit
+# Java has two chars for a character beyond this one, and neither of them is a digit.
 _LAST_OF_ONE_CHAR = "\uffff"
 
 
@@ -43,7 +43,7 @@ def boolean(text: str) -> bool | None:
 
 def integer(text: str, bits: int) -> int | None:
     """Return the signed integer of `bits` bits that a text has, in decimal digits of any script;
-    None if it is none."""
+    None if the text is no such integer."""
     match = _INTEGER.fullmatch(text)
     if match is None or max(text) > _LAST_OF_ONE_CHAR:
         return None
@@ -58,7 +58,7 @@ def integer(text: str, bits: int) -> int | None:
 
 def double(text: str) -> float | None:
     """Return the 64-bit number that a text has, in decimal or hexadecimal form, or NaN or an
-    infinity; None if it is none."""
+    infinity; None if the text is no number."""
     if _DECIMAL.fullmatch(text):
         return float(text.rstrip("dDfF"))
     if match := _HEXADECIMAL.fullmatch(text):
@@ -73,7 +73,7 @@ def double(text: str) -> float | None:
 
 def duration_ns(text: str) -> int | None:
     """Return the nanoseconds of an ISO 8601 duration of days, hours, minutes and seconds; None if
-    the text is none."""
+    the text is no duration."""
     match = _DURATION.fullmatch(text)
     if match is None or match["time"] in ("T", "t"):
         return None

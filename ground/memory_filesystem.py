@@ -3,7 +3,8 @@
 A process can end in two ways. `kill()` is the death of the process: written bytes survive.
 `lose_power(random)` is the loss of power: each file keeps what was fsynced and a random prefix of
 the later writes, the last of which is torn. Each folder keeps what was fsynced and a random prefix
-of the later changes of names. Handles that were opened before either can no longer be used.
+of the later changes of names. After either, the handles that were opened before can no longer be
+used.
 
 Faults: `inject(operation, errno, …)` makes the n-th matching call fail; `capacity_bytes` fills the
 disk; `die_at` raises `Died` instead of the n-th call that changes something, to enumerate the crash
@@ -167,7 +168,7 @@ class MemoryFilesystem:
         self.can_sync_volumes = True
         """Whether `sync_volume` works; False simulates a system without that call."""
         self.torn = 0.0
-        """The part of an append that is written if the process dies in it, from 0 to 1."""
+        """The fraction of an append, from 0 to 1, that is written if the process dies during it."""
         self.calls: list[tuple[str, str]] = []
         self._root = _Folder()
         self._faults: list[_Fault] = []
@@ -190,8 +191,8 @@ class MemoryFilesystem:
         self._faults.append(_Fault(operation, number, path_part, skip, count))
 
     def die_in(self, changes: int, torn: float = 0.0) -> None:
-        """Let the process die after `changes` more changes. `torn` is the part of an append that is
-        still written."""
+        """Let the process die after `changes` more changes. `torn` is the fraction of an append
+        that is still written then."""
         self.die_at = self.changes + changes
         self.torn = torn
 
@@ -264,7 +265,8 @@ class MemoryFilesystem:
             _forget_bytes(inode, chance)
 
     def clone(self) -> MemoryFilesystem:
-        """Return a copy of the disk, to try several ends of the same state."""
+        """Return a copy of the disk, so that a test can end the process in several ways from one
+        state."""
         twin = MemoryFilesystem(self.now_ms)
         nodes: dict[int, _Inode | _Folder] = {}
         twin._root = _copy_folder(self._root, nodes)

@@ -1,8 +1,8 @@
 """Work that must be done in order, where each piece may be long and is done in slices.
 
 A short piece is done at once if no other is before it, so short work never waits. While a long one
-is under way, later pieces wait behind it, and all else runs between its slices. So a piece that
-decides by a state sees no other piece change that state meanwhile.
+is under way, later pieces wait behind it, and other work of the loop runs between its slices. So no
+other piece changes the state on which a piece bases a decision.
 
 It owns the order of the pieces of one owner. It never knows what a piece does, nor when a slice is
 run (`ground.sliced_work`).
@@ -56,7 +56,7 @@ class OrderedWork:
     def take(self, steps: Steps[object], done: Done) -> None:
         """Do a piece after all pieces before it, and then call `done(result, error)` once.
 
-        If no piece is before it, what its first slice raises is raised here.
+        Raises the error of its first slice if no piece is before it.
         """
         if self._busy:
             self._waiting.append(_Piece(steps, done))
@@ -65,8 +65,8 @@ class OrderedWork:
         try:
             self._begin(steps, done)
         finally:
-            # The `done` of a short piece may have added another one; a failed piece leaves nothing
-            # to do.
+            # The `done` of a short piece may have added others; after a failed piece none is
+            # waiting.
             while self._current_done is None and self._waiting:
                 self._begin_later(self._waiting.popleft())
             self._busy = self._current_done is not None
@@ -100,7 +100,7 @@ class OrderedWork:
             self._begin(*piece)
         except AssertionError:
             raise
-        except Exception as error:  # noqa: BLE001  its owner gets it as a value
+        except Exception as error:  # noqa: BLE001  its owner gets the error as a value
             piece.done(None, error)
 
     def _ended(self, result: object, error: Exception | None) -> None:

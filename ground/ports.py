@@ -60,8 +60,8 @@ class ChannelFailure(Enum):
     """The connection was closed or reset, or could not be made. Whether the request was handled is
     unknown."""
     TIMED_OUT = "timed out"
-    """There was no answer in time. The connection is closed, because its answers are of no use any
-    more."""
+    """The answer did not come within the time-out. The connection is closed, because its answers
+    are of no use any more."""
 
 
 Answered = Callable[[Any, ChannelFailure | None], None]
@@ -80,7 +80,8 @@ accept a connection.
 
 
 class NoAnswer(Exception):
-    """Another node or thread did not answer in time, or too many requests wait for it."""
+    """A lack of an answer: another node or thread exceeded the time-out, or too many requests wait
+    for it."""
 
 
 class Channel(Protocol):

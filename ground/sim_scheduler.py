@@ -112,7 +112,7 @@ class SimBlocking:
             result, error = None, None
             try:
                 result = job()
-            except Exception as caught:  # noqa: BLE001 - the port's contract: told to `done`
+            except Exception as caught:  # noqa: BLE001 - the port's contract: `done` gets it
                 error = caught
             done(result, error)
 

@@ -4,7 +4,7 @@ A batch of 94 KB may decompress to 95 MB and millions of records, and a request 
 thousand topics. Code with such work is written as `Steps`: a generator that yields after each slice
 of some two milliseconds (`Pace` counts). It may also yield a `Job` for what a thread can do without
 the interpreter lock (compression and decompression). Short work, which nearly all is, ends with its
-first slice, and then nothing has to wait (`first_slice`).
+first slice, so its caller does not have to wait (`first_slice`).
 
 It owns the order of turns: one slice per turn of the event loop, and one job at a time, however
 much work there is. Jobs wait while the results of other jobs fill the limit. It never knows what
@@ -40,13 +40,13 @@ class Job:
 
 
 Steps: TypeAlias = Generator[Job | None, Any, T]
-"""A generator that yields None after each slice, or a job, whose result it is sent. It returns the
-result of the work."""
+"""A generator that yields None after each slice, or a job whose result the caller sends back. It
+returns the result of the work."""
 
 
 def first_slice(steps: Steps[T]) -> list[T]:
-    """Return the result of work that ends with its first slice, in a list; an empty list if it is
-    longer, and then close it."""
+    """Return the result of work that ends with its first slice, in a list. If the work is longer,
+    close it and return an empty list."""
     try:
         next(steps)
     except StopIteration as end:
@@ -216,7 +216,7 @@ class SlicedWork:
         except AssertionError:
             self._hold(work, 0)
             raise
-        except Exception as failure:  # noqa: BLE001  its owner gets it as a value
+        except Exception as failure:  # noqa: BLE001  its owner gets the error as a value
             self._end(work, None, failure)
         else:
             self._go_on(work, job)

@@ -51,7 +51,7 @@ def future_partition(name: str) -> TopicPartition | None:
 
 
 def set_aside_name(partition: TopicPartition, unique: str, suffix: str) -> str:
-    """Return `topic-partition.unique-suffix`. A topic's name is cut if the whole would be too
-    long."""
+    """Return `topic-partition.unique` followed by `suffix`. The topic's name is cut if the whole
+    would be too long."""
     tail = f"-{partition.partition}.{unique}{suffix}"
     return partition.topic[: _NAME_LENGTH_MAX - len(tail)] + tail

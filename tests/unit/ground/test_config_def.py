@@ -146,7 +146,7 @@ def test_a_limit_that_is_not_understood_stops_the_start() -> None:
     ],
 )
 def test_elements_of_a_list_have_no_blanks_around_them(text: str, elements: object) -> None:
-    assert parse_type("k", ConfigType.LIST, text, twice=True) == elements
+    assert parse_type("k", ConfigType.LIST, text, keep_duplicates=True) == elements
 
 
 @pytest.mark.timeout(20)
