@@ -1,9 +1,9 @@
 """The content of a data folder's files, as entries and as lines for people: `ottla dump-log`.
 
-A pure function: a file's name and bytes in, entries out. Each entry has a kind and named facts.
-It decodes segments, offset, time and transaction indexes and producer snapshots, and shows the
-small text files as they are. The caller supplies the decoder of keys and values, which also hides
-secrets. It never changes or repairs a file; damage is an entry of its own.
+A pure function: a file's name and bytes in, entries out. Each entry has a kind and named facts. It
+decodes segments, offset, time and transaction indexes and producer snapshots, and shows the small
+text files as they are. The caller supplies the decoder of keys and values, which also hides
+secrets. It never changes or repairs a file; damage is an entry too.
 
 The names of facts, and so the words of a line, are those of Kafka's `kafka-dump-log` (its class
 `DumpLogSegments`).
@@ -78,7 +78,7 @@ Decode = Callable[[Record], Decoded | None]
 
 
 class UnknownFile(Exception):
-    """A file whose name is not one of a data folder's files."""
+    """A file name that no file of a data folder has."""
 
 
 def undecoded(_record: Record) -> None:

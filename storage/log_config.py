@@ -1,7 +1,7 @@
 """The configuration of a partition's log: the topic's overrides on top of the server's defaults.
 
-`LogConfig` is immutable; a topic whose configs change gets a new one. The texts of overrides come
-from metadata records, those of defaults from the server's configuration under the names in
+`LogConfig` is immutable; when a topic's configs change, it gets a new one. The texts of overrides
+come from metadata records, those of defaults from the server's configuration under the names in
 `SYNONYMS`.
 
 It never reads a file and never calls a log: `storage.directories.log_manager` passes a new
@@ -142,7 +142,8 @@ class LogConfig:
     def from_overrides(
         cls, overrides: Mapping[str, str], defaults: Mapping[str, ConfigValue] | None = None
     ) -> LogConfig:
-        """Return the config of a topic with these `overrides`, on top of `server_defaults`.
+        """Return the config of a topic with these `overrides`, on top of `defaults`
+        (`server_defaults`).
 
         Overrides were validated when they were written. A key or value that this version does not
         accept, because another version wrote it, is left out: it must not prevent a start.

@@ -54,7 +54,8 @@ class CleanedSegment:
         self._file = self._create(LOG_SUFFIX)
 
     def _create(self, suffix: str) -> File:
-        """Create a new file. Remove one of another cleaning first, which may still write to it."""
+        """Create a new file. First remove that of an earlier cleaning, which may still write to
+        it."""
         path = self._path + suffix + CLEANED_SUFFIX
         self._filesystem.remove(path)
         return self._filesystem.open(path, create=True)

@@ -1,7 +1,7 @@
 """The transactions that compaction passes while it walks through a log, and which batches may go.
 
-Records of aborted transactions are dropped, whatever their keys. A marker stays as long as any
-batch of its transaction stays, and so does an aborted transaction's entry in the transaction index.
+All records of aborted transactions are dropped. A marker stays as long as any batch of its
+transaction stays, and so does an aborted transaction's entry in the transaction index.
 
 Owns: the transactions that are open at the walk's position. Never: reads a file. All batches it
 gets are below the last stable offset, so the end of each transaction is known.
@@ -35,7 +35,7 @@ class CleanedTransactions:
         self._waiting = sorted(aborted, key=lambda transaction: transaction.first_offset)
         self._next = 0
         self._open_aborted: dict[int, _OpenAborted] = {}
-        # Producers with a batch, of no aborted transaction, since their last marker.
+        # Producers with a batch since their last marker, outside of aborted transactions.
         self._open_committed: dict[int, None] = {}
         self._kept: list[AbortedTxn] = []
 
@@ -81,7 +81,7 @@ class CleanedTransactions:
         return False
 
     def _open_up_to(self, header: RecordBatchHeader) -> None:
-        """Open the aborted transactions that begin by the end of the batch.
+        """Open the aborted transactions that begin at the batch's last offset or before.
 
         Those that ended before the batch, because the walk began after them, are left out.
         """

@@ -2,7 +2,7 @@
 
 There are two passes. The first notes the last offset of each key in the dirty section. The second
 copies all segments, from the log's first up to the end of the offset map, into new ones, group by
-group: a record stays if it is the last of its key. Offsets and order never change. A batch keeps
+group. A record stays if it is the last of its key. Offsets and order never change. A batch keeps
 its base and last offset; a batch that loses no record is copied byte for byte.
 
 Owns: the rules of which batches and records stay. Tombstones and markers of ended transactions stay
@@ -10,8 +10,8 @@ until their delete horizon, which the first cleaning that reads them sets (KIP-5
 of each producer stays, if need be as an empty one, and so does the last batch of the round.
 
 Never: changes a file of the log, or copies a batch with a wrong checksum, because a new checksum
-would hide the damage: the round fails there, and the log stays as it is. The round blocks, so a
-broker runs it in a process of its own (`storage.cleaning.cleaner_worker`).
+would hide the damage. The round fails at such a batch, and the log stays as it is. The round
+blocks, so a broker runs it in a separate process (`storage.cleaning.cleaner_worker`).
 
 Follows Kafka's `Cleaner` 4.3. One difference: batches wholly beyond the offset map are copied
 without a look at their records, so tombstones there get their horizon in a later round.
@@ -83,7 +83,7 @@ class Cleaner:
         self._records_read = self._records_kept = self._keyless = 0
 
     def run(self) -> CleanResult:
-        """Write the new segments, and return what the round did.
+        """Write the new segments, and return the result of the round.
 
         Raises CorruptBatch, CleaningFailed, OSError.
         """
@@ -173,10 +173,10 @@ class Cleaner:
         base_offset, size = segment
         path = self._path(base_offset, LOG_SUFFIX)
         file = self._filesystem.open(path)
-        at, wanted = 0, self._buffer_bytes
+        at, read_bytes = 0, self._buffer_bytes
         try:
             while at < size:
-                data = file.pread(min(wanted, size - at), at)
+                data = file.pread(min(read_bytes, size - at), at)
                 position = 0
                 while position + HEADER_SIZE <= len(data):
                     header = read_header(data, position, size - at - position)
@@ -187,11 +187,11 @@ class Cleaner:
                     yield data, position, header
                     position += header.size_in_bytes
                 if not position:
-                    if len(data) < min(wanted, size - at) or len(data) < HEADER_SIZE:
+                    if len(data) < min(read_bytes, size - at) or len(data) < HEADER_SIZE:
                         raise CorruptBatch(f"{path} ends inside a batch")
                     # The batch is larger than the buffer; `read_header` checked its size against
-                    # what is left of the file.
-                    wanted = read_header(data, 0, size - at).size_in_bytes
+                    # the rest of the file.
+                    read_bytes = read_header(data, 0, size - at).size_in_bytes
                 at += position
                 self._read += position
                 self._throttle(position)
@@ -256,7 +256,7 @@ class Cleaner:
     def _copy(
         self, segment: SourceSegment, cleaned: CleanedSegment, transactions: CleanedTransactions
     ) -> None:
-        """Copy what stays of a segment. Adjacent batches without a change are one write."""
+        """Copy the batches of a segment that stay. Adjacent unchanged batches are one write."""
         unchanged: bytes = b""
         start = end = 0
         for data, position, header in self._batches(segment):

@@ -1,10 +1,10 @@
-"""`python -m storage.cleaning.cleaner_worker`: one round of compaction, in a process of its own.
+"""`python -m storage.cleaning.cleaner_worker`: one round of compaction, in a separate process.
 
-The broker starts a process for each job, writes the job as a line to its standard input, and reads
-the result or the error as a line from its standard output; then the process ends. So compaction
-does not hold the broker's interpreter lock, runs at the lowest priority, and returns its memory to
-the system. When its input ends, because the broker died or cancelled the job, the process exits at
-once. It leaves `.cleaned` files only, which no log uses.
+The broker starts a process for each job, and writes the job as a line to its standard input. It
+reads the result or the error as a line from the standard output; then the process ends. So
+compaction does not hold the broker's interpreter lock, runs at the lowest priority, and returns its
+memory to the system. When the input ends, because the broker died or cancelled the job, the process
+exits at once. It leaves `.cleaned` files only, which no log uses.
 
 A shell: it has the disk, the clock and the pipe; `storage.cleaning.cleaner` does the work.
 """

@@ -1,4 +1,4 @@
-"""Compaction without a process of its own: in the pool for blocking work.
+"""Compaction in the pool for blocking work, without a separate process.
 
 For the simulator and for tests; a broker has `broker.process.cleaner_process`. Owns nothing.
 """
@@ -22,6 +22,6 @@ class InlineRunner:
         self._environment.blocking.submit(lambda: clean(filesystem, job), done)
 
     def cancel(self, directory: str) -> None:
-        """Let the job run to its end: blocking work cannot be interrupted."""
+        """Do nothing: blocking work cannot be interrupted, so the job runs to its end."""
 
     def stop(self) -> None: ...

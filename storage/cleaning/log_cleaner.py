@@ -1,10 +1,10 @@
-"""Compaction of all compacted logs of a node: it chooses logs, and puts the new segments in place.
+"""Compaction of a node's compacted logs: the choice of the next, and the use of the new segments.
 
-Every `log.cleaner.backoff.ms` it looks for the dirtiest log and submits it to the runner, which
-reads and writes off the loop (`storage.cleaning.cleaner`). Then it replaces the log's segments by
-the new ones, one group after the other, and syncs the folder after each. If the log was truncated
-or deleted meanwhile, or its topic is no longer compacted, the new segments are dropped: they have
-no effect before they are renamed into place.
+Every `log.cleaner.backoff.ms` the cleaner looks for the dirtiest log and submits it to the runner,
+which reads and writes off the loop (`storage.cleaning.cleaner`). Then the cleaner replaces the
+log's segments by the new ones, one group after the other, and syncs the folder after each. If the
+log was truncated or deleted meanwhile, or its topic is no longer compacted, the new segments are
+dropped. They have no effect before they are renamed into place.
 
 Owns: the rounds under way, and which logs cannot be cleaned. Such a log is logged once and left out
 until the next start. Never: reads a batch, or blocks.
@@ -232,7 +232,7 @@ class LogCleaner:
         return due
 
     def _look_at(self, log: UnifiedLog, now_ms: int) -> LogToClean | None:
-        """Return what is to be cleaned in a log; None if no round may begin now."""
+        """Return the cleanable sections of a log; None if no round may begin now."""
         if not log.config.compact or not self._may_begin(log):
             return None
         if log.recovery_point < log.segments.active.base_offset:

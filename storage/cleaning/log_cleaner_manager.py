@@ -1,10 +1,10 @@
 """The choice of the log to compact next, and the offset up to which each log is clean.
 
 A log has a clean section, which was compacted before, a cleanable one, and one that must not be
-cleaned yet: the active segment, records beyond the last stable offset, records that are not fsynced
-or are younger than `min.compaction.lag.ms`. The dirtiest log has the largest cleanable ratio. It is
-cleaned if the ratio is above `min.cleanable.dirty.ratio`, or if a record has waited for
-`max.compaction.lag.ms`.
+cleaned yet. The last has the active segment, and all records that are beyond the last stable
+offset, not fsynced, or younger than `min.compaction.lag.ms`. The dirtiest log has the largest
+cleanable ratio. It is cleaned if the ratio is above `min.cleanable.dirty.ratio`, or if a record has
+waited for `max.compaction.lag.ms`.
 
 Owns: the first dirty offset of each log, and each directory's file with them,
 `cleaner-offset-checkpoint`. Never: cleans, or keeps an offset of a log that is gone, or one beyond

@@ -3,7 +3,7 @@
 Owns: its limit in bytes. Keys of up to 31 bytes are stored as they are, longer ones as a hash of 32
 bytes. The hash is cryptographic, so that a record is never dropped because of another key.
 
-Never: takes less than one batch, so that compaction makes progress whatever the limit.
+Never: holds less than one batch, so that compaction makes progress under any limit.
 
 Kafka's class: `SkimpyOffsetMap` (MD5 of the key and the offset, 24 bytes an entry, an array with
 probing). Such a table takes ten times as long in Python as its dictionary, which takes about 200

@@ -1,8 +1,8 @@
 """A reader of the keys and offsets in a batch's bytes, and a builder of batches with fewer records.
 
-Compaction runs this for each record, so it is written for speed: it walks through the batch's body
-by position, reads only the fields that it needs, and copies only keys. The records that stay are
-copied as ranges of bytes, because their deltas count from the same header. Only a new delete
+Compaction runs this code for each record, so it is written for speed. It walks through the batch's
+body by position, reads only the fields that it needs, and copies only keys. The records that stay
+are copied as ranges of bytes, because their deltas count from the same header. Only a new delete
 horizon (KIP-534), which replaces the base timestamp, makes it rewrite them.
 
 Owns nothing. Never: decides about a batch (`storage.cleaning.cleaner`), or trusts a length in it.
@@ -73,10 +73,11 @@ def choose_records(
     offsets: OffsetMap,
     drops_tombstones: bool,
 ) -> tuple[list[Range], bool, int]:
-    """Return (ranges of the records that stay, whether one is a tombstone, keyless ones dropped).
+    """Return (ranges of the records that stay, whether one is a tombstone, dropped keyless ones).
 
-    A record stays if it is the last of its key in the offset map, or lies beyond the map. A
-    tombstone within the map is dropped if `drops_tombstones`. Raises CorruptBatch.
+    A record stays if it is the last of its key in the offset map, or lies beyond the map. A record
+    within the map without a key is dropped. A tombstone within the map is dropped if
+    `drops_tombstones`. Raises CorruptBatch.
     """
     kept: list[Range] = []
     tombstones, keyless = False, 0
@@ -148,7 +149,7 @@ def _overrun(position: int) -> CorruptBatch:
 
 
 def _varint_rest(body: bytes, position: int, value: int, shift: int) -> tuple[int, int]:
-    """Read the rest of a varint, whose first bytes gave `value` of `shift` bits.
+    """Read the rest of a varint. Its first bytes gave `value`, which has `shift` bits.
 
     Return its raw (zigzag) value and the position behind it. Raises CorruptBatch.
     """

@@ -68,7 +68,8 @@ class FutureLogs:
         return [log for log in self._logs.values() if log.log_dir == log_dir]
 
     def resume(self, log: UnifiedLog) -> None:
-        """Add a copy that a start found, to go on with it. Remove it if the partition has one."""
+        """Add a copy that exists at a start, to continue it. Remove it if the partition has
+        another."""
         if log.partition in self._logs:
             self._remove(log)
         else:
@@ -77,8 +78,8 @@ class FutureLogs:
     def create(self, current: UnifiedLog, log_dir: str, config: LogConfig) -> UnifiedLog:
         """Create an empty copy of `current` in `log_dir`.
 
-        Raises LogDirFailure; LogPlaceTaken if something has the name that the copy gets at its
-        end.
+        Raises LogDirFailure; LogPlaceTaken if a file or folder has the name that the copy gets in
+        the end.
         """
         partition = current.partition
         assert partition not in self._logs, f"{partition} has a copy under way"

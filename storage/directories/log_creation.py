@@ -30,7 +30,7 @@ class LogCreation:
         self._preferred: dict[TopicPartition, str] = {}
 
     def prefer(self, partition: TopicPartition, log_dir: str) -> None:
-        """Create the partition's log, if it comes to this node, in `log_dir`."""
+        """Choose `log_dir` for the partition's log, if this node creates one later."""
         self._preferred[partition] = log_dir
 
     def create(
@@ -39,7 +39,7 @@ class LogCreation:
         """Create a log in the directory that `prefer` named, else in `wanted`, else in the one
         with the fewest logs.
 
-        Raises LogDirFailure; LogPlaceTaken if something else has the name of its folder.
+        Raises LogDirFailure; LogPlaceTaken if another file or folder has the name of its folder.
         """
         path = self._choose_dir(self._preferred.pop(partition, None), wanted)
         directory = f"{path}/{partition}"
@@ -72,7 +72,7 @@ class LogCreation:
     def name_topic(self, log_dir: str, directory: str, topic_id: bytes) -> None:
         """Write `partition.metadata`, which has the topic id. Raises OSError.
 
-        The file and the folder's name are fsynced off the loop, after this turn: so many new
+        The file and the folder's name are fsynced off the loop, after this turn, so that many new
         folders do not wait for each other's fsyncs.
         """
         environment = self._environment

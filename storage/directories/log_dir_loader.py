@@ -1,11 +1,12 @@
 """The opening of all logs of one log directory, several at a time, off the loop.
 
 Owns: the folders that a start finds in the directory, and the logs that are being opened. A survey
-reads the checkpoints and lists the folders. Then each log is opened by a job of its own, up to
-`num.recovery.threads.per.data.dir` at once. A job never touches the node's state; its result does.
+reads the checkpoints and lists the folders. Then each log is opened by a separate job, up to
+`num.recovery.threads.per.data.dir` at once. A job never touches the node's state; the loop applies
+its result.
 
 A folder with a partition's name but without a partition's files is left as it is, with a note. An
-empty one is ignored: a crash left it before the log's first file, and the log is created in it.
+empty folder is ignored: a crash left it before the log's first file, and the log is created in it.
 
 Never: decides which folders are stray, keeps the opened logs, or takes a failed directory offline:
 `storage.directories.log_manager` does.
@@ -56,7 +57,7 @@ class LogFolder:
     is_future: bool = False
     """Whether it is a copy under way into this directory (AlterReplicaLogDirs)."""
     fault: OSError | None = None
-    """The error for which the folder could not be read."""
+    """The error because of which the folder could not be read, None without one."""
     is_unread: bool = False
     """Whether not even the names of its files could be read."""
 
@@ -73,12 +74,13 @@ class Survey:
     """Lines for people: files that are damaged, and folders that are left as they are."""
     logs: list[LogFolder] = field(default_factory=list)
     doomed: list[str] = field(default_factory=list)
-    """Folders to delete: the last stop came before their deletion."""
+    """Folders to delete: the node stopped before it deleted them."""
     set_aside: list[TopicPartition] = field(default_factory=list)
     """Partitions whose folder has another name: a deleted one, a stray, a copy under way."""
 
     def lacking(self) -> list[TopicPartition]:
-        """Return the partitions with records by the checkpoints, but without a folder here."""
+        """Return the partitions that have records by the checkpoints, but no folder in the
+        directory."""
         present = dict.fromkeys((*self.set_aside, *(log.partition for log in self.logs)))
         offsets = (*self.recovery_points.items(), *self.high_watermarks.items())
         expected = dict.fromkeys(partition for partition, offset in offsets if offset)
@@ -86,7 +88,7 @@ class Survey:
 
 
 class FolderName(NamedTuple):
-    """A partition's folder in a log directory, by its name."""
+    """A partition's folder in a log directory, as its name describes it."""
 
     name: str
     partition: TopicPartition
@@ -169,7 +171,7 @@ def _look(
     is_future: bool,
     notes: list[str],
 ) -> LogFolder | None:
-    """Look at a folder. Return None if it has no log.
+    """Return the log of a partition's folder, None if the folder has none.
 
     `recovery_point` is None after a clean stop: nothing of the log is scanned then.
     """
@@ -253,19 +255,19 @@ class LogDirLoader:
     def open(
         self,
         logs: list[LogFolder],
-        taken: Callable[[LogFolder, UnifiedLog], None],
-        refused: Callable[[LogFolder, Exception], None],
+        on_opened: Callable[[LogFolder, UnifiedLog], None],
+        on_damaged: Callable[[LogFolder, Exception], None],
         done: Callable[[Exception | None], None],
     ) -> None:
         """Open `logs`.
 
-        `taken` is called with each opened log, `refused` for each that is too damaged to open.
-        `done` is called once: after all logs, or when the disk fails.
+        `on_opened` is called with each opened log, `on_damaged` for each that is too damaged to
+        open. `done` is called once: after all logs, or when the disk fails.
         """
         self._queue.extend(logs)
         self.logs_to_open = len(logs)
         self.bytes_to_scan = sum(log.bytes_to_scan for log in logs)
-        self._on_opened, self._on_damaged, self._done = taken, refused, done
+        self._on_opened, self._on_damaged, self._done = on_opened, on_damaged, done
         self._fill()
 
     def _fill(self) -> None:
@@ -281,10 +283,10 @@ class LogDirLoader:
     def _submit(self, log_folder: LogFolder) -> None:
         assert self.survey is not None
         report = self._running[log_folder] = RecoveryReport()
-        environment, found_survey, log_dir = self._environment, self.survey, self.log_dir.path
+        environment, survey, log_dir = self._environment, self.survey, self.log_dir.path
         config = self._config_for(log_folder.partition.topic)
         flushed_to = (
-            0 if log_folder.is_future else found_survey.recovery_points.get(log_folder.partition, 0)
+            0 if log_folder.is_future else survey.recovery_points.get(log_folder.partition, 0)
         )
 
         def job() -> UnifiedLog:
@@ -297,15 +299,15 @@ class LogDirLoader:
                 log_folder.partition,
                 config,
                 topic_id=log_folder.topic_id,
-                clean=found_survey.clean,
+                clean=survey.clean,
                 recovery_point=flushed_to,
                 log_start_offset=0
                 if log_folder.is_future
-                else found_survey.log_starts.get(log_folder.partition, 0),
+                else survey.log_starts.get(log_folder.partition, 0),
                 report=report,
             )
             if not log_folder.is_future:
-                watermark = found_survey.high_watermarks.get(log_folder.partition, 0)
+                watermark = survey.high_watermarks.get(log_folder.partition, 0)
                 if max(flushed_to, watermark) > log.log_end_offset:
                     report.lost_end(log.log_end_offset, max(flushed_to, watermark))
                 log.update_high_watermark(watermark)
@@ -320,7 +322,7 @@ class LogDirLoader:
         self._scanned += log_folder.bytes_to_scan
         self.logs_opened += 1
         if self._done is None:
-            return  # the opening failed with another log
+            return  # the opening ended when another log failed
         if isinstance(error, OSError) and not is_of_one_file(error):
             self._finish(error)
             return

@@ -59,7 +59,7 @@ class LogDirState:
         """The offsets of logs that cannot be opened: new checkpoints keep them."""
 
     def hold_lock(self, lock: Lock) -> None:
-        """Keep the lock, by which no other process opens the directory."""
+        """Keep the lock, which prevents other processes from opening the directory."""
         self.lock = lock
 
     def set_was_clean(self, was_clean: bool) -> None:
@@ -100,15 +100,15 @@ class LogDirState:
         return self._with_open_logs(kept, lambda log: log.high_watermark)
 
     def _with_open_logs(
-        self, offsets: Offsets, ask: Callable[[UnifiedLog], int | None]
+        self, offsets: Offsets, offset_of: Callable[[UnifiedLog], int | None]
     ) -> Steps[Offsets]:
-        """Add `ask(log)` of each open log to `offsets`, but for logs that are deleted meanwhile."""
+        """Return `offsets` with `offset_of(log)` of each open log added, unless that is None."""
         pace = Pace(_LOGS_A_SLICE)
         for partition in list(self.logs):
             if pace.is_full():
                 yield None
             log = self.logs.get(partition)
-            if log is not None and (offset := ask(log)) is not None:
+            if log is not None and (offset := offset_of(log)) is not None:
                 offsets[partition] = offset
         return offsets
 

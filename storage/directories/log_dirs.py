@@ -40,7 +40,7 @@ def lock_dir(filesystem: Filesystem, log_dir: str) -> Lock:
 
 
 def _holder(filesystem: Filesystem, log_dir: str) -> str:
-    """Return words that name the process in the lock file; "" without one, as in Apache Kafka's."""
+    """Return words that name the process in the lock file. Apache Kafka writes none: ""."""
     try:
         text = filesystem.read(f"{log_dir}/{LOCK_FILE}").decode("ascii", "replace").strip()
     except OSError:
@@ -51,8 +51,8 @@ def _holder(filesystem: Filesystem, log_dir: str) -> str:
 def read_meta_properties(filesystem: Filesystem, log_dir: str) -> MetaProperties | None:
     """Return the cluster, node and directory ids of a directory, None if it is not formatted.
 
-    Raises ValueError for a damaged file, because a directory of an unknown node is never written
-    to; OSError.
+    Raises OSError; ValueError for a damaged file, because a node must not write to a directory
+    whose owner is unknown.
     """
     path = f"{log_dir}/{META_PROPERTIES}"
     if not filesystem.exists(path):

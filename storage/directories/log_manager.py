@@ -113,8 +113,8 @@ class LogManager:
     def read_previous_broker_epoch(self) -> int:
         """Return the broker epoch of the last stop if it was clean in every directory, else -1.
 
-        The registration, which comes before `load`, sends it: after an unclean stop a replica may
-        lack records that it had acknowledged (KIP-966).
+        The broker's registration, which precedes `load`, contains it: after an unclean stop a
+        replica may lack records that it had acknowledged (KIP-966).
         """
         epochs = []
         for log_dir in self._online():
@@ -143,15 +143,15 @@ class LogManager:
         self,
         is_stray: IsStray = lambda _partition, _topic_id: False,
         done: Callable[[Exception | None], None] = lambda _error: None,
-        tell: Callable[[str], None] = lambda _line: None,
+        report_line: Callable[[str], None] = lambda _line: None,
         home_of: HomeOf = lambda _partition: None,
     ) -> None:
         """Open every log in the locked directories, then call `done`.
 
-        `report` has lines on what recovery found; `tell` is called with lines on its progress.
-        A log whose topic no longer exists is renamed to `-stray` without being opened: its deletion
-        was interrupted, or the folder was restored. Other folders are left as they are.
-        A directory that fails goes offline (see `online_dirs`); `done` gets only other errors.
+        The damage and the repairs are lines of `report`; `report_line` is called with lines on the
+        progress. A log whose topic no longer exists is renamed to `-stray` without being opened:
+        its deletion was interrupted, or the folder was restored. Other folders are left as they
+        are. A directory that fails goes offline (see `online_dirs`); `done` gets only other errors.
         If a partition has two copies, `home_of(partition)` returns the directory that has the
         replica by the metadata, or None if that is not known.
         """
@@ -173,7 +173,7 @@ class LogManager:
             )
             for log_dir in self._online()
         ]
-        self._loading = LogsLoading(self, environment, loaders, is_stray, loaded, tell)
+        self._loading = LogsLoading(self, environment, loaders, is_stray, loaded, report_line)
         self._loading.begin()
 
     def put_stray_aside(self, log_folder: LogFolder) -> None:
@@ -200,10 +200,10 @@ class LogManager:
         self.report.append(f"{directory} belongs to no topic: renamed to {stray}")
 
     def take(self, log: UnifiedLog) -> None:
-        """Keep a log that was opened or created here.
+        """Add a log that was opened or created.
 
-        Of two copies with the same records, as a crash during a move leaves them, one is kept. If
-        their records differ, the metadata has to say which is the replica; otherwise the partition
+        A crash during a move leaves two copies of a log. If both have the same records, one is
+        kept. If not, the metadata has to name the directory of the replica; otherwise the partition
         is offline.
         """
         partition, twin = log.partition, self._logs.get(log.partition)
@@ -218,15 +218,18 @@ class LogManager:
     def _choose(self, first: UnifiedLog, second: UnifiedLog) -> None:
         partition = first.partition
         where = f"{partition} lies in {first.log_dir} and in {second.log_dir}"
-        named = self._home_of(partition)
-        if not have_same_records(first, second) and named not in (first.log_dir, second.log_dir):
+        replica_dir = self._home_of(partition)
+        if not have_same_records(first, second) and replica_dir not in (
+            first.log_dir,
+            second.log_dir,
+        ):
             why = f"{where}: remove one of the two folders, and start again"
             self.report.append(f"{partition} is offline: it{why.removeprefix(str(partition))}")
             self.unopened[partition] = UnopenedLog(partition, first.topic_id, why)
             self._stop_using(first)
             self._stop_using(second)
             return
-        kept, other = (second, first) if named == second.log_dir else (first, second)
+        kept, other = (second, first) if replica_dir == second.log_dir else (first, second)
         name = set_aside_name(partition, self._random_bytes(16).hex(), STRAY_DIR_SUFFIX)
         by = (
             "both hold the same"
@@ -329,13 +332,13 @@ class LogManager:
         """Return the partition's log. If there is none, create it in the emptiest online directory.
 
         No log is created if the partition had one before (`is_new` False) and a directory is
-        offline: its records may be there, and an empty log in their place would lose them. A log
+        offline. Its records may be there, and an empty log in their place would lose them. A log
         with another topic id was left by a deleted topic of the same name: it is renamed to
         `-stray`, never written to (KAFKA-14616).
 
         Raises LogDirFailure; LogUnusable if the partition's folder cannot be opened;
         DescriptorsLack if there are too few file descriptors for another log; LogPlaceTaken if
-        something else has the name of its folder.
+        another file or folder has the name of its folder.
         """
         name = TopicPartition(*partition)
         unopened = self.unopened.get(name)
@@ -366,7 +369,8 @@ class LogManager:
         return log
 
     def prefer_dir(self, partition: tuple[str, int], log_dir: str) -> None:
-        """Create the partition's log, if it comes here, in `log_dir` (AlterReplicaLogDirs)."""
+        """Choose `log_dir` for the partition's log, if it is created later
+        (AlterReplicaLogDirs)."""
         self._creation.prefer(TopicPartition(*partition), log_dir)
 
     def replace_with_future(self, partition: tuple[str, int]) -> UnifiedLog:
@@ -379,7 +383,7 @@ class LogManager:
         future = self.future_logs.take_over(name)
         self._dirs[future.log_dir].logs[name] = future
         delay_ms = current.config.file_delete_delay_ms
-        with suppress(LogDirFailure):  # the old directory's: the log is no longer in it
+        with suppress(LogDirFailure):  # of the old directory, which no longer has the log
             self._set_aside(current, DELETE_DIR_SUFFIX)
             self.remove_later(current.log_dir, current.directory, delay_ms)
         self._logs[name] = future
@@ -485,8 +489,8 @@ class LogManager:
     def close(self, broker_epoch: int = UNKNOWN_BROKER_EPOCH) -> bool:
         """Close every log, write the checkpoints, and leave the marker in each clean directory.
 
-        It is called once, when no job is under way. Return True if every directory was left clean.
-        A node whose start failed leaves no marker, because not all its logs were open.
+        Call this once, when no job is under way. Return True if every directory was left clean. A
+        node whose start failed leaves no marker, because not all its logs were open.
         """
         self.upkeep.stop()
         if self._loading is not None:

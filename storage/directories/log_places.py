@@ -26,8 +26,8 @@ def topic_id_in(filesystem: Filesystem, directory: str, names: Sequence[str]) ->
 def why_taken(filesystem: Filesystem, directory: str, topic_id: bytes | None) -> str | None:
     """Return why no log of this topic can be created in `directory`, None if it is free.
 
-    It is free if it is missing or empty, or if it is a partition's folder of this topic, or of no
-    topic, which an earlier attempt left. With `topic_id` None it has to be missing or empty.
+    The directory is free if it is missing or empty. So is a partition's folder that an earlier
+    attempt left, with this topic's id or none. With `topic_id` None it has to be missing or empty.
     Raises OSError.
     """
     if not filesystem.exists(directory):

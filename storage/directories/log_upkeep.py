@@ -30,7 +30,7 @@ from storage.log.retention import Breaches, delete_old_segments
 from storage.log.unified_log import UnifiedLog
 
 _LOGS_A_GO = 50
-"""The number of logs after which the loop answers requests before the work goes on."""
+"""The number of logs after which the loop answers requests before the work continues."""
 
 Retained = Callable[[UnifiedLog, Breaches], None]
 
@@ -117,9 +117,9 @@ class LogUpkeep:
         """Write the high watermarks."""
         self._run(self._write(_high_watermarks))
 
-    def _write(self, what: _Checkpoint) -> Steps[None]:
+    def _write(self, checkpoint_of: _Checkpoint) -> Steps[None]:
         for log_dir in self._online():
-            checkpoint, offsets = what(log_dir)
+            checkpoint, offsets = checkpoint_of(log_dir)
             data = yield from encode_offsets_in_slices((yield from offsets))
             if self._stopped:
                 return  # the stop has written later offsets
@@ -132,9 +132,9 @@ class LogUpkeep:
     def checkpoint_soon(self) -> None:
         """Write all checkpoints after the current turn of the loop.
 
-        One write serves all logs of a deleted topic, or all that were truncated. It is needed
-        because the old offsets of a deleted log would apply to its successor of the same name,
-        such as a high watermark above records that are not committed.
+        One write serves all logs of a deleted topic, or all that were truncated. Without it, old
+        offsets of a deleted log would apply to a new log of the same name: its high watermark could
+        be above records that are not committed.
         """
         if not self._checkpoint_due:
             self._checkpoint_due = True
@@ -144,8 +144,8 @@ class LogUpkeep:
     def deletions(self) -> Iterator[None]:
         """Return a context in which many logs are deleted, maybe in many turns of the loop.
 
-        One write of all checkpoints comes at its end. No log with the name of a deleted one may
-        be created before that.
+        At its end all checkpoints are written once. No log with the name of a deleted one may be
+        created before that.
         """
         self._deletions += 1
         try:
@@ -172,9 +172,9 @@ class LogUpkeep:
 
     def _write_all(self) -> Steps[None]:
         self._checkpoint_due = False
-        for what in (_recovery_points, _log_starts, _high_watermarks):
+        for checkpoint_of in (_recovery_points, _log_starts, _high_watermarks):
             if not self._stopped:
-                yield from self._write(what)
+                yield from self._write(checkpoint_of)
 
     # ---- retention -----------------------------------------------------------------------------
 

@@ -2,9 +2,9 @@
 
 A log that was appended to needs four or five fsyncs at its end; ten thousand logs took 30 s. So
 `LogsClosing` first writes the last files of all logs, in slices of the loop, and then makes each
-volume durable by one call (`Lock.sync_volume`). If few logs were written, or the system has no such
-call, or the call reports a failed write, each log is fsynced by itself, several at a time: a disk
-and its file system's journal serve several in little more time than one. After that,
+volume durable by one call (`Lock.sync_volume`). Each log is fsynced by itself if few logs were
+written, the system has no such call, or the call reports a failed write. Several logs are fsynced
+at a time, because a disk and its journal serve several in little more time than one. After that,
 `close_directory` closes each log and leaves the clean-shutdown marker.
 
 Owns: the logs that are still to be flushed, and how many are flushed at a time. Never: lists the
@@ -109,13 +109,13 @@ class LogsClosing:
             if not log.offline:
                 log.flusher.begin_close(submit=keep)
         except (LogDirFailure, CorruptBatch):
-            pass  # `close_directory` fails by it again, and leaves no marker
+            pass  # `close_directory` gets the same error, and leaves no marker
 
     def _written(self, flushes: list[_Flush] | None, error: Exception | None) -> None:
         if error is not None:
             raise error  # our own bug: errors of a disk are handled in `_write`
         assert flushes is not None
-        _OneByOne(self._blocking, flushes, self._ended).begin(self._at_once)
+        _FlushQueue(self._blocking, flushes, self._ended).begin(self._at_once)
 
     def _ended(self) -> None:
         self._open -= 1
@@ -123,7 +123,7 @@ class LogsClosing:
             self._done()
 
 
-class _OneByOne:
+class _FlushQueue:
     """The flushes of one directory's logs, several at a time."""
 
     def __init__(self, blocking: Blocking, flushes: list[_Flush], done: Callable[[], None]) -> None:

@@ -1,7 +1,7 @@
 """The start of all log directories at once: it opens logs, finds strays, reports the progress.
 
 Owns: one start, from the first look into the directories to the last opened log. Directories are
-opened side by side; one that fails goes offline, and the others go on. While segments are scanned
+opened in parallel; one that fails goes offline, and the others continue. While segments are scanned
 after an unclean stop, a line every few seconds says how far the scan is and how long it will take.
 
 Never: opens a folder itself (`storage.directories.log_dir_loader`), or keeps a log
@@ -40,8 +40,8 @@ class LogOwner(Protocol):
     future_logs: FutureLogs
 
     def take(self, log: UnifiedLog) -> None: ...
-    def leave_unopened(self, found: LogFolder, why: str, kept: KeptOffsets) -> None: ...
-    def put_stray_aside(self, found: LogFolder) -> None: ...
+    def leave_unopened(self, log_folder: LogFolder, why: str, kept: KeptOffsets) -> None: ...
+    def put_stray_aside(self, log_folder: LogFolder) -> None: ...
     def remove_later(self, log_dir: str, directory: str, delay_ms: int) -> None: ...
     def checkpoint_soon(self) -> None: ...
 
@@ -56,18 +56,18 @@ class LogsLoading:
         loaders: list[LogDirLoader],
         is_stray: IsStray,
         done: Callable[[Exception | None], None],
-        tell: Callable[[str], None],
+        report_line: Callable[[str], None],
     ) -> None:
         """Open the logs of all `loaders` for `owner`.
 
-        `tell` is called with lines on the progress; lines on damage go to the owner's report.
+        `report_line` is called with lines on the progress; the owner's report gets those on damage.
         """
         self._owner = owner
         self._environment = environment
         self._loaders = loaders
         self._is_stray = is_stray
         self._done: Callable[[Exception | None], None] | None = done
-        self._report_line = tell
+        self._report_line = report_line
         self._open = len(loaders)
         self._looking = len(loaders)
         self._began_ms = environment.scheduler.monotonic_ms()
@@ -87,23 +87,21 @@ class LogsLoading:
 
     # ---- one directory ---------------------------------------------------------------------------
 
-    def _looked(
-        self, loader: LogDirLoader, found_survey: Survey | None, error: Exception | None
-    ) -> None:
+    def _looked(self, loader: LogDirLoader, survey: Survey | None, error: Exception | None) -> None:
         if self._done is None:
             return
         self._looking -= 1
-        if found_survey is None:
+        if survey is None:
             self._dir_ended(loader, error)
             return
         path, live = loader.log_dir.path, []
-        loader.log_dir.set_was_clean(found_survey.clean)
-        self._owner.report.extend(found_survey.notes)
-        self._owner.lacking.update(dict.fromkeys(found_survey.lacking(), path))
-        for directory in found_survey.doomed:
+        loader.log_dir.set_was_clean(survey.clean)
+        self._owner.report.extend(survey.notes)
+        self._owner.lacking.update(dict.fromkeys(survey.lacking(), path))
+        for directory in survey.doomed:
             self._owner.remove_later(path, directory, 0)
         try:
-            for log_folder in found_survey.logs:
+            for log_folder in survey.logs:
                 if self._is_stray(log_folder.partition, log_folder.topic_id):
                     self._owner.put_stray_aside(log_folder)
                 else:
@@ -114,7 +112,7 @@ class LogsLoading:
         loader.open(
             live,
             self._take,
-            lambda folder, error: self._leave_unopened(found_survey, folder, error),
+            lambda folder, error: self._leave_unopened(survey, folder, error),
             lambda error: self._dir_ended(loader, error),
         )
         self._announce_recovery()
@@ -123,14 +121,12 @@ class LogsLoading:
         if self._done is not None:
             (self._owner.future_logs.resume if log_folder.is_future else self._owner.take)(log)
 
-    def _leave_unopened(
-        self, found_survey: Survey, log_folder: LogFolder, error: Exception
-    ) -> None:
-        """Leave a folder that cannot be opened, whatever the error: its partition is offline."""
+    def _leave_unopened(self, survey: Survey, log_folder: LogFolder, error: Exception) -> None:
+        """Leave a folder that cannot be opened, after any error: its partition is offline."""
         kept = KeptOffsets(
-            found_survey.recovery_points.get(log_folder.partition, 0),
-            found_survey.log_starts.get(log_folder.partition, 0),
-            found_survey.high_watermarks.get(log_folder.partition, 0),
+            survey.recovery_points.get(log_folder.partition, 0),
+            survey.log_starts.get(log_folder.partition, 0),
+            survey.high_watermarks.get(log_folder.partition, 0),
         )
         why = f"{log_folder.directory} cannot be opened: {type(error).__name__}: {error}"
         self._owner.leave_unopened(log_folder, why, kept)

@@ -20,7 +20,7 @@ Offsets = dict[TopicPartition, int]
 
 
 def read_offsets(filesystem: Filesystem, path: str) -> Offsets | None:
-    """Return the offsets of a checkpoint: none if it is missing, None if it is damaged.
+    """Return the offsets of a checkpoint; {} if the file is missing, None if it is damaged.
 
     Raises OSError.
     """
@@ -30,7 +30,7 @@ def read_offsets(filesystem: Filesystem, path: str) -> Offsets | None:
 
 
 class OffsetCheckpoint:
-    """A checkpoint file, and the write of it that is under way."""
+    """A checkpoint file, and its write under way."""
 
     __slots__ = (
         "_next_data",

@@ -46,9 +46,10 @@ def iterate_headers(
 def valid_batches(
     file: File, position: int, chunk_bytes: int = SCAN_CHUNK_BYTES
 ) -> Iterator[tuple[int, RecordBatchHeader]]:
-    """Yield (position, header) of each whole batch with a right checksum, up to the first other.
+    """Yield (position, header) of each batch that is whole and has a right checksum.
 
-    It ends there without an error: these batches are the valid prefix of a torn segment.
+    The first other batch ends the scan, without an error: the batches before it are the valid
+    prefix of a torn segment.
     """
     size = file.size
     while size - position >= HEADER_SIZE:
@@ -67,6 +68,6 @@ def valid_batches(
             at += header.size_in_bytes
             position = start + at
         if position == start:
-            # The batch is larger than the chunk; its length is at most what is left of the file.
+            # The batch is larger than the chunk; its length is at most the rest of the file.
             header = read_header(chunk, 0, size - position)
             chunk_bytes = max(chunk_bytes, header.size_in_bytes)

@@ -1,11 +1,11 @@
 """The small text files of a log directory and of a partition, as Kafka writes them.
 
-Owns: their formats. Offset checkpoints (`recovery-point-offset-checkpoint`,
+Owns: the formats of offset checkpoints (`recovery-point-offset-checkpoint`,
 `log-start-offset-checkpoint`, `replication-offset-checkpoint`, `cleaner-offset-checkpoint`),
 `leader-epoch-checkpoint`, `partition.metadata`, `meta.properties`, `.kafka_cleanshutdown`.
 
-Never: decides what a missing or damaged file means. A decoder returns None for a damaged one; the
-caller rebuilds it, or does not start. `ground.filesystem` replaces all files atomically.
+Never: decides on the consequence of a missing or damaged file. A decoder returns None for a damaged
+one; the caller rebuilds it, or does not start. `ground.filesystem` replaces all files atomically.
 """
 
 from __future__ import annotations

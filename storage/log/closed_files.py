@@ -1,9 +1,9 @@
 """The files of closed segments: opened when they are needed, as many at once as descriptors allow.
 
 A log keeps the file of its active segment open. Its closed segments, of which there may be
-thousands, share the descriptors that the node has left: segments that are read again keep their
-files open, the least recently used ones are closed. A slice that is being sent to a client keeps
-its descriptor until then, and so does a job that has an open file.
+thousands, share the descriptors that the node has left. Segments that are read again keep their
+files open; the least recently used files are closed. A slice that is being sent to a client keeps
+its descriptor until it is sent, and a job that uses an open file until it ends.
 
 Owns which of these files are open. Never: knows a segment, or the number of descriptors, which
 `room` returns. An instance serves one thread (a log that is being loaded has its own).
@@ -63,7 +63,7 @@ class ClosedFiles:
         return file
 
     def take(self, holder: Holder, file: File) -> None:
-        """Count an open file, whose segment was closed, among these, for `holder`."""
+        """Count the open file of a segment that was just closed; `holder` keeps it."""
         self._holders[holder] = None
         self._open[ref(file, self._on_file_closed)] = None
         self.give_up(self.room())
@@ -96,7 +96,8 @@ class ClosedFiles:
 
 
 class ClosedFile:
-    """A `File` of a closed segment, which opens itself when it is used and may be closed then."""
+    """A `File` of a closed segment. It opens when it is used, and may be closed between two
+    uses."""
 
     __slots__ = ("_file", "_files", "_filesystem", "_last", "path", "size")
 

@@ -8,9 +8,9 @@
                    cleaner's pipes, connections to other nodes: `OWN_USE`
 
 Partitions may not use a reserve (`ottla.reserved.file.descriptors`), so that the other users still
-work when no further partition may be created. Connections may use what partitions leave.
+work when no further partition may be created. Connections may use all that partitions leave.
 
-Owns the sums. Never: opens or counts anything itself; the counts come from the functions given to
+Owns the sums. Never: opens or counts anything itself; the counts come from the functions passed to
 `count_logs` and `count_connections`. Kafka has no such limit: its process stops without
 descriptors.
 """
@@ -73,7 +73,7 @@ class Descriptors:
 
     @property
     def logs_max(self) -> int:
-        """The number of partitions that may be here now."""
+        """The number of partitions that this node may host now."""
         kept = max(self.reserved, _PROMISED + self.connections())
         return self._logs_beside(kept)
 

@@ -41,7 +41,7 @@ def append_end_txn_marker(
 
     `transaction_version` is the level of that feature under which the transaction ran. The result
     may be INVALID_PRODUCER_EPOCH or TRANSACTION_COORDINATOR_FENCED; as in Kafka it is
-    UNKNOWN_SERVER_ERROR if producer id, producer epoch or transaction version is -1, for none.
+    UNKNOWN_SERVER_ERROR if producer id, producer epoch or transaction version is missing (-1).
     """
     if log.offline:
         return log.refused(OFFLINE)

@@ -1,6 +1,6 @@
-"""A slice of a segment file, which a Fetch answer has and the network sends by sendfile.
+"""A slice of a segment file: the records of a Fetch response, which the network sends by sendfile.
 
-Owns nothing: it refers to an open file, whose descriptor stays open as long as a slice exists.
+Owns nothing. A slice refers to an open file, whose descriptor stays open as long as a slice exists.
 Never copies bytes, except in `read`. Kafka's class: `FileRecords.slice`.
 """
 

@@ -22,7 +22,8 @@ from storage.log.refusal import LONG_MAX
 Flushed = Callable[[Exception | None], None]
 """The callback of a flush, with its error or None."""
 Submit = Callable[[Callable[[], None], Callable[[object, Exception | None], None]], None]
-"""A function that runs a blocking job and calls back with its result and error, as `Blocking`."""
+"""A function that runs a blocking job and calls back with its result and error, as
+`Blocking.submit`."""
 
 
 class Flusher:
@@ -187,14 +188,15 @@ class Flusher:
     def _sync_job(
         self, from_offset: int, end: int, *, elsewhere: bool = True
     ) -> Callable[[], None]:
-        """Return a job that fsyncs what is not synced yet, from an offset on, and leader epochs.
+        """Return a job that fsyncs the unsynced part of the log, and new leader epochs up to `end`.
 
-        `elsewhere` is whether it runs on another thread, after the flushes under way.
+        It begins at `from_offset` if that is before the unsynced part. `elsewhere` is whether it
+        runs on another thread, after the flushes under way.
         """
         covered = self.recovery_point
         if elsewhere and len(self._order):
-            # This flush takes effect after those under way, so it need not sync again what they
-            # cover. Otherwise a thousand quick rolls would be half a million fsyncs.
+            # This flush takes effect after those under way, so it need not sync their part again.
+            # Otherwise a thousand quick rolls would be half a million fsyncs.
             covered = max(covered, self._covered_to)
         epochs = self._leader_epochs
         also = epochs.take_unsynced(end)

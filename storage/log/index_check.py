@@ -1,7 +1,8 @@
 """The check, when a segment is opened, that its index files are its own and complete.
 
 Never: reads a whole index or a whole segment. An index of other data, or one that was cut short, is
-noticed by its last entries. An index that passes gives correct positions, if maybe slower.
+noticed by its last entries. An index that passes gives correct positions, though a look-up may take
+longer.
 
 Kafka's `sanityCheck` compares sizes; this also follows the last entries to their batches.
 """

@@ -2,7 +2,7 @@
 
 An index is in one of two forms. An open index (of the active segment) is two arrays in memory,
 searched by bisection, and written to its file when the segment is flushed, rolled or closed. Until
-then the file may be missing or old, and that is safe: after an unclean stop every segment past the
+then the file may be missing or old. That is safe: after an unclean stop every segment past the
 recovery point is scanned, and its indexes are rebuilt. A closed index has no entries in memory: its
 file is searched by pread, through a handle that `release` closes.
 
@@ -147,7 +147,7 @@ class _Index:
         self._close_file()
 
     def use(self, files: ClosedFiles) -> None:
-        """Let `files` keep the file of the closed index open from now on."""
+        """Use `files` from now on to keep the closed index's file open."""
         self._close_file()
         self._files = files
 

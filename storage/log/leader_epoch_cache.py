@@ -1,15 +1,15 @@
 """The leader epochs of a log, and the offset at which each began.
 
 Owns: the entries (epoch, start offset), rising in both, and their file `leader-epoch-checkpoint`.
-A follower's truncation, and a consumer's check for a diverged log, are answered by them.
+They show a follower where to truncate its log, and a consumer whether the log has diverged.
 
 Never: takes an epoch from another source than its log, or trusts a file that it cannot parse (the
 log rebuilds the entries from its batches then).
 
 Follows KIP-101, KIP-279, KIP-320 and Kafka's `LeaderEpochFileCache`. A truncation is written at
-once. New epochs are written by the log's next flush, and synced before it moves the recovery point:
-if a crash comes earlier, recovery reads them from the batches after that point. An epoch without a
-batch is not written for its own sake, because the next start would drop it.
+once. New epochs are written by the log's next flush, and synced before the flush moves the recovery
+point. After an earlier crash, recovery reads them from the batches behind that point. An epoch
+without a batch is not written for its own sake, because the next start would drop it.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class LeaderEpochCache:
                 self.write()
 
     def truncate_from_start(self, start_offset: int) -> None:
-        """Forget the epochs before `start_offset`; the epoch that has it begins there now.
+        """Forget the epochs before `start_offset`, at which the epoch of that offset begins now.
 
         Raises OSError.
         """

@@ -4,7 +4,7 @@ Owns: rolling, truncation, deletion, syncing and renaming; the removal of produc
 their segments; the preallocated disk space. Never: knows the log's offsets beyond those of its
 segments, or the content of the side files: `storage.log.unified_log` keeps them in step.
 
-All methods raise OSError. `failed(doing, error)` is called for failures of later work.
+All methods raise OSError. `failed(doing, error)` is called for failures of work that runs later.
 Kafka's class: `LocalLog`.
 """
 
@@ -72,7 +72,7 @@ class LocalLog:
         self.snapshots = snapshots
         self._leader_epochs = leader_epochs
         self.files = files
-        segments.active.mark_active()  # by the loader's files: `files` is another thread's, maybe
+        segments.active.mark_active()  # before `files`, which another thread may use
         for segment in segments:
             segment.use(files)
         self._next_segment = NextSegment(filesystem)
@@ -102,12 +102,12 @@ class LocalLog:
         return segment
 
     def note_aborted(self, transaction: AbortedTxn) -> None:
-        """Add a transaction, whose abort marker was written, to the active segment's index."""
+        """Add a transaction to the active segment's index, after its abort marker was written."""
         self.segments.active.add_aborted(transaction)
         self._names_unsynced = True  # its file may be new
 
     def truncate_to(self, offset: int) -> int:
-        """Remove all from `offset` on, with the batch that holds it. Return the new end offset.
+        """Remove the batch that holds `offset`, and all after it. Return the new end offset.
 
         It is durable when this returns. Otherwise, removed records could come back after a loss of
         power, behind other records that a new leader sent for these offsets.

@@ -23,7 +23,7 @@ def is_lack_of_descriptors(error: Exception | None) -> bool:
 
 
 def advice(error: Exception | None) -> str:
-    """Return what people can do, to be put behind an error's message; "" if that is not known."""
+    """Return advice for people, to append to an error's message; "" if there is none."""
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         return (
             ". Free space on its file system, by other files than those of the log directory, "
@@ -56,7 +56,7 @@ class LogUnusable(LogDirFailure):
 
 
 class LogPlaceTaken(LogDirFailure):
-    """A folder that cannot be created, because something else has its name. The directory stays."""
+    """A folder that cannot be created, because its name is taken. Its directory stays online."""
 
 
 class DescriptorsLack(LogDirFailure):
@@ -90,7 +90,7 @@ class LogDirFailureChannel:
     def fail(self, log_dir: str, doing: str, error: OSError) -> LogDirFailure:
         """Take the directory offline, except for a lack of descriptors. Return the exception.
 
-        The caller may raise it. `doing` says, in the message, what failed.
+        The caller may raise it. `doing` names the failed work in the message.
         """
         reason = f"{doing}: {error}"
         if is_lack_of_descriptors(error):

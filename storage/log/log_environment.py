@@ -1,6 +1,6 @@
 """The environment of a node's logs: the ports to disk, time and threads, and the failure channel.
 
-It has no behaviour of its own: the node passes it to each log.
+It has no behaviour; the node passes it to each log.
 """
 
 from __future__ import annotations
@@ -36,8 +36,9 @@ class LogEnvironment:
     descriptors: Descriptors = field(default_factory=Descriptors)
 
     def apart(self) -> LogEnvironment:
-        """Return the environment for the metadata log, with a descriptor limit of its own.
+        """Return the environment for the metadata log, with a separate limit of descriptors.
 
-        Its failure ends the node, so it must not wait for descriptors that other logs use.
+        A failure of that log ends the node, so it must not wait for descriptors that other logs
+        use.
         """
         return replace(self, descriptors=Descriptors())

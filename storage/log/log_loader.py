@@ -1,11 +1,11 @@
 """The opening of a log: its files become segments, indexes, epochs and producer state.
 
-Owns: recovery. After a clean stop the files are trusted if they pass their checks; a closed segment
-whose index fails them is scanned alone. After an unclean stop every segment from the recovery point
-on is scanned: the valid prefix stays, a torn tail is cut off, later segments are removed; indexes,
-transaction indexes and producer state are rebuilt.
+Owns: recovery. After a clean stop the files are trusted if they pass their checks; if only the
+index of a closed segment fails, only that segment is scanned. After an unclean stop every segment
+from the recovery point on is scanned: the valid prefix stays, a torn tail is cut off, later
+segments are removed; indexes, transaction indexes and producer state are rebuilt.
 
-Never: goes on with recovery behind damage, or trusts a side file that contradicts the batches.
+Never: continues recovery behind damage, or trusts a side file that contradicts the batches.
 
 Kafka's classes: `LogLoader`, `UnifiedLog.rebuildProducerState` 4.3.
 """
@@ -251,8 +251,8 @@ class LogLoader:
     def _recover(self, unflushed: list[LogSegment]) -> None:
         """Scan the unflushed segments. The log ends at the first that has to be cut.
 
-        It also ends at a gap of offsets between segments, unless the topic is compacted: a tail
-        may be lost exactly at the end of a batch, and only compaction leaves gaps.
+        It also ends at a gap of offsets between segments, unless the topic is compacted. A tail may
+        be lost exactly at the end of a batch, and only compaction leaves gaps.
         """
         if unflushed:
             # A later snapshot may be of records that a truncation has removed.
@@ -276,7 +276,8 @@ class LogLoader:
     def _recover_one(self, segment: LogSegment) -> int:
         """Scan a segment, cut off its invalid end, and return the bytes that were cut.
 
-        The producer state is that at the segment's beginning before, that at its end after.
+        Before the call the producer state is that at the segment's beginning; after it, that at its
+        end.
         """
         if self.has_aborted:
             segment.set_aborted([])

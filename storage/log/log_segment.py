@@ -1,7 +1,7 @@
 """One segment: a `.log` file, its two indexes, and the positions of its latest batches.
 
 Owns: the files of one base offset. The last segment of a log is the active one. Its indexes are in
-memory, and it remembers where its latest batches start, so that a read at the tail, or at the high
+memory, and so are the positions of its latest batches. So a read at the tail, or at the high
 watermark, finds its position without the disk. Closed segments keep no index in memory, and keep
 their files open only while `storage.log.closed_files` has room.
 
@@ -87,7 +87,7 @@ class LogSegment(SegmentReads, SegmentTransactions):
         self.bytes_max = config.segment_size_bytes
         self._index_interval_bytes = config.index_interval_bytes
         self._begin_files(directory, files, closed=closed, create=create)
-        self.written_back_to = self.file.size  # the position up to which `write_back` has come
+        self.written_back_to = self.file.size  # the position up to which bytes are written back
         index_bytes_max = config.segment_index_bytes
         self.offset_index = OffsetIndex(filesystem, base_offset, index_bytes_max, files)
         self.time_index = TimeIndex(filesystem, base_offset, index_bytes_max, files)
@@ -109,7 +109,7 @@ class LogSegment(SegmentReads, SegmentTransactions):
 
     @property
     def size(self) -> int:
-        """The bytes of all its batches."""
+        """The size of all batches in the segment, in bytes."""
         return self.file.size
 
     # ---- writing ------------------------------------------------------------------------------
@@ -117,7 +117,7 @@ class LogSegment(SegmentReads, SegmentTransactions):
     def append(self, records: BytesLike) -> int:
         """Write whole batches at the end, and return their position.
 
-        The caller calls `note` for each batch then. Raises OSError.
+        Then the caller has to call `note` for each batch. Raises OSError.
         """
         position = self.file.size
         self.file.append(records)
@@ -179,7 +179,7 @@ class LogSegment(SegmentReads, SegmentTransactions):
         """Return the first batch's largest timestamp, -1 without a timestamp or a batch."""
         if self._first_timestamp is not None:
             return self._first_timestamp
-        with suppress(CorruptBatch):  # a damaged batch has none, as in Kafka, and appends go on
+        with suppress(CorruptBatch):  # a damaged batch has none, as in Kafka, and appends continue
             if self.file.size:
                 self._first_timestamp = self.header_at(0).max_timestamp
         return -1 if self._first_timestamp is None else self._first_timestamp
@@ -368,7 +368,7 @@ class LogSegment(SegmentReads, SegmentTransactions):
         self.config = config
 
     def release_handles(self) -> None:
-        """Close what a closed segment keeps open, and forget what the transaction index had."""
+        """Close the files of a closed segment, and forget the entries of its transaction index."""
         super().release_handles()
         if self._aborted:
             self._forget_aborted()

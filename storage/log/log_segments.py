@@ -51,7 +51,7 @@ class LogSegments:
         return sum(segment.size for segment in self._by_base.values())
 
     def add(self, segment: LogSegment) -> None:
-        """Add a segment, whose base offset no other has."""
+        """Add a segment. No other segment may have its base offset."""
         base = segment.base_offset
         assert base not in self._by_base, f"two segments begin at {base}"
         self._bases.insert(bisect_left(self._bases, base), base)
@@ -96,7 +96,7 @@ class LogSegments:
             self.warm(segment)
             bound = upper_offset if segment is ceiling else None
             info = segment.read(offset, max_bytes, bound, min_one_message)
-            if info is not None:  # None: compaction took the end of this segment
+            if info is not None:  # None: compaction removed the end of this segment
                 return info
         return NO_RECORDS
 

@@ -6,7 +6,7 @@ a compacted topic (each record needs a key), a `compression.type` other than the
 which no record may exceed.
 
 Never: assigns offsets, checks sequences (`storage.log.producer_state`), or touches a disk. A
-refusal is a value with Kafka's message; the connection stays.
+refusal is a value with Kafka's message; the connection stays open.
 
 Follows KIP-32, KIP-467 (record errors), KIP-937 (bounds of time), `LogValidator` and
 `UnifiedLog.analyzeAndValidateRecords` 4.3.
@@ -85,8 +85,8 @@ def look_before_append(
 ) -> Look | None:
     """Return the check of records that a client's batch needs before `validate`.
 
-    None if it needs none, or if its header is refused already. `records` must not change until the
-    steps have ended.
+    None if the batch needs no such check, or if its header is refused already. `records` must not
+    change until the steps have ended.
     """
     batches = split_batches(records, AppendOrigin.CLIENT)
     if isinstance(batches, Refusal):
@@ -177,7 +177,7 @@ def split_batches(
 ) -> list[tuple[int, RecordBatchHeader]] | Refusal:
     """Return (position, header) of each whole batch, without a partial one at the end.
 
-    Return a refusal for damage, and if a client sent not exactly one batch (Produce v3 and later).
+    Return a refusal for damage, or if a client sent no batch or several (Produce v3 and later).
     """
     try:
         batches = list(iterate_batches(records, allow_partial_tail=True))

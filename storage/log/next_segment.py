@@ -6,8 +6,8 @@ tenth of its rate, and its slowest appends wait a third as long (`bench/LESSONS.
 not allocated in the active file, because its lock would be held meanwhile and the next append would
 wait for it. So another thread makes an empty file, and the next roll renames it.
 
-Owns that file, and the knowledge whether the log has unused blocks. They are given back if a
-segment ends early, if the log is closed or idle, and at a start after a crash, which removes the
+Owns that file, and the knowledge whether the log has unused blocks. These are freed if a segment
+ends early, and if the log is closed or idle. A start after a crash frees them too: it removes the
 file like any `.tmp`. Never: delays a roll: without such a file, the roll creates its own.
 
 Kafka has `preallocate` for this, with which a segment's file has its full size from the beginning.
@@ -27,8 +27,8 @@ NEXT_SEGMENT = "next-segment.tmp"
 SEGMENT_BYTES_MIN = 64 << 20
 """The segment size below which no file is preallocated."""
 HALF_MS_MAX = 60_000
-"""The longest time for half a segment with which a log preallocates: a slower log would hold disk
-space for records that may never come."""
+"""The longest time in which half a segment must fill, so that the log preallocates the next. A
+slower log would hold disk space for records that may never come."""
 FREE_SEGMENTS_MIN = 20
 """The number of segments for which the disk must have space; otherwise none is preallocated."""
 _IGNORED_ERRNOS = (
@@ -86,7 +86,7 @@ class NextSegment:
             failed(error)
         elif error is not None:
             raise error
-        if made:  # otherwise the active segment may still have unused blocks of its own
+        if made:  # otherwise the active segment may still have unused blocks
             self._has_file = self.holds_room = True
 
     def take(self, directory: str, path: str) -> None:

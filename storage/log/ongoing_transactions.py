@@ -26,7 +26,7 @@ class OngoingTransactions:
         self.unreplicated: deque[tuple[int, int]] = deque()
 
     def begin(self, first_offset: int, producer_id: int) -> None:
-        """Add a transaction, whose first batch was appended at the log's end."""
+        """Add a transaction, after its first batch was appended at the log's end."""
         self.open[first_offset] = producer_id
 
     def restore(self, first_offset: int, producer_id: int) -> None:

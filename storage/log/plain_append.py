@@ -5,7 +5,7 @@ transaction, has its producer's next sequence, and fits into the active segment.
 declined before the log is changed, and takes the path of `storage.log.unified_log`, which handles
 all cases and has the error messages. Tests compare the logs of both paths.
 
-This path reads the clock once per index entry, so the bound of a batch's timestamp is that old.
+This path reads the clock once per index entry, so the bound of timestamps may be slightly old.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _AT_LAST = 2**63  # a time at which any segment that rolls by the broker's clock
 _BEFORE_LENGTH = 12  # the bytes that a batch's length field does not count
 _HEADER_LENGTH = HEADER_SIZE - _BEFORE_LENGTH
 # The smallest record: length, attributes, two deltas, two empty lengths, no header. A batch with
-# fewer bytes a record is compressed: the other path knows how far its codec can go.
+# fewer bytes a record is compressed: the other path knows how strongly its codec can compress.
 _RECORD_BYTES_MIN = 7
 
 CLIENTS = frozenset(range(5))
@@ -67,10 +67,11 @@ def append_plain(
     own: bool = False,
     copied: bool = False,
 ) -> int:
-    """Append a plain batch. Return its first offset; -1, with the log unchanged, if it is not one.
+    """Append a plain batch. Return its first offset; -1, with the log unchanged, for any other
+    batch.
 
-    `attributes` are those that the batch may have. With `own` its records need no check, whatever
-    the topic's configs are. With `copied` it is the leader's, from a fetch in `leader_epoch`.
+    `attributes` are those that the batch may have. With `own` its records need no check under any
+    config of the topic. With `copied` it is the leader's, from a fetch in `leader_epoch`.
     """
     size = len(records)
     if size < HEADER_SIZE or not (log.takes_plain or own) or log.offline:
@@ -104,7 +105,7 @@ def append_plain(
     if pid >= 0 or flags >= TRANSACTIONAL_FLAG:
         transactional = flags >= TRANSACTIONAL_FLAG
         producer = log.producer_state.match_next_batch(pid, pid_epoch, sequence, transactional)
-    # The checksum comes last: after a decline the other path computes it again.
+    # The checksum is checked last, because the other path computes it again after a decline.
     if producer is None or crc32c(records[_BODY]) != crc:
         return -1
     if not copied:

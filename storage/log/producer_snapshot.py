@@ -1,8 +1,8 @@
 """Snapshots of producer state: the `.snapshot` files beside a log's segments.
 
 Owns: their format and which of them a log keeps. A snapshot is written when a segment rolls (its
-name is the new segment's base offset) and when the log is closed (its name is the log's end), so
-that a start reads the last snapshot and only the batches after it.
+name is the new segment's base offset), and when the log is closed (its name is the log's end). So a
+start reads the last snapshot and only the batches after it.
 
 Never: trusts a snapshot with a wrong checksum: it is removed, and an older one is used.
 
@@ -115,7 +115,7 @@ class ProducerSnapshots:
         Batches have to be replayed from `producers.map_end_offset` on. Raises OSError.
         """
         producers.clear(0)
-        for offset in reversed([taken for taken in self._offsets if taken <= up_to]):
+        for offset in reversed([snapshot for snapshot in self._offsets if snapshot <= up_to]):
             entries = decode_snapshot(self._filesystem.read(self._path(offset)))
             if entries is None:
                 self._remove(offset)

@@ -1,10 +1,10 @@
 """The state of a log's idempotent and transactional producers: sequences, epochs, transactions.
 
-Owns: for each producer id the last five batches (a retry is recognised by its sequence range, and
-gets the old offsets), the producer epoch, the coordinator epoch of its last marker, and the first
-offset of an open transaction, which bounds the last stable offset. All that is a function of the
-log: it is rebuilt from snapshots (`storage.log.producer_snapshot`) and the batches after them. It
-also owns the verifications under way (KIP-890), which a restart loses.
+Owns, for each producer id: the last five batches, the producer epoch, the coordinator epoch of its
+last marker, and the first offset of an open transaction. A retry is recognised by its sequence
+range, and gets the old offsets; an open transaction bounds the last stable offset. All that is a
+function of the log, and is rebuilt from snapshots (`storage.log.producer_snapshot`) and the batches
+after them. It also owns the verifications under way (KIP-890), which a restart loses.
 
 Never: decodes records; the caller decodes markers.
 
@@ -156,9 +156,10 @@ class ProducerStateManager:
     def match_next_batch(
         self, producer_id: int, epoch: int, sequence: int, in_transaction: bool
     ) -> ProducerStateEntry | None:
-        """Return the producer whose next batch this is, None if it is not the next one.
+        """Return the producer if a batch has its epoch and its next sequence, else None.
 
-        The batch must be in a transaction that has begun here, or else in none.
+        A transactional batch needs an open transaction too; any other batch needs that none is
+        open.
         """
         entry = self.entries.get(producer_id)
         if (
@@ -173,9 +174,10 @@ class ProducerStateManager:
     def start_verification(
         self, producer_id: int, sequence: int, epoch: int, supports_epoch_bump: bool, now_ms: int
     ) -> VerificationGuard | None:
-        """Return the guard that the append needs after the coordinator has confirmed.
+        """Return the guard that the append needs after the coordinator has confirmed the
+        transaction.
 
-        It is that of this verification, or of an earlier one without an append yet. None means
+        It is the guard of this verification, or of an earlier one without an append yet. None means
         that the transaction has begun here, so no verification is needed.
 
         `sequence` is the batch's base sequence, -1 without one.
@@ -200,8 +202,8 @@ class ProducerStateManager:
     ) -> BatchMetadata | ApiError | None:
         """Return None if a leader may append all batches at `offset`.
 
-        Otherwise return the error, or for a duplicate the earlier batch that it repeats, for the
-        first batch that is not to be appended. `guard` is that of `start_verification`.
+        Otherwise return a value for the first batch that must not be appended: the error or, for a
+        duplicate, the earlier batch that it repeats. `guard` is that of `start_verification`.
         """
         for _, header in batches:
             if not header.has_producer_id or header.is_control:
@@ -389,9 +391,8 @@ class ProducerStateManager:
         Return the entry for the transaction index if the transaction was aborted, else None.
 
         With `raised` the end raised the epoch (transactions protocol version 2). A verification
-        with `producer_epoch` itself belongs to the next transaction then, and stays valid: its
-        batch may come before the marker, because the client is answered before markers are
-        written.
+        with `producer_epoch` itself belongs to the next transaction then, and stays valid. Its
+        batch may precede the marker, because the client gets its answer before markers are written.
         """
         verification = self._verifications.get(producer_id)
         if verification is not None and not (
@@ -416,7 +417,8 @@ class ProducerStateManager:
         return AbortedTxn(producer_id, first, offset, last_stable_offset)
 
     def reached(self, offset: int) -> None:
-        """Note that the state is that at `offset`, also after batches without a producer."""
+        """Note that the state covers the log up to `offset`, also after batches without a
+        producer."""
         self.map_end_offset = offset
 
     def replay(

@@ -16,8 +16,8 @@ RECENT_BATCHES_HELD = 2 * RECENT_BATCHES_MAX
 class RecentBatches:
     """The latest batches, in order: all that the segment has from `from_offset` on.
 
-    The caller adds a batch by an append of its last offset to `lasts` and of its position to
-    `positions`, and calls `forget_oldest` if there are too many: a method would be too slow.
+    The caller appends a batch's last offset to `lasts` and its position to `positions`, because a
+    method would be too slow. It calls `forget_oldest` if there are too many batches.
     """
 
     __slots__ = ("from_offset", "lasts", "positions")

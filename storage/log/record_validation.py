@@ -1,11 +1,11 @@
-"""The checks for which a leader decodes a batch's records, and the batch under another codec.
+"""The checks for which a leader decodes a batch's records, and the change of a batch's codec.
 
-A leader decodes them for a compacted topic, whose records all need a key, for a `compression.type`
-that is not the producer's, and for `message.timestamp.before.max.ms`. In all other topics the check
-of the header is enough (`storage.log.log_validator`).
+A leader decodes records in three cases: in a compacted topic, where each needs a key, for a
+`compression.type` that is not the producer's, and for `message.timestamp.before.max.ms`. In all
+other topics the check of the header is enough (`storage.log.log_validator`).
 
-All of it is `Steps`: a batch may decompress to a thousand times its size. Never: keeps what it
-decompressed, copies a record, or decompresses without a limit (`storage.log.batch_body` has it).
+All of it is `Steps`: a batch may decompress to a thousand times its size. Never: keeps decompressed
+records, copies a record, or decompresses without a limit (`storage.log.batch_body` has it).
 
 Kafka's class: `LogValidator` (`validateRecord`, `processRecordErrors`,
 `validateMessagesAndAssignOffsetsCompressed`). KIP-467 (record errors), KIP-937.
@@ -43,8 +43,8 @@ _CODECS = {
 }
 _ERRORS_SHOWN = 3
 RECORD_ERRORS_TOLD = 10_000
-"""The most record errors in an answer: a batch of 94 KB may hold ten million records, each with an
-error of its own."""
+"""The most record errors in an answer: a batch of 94 KB may hold ten million records, and each may
+have an error."""
 PACKED_AT_ONCE_BYTES = 64 * 1024
 """The most bytes that the loop compresses at once; the strongest levels take a millisecond."""
 
@@ -76,7 +76,7 @@ def look_at_records(
 ) -> Steps[memoryview | Refusal]:
     """Check each record of a batch. Return the batch to append, or the refusal.
 
-    It is `batch` itself, or a new one under the topic's codec.
+    The result is `batch` itself, or a new batch under the topic's codec.
     """
     body = BatchBody(batch, header, allocate)
     outcome: memoryview | Refusal
@@ -189,7 +189,7 @@ def _recompressed(
 ) -> Steps[memoryview | Refusal]:
     """Return the batch with the same records under the topic's codec.
 
-    Return a refusal if it is above the topic's size limit then.
+    Return a refusal if the new batch is above the topic's size limit.
     """
     packed: Bytes = body
     if codec != Codec.NONE:

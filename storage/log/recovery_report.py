@@ -1,4 +1,4 @@
-"""The report of a log's opening: what was scanned, repaired and lost, as a line for people.
+"""The report of a log's opening: scans, repairs and losses, as a line for people.
 
 Owns: the words for lost records. Never: reads a file.
 """

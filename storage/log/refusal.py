@@ -22,8 +22,8 @@ class Refusal:
     """The reason for which an append was refused.
 
     `record_errors` are (index in the batch, message). `is_no_batch` means that the bytes are not
-    one batch, which is noticed before any check of the log. `offsets` are the first and last that
-    a leader sent, if they are the reason.
+    exactly one batch, so the log was not checked at all. `offsets` are the first and the last
+    offset that a leader sent, if they are the reason.
     """
 
     error: ErrorCode
@@ -34,12 +34,13 @@ class Refusal:
 
     @property
     def names_log_start(self) -> bool:
-        """Whether the answer has the log start offset, as Kafka's `ReplicaManager` decides it."""
+        """Whether the response has the log start offset; the same as in Kafka's
+        `ReplicaManager`."""
         return not self.is_no_batch and self.error not in _WITHOUT_LOG_START
 
 
 def out_of_range(timestamp: int, offset: int, config: LogConfig, now_ms: int) -> str:
-    """Return Kafka's message for a record whose timestamp is too old or too new."""
+    """Return Kafka's message for a record with a timestamp that is too old or too new."""
     earliest = now_ms - config.message_timestamp_before_max_ms
     latest = now_ms + config.message_timestamp_after_max_ms
     return (

@@ -1,11 +1,11 @@
 """The retention of a log's segments: by time, by size, and by the log start.
 
-Facts about segments in, a number of segments to delete out, counted from the oldest. The two
-functions of a log at the end remove those, after `file.delete.delay.ms`. Owns no state, never looks
-at a record.
+`breaches` takes facts about segments, and returns how many of the oldest to delete. The last two
+functions of the module remove the segments, after `file.delete.delay.ms`. Owns no state, never
+looks at a record.
 
 Kafka's class: `UnifiedLog.deleteOldSegments` 4.3 and its predicates. As in Kafka, a segment's age
-counts from the largest timestamp of its records: a record from the future keeps its segment, and
+counts from the largest timestamp of its records. A record from the future keeps its segment, and
 all after it, until that time has passed. A segment without timestamps counts from the last write of
 its file. Only segments below the high watermark are deleted.
 """
@@ -32,9 +32,10 @@ class SegmentAge:
     end_offset: int
     """The base offset of the next segment; for the last one, the log's end."""
     size: int
-    """The bytes of batches."""
+    """The size of the batches, in bytes."""
     largest_timestamp: Callable[[], int]
-    """A function for the ms since the epoch. It is called only if needed: it may read the disk."""
+    """A function that returns ms since the epoch. It may read the disk: it is called only if
+    needed."""
     is_last: bool = False
 
 
@@ -42,8 +43,8 @@ class SegmentAge:
 class Breaches:
     """The numbers of oldest segments to delete, by reason.
 
-    They are before the log start, the log is larger than `retention.bytes`, or all their records
-    are older than `retention.ms`.
+    `log_start`: before the log start. `size`: the log is larger than `retention.bytes`. `time`: all
+    their records are older than `retention.ms`.
     """
 
     log_start: int = 0
@@ -67,8 +68,8 @@ def breaches(
 ) -> Breaches:
     """Return how many of `segments`, oldest first, are to be deleted.
 
-    The last segment is among them if all its records have expired, and it is not empty. The caller
-    rolls a new segment first then.
+    The last segment may be among them if it is not empty. The caller then has to roll a new
+    segment first.
     """
     deletable = [
         segment
@@ -92,9 +93,9 @@ def breaches(
 def _over_time(
     segments: Sequence[SegmentAge], retention_ms: int, now_ms: int
 ) -> tuple[int, int | None]:
-    """Return how many segments at the front have expired, and what keeps the next one.
+    """Return how many segments at the front have expired, and the timestamp that keeps the next.
 
-    That is its largest timestamp if it is in the future, else None.
+    That is the next segment's largest timestamp if it is in the future, else None.
     """
     for count, segment in enumerate(segments):
         largest = segment.largest_timestamp()
@@ -140,7 +141,7 @@ def ages_of(segments: Sequence[LogSegment], log_end_offset: int) -> list[Segment
 
 
 def _timestamp_of(segment: LogSegment) -> int:
-    """Return the largest timestamp of its records; without one, the last write of its file, in ms.
+    """Return the largest timestamp in a segment; without one, the last write of its file, in ms.
 
     Raises OSError.
     """

@@ -67,14 +67,14 @@ class SegmentFiles:
             self.file = file.detach()
 
     def mark_closed(self) -> None:
-        """Let the file be closed and opened again as needed: the segment is no longer active."""
+        """Close and open the file as needed from now on: the segment is no longer active."""
         file = self.file
         if type(file) is not ClosedFile:
             path = self.path(LOG_SUFFIX)
             self.file = ClosedFile(self._files, self.filesystem, path, file.size, file)
 
     def use(self, files: ClosedFiles) -> None:
-        """Let `files` keep the files of the closed segment open from now on."""
+        """Use `files` from now on to keep the closed segment's files open."""
         self._files = files
         self.offset_index.use(files)
         self.time_index.use(files)
@@ -102,7 +102,7 @@ class SegmentFiles:
             self.release_handles()
 
     def release_handles(self) -> None:
-        """Close the files that a closed segment keeps open. Not for the active segment."""
+        """Close the files that a closed segment keeps open. Do not call this for the active one."""
         self.offset_index.release()
         self.time_index.release()
         file = self.file
@@ -112,9 +112,9 @@ class SegmentFiles:
     def _file_to_sync(self) -> File | None:
         """Return the open file, which the sync job keeps: so the fsync reports any disk error.
 
-        Return None if the job is to open the file itself: many segments may be rolled before the
-        first is synced, and their descriptors would be lacking for reads. Also return None for an
-        empty file, such as that of a segment that was just rolled.
+        Return None if the job is to open the file itself. Many segments may be rolled before the
+        first is synced, and reads would lack their descriptors. Also return None for an empty file,
+        such as that of a segment that was just rolled.
         """
         file = self.file
         if not file.size:
@@ -151,7 +151,8 @@ class SegmentFiles:
         self.file.close()
 
     def remove_files(self) -> None:
-        """Delete the segment's files. Slices that are being sent keep their data until then."""
+        """Delete the segment's files. Slices that are being sent keep their data until they are
+        sent."""
         for suffix in (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX):
             self.filesystem.remove(self.path(suffix))
 

@@ -1,10 +1,10 @@
-"""The replacement of segments by the cleaned one that was made of them, so that a crash loses none.
+"""The replacement of segments by the cleaned one that was made of them. A crash loses no record.
 
 The steps, in this order: `.cleaned` files become `.swap` (the `.log` last), the old files become
 `.deleted`, the `.swap` files get their final names (the `.log` first). All run in one turn of the
-loop, so that no read and no truncation comes in between; the caller syncs the folder then. After a
-crash the next start completes or undoes the replacement (`settle_replacements`): until the `.log`
-is a `.swap` the old segments stay, from then on the new one replaces them.
+loop, so that no read and no truncation can happen in between; the caller syncs the folder then.
+After a crash the next start completes or undoes the replacement (`settle_replacements`). Until the
+`.log` is a `.swap` the old segments stay; from then on the new one replaces them.
 
 Owns: the names of files in these states. Never: reads a batch, except to find the end of a `.swap`
 file, or deletes a file that a reader may have open: it is deleted after `file.delete.delay.ms`.
@@ -94,11 +94,14 @@ def settle_replacements(filesystem: Filesystem, directory: str, names: list[str]
     def remove(name: str) -> None:
         filesystem.remove(f"{directory}/{name}")
 
-    ours = [name for name in names if name[:_DIGITS].isdecimal() and name[:_DIGITS].isascii()]
-    cleaned = [name for name in ours if name.endswith(CLEANED_SUFFIX)]
-    swaps = [name for name in ours if name.endswith(SWAP_SUFFIX)]
+    segment_file_names = [
+        name for name in names if name[:_DIGITS].isdecimal() and name[:_DIGITS].isascii()
+    ]
+    cleaned = [name for name in segment_file_names if name.endswith(CLEANED_SUFFIX)]
+    swaps = [name for name in segment_file_names if name.endswith(SWAP_SUFFIX)]
     kept = [name for name in names if name not in cleaned and name not in swaps]
-    # Some files of such a segment are not `.swap` yet: it is incomplete, and its sources exist.
+    # A segment with a `.cleaned` file is incomplete, as not all its files are `.swap`. Its sources
+    # exist.
     lowest = min((name[:_DIGITS] for name in cleaned), default=None)
     for name in swaps:
         if lowest is not None and name[:_DIGITS] >= lowest:
@@ -156,7 +159,7 @@ def _replaced(filesystem: Filesystem, directory: str, swap: str, names: list[str
     """Return the files of segments that begin within the offsets of a `.log.swap`.
 
     This is Kafka's rule. If the last batches of the sources were all dropped, a source that begins
-    after the remaining ones stays until the next cleaning: its records are old, none is lost.
+    after the remaining ones stays until the next cleaning. Its records are old; none is lost.
     """
     first = int(swap[:_DIGITS])
     next_offset = first + 1  # at least its first source, also if no batch of it is left

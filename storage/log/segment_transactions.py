@@ -37,7 +37,8 @@ class SegmentTransactions(SegmentFiles):
     def aborted(self) -> list[AbortedTxn]:
         """The transactions that a marker in this segment aborted, in the order of the markers.
 
-        Raises CorruptBatch for a damaged file, because readers would not know what to skip.
+        Raises CorruptBatch for a damaged file, because readers would not know which records to
+        skip.
         """
         if self._aborted is None:
             path = segment_path(self.directory, self.base_offset, TXN_INDEX_SUFFIX)

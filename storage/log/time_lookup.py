@@ -38,8 +38,8 @@ EARLIEST_PENDING_UPLOAD_TIMESTAMP = -6
 def look_up_by_time(log: UnifiedLog, timestamp: int) -> Steps[TimestampAndOffset | None]:
     """Return the offset for a timestamp of ListOffsets, None if no record matches.
 
-    -1 is the log's end, -2 and -4 its start, -3 the record with the largest timestamp, -5 and -6
-    no offset (no tiered storage); any other is the first record at or after it.
+    -1 is the log's end, -2 and -4 its start, -3 the record with the largest timestamp, -5 and -6 no
+    offset (no tiered storage); any other timestamp gives the first record at or after it.
 
     The caller limits the result by the high watermark or the last stable offset, and answers
     the latest offset with its own leader epoch. Raises CorruptBatch, LogDirFailure.

@@ -159,7 +159,8 @@ class UnifiedLog:
 
     @property
     def producers(self) -> list[ProducerStateEntry]:
-        """The producers that are not expired, for DescribeProducers."""
+        """The known producers, for DescribeProducers. Expired ones stay until their next
+        removal."""
         return list(self.producer_state.entries.values())
 
     @property
@@ -399,8 +400,8 @@ class UnifiedLog:
     def failed(self, doing: str, error: OSError, *, torn: bool = False) -> LogDirFailure:
         """Report a failure of the disk. Return the exception, which the caller may raise.
 
-        With `torn` the log in memory no longer matches that on disk, whatever the error was: the
-        log is offline until the next start.
+        With `torn` the log in memory no longer matches that on disk: after any error the log is
+        offline until the next start.
         """
         self.offline = self.offline or torn or not is_lack_of_descriptors(error)
         return self.environment.failures.fail(self.log_dir, f"{doing} of {self.partition}", error)
@@ -461,7 +462,7 @@ class UnifiedLog:
     # ---- truncation and deletion ---------------------------------------------------------------
 
     def truncate_to(self, offset: int) -> bool:
-        """Remove all from `offset` on, with the batch that holds it.
+        """Remove the batch that holds `offset`, and all after it.
 
         Return False if the log ends at `offset` or before. The log start does not go back, even if
         the batch that held it is removed. Raises LogDirFailure.
@@ -531,9 +532,10 @@ class UnifiedLog:
             self._local.remove_oldest(segments)
 
     def replace_segments(self, group: CleanedGroup) -> None:
-        """Replace source segments, which are unchanged, by the cleaned one.
+        """Replace the group's source segments, which must be unchanged, by the cleaned one.
 
-        Its names are durable after the caller has synced the folder. Raises LogDirFailure.
+        The names of its files are durable after the caller has synced the folder. Raises
+        LogDirFailure.
         """
         with self._failing("replacing segments"):
             replace_segments(self.environment.filesystem, self._local, self.config, group)
@@ -577,7 +579,7 @@ class UnifiedLog:
     # ---- the folder ----------------------------------------------------------------------------
 
     def set_topic_id(self, topic_id: bytes) -> None:
-        """Set the topic id, after the folder, which had no `partition.metadata`, got one."""
+        """Set the topic id, after `partition.metadata` was written to a folder that had none."""
         self.topic_id = topic_id
 
     def set_being_cleaned(self, being_cleaned: bool) -> None:

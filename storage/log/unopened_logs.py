@@ -1,6 +1,6 @@
-"""Partitions whose folders are here but cannot be used: too damaged to open, or present twice.
+"""Partitions with folders that cannot be used: too damaged to open, or present twice.
 
-No new log is created in their place, because it would be empty: such a partition is offline on this
+No new log is created in their place, because it would be empty. Such a partition is offline on this
 node until its folder is repaired and the node restarted. The checkpoints keep its offsets.
 
 Owns: the list of such partitions, each with its reason. Never: changes a folder.

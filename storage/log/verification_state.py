@@ -1,7 +1,7 @@
 """The verification of a producer's transaction by its coordinator, as the log remembers it.
 
 Before the first batch of a transaction is appended, the leader asks the coordinator whether this
-partition belongs to the transaction (or has it added). The log returns a guard before that, and the
+partition belongs to the transaction, or to add it. The log returns a guard before that, and the
 guard must still be valid when the batch is appended. A marker in between makes it invalid, so a
 late answer can never begin a transaction that is over.
 

@@ -1,4 +1,4 @@
-"""Early write-back: the disk writes what replicated logs appended, while more is appended.
+"""Early write-back: the disk writes the bytes of replicated logs while more are appended.
 
 By itself, the kernel collects some gigabytes before it writes, and a full segment is flushed all at
 once. Blocks are allocated then under the lock that the next append needs, while the disk is busy.
@@ -21,10 +21,10 @@ from ground.ports import Blocking
 from storage.log.log_segment import LogSegment
 
 WRITE_BACK_BYTES = 8 << 20
-"""The appended bytes of a segment from which on they are written back."""
+"""The number of a segment's appended bytes from which on they are written back."""
 TAIL_BYTES = 2 << 20
 """The multiple of bytes at which a write-back ends. A page of the page cache may be as large (a
-folio of Linux on x86), and the next append to a page that is being written would wait for it."""
+folio of Linux on x86). An append to a page that is being written would wait for it."""
 
 Failed = Callable[[OSError], object]
 
