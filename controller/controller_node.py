@@ -119,7 +119,7 @@ class ControllerNode:
         self.loader.load_snapshot(image_of(content, latest))
         logger.info("metadata loaded from snapshot %s", latest.file_name)
 
-    # --- what other parts use ------------------------------------------------------------------
+    # --- for other parts of the node -----------------------------------------------------------
 
     @property
     def image(self) -> MetadataImage:

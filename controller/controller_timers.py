@@ -118,10 +118,10 @@ class ControllerTimers:
 
     def _confirm(self) -> None:
         if self._late_ms() > GRACE_MS:
-            self._check()  # paused again: the heartbeats that came meanwhile are not read yet
+            self._check()  # paused again: the heartbeats that arrived meanwhile are not read yet
             return
         self._controller.fence_expired()
-        if self._timers:  # unless fencing showed that this node is no longer the leader
+        if self._timers:  # none if the fencing showed that this node is no longer the leader
             self._arm_check()
 
     def _late_ms(self) -> float:

@@ -43,8 +43,8 @@ class HostingRoom:
         self._taken = 0
 
     def take(self, assignments: Iterable[Sequence[int]]) -> ApiError | None:
-        """Count new replicas, given as the broker ids of each partition. Return an error, and
-        count none of them, if the node cannot hold them."""
+        """Count new replicas: `assignments` has the broker ids of each new partition. Return an
+        error, and count none of the new replicas, if the node cannot hold all of them."""
         node_id, replicas_max = self._limit.node_id, self._limit.replicas_max()
         new_replicas = sum(node_id in replicas for replicas in assignments)
         taken = self._taken + new_replicas

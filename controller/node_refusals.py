@@ -1,4 +1,4 @@
-"""Log lines that say that other nodes reject requests of this node, and what to do about it.
+"""Log lines that say that other nodes reject requests of this node, with advice.
 
 Only its principal distinguishes a node from a client. If it may not do ClusterAction, the node gets
 no registration, records or votes, and waits; nothing else in the log would say why.

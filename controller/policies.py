@@ -1,14 +1,15 @@
 """The user's own policies: `create.topic.policy.class.name`, `alter.config.policy.class.name`.
 
 A command that policies judge is decided twice. First the decision is made as if the request only
-validated; what it rejects stays rejected, and the policies do not see it. Then a thread runs the
-policies on the rest, one resource after the other. What they accept is submitted, and the decision
-is made a second time, because the metadata may have changed meanwhile.
+validated. A resource that it rejects stays rejected, and the policies do not see it. Then a thread
+runs the policies on the rest, one resource after the other. The resources that they accept are
+submitted, and the decision is made a second time, because the metadata may have changed meanwhile.
 
-Owns: what a policy sees, and the error of its rejection. Never: a decision, or a thread.
+Owns: the values that a policy gets, and the error of its rejection. Never: makes a decision, or
+starts a thread.
 
-Follows what a running Kafka 4.3 does: the policy for configs sees a new topic's configs first. A
-policy that raises another exception gives UNKNOWN_SERVER_ERROR for that resource only.
+As in a running Kafka 4.3, the policy for configs sees a new topic's configs first. A policy that
+raises another exception gives UNKNOWN_SERVER_ERROR for that resource only.
 """
 
 from __future__ import annotations
@@ -80,11 +81,11 @@ class Policies:
         self,
         create_topic: CreateTopicPolicy | None,
         alter_config: AlterConfigPolicy | None,
-        ask: RunInThread,
+        run_in_thread: RunInThread,
     ) -> None:
         self._create_topic = create_topic
         self._alter_config = alter_config
-        self._ask = ask
+        self._run_in_thread = run_in_thread
 
     @property
     def has_config_policy(self) -> bool:
@@ -97,7 +98,7 @@ class Policies:
         done: Callable[[Rejections], None],
     ) -> None:
         """Run the policies on each topic and its validated result; `done` gets the rejections."""
-        self._next(self._topic_questions(topics), {}, done)
+        self._next(self._topic_checks(topics), {}, done)
 
     def check_configs(
         self,
@@ -108,13 +109,13 @@ class Policies:
         rejections."""
         policy = self._alter_config
         assert policy is not None
-        questions = [
+        checks = [
             (index, partial(policy.validate, _altered(*resource)))
             for index, resource in resources.items()
         ]
-        self._next(iter(questions), {}, done)
+        self._next(iter(checks), {}, done)
 
-    def _topic_questions(
+    def _topic_checks(
         self, topics: Mapping[int, tuple[CreatableTopic, CreatableTopicResult]]
     ) -> Iterator[tuple[int, Callable[[], None]]]:
         for index, decided in topics.items():
@@ -127,20 +128,20 @@ class Policies:
 
     def _next(
         self,
-        questions: Iterator[tuple[int, Callable[[], None]]],
+        checks: Iterator[tuple[int, Callable[[], None]]],
         refused: Rejections,
         done: Callable[[Rejections], None],
     ) -> None:
-        for index, job in questions:
+        for index, job in checks:
             if index not in refused:
-                self._ask(job, partial(self._on_result, index, questions, refused, done))
+                self._run_in_thread(job, partial(self._on_result, index, checks, refused, done))
                 return
         done(refused)
 
     def _on_result(
         self,
         index: int,
-        questions: Iterator[tuple[int, Callable[[], None]]],
+        checks: Iterator[tuple[int, Callable[[], None]]],
         refused: Rejections,
         done: Callable[[Rejections], None],
         _result: None,
@@ -149,9 +150,9 @@ class Policies:
         if error is not None:
             refused[index] = _refusal(error)
         if isinstance(error, NoAnswer):  # each of the others would wait until the deadline too
-            for other, _ in questions:
+            for other, _ in checks:
                 refused.setdefault(other, refused[index])
-        self._next(questions, refused, done)
+        self._next(checks, refused, done)
 
 
 def _new_topic(topic: CreatableTopic, result: CreatableTopicResult) -> NewTopic:
@@ -168,11 +169,11 @@ def _new_topic(topic: CreatableTopic, result: CreatableTopicResult) -> NewTopic:
 def _altered(resource: ChangedResource, records: Sequence[MetadataRecord]) -> AlteredConfigs:
     """Return the configs that the request names and that change. Leave out those that AlterConfigs
     removes because the request does not name them, as in Kafka (KAFKA-14195)."""
-    named = {config.name for config in resource.configs}
+    requested_names = {config.name for config in resource.configs}
     configs = {
         record.name: record.value
         for record in records
-        if isinstance(record, ConfigRecord) and record.name in named
+        if isinstance(record, ConfigRecord) and record.name in requested_names
     }
     return AlteredConfigs(_KINDS[resource.resource_type], resource.resource_name, configs)
 

@@ -4,11 +4,12 @@
            → … records committed … → reply
 
 Everything runs on one thread. So commands wait in the queue only until the first record of this
-node's epoch is committed, or while a long decision runs: that is made, written and replayed in
-slices. A decision sees all decisions before it, committed or not. Its reply is sent when its
-records are committed; if it has none, when those of all decisions before it are. If the append
-fails or leadership is lost, the image returns to the last committed one and every pending reply
-is NOT_CONTROLLER: the client does not know the outcome then, as in Kafka.
+node's epoch is committed, or while a long decision runs. A long decision is made, written and
+replayed in slices. A decision sees all decisions before it, committed or not. The reply is sent
+when the decision's records are committed; a decision without records waits for those of all
+decisions before it. If the append fails or leadership is lost, the image returns to the last
+committed one, and every pending reply is NOT_CONTROLLER. Then the client does not know the outcome,
+as in Kafka.
 
 Owns: the image with uncommitted records, and the pending replies. Never: decides itself; the
 control managers do. Soft state (sessions of brokers) starts empty with each leadership.
@@ -199,7 +200,7 @@ class QuorumController:
 
     def _execute(self, command: _Command) -> Steps[None]:
         epoch = self._epoch
-        if epoch is None:  # leadership was lost after the command came
+        if epoch is None:  # leadership was lost after the command was submitted
             command.reply(self._not_controller())
             return
         view = View(self._image, self._next_offset, self._scheduler.monotonic_ms())
@@ -246,7 +247,7 @@ class QuorumController:
     # --- the quorum ----------------------------------------------------------------------------
 
     def handle_leader_change(self, leader_id: int | None, epoch: int) -> None:
-        """Become the active controller, or stop. For this node, the call comes after the first
+        """Become the active controller, or stop. For this node, this is called after the first
         record of its epoch is committed, so everything before it is replayed."""
         if leader_id == self._settings.node_id:
             self._claim(epoch)
@@ -350,17 +351,18 @@ class QuorumController:
         for broker_id in self._expired():
             if broker_id not in self._to_be_fenced:
                 self._to_be_fenced[broker_id] = None
-                reply = partial(self._is_fenced, broker_id)
+                reply = partial(self._fencing_ended, broker_id)
                 self.submit("fence", partial(self._fence, broker_id), reply)
 
     def _fence(self, broker_id: int, view: View) -> Decision[bool]:
-        """Fence the broker, unless a heartbeat that waited behind a long decision came first."""
+        """Fence the broker, unless a heartbeat that waited behind a long decision was processed
+        first."""
         if broker_id not in self._expired():
             return Decision(False)
         logger.warning("fencing broker %d: no heartbeat within its session", broker_id)
         return self.cluster.fence(view, broker_id)
 
-    def _is_fenced(self, broker_id: int, _reply: object) -> None:
+    def _fencing_ended(self, broker_id: int, _reply: object) -> None:
         self._to_be_fenced.pop(broker_id, None)
 
     def write_no_op(self) -> None:

@@ -79,7 +79,7 @@ class ControllerSettings:
     supported_features: Mapping[str, tuple[int, int]] = field(
         default_factory=lambda: dict(DEFAULT_FEATURES)
     )
-    """The lowest and highest level of each feature that this node supports. It fails if the
+    """The lowest and highest level of each feature that this node supports. The node fails if the
     metadata has another level."""
 
     default_replication_factor: int = 1

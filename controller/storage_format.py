@@ -141,7 +141,8 @@ def format_directories(
 
 
 def _make_durable(filesystem: Filesystem, path: str) -> None:
-    """Create a folder whose entry survives a power failure, as the files synced in it do."""
+    """Create a folder and sync its name, so that the folder survives a power failure like its
+    synced files."""
     if filesystem.exists(path):
         return
     parent = path.rpartition("/")[0] or ("/" if path.startswith("/") else ".")

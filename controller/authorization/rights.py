@@ -1,12 +1,12 @@
 """The rights of the client that sent a request.
 
-A handler of the broker or of the controller gets a `Rights` with its request's context, and checks
-each operation on each resource that the request names before it reveals or changes anything. It
+A handler of the broker or of the controller gets a `Rights` with its request's context. It checks
+each operation on each resource that the request names, before it reveals or changes anything. It
 never looks at a principal itself. `UNLIMITED` are the rights of a node's own requests, and of all
 clients if no authorizer is configured.
 
-Owns: the call of the authorizer, and that each verdict goes to the audit log. Never: decides what
-is allowed (`Judge`).
+Owns: the call of the authorizer, and the report of each verdict to the audit log. Never: decides
+whether an operation is allowed (`Judge`).
 
 Follows Kafka's `AuthHelper`.
 """
@@ -28,7 +28,7 @@ class Verdict(NamedTuple):
 
 
 class Judge(Protocol):
-    """An authorizer, which decides what a principal may do."""
+    """An authorizer, which decides whether a principal may do an operation."""
 
     def judge(self, asker: Asker, action: Action) -> Verdict:
         """Return whether `asker` may do `action`, and by which rule."""

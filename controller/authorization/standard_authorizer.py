@@ -41,7 +41,8 @@ _IMPLIED_BY: dict[int, tuple[int, ...]] = {
     ),
     Operation.DESCRIBE_CONFIGS: (Operation.DESCRIBE_CONFIGS, Operation.ALTER_CONFIGS, ALL),
 }
-"""The operations of an ALLOW entry that also allow the key. A DENY entry implies no others."""
+"""For an operation, the operations of ALLOW entries that allow it. A DENY entry implies no
+others."""
 
 _SOME_NAME = "hardcode"
 """The name of a resource that no ACL is expected to name, as Kafka uses it for the same check."""
@@ -90,8 +91,8 @@ class StandardAuthorizer:
         return _DEFAULT_DENY
 
     def judge_any(self, asker: Asker, operation: Operation, resource: Resource) -> Verdict:
-        """Return whether `asker` may do `operation` on at least one resource of that type: an ALLOW
-        entry exists whose names are not all covered by DENY entries."""
+        """Return whether `asker` may do `operation` on at least one resource of that type. It may
+        if DENY entries do not cover all names of an ALLOW entry."""
         verdict = self.judge(asker, Action(operation, resource, _SOME_NAME))
         acls = self._acls()
         if verdict.allowed or acls is None:

@@ -38,10 +38,10 @@ _OPERATIONS = frozenset({ALL, *Operation})
 _PERMISSIONS = frozenset(Permission)
 UNKNOWN = 0
 
-_RESOURCES_MEANT = _RESOURCES | {ANY}
-_PATTERNS_MEANT = _PATTERNS | {ANY, MATCH}
-_OPERATIONS_MEANT = _OPERATIONS | {ANY}
-_PERMISSIONS_MEANT = _PERMISSIONS | {ANY}
+_FILTER_RESOURCES = _RESOURCES | {ANY}
+_FILTER_PATTERNS = _PATTERNS | {ANY, MATCH}
+_FILTER_OPERATIONS = _OPERATIONS | {ANY}
+_FILTER_PERMISSIONS = _PERMISSIONS | {ANY}
 
 MAX_ACLS_LOOKED_AT = 2_000_000
 """The limit on comparisons with the filters of one DeleteAcls; so many take a second or two, in
@@ -175,11 +175,11 @@ def _name(field: str, number: int) -> str:
 
 
 def _fault_of_filter(acl_filter: AclFilter) -> ApiError | None:
-    if acl_filter.resource not in _RESOURCES_MEANT or acl_filter.pattern not in _PATTERNS_MEANT:
+    if acl_filter.resource not in _FILTER_RESOURCES or acl_filter.pattern not in _FILTER_PATTERNS:
         return _UNKNOWN_PATTERN
     if (
-        acl_filter.operation not in _OPERATIONS_MEANT
-        or acl_filter.permission not in _PERMISSIONS_MEANT
+        acl_filter.operation not in _FILTER_OPERATIONS
+        or acl_filter.permission not in _FILTER_PERMISSIONS
     ):
         return _UNKNOWN_ENTRY
     return None

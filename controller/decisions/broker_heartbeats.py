@@ -1,8 +1,9 @@
 """The last heartbeat of each broker: the active controller's soft state about brokers.
 
-Owns: the time of each broker's last heartbeat, the metadata offset that it had replayed then, and
-the offset of the record that moved its leaderships away for a controlled shutdown. All of it is
-cleared when this node becomes active: every unfenced broker then gets a whole session.
+Owns: the time of each broker's last heartbeat, and the metadata offset that the broker had replayed
+then. For a controlled shutdown, also the offset of the record that moved the broker's leaderships
+away. All of it is cleared when this node becomes active: every unfenced broker then gets a whole
+session.
 
 Never: decides on a state (`controller.decisions.cluster_control`), nor runs a timer
 (`controller.controller_timers`). Follows Kafka's `BrokerHeartbeatManager`.

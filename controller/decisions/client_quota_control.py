@@ -2,7 +2,7 @@
 
 Owns the checks on each entity, which succeeds or fails as a whole and on its own. A second entry
 for an entity is rejected, but the first one is applied, as in Kafka. A value that does not exist
-can be removed, whatever its key.
+can be removed under any key.
 
 Never looks up a host name: of the names that Kafka accepts, only `localhost` is accepted here.
 

@@ -170,9 +170,9 @@ class ClusterControl:
     def _is_succeeded(
         self, before: BrokerRegistration, request: BrokerRegistrationRequest, now_ms: float
     ) -> bool:
-        """Return whether `request` comes from the process that replaced `before`: it has locked
-        the same directories. A heartbeat must be overdue too; otherwise a copy of the disks could
-        push out a live broker."""
+        """Return whether `request` comes from the process that replaced `before`: it has locked the
+        same directories. A heartbeat must be overdue too; otherwise a copy of the disks could
+        replace a live broker."""
         if sorted(request.log_dirs) != sorted(before.log_dirs):
             return False
         silence_ms = _OVERDUE * self._settings.broker_heartbeat_interval_ms
@@ -181,7 +181,8 @@ class ClusterControl:
     # --- heartbeats ----------------------------------------------------------------------------
 
     def heartbeat(self, view: View, request: BrokerHeartbeatRequest) -> Decision[HeartbeatReply]:
-        """Process a heartbeat: renew the session, and change the broker's state if asked."""
+        """Process a heartbeat: renew the session, and change the broker's state if the request
+        wants it."""
         image, broker_id = view.image, request.broker_id
         error = epoch_fault(image, broker_id, request.broker_epoch)
         if error is not None:
@@ -231,10 +232,10 @@ class ClusterControl:
         return ready, self._fencing(image, broker)
 
     def _directories_offline(
-        self, image: MetadataImage, broker: BrokerRegistration, named: Sequence[bytes]
+        self, image: MetadataImage, broker: BrokerRegistration, reported: Sequence[bytes]
     ) -> list[MetadataRecord]:
-        """Return records for those directories in `named` that are not offline already."""
-        lost = [directory for directory in broker.log_dirs if directory in named]
+        """Return records for those directories in `reported` that are not offline already."""
+        lost = [directory for directory in broker.log_dirs if directory in reported]
         if not lost or not has_directories(image.metadata_level):
             return []
         online = [directory for directory in broker.log_dirs if directory not in lost]

@@ -3,9 +3,9 @@
 Owns: the four incremental operations, the older replace-all, and the effective value of a topic's
 config, in which all sources are combined.
 
-Never: knows what a config does. Definitions check the keys of topics, callbacks those of brokers
-and groups: only the broker knows which of its own can change while it runs, and what limits a
-group.
+Never: knows the effect of a config. Definitions check the keys of topics, callbacks those of
+brokers and groups. Only the broker knows which of its configs can change while it runs, and the
+limits of a group's configs.
 
 Follows KIP-339 (incremental changes), KIP-226 (sources), KIP-848 (group configs), KIP-714 (client
 metrics), and Kafka's `ConfigurationControlManager` and `ControllerConfigurationValidator`.
@@ -31,7 +31,7 @@ from protocol.messages.metadata_records import ClearElrRecord, ConfigRecord
 from storage.log_config import LOG_CONFIG_DEF, SYNONYMS, LogConfig, server_defaults
 
 MIN_INSYNC_REPLICAS = "min.insync.replicas"
-_MOST_VALUE = 32_767  # characters: what a string can be in the metadata log
+_MOST_VALUE = 32_767  # the most characters of a string in the metadata log
 
 _VALUE_TOO_LONG = ApiError(
     ErrorCode.INVALID_CONFIG,
@@ -271,7 +271,8 @@ class ConfigurationControl:
     def effective_topic_configs(
         self, image: MetadataImage, overrides: Mapping[str, str]
     ) -> list[EffectiveConfig]:
-        """Return all configs of a topic that sets `overrides`, by name, as CreateTopics does."""
+        """Return all configs of a topic that sets `overrides`, by name, for the CreateTopics
+        response."""
         return [
             EffectiveConfig(key, overrides[key], ConfigSource.TOPIC_CONFIG)
             if key in overrides
@@ -360,7 +361,7 @@ def _new_minimum(
     kept, or the error.
 
     The eligible replicas were computed under the old minimum, so a record clears them. A single
-    broker may not have a value of its own, because controllers would then use different minimums.
+    broker may not have a separate value, because controllers would then use different minimums.
     """
     if resource_type == ResourceType.BROKER:
         if name:

@@ -1,8 +1,9 @@
 """Delegation tokens as decisions: create, renew, expire, and remove the expired ones.
 
-Owns: how long a token is valid, and who may change that: only its owner and its renewers, not a
-super user or the principal that requested it. Never: computes an HMAC, and never decides who may
-request a token for another user (`controller.requests.delegation_token_requests`).
+Owns: how long a token is valid, and which principals may change that: only its owner and its
+renewers, not a super user or the principal that requested it. Never: computes an HMAC, and never
+decides which principal may request a token for another user
+(`controller.requests.delegation_token_requests`).
 
 Follows KIP-48, KIP-373 and Kafka's `DelegationTokenControlManager`.
 """

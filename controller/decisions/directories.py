@@ -1,9 +1,9 @@
-"""The log directory of each replica, and what follows when a directory goes offline.
+"""The log directory of each replica, and the changes when a directory goes offline.
 
-A broker with several log.dirs chooses the directory of each replica itself and tells the
-controller (AssignReplicasToDirs). When a directory fails, the broker's next heartbeat names it: all
-its replicas leave their ISRs and leaderships in one decision, as if that part of the broker had
-been fenced.
+A broker with several log.dirs chooses the directory of each replica itself and reports it to the
+controller (AssignReplicasToDirs). When a directory fails, the broker's next heartbeat names it.
+Then all its replicas leave their ISRs and leaderships in one decision, as if that part of the
+broker had been fenced.
 
 Owns: those two decisions. Never: chooses a directory, except a broker's only one, see
 `controller.decisions.partition_change`.

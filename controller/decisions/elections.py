@@ -6,7 +6,7 @@ replicas (`auto.leader.rebalance.enable`: to every one of them; Apache Kafka wit
 `leader.imbalance.per.broker.percentage` either). Another elects leaders for partitions without one
 if their topic allows an unclean leader, also if it was allowed only after the leader was lost.
 
-Never: elects when a broker comes or goes (`controller.decisions.leadership_changes`).
+Never: elects when a broker registers or leaves (`controller.decisions.leadership_changes`).
 
 Follows KIP-183, KIP-460 and Kafka's `ReplicationControlManager.electLeaders`,
 `maybeBalancePartitionLeaders`, `maybeElectUncleanLeaders`.

@@ -7,7 +7,7 @@ Ottla finalizes a feature only if it serves all of it, because clients act on th
 `transaction.version` 2, for example, makes producers leave out requests. With `group.version` 0
 every API of consumer groups (KIP-848) answers UNSUPPORTED_VERSION, though ApiVersions names it. A
 directory of an earlier release keeps its levels until UpdateFeatures raises them. A directory that
-Apache Kafka formatted has more features: the levels of `KEPT_FEATURES` do not change how metadata
+Apache Kafka formatted has more features. The levels of `KEPT_FEATURES` do not change how metadata
 is read, so they are kept, and not shown to clients. Follows KIP-584, KIP-1022 and Kafka's
 `FeatureControlManager`.
 """

@@ -4,7 +4,7 @@ A level is accepted only if this controller, every registered broker and every c
 quorum support it: a node that does not would misread later records. Levels go down only if the
 request says so, and `metadata.version` only between levels that store the same metadata.
 
-Owns: those checks, with Kafka's texts. Never: what a level means.
+Owns: those checks, with Kafka's texts. Never: knows the meaning of a level.
 
 Follows KIP-584, KIP-778, KIP-1022 and Kafka's `FeatureControlManager`, `QuorumFeatures`.
 """

@@ -37,7 +37,7 @@ class Candidates(NamedTuple):
     """The eligible leader replicas, which count only if the ISR is empty."""
     last_known_elr: Sequence[int] = ()
     """The last leader, then other replicas that had all committed records. They count only if ISR
-    and ELR are empty. Replicas whose disk is lost are left out."""
+    and ELR are empty. Replicas that lost their disk are left out."""
     elr_enabled: bool = False
 
 

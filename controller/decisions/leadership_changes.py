@@ -28,7 +28,7 @@ IsAffected = Callable[[PartitionRegistration], bool]
 
 
 class _Change(NamedTuple):
-    """The partitions that one decision affects, and what happens to each."""
+    """The partitions that one decision affects, and the change of each."""
 
     is_affected: IsAffected
     active: IsActive

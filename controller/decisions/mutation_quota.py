@@ -1,7 +1,7 @@
 """The quota on partitions that a client may create, add or delete: `controller_mutation_rate`.
 
-Each topic of a request takes from the quota after all other checks, right before its decision. This
-counts even if the request only validates, as in Kafka.
+Each topic of a request takes from the quota after all other checks, right before its decision. A
+request counts even if it only validates, as in Kafka.
 
 Owns the error. Never measures rates: the caller passes the quota (`broker.quotas`).
 Follows KIP-599 and Kafka's `ControllerRequestContext`.

@@ -1,9 +1,10 @@
 """The record that gives a partition other replicas, another in-sync set or another leader.
 
-Owns: what a PartitionChangeRecord must contain so that replaying it is safe. The ISR becomes empty
-only if eligible leader replicas (ELR) are kept. An unclean leader starts in RECOVERING as the only
-member of the ISR. An ISR of `min.insync.replicas` clears the ELR. The removal of a replica raises
-the leader epoch. A reassignment ends with the change that brings its last replica in sync.
+Owns: the fields that a PartitionChangeRecord must contain so that its replay is safe. The ISR
+becomes empty only if eligible leader replicas (ELR) are kept. An unclean leader starts in
+RECOVERING as the only member of the ISR. An ISR of `min.insync.replicas` clears the ELR. The
+removal of a replica raises the leader epoch. A reassignment ends with the change that brings its
+last replica in sync.
 
 Never: chooses the brokers or the partitions.
 
@@ -171,8 +172,10 @@ class _Change:
     def _readable(self, replica: int) -> bool:
         """Return whether the broker's registration has the directory of its replica."""
         broker = self._rules.brokers.get(replica)
-        named = self._targets.directories or {}
-        return has_directory(broker, named.get(replica) or self._partition.directory_of(replica))
+        directories = self._targets.directories or {}
+        return has_directory(
+            broker, directories.get(replica) or self._partition.directory_of(replica)
+        )
 
     def find_leader(self) -> None:
         """Elect a leader; put it, the ISR and the ELR into the record where they change."""
@@ -226,9 +229,9 @@ class _Change:
             record.adding_replicas = list(adding)
 
     def _directory(self, replica: int) -> bytes:
-        named = self._targets.directories
-        if named is not None and replica in named:
-            return named[replica]
+        directories = self._targets.directories
+        if directories is not None and replica in directories:
+            return directories[replica]
         if replica in self._partition.replicas:
             return self._partition.directory_of(replica)
         return default_directory(self._rules.brokers.get(replica))

@@ -1,4 +1,4 @@
-"""Blocks of producer ids for brokers; no id is given twice.
+"""Blocks of producer ids for brokers; no id is in two blocks.
 
 Follows KIP-730 and Kafka's `ProducerIdControlManager`.
 """

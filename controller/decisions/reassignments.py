@@ -10,8 +10,8 @@ A target without new replicas, or with only another order, is reached at once.
 Owns: the checks, with Kafka's errors and texts. Never: moves data.
 
 Follows KIP-455, KIP-860 (`allow_replication_factor_change`) and Kafka's
-`ReplicationControlManager.alterPartitionReassignments`. It goes one step further: a second
-reassignment keeps the mark of a replica that the first one was adding, and no longer removes a
+`ReplicationControlManager.alterPartitionReassignments`. One difference to Kafka: a second
+reassignment keeps the mark of a replica that the first one was adding. It also no longer removes a
 replica that is in its target. So a cancel leads back to the replicas before the first one.
 """
 
@@ -117,11 +117,11 @@ def _alter(
     if fixed_factor and factor != len(target.replicas):
         text = f"The replication factor is changed from {factor} to {len(target.replicas)}"
         return ApiError(ErrorCode.INVALID_REPLICATION_FACTOR, text)
-    full = room.take(
+    limit_error = room.take(
         [[replica for replica in target.replicas if replica not in partition.replicas]]
     )
-    if full is not None:
-        return full
+    if limit_error is not None:
+        return limit_error
     change = rules.of(image, topic)._replace(election=Election.ONLINE)
     targets = _targets(partition, target.replicas)
     return partition_change(topic.id, index, partition, change, targets)
@@ -129,8 +129,8 @@ def _alter(
 
 def _targets(partition: PartitionRegistration, replicas: Sequence[int]) -> Targets:
     begun = begin(partition.replicas, replicas)
-    coming = (*partition.adding_replicas, *begun.adding)
-    adding = sorted(replica for replica in begun.replicas if replica in coming)
+    added = (*partition.adding_replicas, *begun.adding)
+    adding = sorted(replica for replica in begun.replicas if replica in added)
     return Targets(replicas=begun.replicas, removing=begun.removing, adding=adding)
 
 

@@ -1,11 +1,12 @@
 """Placement of the replicas of new partitions.
 
-Replicas are striped over racks and, inside a rack, over its brokers; each next partition starts
-one rack further, so that leaders and replicas spread evenly. A fenced broker never leads a new
-partition and comes last in its rack. After as many partitions as there are live brokers the
+Replicas are striped over racks and, inside a rack, over its brokers; each next partition starts one
+rack further, so that leaders and replicas spread evenly. A fenced broker never leads a new
+partition and is the last choice in its rack. After as many partitions as there are live brokers the
 orders are shuffled again, so that the same sets of brokers do not stay together.
 
-Owns: this order. Never: knows which brokers exist, nor makes randomness (`draw(n)` gives 0 to n-1).
+Owns: this order. Never: knows which brokers exist, nor creates random numbers (`draw(n)` returns 0
+to n-1).
 
 Follows KIP-36 and Kafka's `StripedReplicaPlacer`.
 """
@@ -37,19 +38,19 @@ class _Brokers:
     ids: list[int] = field(default_factory=list)
     _partition: int = -1
     _start: int = -1
-    _taken: int = 0
+    _placed: int = 0
 
     def next(self, partition: int) -> int | None:
         """Return the next broker for `partition`; None if it has all of them."""
         if not self.ids:
             return None
         if partition != self._partition:
-            self._partition, self._taken = partition, 0
+            self._partition, self._placed = partition, 0
             self._start = (self._start + 1) % len(self.ids)
-        if self._taken >= len(self.ids):
+        if self._placed >= len(self.ids):
             return None
-        broker = self.ids[(self._start + self._taken) % len(self.ids)]
-        self._taken += 1
+        broker = self.ids[(self._start + self._placed) % len(self.ids)]
+        self._placed += 1
         return broker
 
 
@@ -124,14 +125,14 @@ def _shuffle(items: list[T], draw: Draw) -> None:
 
 
 def _place_one(racks: list[_Rack], partition: int, replication_factor: int) -> list[int]:
-    """Take the leader from the rack whose turn it is, or the next with a live broker; then take
-    the other replicas from one rack after the other."""
+    """Return a partition's replicas: the leader from the rack that has the turn, or the next with a
+    live broker; then the others from one rack after the other."""
     turn = partition % len(racks)
     leader_rack = next(rack for rack in (*racks[turn:], *racks[:turn]) if rack.unfenced.ids)
     leader = leader_rack.unfenced.next(partition)
     assert leader is not None, "a rack with a live broker has a leader to give"
     replicas = [leader]
-    skip: _Rack | None = leader_rack  # in the first round, because it has given the leader
+    skip: _Rack | None = leader_rack  # skipped in the first round, because it has the leader
     while len(replicas) < replication_factor:
         rack = racks[turn % len(racks)]
         turn += 1

@@ -1,4 +1,4 @@
-"""Commands with a deadline: the client gets an answer in time, whatever the command's outcome.
+"""Commands with a deadline, by which the client gets an answer even without an outcome.
 
 Owns: a timer for each such command that does not reply at once. A command that is late is not
 undone, as in Kafka: REQUEST_TIMED_OUT says that the outcome is unknown. A command with a time-out

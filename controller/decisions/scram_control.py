@@ -136,6 +136,6 @@ def _record(change: Deletion | Upsertion) -> MetadataRecord:
 
 
 def _size(changes: Mapping[str, Deletion | Upsertion]) -> int:
-    """Return the length of what the client can choose freely: names and salts."""
+    """Return the length of the values that the client can choose freely: names and salts."""
     salts = sum(len(change.salt) for change in changes.values() if isinstance(change, Upsertion))
     return salts + sum(map(len, changes))

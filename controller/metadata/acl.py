@@ -1,8 +1,8 @@
 """An access control entry, and the image of all of them.
 
-Owns: the index that finds the entries which match a resource without a scan of all entries; and the
-normalized addresses of the hosts, which themselves stay as they were written. Never evaluates them:
-`controller.authorization.standard_authorizer` does.
+Owns: the index that finds the entries for a resource without a scan of all entries. It also owns
+the normalized addresses of the hosts; the hosts themselves stay as they were written. Never
+evaluates entries: `controller.authorization.standard_authorizer` does.
 
 Follows Kafka's `StandardAcl`, `AclsImage` and KIP-290 (prefixed patterns).
 """
@@ -22,7 +22,7 @@ WILDCARD = "*"
 WILDCARD_PRINCIPAL = "User:*"
 ANY_HOST = "*"
 ALL = 2
-"""The operation of an entry that stands for every operation."""
+"""The number that means every operation, as the operation of an entry."""
 
 _NOTHING: Mapping[Any, Any] = MappingProxyType({})
 
@@ -127,9 +127,9 @@ class AclsImage(NamedTuple):
         """Yield those entries of `about` that apply to the principal or to `User:*`, without
         looking at the entries of other principals."""
         by_principal = self.by_principal
-        for resource_type, kind, named in self._matching(resource, name):
-            yield from by_principal.get((resource_type, kind, named, principal), ())
-            yield from by_principal.get((resource_type, kind, named, WILDCARD_PRINCIPAL), ())
+        for resource_type, kind, pattern_name in self._matching(resource, name):
+            yield from by_principal.get((resource_type, kind, pattern_name, principal), ())
+            yield from by_principal.get((resource_type, kind, pattern_name, WILDCARD_PRINCIPAL), ())
 
     def _matching(self, resource: int, name: str) -> Iterator[Pattern]:
         """Yield all patterns that match the resource, also those without an entry."""

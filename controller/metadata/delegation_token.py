@@ -5,7 +5,7 @@ the token's HMAC: an HMAC-SHA-512 of the id under `delegation.token.secret.key`,
 share. The metadata has only the ids, which are no use for a login, and each node computes the HMACs
 that it needs.
 
-Owns: the fields of a token, and its HMAC. Never: decides who gets a token
+Owns: the fields of a token, and its HMAC. Never: decides which principal gets a token
 (`controller.decisions.delegation_token_control`), and never shows the key or an HMAC.
 
 Follows KIP-48, KIP-373 (tokens for others) and Kafka's `TokenInformation`,

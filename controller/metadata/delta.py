@@ -196,7 +196,7 @@ class MetadataDelta:
 
     def _remove_topic(self, record: m.RemoveTopicRecord) -> None:
         topic = self.topics.remove(record.topic_id)
-        # In Kafka too, RemoveTopicRecord stands for the removal of the topic's configs.
+        # In Kafka too, RemoveTopicRecord implies the removal of the topic's configs.
         key = (2, topic.name)
         if self._configs_of(key):
             self.changed_configs[key] = {}

@@ -3,9 +3,9 @@
 Owns: the newest committed image of this node. Listeners are called in the order in which they were
 added, once for each change, with the delta and the new image. Between the records that begin and
 end a metadata transaction (KIP-868) no change is published. If a listener raises, that is logged
-and counted, and the others are called all the same; only AssertionError, for a broken invariant, is
-raised. A listener with much work returns it as steps: they run in slices, and its work for the next
-change waits behind them.
+and counted, and the other listeners are still called; only AssertionError, for a broken invariant,
+is raised. A listener with much work returns it as steps: they run in slices, and its work for the
+next change waits behind them.
 
 Never: sees a record that is not committed, and never decides.
 
@@ -69,7 +69,7 @@ class MetadataLoader:
         """Call each `listener(delta, image)` for every change from now on.
 
         If there is an image already, each listener gets it at once, as one change from the empty
-        image, and its work is done before this returns. Raises what a listener raises for it.
+        image, and its work is done before this returns. Raises the error of a listener.
         """
         self._listeners += [(listener, OrderedWork(self._sliced)) for listener in listeners]
         if self.image.offset >= 0:
@@ -81,7 +81,7 @@ class MetadataLoader:
 
     def when_caught_up(self, done: Callable[[], None]) -> None:
         """Call `done()`, now or later, after the listeners have done all work for the changes so
-        far; calls are made in the order of the requests."""
+        far. Several calls keep their order."""
         busy = [work for _, work in self._listeners if work.is_behind]
         working = len(busy)
 
@@ -159,7 +159,8 @@ class MetadataLoader:
 
 
 def delta_between(before: MetadataImage, after: MetadataImage) -> MetadataDelta:
-    """Return the changes that lead from `before` to `after`, for listeners."""
+    """Return the changes from `before` to `after`, for listeners. Client quotas and producer ids
+    are left out; all controllers of `after` count as changed."""
     delta = MetadataDelta(before)
     delta.topics.replace_all(after.topics)
     for broker_id in before.brokers:

@@ -2,8 +2,8 @@
 
 A damaged log is truncated where it can be read no further. In a larger quorum the leader has the
 lost records. With one node no other copy exists: topics, configs and producer ids would be gone,
-with a single warning. A crash leaves other traces than damage: nothing complete follows a torn
-append, and the `.snapshot` files, whose names are offsets, show how far the log reached at a roll
+with a single warning. A crash leaves other traces than damage. No complete batch follows a torn
+append. The `.snapshot` files, which have offsets as names, show how far the log reached at a roll
 or a clean stop.
 
 Owns the text of the error. Never: writes, so that the next start finds the same log.

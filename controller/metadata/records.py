@@ -4,7 +4,7 @@ A record's value is three unsigned varints (frame version 1, the record's api ke
 then the message. The key of a metadata record is null. Control records are not metadata records and
 have another format (`controller.metadata.control_records`).
 
-Owns: the frame and the list of record types. Never: what a record means.
+Owns: the frame and the list of record types. Never: knows the meaning of a record.
 
 Follows KIP-631 and Kafka's `MetadataRecordSerde` and `AbstractApiMessageSerde`.
 """

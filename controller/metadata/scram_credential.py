@@ -1,4 +1,4 @@
-"""A SCRAM credential: what Kafka stores of a password (RFC 5802, KIP-84).
+"""A SCRAM credential: the values that Kafka stores for a password (RFC 5802, KIP-84).
 
 Two keys are derived from the salted password. With `stored_key` the server checks that a client
 knows the password; with `server_key` the server proves that it knows the user. Neither reveals the
@@ -75,7 +75,7 @@ def credential_of(
 
 
 def client_key(mechanism: ScramMechanism, salted: bytes) -> bytes:
-    """Return the key whose possession a client proves at login."""
+    """Return the key that a client proves to have at login."""
     import hmac
 
     return hmac.digest(salted, b"Client Key", mechanism.hash_name)

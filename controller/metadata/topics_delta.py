@@ -1,6 +1,6 @@
 """The changes of topics by a batch of records.
 
-Owns: copies of only the topics that change. Never: records other than those of topics and
+Owns: copies of only the topics that change. Never: replays records other than those of topics and
 partitions.
 
 Follows Kafka's `TopicsDelta`, `TopicDelta`, `LocalReplicaChanges`, `PartitionRegistration.merge`.
@@ -91,7 +91,7 @@ class TopicsDelta:
         return topic
 
     def clear_elr(self, name: str) -> None:
-        """Replay a ClearElrRecord; an empty name stands for all topics."""
+        """Replay a ClearElrRecord; an empty name means all topics."""
         ids = [self._names.get(name)] if name in self._names else self._image_ids(name)
         if not name:
             ids += [topic_id for topic_id in self.changed if topic_id not in self.image.by_id]

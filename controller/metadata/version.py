@@ -1,13 +1,14 @@
 """The levels of `metadata.version`, and the record versions that each of them allows.
 
-Owns: the numbers of names such as 4.3-IV0, and the choice of a record's version. A node writes
-only what every node of the cluster can read, as the finalized level ensures.
+Owns: the numbers of names such as 4.3-IV0, and the choice of a record's version. The finalized
+level ensures that a node writes only records that every node of the cluster can read.
 
 Never: holds the finalized level (that is a record, see `controller.metadata.image`).
 
-Follows KIP-584 (features), KIP-778 (KRaft upgrades), KIP-900 (SCRAM, level 11), delegation tokens
-(level 14), KIP-858 (directories, level 17), KIP-966 (eligible leader replicas, level 23), KIP-1066
-(cordoned directories, level 30); the numbers are those of Apache Kafka 4.3's `MetadataVersion`.
+Follows KIP-584 (features) and KIP-778 (KRaft upgrades). Levels: KIP-900 (SCRAM, level 11),
+delegation tokens (level 14), KIP-858 (directories, level 17), KIP-966 (eligible leader replicas,
+level 23), KIP-1066 (cordoned directories, level 30). The numbers are those of Apache Kafka 4.3's
+`MetadataVersion`.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def level_name(level: int) -> str:
 
 
 def changes_metadata(low: int, high: int) -> bool:
-    """Return whether metadata of level `high` may contain what level `low` cannot express."""
+    """Return whether metadata of level `high` may have records or fields that level `low` lacks."""
     return any(low < level <= high for level in _FORMAT_CHANGES)
 
 

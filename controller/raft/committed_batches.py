@@ -3,7 +3,7 @@
 A leader's own batches wait in memory until they are committed; all others are read from the log.
 
 Owns: the offset up to which the listener has batches, and the leader's uncommitted batches. Never:
-decides what is committed (`controller.raft.raft`).
+decides which batches are committed (`controller.raft.raft`).
 
 Follows Kafka's `BlockingMessageQueue` and `KafkaRaftClient.ListenerContext`.
 """

@@ -27,8 +27,8 @@ class EpochIndex:
 
         `epochs` has pairs of an epoch and its first offset, in ascending order. `snapshot` is the
         end offset of the latest snapshot and the epoch of its last record. `start_epoch` is the
-        epoch of the record before the log's start, so of the snapshot there; None: that of
-        `snapshot`.
+        epoch of the record before the log's start, which is also that of the snapshot there; None:
+        that of `snapshot`.
         """
         self.start_offset = start_offset
         self.end_offset = end_offset

@@ -1,4 +1,4 @@
-"""The state of a leader of the quorum: the progress of the others, and what follows from it.
+"""The state of a leader of the quorum: the progress of its replicas, and the high watermark.
 
 Owns: the offset and the time of each voter's and observer's latest fetch, the high watermark, and
 whether a majority has fetched lately (check-quorum). Never: sends, and never touches the log.
@@ -126,8 +126,8 @@ class LeaderState:
             self._majority_ms = max(self._majority_ms, times[self.majority - 2])
 
     def _advance(self) -> bool:
-        """Commit what a majority has, if it includes a record of this epoch (Raft §5.4.2). Return
-        whether the high watermark has advanced."""
+        """Commit the records that a majority has, if they include one of this epoch (Raft §5.4.2).
+        Return whether the high watermark has advanced."""
         ends = sorted((p.end_offset for p in self.voters.values()), reverse=True)
         candidate = ends[self.majority - 1]
         if candidate <= self.epoch_start:

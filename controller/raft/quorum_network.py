@@ -6,7 +6,7 @@ behind it, only the newest of each kind is sent.
 
 Owns: the lanes and their back-off: `controller.quorum.retry.backoff.ms` after a failure, twice as
 long after each further one, up to `BACKOFF_MAX_MS`. A voter that answered that it does not lead
-gets its next Fetch after such a wait too. So no loop spins, whatever the core asks for.
+gets its next Fetch after such a wait too. So no request of Raft's core can cause a busy loop.
 `quorum_silence` logs failures. Never: decides anything, nor answers (`controller.raft.raft_apis`).
 
 Follows Kafka's `KafkaNetworkChannel` and `RequestManager`.
@@ -80,7 +80,7 @@ class QuorumNetwork:
         self._receiver = receiver
 
     def send(self, message: m.Send) -> None:
-        """Send a message to a voter; without a valid response, an Unreachable comes back."""
+        """Send a message to a voter; without a valid response, the receiver gets an Unreachable."""
         self._lane(message).send(message.message)
 
     def when_resignation_acknowledged(self, done: Callable[[], None]) -> None:
@@ -143,7 +143,7 @@ class QuorumNetwork:
             self.no_leader(node, "it knows of no leader")
 
     def no_leader(self, node: int, reason: str) -> None:
-        """Note why a voter does not lead to a leader. Called by lanes."""
+        """Note why a voter's response, or the lack of one, named no leader. Called by lanes."""
         if self._receiver is not None and self._receiver.is_leader:
             self._silence.ended()
         else:
@@ -257,7 +257,7 @@ class _Lane:
         return m.Received(self._node, answer)
 
     def _failed(self, reason: str, *, refused: bool = False) -> m.Unreachable:
-        """Treat an unusable response like none."""
+        """Treat an unusable response as if there was none."""
         self._network.no_leader(self._node, reason)
         self._back_off(grows=True)
         return m.Unreachable(self._node, refused)

@@ -6,11 +6,11 @@ later snapshot has them too, and the log wherever the voters changed. A quorum w
 static: its voters are those of `controller.quorum.voters`.
 
 Ottla does not support a change of voters. So the voters in the log must be those of the
-configuration, which has their addresses. If they differ, the node does not run, and the error says
-what to set. Their directory ids are only in the log: a node with another one is not a voter.
+configuration, which has their addresses. If they differ, the node does not run, and the error names
+the value to set. Their directory ids are only in the log: a node with another one is not a voter.
 
 Owns: the newest of these records, also uncommitted ones, as KIP-853 requires. Never: changes them,
-and never decides who leads (`controller.raft.raft`).
+and never decides which node leads (`controller.raft.raft`).
 
 Follows KIP-853 and Kafka's `KRaftControlRecordStateMachine`, `VoterSet`.
 """
@@ -197,17 +197,19 @@ class QuorumVoters:
         assert self._record is not None
         voters = []
         for voter in self._record.voters:
-            ours = _endpoint_of(voter, self._settings.controller_listener_name)
-            host, port = (ours.host, ours.port) if ours is not None else ("HOST", "PORT")
+            endpoint = _endpoint_of(voter, self._settings.controller_listener_name)
+            host, port = (
+                (endpoint.host, endpoint.port) if endpoint is not None else ("HOST", "PORT")
+            )
             voters.append(f"{voter.voter_id}@{host}:{port}")
         return ",".join(voters)
 
 
 def _endpoint_of(voter: VotersRecordVoter, listener_name: str) -> Endpoint | None:
-    named = [
+    endpoints = [
         endpoint for endpoint in voter.endpoints if endpoint.name == listener_name
     ] or voter.endpoints
-    return named[0] if named else None
+    return endpoints[0] if endpoints else None
 
 
 def _shown(ids: Sequence[int]) -> str:

@@ -1,16 +1,16 @@
 """Raft as Kafka does it: leaders are elected by votes, followers fetch. No I/O, no clock.
 
-`step(event, now_ms)` takes an event and returns a `Ready`: what to persist, append, send and
-commit, and when to call again. The duties of the caller are in `controller.raft.raft_messages`, the
-roles and their transitions in `controller.raft.quorum_state`.
+`step(event, now_ms)` takes an event and returns a `Ready`: the values to persist, append, send and
+commit, and the time of the next call. The duties of the caller are in
+`controller.raft.raft_messages`, the roles and their transitions in `controller.raft.quorum_state`.
 
-Owns: the effects of each event and of each message of another node, and of each change of role:
-what the node persists, whom it asks, how long it waits. Never: reads or writes the log
-(`controller.raft.epoch_index` has what Raft needs of it), and never sleeps.
+Owns: the effects of each event, of each message of another node, and of each change of role: the
+state that the node persists, its requests, its waits. Never: reads or writes the log
+(`controller.raft.epoch_index` has the part that Raft needs), and never sleeps.
 
-A voter's wait before it asks others differs from Kafka: the first attempt comes within
-`FIRST_TRY_MS` if no leader is known, or if the known one is found to be gone. That is a pre-vote:
-it changes nothing on other nodes, and no node grants it while it hears from a leader.
+A voter's wait before an election differs from Kafka. The first attempt follows within
+`FIRST_TRY_MS` if no leader is known, or if the known leader is gone. It is a pre-vote, which
+changes nothing on other nodes, and which no node grants while it gets responses from a leader.
 
 Follows KIP-595 (Raft by Fetch), KIP-630 (snapshots), KIP-996 (pre-vote), KAFKA-15489
 (check-quorum), and Kafka's `KafkaRaftClient`, `QuorumState` and `EpochElection`. Raft: Ongaro and
@@ -30,7 +30,7 @@ from controller.raft.quorum_state import ElectionState, Role, check_transition
 Draw = Callable[[int], int]
 
 FIRST_TRY_MS = 150
-"""The time in which a voter that knows of no live leader asks for pre-votes."""
+"""The time within which a voter that knows no live leader asks for pre-votes."""
 BACKOFF_MIN_MS = 50
 BACKOFF_BASE_MS = 100
 """The wait after the n-th lost election in a row is up to this times 2^n."""
@@ -68,8 +68,9 @@ class Raft:
         self._heard_from_leader = False
         self._tries = 0
         """The number of lost elections and failed leaders since the latest reply of a leader."""
-        self._missing = False
-        """Whether the leader is found to be gone, and the wait before a pre-vote runs."""
+        self._leader_is_gone = False
+        """Whether the leader is gone, as far as this node knows, and the wait before a pre-vote
+        runs."""
         self._durable = 0
         self._fetch_held: bool | None = None
         self._fetching: tuple[int, int] | None = None
@@ -126,7 +127,7 @@ class Raft:
         return self._finish()
 
     def step(self, event: m.Event, now_ms: float) -> m.Ready:
-        """Process `event`, and return what the caller has to do."""
+        """Process `event`, and return the work of the caller."""
         if isinstance(event, m.Received):
             self._handlers[type(event.message)](event, event.message, now_ms)
         elif isinstance(event, m.Flushed):
@@ -161,13 +162,13 @@ class Raft:
             return
         if self.role is Role.LEADER:
             self._step_down(now_ms)
-        elif self.role is Role.PROSPECTIVE and self._misses_leader():
-            # The other voters still hear from the leader: fetch again before the next attempt.
+        elif self.role is Role.PROSPECTIVE and self._has_other_leader():
+            # The other voters still reach the leader: fetch again before the next attempt.
             self._become_follower(self.epoch, self.election.leader_id or 0, now_ms)
         elif self.is_voter:
             self._become_prospective(now_ms)
         else:
-            # An observer whose leader does not answer asks a random voter for the leader.
+            # If its leader does not answer, an observer asks a random voter for the leader.
             self._deadline_ms = now_ms + self.config.fetch_timeout_ms
             self._fetch(any_voter=True)
 
@@ -198,11 +199,11 @@ class Raft:
         self._announce_leader()
 
     def _on_unreachable(self, event: m.Unreachable, now_ms: float) -> None:
-        """Send again; the caller delays what goes to a node that was unreachable."""
+        """Send the unanswered request again; the caller delays requests to an unreachable node."""
         node = event.node
         if self.role is Role.FOLLOWER and node == self.election.leader_id:
             if self.is_voter and (event.refused or not self._heard_from_leader):
-                self._miss_leader(now_ms)
+                self._note_leader_gone(now_ms)
             self._fetching = None
             self._fetch(any_voter=not self.is_voter)
         elif self.leading is not None:
@@ -223,10 +224,10 @@ class Raft:
     def _learn(
         self, epoch: int, leader_id: int | None, now_ms: float, from_leader: bool = False
     ) -> None:
-        """Follow what another node says about the epoch and its leader.
+        """Adopt a later epoch, or the leader of this one, from another node's message.
 
-        A prospective node knows the leader that it cannot reach: only a message of that leader
-        makes it a follower again, not one of a node that names it.
+        A prospective node may know a leader that it cannot reach. Only a message of that leader
+        makes it a follower again, not a message of a node that names the leader.
         """
         if epoch < self.epoch or leader_id == self.config.node_id:
             return
@@ -254,7 +255,7 @@ class Raft:
         if not self.log.is_up_to_date(vote.last_epoch, vote.end_offset):
             return False
         if self.role is Role.FOLLOWER:
-            # Only a follower that has never heard from this epoch's leader grants a pre-vote
+            # A follower grants a pre-vote only if it got no response of this epoch's leader
             # (KIP-996).
             return vote.pre_vote and not self._heard_from_leader
         if vote.pre_vote:
@@ -301,7 +302,7 @@ class Raft:
             # The node does not lead (any more): fetch again, which the caller delays.
             resigned = event.source == self.election.leader_id and reply.leader_id is None
             if self.is_voter and resigned and reply.epoch == self.epoch:
-                self._miss_leader(now_ms)
+                self._note_leader_gone(now_ms)
             self._fetching = None
             self._fetch(any_voter=not self.is_voter)
         elif not self.is_voter and self.role is Role.UNATTACHED:
@@ -332,7 +333,7 @@ class Raft:
             return
         if reply.fetch_position != (self.log.end_offset, self.log.last_epoch):
             return
-        self._hear_leader(now_ms)
+        self._note_leader_reply(now_ms)
         if reply.diverging is not None:
             cut = self.log.truncation_for(reply.diverging)
             committed = self.high_watermark or 0
@@ -382,7 +383,7 @@ class Raft:
             return
         if reply.snapshot != self._fetching:
             return
-        self._hear_leader(now_ms)
+        self._note_leader_reply(now_ms)
         if reply.data is None:
             # The leader has a newer snapshot by now, which its reply to a Fetch names.
             self._fetching = None
@@ -410,8 +411,8 @@ class Raft:
             self._fetch()
 
     def _load(self, snapshot: tuple[int, int]) -> None:
-        """Replace the log by a fetched snapshot, which is committed, whatever node leads now. Do
-        nothing if this node's log has more, as that of any leader has."""
+        """Replace the log by a fetched snapshot, which is committed, even if another node leads
+        now. Do nothing if this node's log has more, as that of any leader has."""
         end_offset, epoch = snapshot
         is_ahead = (self.log.last_epoch, self.log.end_offset) >= (epoch, end_offset)
         if is_ahead or end_offset <= (self.high_watermark or 0):
@@ -431,7 +432,7 @@ class Raft:
         self.leading = None
         self._granted = {}
         self._heard_from_leader = False
-        self._missing = False
+        self._leader_is_gone = False
         self._fetch_held = None
         self._fetching = None
 
@@ -450,32 +451,31 @@ class Raft:
         self._deadline_ms = now_ms + timeout + (self._draw(timeout) if self.is_voter else 0)
 
     def _arm_first_try(self, now_ms: float) -> None:
-        """Set the first election soon, because no leader is known, at a random time of each
-        voter."""
+        """Set the first election soon, at a random time, because no leader is known."""
         limit = min(FIRST_TRY_MS << min(self._tries, 8), self.config.election_timeout_ms)
         deadline = now_ms + self._draw(limit)
         self._deadline_ms = (
             deadline if self._deadline_ms is None else min(self._deadline_ms, deadline)
         )
 
-    def _miss_leader(self, now_ms: float) -> None:
+    def _note_leader_gone(self, now_ms: float) -> None:
         """Note that the leader of this epoch is gone: grant pre-votes (KIP-996), and try soon. If
-        others still hear from it, the attempt fails and the next wait is longer."""
+        other voters still reach the leader, the attempt fails and the next wait is longer."""
         self._heard_from_leader = False
-        if not self._missing:
-            self._missing = True
+        if not self._leader_is_gone:
+            self._leader_is_gone = True
             self._arm_first_try(now_ms)
             self._tries += 1
 
-    def _hear_leader(self, now_ms: float) -> None:
+    def _note_leader_reply(self, now_ms: float) -> None:
         """Note that the leader replied."""
         self._deadline_ms = now_ms + self.config.fetch_timeout_ms
         self._heard_from_leader = True
-        self._missing = False
+        self._leader_is_gone = False
         self._tries = 0
 
     def _become_unattached(self, epoch: int, now_ms: float) -> None:
-        """Enter a later epoch whose leader is not known."""
+        """Enter a later epoch, of which no leader is known."""
         had_leader = self.election.leader_id is not None or self.role is Role.LEADER
         self._become(Role.UNATTACHED)
         self._persist(ElectionState(epoch))
@@ -520,7 +520,7 @@ class Raft:
     def _count_vote(self, voter: int, granted: bool, now_ms: float) -> None:
         self._granted[voter] = granted
         majority = len(self.config.voters) // 2 + 1
-        granting = [v for v, yes in self._granted.items() if yes]
+        granting = [v for v, is_granted in self._granted.items() if is_granted]
         if len(granting) >= majority:
             if self.role is Role.PROSPECTIVE:
                 self._become_candidate(now_ms)
@@ -530,17 +530,18 @@ class Raft:
             self._lost_election(now_ms)
 
     def _lost_election(self, now_ms: float) -> None:
-        """Wait before the next attempt, less than a time-out and for a random time."""
+        """Set the next attempt after a random time, with a bound that grows with each lost
+        election."""
         self._tries += 1
         if self.role is Role.PROSPECTIVE:
-            if self._misses_leader():
+            if self._has_other_leader():
                 self._become_follower(self.epoch, self.election.leader_id or 0, now_ms)
                 return
             self._become(Role.UNATTACHED)
         backoff = min(BACKOFF_BASE_MS << min(self._tries, 8), self.config.election_backoff_max_ms)
         self._deadline_ms = now_ms + BACKOFF_MIN_MS + self._draw(max(backoff, 1))
 
-    def _misses_leader(self) -> bool:
+    def _has_other_leader(self) -> bool:
         """Return whether another node leads this epoch, as far as this node knows."""
         return self.election.leader_id not in (None, self.config.node_id)
 
@@ -575,8 +576,8 @@ class Raft:
             self._ready.high_watermark = high_watermark
 
     def _fetch(self, any_voter: bool = False) -> None:
-        """Ask for the next records. The offset tells the leader what is durable here, so a Fetch
-        waits until the present log is fsynced."""
+        """Ask for the next records. The offset tells the leader how much is durable on this node,
+        so a Fetch waits until the present log is fsynced."""
         self._fetch_held = None
         if self._durable < self.log.end_offset:
             self._fetch_held = any_voter

@@ -5,13 +5,13 @@
 
 Rights: ClusterAction on the cluster; Describe on it for DescribeQuorum.
 
-Owns: the checks of such a request, and the form of its response. Raft processes what it means: a
-valid request goes to `RaftClient.receive`, and the reply comes back to the callback that went with
-it. Never: reads or changes the quorum's state itself.
+Owns: the checks of such a request, and the form of its response. Raft processes a valid request: it
+goes to `RaftClient.receive`, with a callback for the reply. Never: reads or changes the quorum's
+state itself.
 
-Differs from Kafka in three points: a Vote or BeginQuorumEpoch for another voter, a Vote of a node
-that is not a voter, and a request with an epoch that is too far ahead (`EPOCHS_AHEAD`) change
-nothing here, where Kafka follows their epoch first.
+Differs from Kafka, which first follows the epoch of each request. Here a Vote or BeginQuorumEpoch
+for another voter changes nothing, and neither does a Vote of a node that is not a voter. The same
+holds for a request with an epoch that is too far ahead (`EPOCHS_AHEAD`).
 
 Follows KIP-595, KIP-630, KIP-836, KIP-853, KIP-996 and Kafka's `KafkaRaftClient`.
 """
@@ -186,9 +186,9 @@ class RaftApis:
         return ErrorCode.NONE
 
     def _can_never_lead(self, requested: voting.VoteRequestPartitionData) -> bool:
-        """Return whether a later epoch comes from a node that is not a voter, or in this node's own
-        name. Following it would let any node depose the leader, and use up the epochs of a quorum
-        of one.
+        """Return whether a later epoch is one that its sender can never lead: the sender is not a
+        voter, uses this node's id, or is too far ahead. Otherwise any node could depose the leader,
+        or use up the epochs of a quorum of one.
 
         Every voter knows all the others, because Ottla does not add voters (KIP-853).
         """

@@ -1,10 +1,10 @@
-"""The execution of what Raft decides: disk, network, timers, and listeners of committed records.
+"""The execution of Raft's decisions: disk, network, timers, and listeners of committed records.
 
 Readys are executed in order; one that persists a vote delays the later ones until it is on stable
 storage. Committed batches reach the listener once, in order; on the leader they come from memory.
 
 Owns: the order of these effects, and the records that are appended but not committed yet. Never:
-decides who leads or what is committed (`controller.raft.raft`).
+decides which node leads or which records are committed (`controller.raft.raft`).
 
 Follows Kafka's `KafkaRaftClient` and `KafkaRaftClientDriver`.
 """
@@ -50,7 +50,7 @@ class RaftListener(Protocol):
         """Continue from `image`, which replaces all that is committed before its end."""
 
     def handle_leader_change(self, leader_id: int | None, epoch: int) -> None:
-        """Process a new leader; None: no leader is known. For this node itself, the call comes
+        """Process a new leader; None: no leader is known. For this node itself, this is called
         after the commit of the first record of its epoch."""
 
 
@@ -58,7 +58,7 @@ class RaftNetwork(Protocol):
     """The requests to other nodes of the quorum; a quorum of one has no network."""
 
     def send(self, message: m.Send) -> None:
-        """Send a message; without a valid response, an Unreachable comes back."""
+        """Send a message; without a valid response, Raft receives an Unreachable."""
 
     def when_resignation_acknowledged(self, done: Callable[[], None]) -> None:
         """Call `done()` after every EndQuorumEpoch has its response."""
@@ -124,7 +124,7 @@ class RaftClient:
 
     @property
     def durable_leader_and_epoch(self) -> m.EpochReply:
-        """The durable epoch and its leader, which other nodes may be told."""
+        """The durable epoch and its leader, which responses to other nodes may contain."""
         epoch, leader_id, *_ = self._durable
         is_me = leader_id == self._raft.config.node_id
         return m.EpochReply(epoch, None if is_me and not self._leads(epoch) else leader_id)
@@ -359,7 +359,8 @@ class RaftClient:
         self._batches.appended(batch)
 
     def _flush(self) -> None:
-        """Fsync the log, one fsync at a time; what is appended meanwhile shares the next one."""
+        """Fsync the log, one fsync at a time; records that are appended meanwhile share the next
+        one."""
         if self._flushing:
             return
         self._flushing = True

@@ -1,12 +1,12 @@
 """Fetch of the metadata partition: answered at once, or held until there is something new.
 
-A Fetch without new records waits up to its max_wait_ms for a longer log, for a high watermark that
-its sender does not know yet (KIP-1166), or for the end of the epoch. Uncommitted records are sent
-too, because they are committed only after replicas have them. The rights of a Fetch that has waited
-are checked again.
+A Fetch without new records waits up to its max_wait_ms. Its response is sent earlier if the log
+grows, if there is a high watermark that its sender does not know yet (KIP-1166), or if the epoch
+ends. Uncommitted records are sent too, because they are committed only after replicas have them.
+The rights of a Fetch that has waited are checked again.
 
 Owns: the requests that wait, one for each replica and `MAX_WAITING` in all; further ones get an
-empty response at once. Never: decides what a replica may have (`controller.raft.raft`).
+empty response at once. Never: decides which records a replica may have (`controller.raft.raft`).
 
 Follows KIP-595 and Kafka's `KafkaRaftClient.handleFetchRequest` and `ThresholdPurgatory`.
 """

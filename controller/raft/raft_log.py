@@ -1,7 +1,8 @@
 """The metadata log on disk: `__cluster_metadata-0` with its batches, snapshots and quorum-state.
 
-Owns: the folder, its state when it is opened, and the removal of what snapshots have replaced.
-Never: decides what is appended or committed (`controller.raft.raft`), nor when a snapshot is taken.
+Owns: the folder, its state when it is opened, and the removal of records that snapshots have
+replaced. Never: decides which records are appended or committed (`controller.raft.raft`), nor when
+a snapshot is taken.
 
 A disk failure is treated like that of every log directory (`storage.log.log_dir_failure`); since
 this is the metadata directory, the process ends.
@@ -205,7 +206,8 @@ class RaftLog:
         self.voters.read(snapshot, (batch.data for batch in self.read(start, self.end_offset)))
 
     def read_slice(self, start_offset: int, end_offset: int, max_bytes: int = READ_BYTES) -> bytes:
-        """Return the bytes of batches from `start_offset` on: at least one, if there is one."""
+        """Return the bytes of batches from `start_offset` on: at least of one batch, if there is
+        one."""
         info: FetchDataInfo = self._log.read(start_offset, max_bytes, end_offset)
         if info.error is not ErrorCode.NONE:
             raise MetadataLogFailure(
@@ -266,8 +268,8 @@ class RaftLog:
         encode: Callable[[], bytes],
         done: Callable[[Exception | None], None],
     ) -> None:
-        """Write a snapshot in a thread, then call `done(error)`. The thread calls `encode`, whose
-        data must not change."""
+        """Write a snapshot in a thread, then call `done(error)`. The thread calls `encode`; the
+        data that this reads must not change."""
         path, filesystem = f"{self.directory}/{snapshot_id.file_name}", self._filesystem
 
         def written(_: object, error: Exception | None) -> None:

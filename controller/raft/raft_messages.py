@@ -1,7 +1,7 @@
 """The input and output of `Raft.step`: plain values, no behaviour.
 
-Events are what happens to this node; messages are what nodes send each other, with the names of
-Kafka's Vote, BeginQuorumEpoch, EndQuorumEpoch and Fetch. `Ready` is what the caller has to do.
+Events happen to this node. Messages are sent between nodes, with the names of Kafka's Vote,
+BeginQuorumEpoch, EndQuorumEpoch and Fetch. `Ready` is the work of the caller.
 
 Duties of the caller for each Ready, in this order (etcd's contract, with Kafka's names):
 
@@ -62,7 +62,8 @@ class EndQuorumEpoch(NamedTuple):
 
 
 class EpochReply(NamedTuple):
-    """The reply to Begin and EndQuorumEpoch, and of a node that does not lead to a Fetch."""
+    """The reply to BeginQuorumEpoch and EndQuorumEpoch, and the reply to a Fetch if the node is not
+    the leader."""
 
     epoch: int
     leader_id: int | None
@@ -89,10 +90,9 @@ class FetchReply(NamedTuple):
     """A leader's reply to a Fetch. The leader's caller reads the records at `read_from` when it
     sends the reply; the receiver's caller describes `records` in `batches`.
 
-    `fetch_position` is (offset, last fetched epoch) of the Fetch: a reply that comes after the log
-    has changed is ignored.
-    `diverging` is (epoch, end offset), if the replica's log diverges from the leader's.
-    `snapshot` is (end offset, epoch), if the records are only in that snapshot.
+    `fetch_position` is (offset, last fetched epoch) of the Fetch: a reply that arrives after the
+    log has changed is ignored. `diverging` is (epoch, end offset), if the replica's log diverges
+    from the leader's. `snapshot` is (end offset, epoch), if the records are only in that snapshot.
     """
 
     epoch: int
@@ -147,7 +147,7 @@ class Tick(NamedTuple):
 
 
 class Propose(NamedTuple):
-    """Records that the leader proposes; `payload` comes back in the Ready's append."""
+    """Records that the leader proposes; the Ready's append contains the same `payload`."""
 
     epoch: int
     record_count: int

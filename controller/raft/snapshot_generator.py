@@ -2,7 +2,7 @@
 
 Owns: the two triggers, bytes of log since the last one (`metadata.log.max.record.bytes.between.
 snapshots`) and its age (`metadata.log.max.snapshot.interval.ms`). Images do not change, so a thread
-writes one while the node goes on. Never: touches a file (`controller.raft.raft_log`).
+writes one while the node continues its work. Never: touches a file (`controller.raft.raft_log`).
 
 Follows KIP-630, KIP-876 and Kafka's `SnapshotGenerator`.
 """

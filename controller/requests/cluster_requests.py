@@ -2,7 +2,8 @@
 
 UpdateFeatures v1: the type of an upgrade instead of a flag, validate only (KIP-778); v2: no results
 for each feature, because all or none are updated (KIP-1022). DescribeCluster on a controller lists
-the controllers, v1 (KIP-919); every controller answers it from its committed image.
+the controllers, v1 (KIP-919). Every controller answers it from its image, which on the active one
+may have uncommitted records.
 
 Rights: ClusterAction on the cluster for ControllerRegistration, Alter for the others, which for
 DescribeCluster is more than a broker requires.
@@ -52,7 +53,7 @@ from protocol.messages.update_features import (
 Respond = Callable[[Any], None]
 
 BROKER_ENDPOINTS, CONTROLLER_ENDPOINTS = 1, 2
-_OPERATIONS_NOT_ASKED = -(2**31)
+_OPERATIONS_NOT_REQUESTED = -(2**31)
 _REGISTRATION = LEVELS["3.7-IV0"]
 
 
@@ -156,7 +157,7 @@ class ClusterRequests:
         if request.endpoint_type != CONTROLLER_ENDPOINTS:
             respond(_wrong_endpoints(request.endpoint_type, context.api_version))
             return
-        operations = _OPERATIONS_NOT_ASKED
+        operations = _OPERATIONS_NOT_REQUESTED
         if request.include_cluster_authorized_operations:
             operations = _operations(rights)
         respond(

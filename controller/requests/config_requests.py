@@ -2,8 +2,8 @@
 
 Rights: AlterConfigs on the topic or group; on the cluster for all other kinds of resources.
 
-Owns: the checks that come before those of the configs (a resource or a key given twice), and the
-responses, with a result for each resource. Levels of a broker's loggers never come here, because
+Owns: the checks that precede those of the configs (a resource or a key named twice), and the
+responses, with a result for each resource. Levels of a broker's loggers are rejected here, because
 they belong to one process. Never: checks a value (`configuration_control`).
 
 Follows KIP-133, KIP-339 and Kafka's `ConfigAdminManager` and `ControllerApis`.

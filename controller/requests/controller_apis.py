@@ -9,12 +9,13 @@
     BrokerHeartbeat 0-2   AlterPartition 2-3   AssignReplicasToDirs 0   ControllerRegistration 0
     DescribeCluster 0-2   DescribeUserScramCredentials 0
 
-Rights: each handler's file lists what it needs; AllocateProducerIds, BrokerRegistration and
+Rights: each handler's file lists those that it needs; AllocateProducerIds, BrokerRegistration and
 BrokerHeartbeat need ClusterAction on the cluster.
 
-Owns: the checks on a whole request (duplicates, names given twice) and the form of the responses.
+Owns: the checks on a whole request (such as names that occur twice) and the form of the responses.
 On a combined node the broker calls `handle` directly; other nodes send requests, those of clients
 in Envelopes. Never: reads metadata outside a decision, so that a response fits the log's order.
+Only the Describe requests are answered from an image.
 
 Follows Kafka's `ControllerApis`.
 """

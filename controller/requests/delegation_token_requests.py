@@ -7,11 +7,12 @@ DELEGATION_TOKEN_REQUEST_NOT_ALLOWED. A token for another owner needs CreateToke
 tokens that the client owns, may renew or has requested; other tokens need Describe on the
 DelegationToken of that id, or DescribeTokens on the User that owns it, and are left out otherwise.
 
-A broker rejects what it can, forwards the first three, and answers Describe from its own image
-(`broker.apis.delegation_tokens`). Every controller answers Describe too; Kafka's fail to.
+A broker rejects invalid requests, forwards the first three kinds, and answers Describe from its own
+image (`broker.apis.delegation_tokens`). Every controller answers Describe too; Kafka's controllers
+do not.
 
-Owns: the checks on a request, and the form of the responses. Never: how long a token is valid
-(`controller.decisions.delegation_token_control`).
+Owns: the checks on a request, and the form of the responses. Never: decides how long a token is
+valid (`controller.decisions.delegation_token_control`).
 
 Follows KIP-48, KIP-373 and Kafka's `ControllerApis`, `KafkaApis` and `DelegationTokenManager`.
 """
@@ -183,7 +184,7 @@ def may_deal_with_tokens(context: TokenContext) -> bool:
 
 
 def creation_fault(context: TokenContext, request: CreateDelegationTokenRequest) -> int | None:
-    """Return the error code of a creation that is rejected whatever the metadata; else None."""
+    """Return the error code of a creation that is invalid under any metadata; else None."""
     if not may_deal_with_tokens(context):
         return ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
     if request.owner_principal_name and request.owner_principal_type is None:
@@ -234,11 +235,11 @@ def described_tokens(
         return DescribeDelegationTokenResponse(ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED)
     if key is None:
         return DescribeDelegationTokenResponse(ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED)
-    named = request.owners
+    requested_owners = request.owners
     owners = (
         None
-        if named is None
-        else {f"{owner.principal_type}:{owner.principal_name}" for owner in named}
+        if requested_owners is None
+        else {f"{owner.principal_type}:{owner.principal_name}" for owner in requested_owners}
     )
     return DescribeDelegationTokenResponse(
         tokens=[

@@ -1,8 +1,8 @@
 """Requests with very many items: the work before and after their decision, in slices.
 
 While the controller decides on a command, it decides on nothing else. So other work is done outside
-its queue: the names of a request are collected and authorized before the command is submitted, and
-its response is built from the outcome after the commit. A short request runs through at once.
+its queue. The names of a request are collected and authorized before the command is submitted. The
+response is built from the outcome after the commit. A short request runs through at once.
 
 Never: decides, nor schedules the turns (`Slices`).
 
@@ -71,8 +71,8 @@ class LongRequests:
         respond: Respond,
         timeout_ms: int | None = None,
     ) -> None:
-        """Submit a command and respond with what `answer` makes of its committed outcome, or of
-        REQUEST_TIMED_OUT after `timeout_ms` milliseconds; None: no time-out."""
+        """Submit a command, and send the response that `answer` builds from its committed outcome,
+        or from REQUEST_TIMED_OUT after `timeout_ms` milliseconds; None: no time-out."""
 
         def begin(settle: Settle[T]) -> None:
             self._controller.submit(name, decide, settle)
@@ -86,7 +86,8 @@ class LongRequests:
         answer: Callable[[T | ApiError], Steps[R]],
         respond: Respond,
     ) -> None:
-        """Respond with what `answer` makes of `outcome`, which needed no decision."""
+        """Send the response that `answer` builds from `outcome`, a committed one or one without a
+        decision."""
         self._make(_response(name, answer, outcome), respond)
 
     def run(

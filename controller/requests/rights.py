@@ -1,10 +1,11 @@
 """Checks of the rights that a request needs, made when the controller decides on it.
 
 Only the active controller decides, and it has replayed all records that were committed before: so
-it judges by every ACL. Any other node replies NOT_CONTROLLER or lets the request wait, and does not
+it judges by every ACL. Any other node replies NOT_CONTROLLER or holds the request, and does not
 judge by the ACLs that it has replayed so far.
 
-Owns: the rejection of a whole request, and what each kind of config needs. Never decides itself.
+Owns: the rejection of a whole request, and the right that each kind of config needs. Never makes a
+decision.
 
 Follows Kafka's `ControllerApis` and `ConfigAdminManager`.
 """

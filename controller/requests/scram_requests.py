@@ -92,11 +92,11 @@ def refused_credentials(
 ) -> Steps[AlterUserScramCredentialsResponse]:
     """Return the response with `error` for every user, in the order of their names."""
     names: dict[str, None] = {}
-    named = chain(
+    requested_names = chain(
         (deletion.name for deletion in request.deletions),
         (upsertion.name for upsertion in request.upsertions),
     )
-    yield from in_bulk(lambda batch: names.update(dict.fromkeys(batch)), named)
+    yield from in_bulk(lambda batch: names.update(dict.fromkeys(batch)), requested_names)
     users = yield from in_order(names)
     return (yield from _altered((user, error) for user in users))
 

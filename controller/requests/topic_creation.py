@@ -41,7 +41,7 @@ CONFIGS_FROM = 5
 TOPICS_KEPT = 16
 """The number of topics up to which the response keeps its configs as messages, not as bytes."""
 WRITTEN_A_SLICE = 32
-"""The number of topics whose configs are encoded before other work has its turn."""
+"""The number of topics, each with its configs, that are encoded before other work has its turn."""
 
 Answer = Callable[[list[CreatableTopicResult] | ApiError], None]
 

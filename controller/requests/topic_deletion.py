@@ -1,7 +1,7 @@
 """DeleteTopics: which of the named topics are deleted, and the result of each.
 
 Rights: Delete on the cluster, or on each topic. A client without Describe on a topic cannot learn
-whether a topic has that name, or which name an id stands for.
+whether a topic has that name, or which name belongs to an id.
 
 Owns: that a topic is named once, by name or by id. Never: makes a record
 (`controller.decisions.replication_control`). Follows Kafka's `ControllerApis.deleteTopics`.
@@ -167,8 +167,8 @@ def _named_topic(topics: TopicsImage, state: DeleteTopicState) -> TopicImage | N
 
 
 def _key(topic: TopicImage | None, state: DeleteTopicState, permitted: _Permitted) -> object:
-    """Return the key by which duplicates are found. Only a client that may delete the topic can
-    find that a name and an id are the same topic."""
+    """Return the key by which duplicates are found. Only a client that may delete the topic learns
+    that a name and an id belong to the same topic."""
     if topic is not None and topic.name in permitted.delete:
         return topic.id
     return state.name or state.topic_id
