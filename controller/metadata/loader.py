@@ -159,8 +159,8 @@ class MetadataLoader:
 
 
 def delta_between(before: MetadataImage, after: MetadataImage) -> MetadataDelta:
-    """Return the changes from `before` to `after`, for listeners. Client quotas and producer ids
-    are left out; all controllers of `after` count as changed."""
+    """Return the changes from `before` to `after`, for listeners. All controllers of `after` count
+    as changed, and the next producer id, which no listener reads, is left out."""
     delta = MetadataDelta(before)
     delta.topics.replace_all(after.topics)
     for broker_id in before.brokers:
@@ -180,6 +180,10 @@ def delta_between(before: MetadataImage, after: MetadataImage) -> MetadataDelta:
     _note_changed_users(before.scram, after.scram, delta)
     _note_changed_acls(before.acls, after.acls, delta)
     _note_changed_tokens(before.tokens, after.tokens, delta)
+    for entity in (*before.client_quotas, *after.client_quotas):
+        values = after.client_quotas.get(entity, {})
+        if before.client_quotas.get(entity, {}) != values:
+            delta.changed_quotas[entity] = dict(values)
     return delta
 
 

@@ -184,6 +184,18 @@ def test_a_partition_that_is_the_same_has_not_changed() -> None:
     assert delta_between(before, image_of(*topic_records("a", A, [1], [1]))).is_empty
 
 
+def test_listeners_hear_of_a_snapshot_in_which_only_a_quota_differs() -> None:
+    user = [m.EntityData("user", "alice")]
+    before = image_of(m.ClientQuotaRecord(user, "producer_byte_rate", 1.0))
+    loader, follower = MetadataLoader(), Follower()
+    loader.load_snapshot(before)
+    loader.add_listener(follower)
+    loader.load_snapshot(image_of(m.ClientQuotaRecord(user, "producer_byte_rate", 2.0)))
+    loader.load_snapshot(image_of())
+    changes = [list(delta.changed_quotas.values()) for delta, _ in follower.told[-2:]]
+    assert changes == [[{"producer_byte_rate": 2.0}], [{}]]
+
+
 class Slices:
     """Turns of the loop by hand, and a listener that takes two for each change."""
 
