@@ -1,11 +1,10 @@
 """The sender of AlterPartition, which proposes new ISRs to the controller (KIP-497).
 
-Owns the proposals without an answer: at most one for each partition. It sends one request at a
-time, with all that wait. A proposal that fails for a reason outside of it is sent again until the
-controller has decided; the leader that proposed it ignores an answer that came too late.
+Owns the unanswered proposals, at most one for each partition that this broker leads. It sends one
+request at a time, with all waiting proposals. It sends a proposal again until the controller has
+decided; the leader that proposed it ignores an answer that came too late.
 
-Never knows what an ISR means. At most one proposal waits for each partition that this broker leads.
-Follows Kafka's `AlterPartitionManager`.
+Never knows what an ISR means. Follows Kafka's `AlterPartitionManager`.
 """
 
 from __future__ import annotations
@@ -153,7 +152,7 @@ class AlterPartitionManager:
         sent: Mapping[PartitionKey, tuple[Proposal, Decided]],
         response: AlterPartitionResponse,
     ) -> bool:
-        """Pass the answers on. Return whether some proposals must be sent again."""
+        """Report each decision to its leader. Return whether some proposals must be sent again."""
         answers = {
             (topic.topic_id, partition.partition_index): partition
             for topic in response.topics

@@ -4,8 +4,9 @@ The broker chooses the directory of a new replica if it has several directories,
 that the metadata names is gone (a replaced disk). Until the controller knows the new directory, it
 counts the replica as offline once the old directory is gone, and never elects it leader.
 
-Owns what the controller does not know yet: one directory for each partition, one request at a time.
-Never chooses a directory for a log that exists. Follows Kafka's `AssignmentsManager`.
+Owns the directories that the controller does not know yet, one for each partition, and sends one
+request at a time. Never chooses a directory for a log that exists. Follows Kafka's
+`AssignmentsManager`.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ class AssignmentsManager:
         self._node_id = node_id
         self._broker_epoch = broker_epoch
         self._ids = directory_ids
-        self._wanted: dict[PartitionKey, bytes] = {}
+        self._to_report: dict[PartitionKey, bytes] = {}
         self._under_way = False
         self._failures = 0
 
@@ -72,29 +73,29 @@ class AssignmentsManager:
         key = (partition.topic_id, partition.index)
         directory = self._ids.get(partition.log.log_dir)
         if directory is None or registration.directory_of(self._node_id) == directory:
-            self._wanted.pop(key, None)
+            self._to_report.pop(key, None)
             return
-        self._want(key, directory)
+        self._report(key, directory)
 
     def lost(self, topic_id: bytes, index: int) -> None:
         """Report that a replica's log is lost or unusable.
 
         The controller then neither elects the replica nor counts it as in sync.
         """
-        self._want((topic_id, index), LOST_DIRECTORY)
+        self._report((topic_id, index), LOST_DIRECTORY)
 
-    def _want(self, key: PartitionKey, directory: bytes) -> None:
-        self._wanted[key] = directory
+    def _report(self, key: PartitionKey, directory: bytes) -> None:
+        self._to_report[key] = directory
         if not self._under_way:
             self._under_way = True
             self._scheduler.call_soon(self._send)
 
     def forget(self, topic_id: bytes, index: int) -> None:
         """Drop the report about a replica that left this broker."""
-        self._wanted.pop((topic_id, index), None)
+        self._to_report.pop((topic_id, index), None)
 
     def _send(self) -> None:
-        sent = dict(list(self._wanted.items())[:ASSIGNMENTS_MAX])
+        sent = dict(list(self._to_report.items())[:ASSIGNMENTS_MAX])
         if not sent:
             self._under_way = False
             return
@@ -145,6 +146,6 @@ class AssignmentsManager:
             code = codes.get(key, ErrorCode.UNKNOWN_SERVER_ERROR)
             if code and code not in _GONE:
                 must_retry = True
-            elif self._wanted.get(key) == directory_id:
-                del self._wanted[key]
+            elif self._to_report.get(key) == directory_id:
+                del self._to_report[key]
         return must_retry

@@ -69,7 +69,7 @@ class FetchPartition:
         """The order among the partitions of the session: the lowest is read first."""
 
     def attach(self, partition: Partition | None) -> None:
-        """Set the local replica; None if there is none of that name."""
+        """Set the local replica; None if this broker has no such partition."""
         self.partition = partition
 
     def is_news(self, read: PartitionRead) -> bool:
@@ -84,10 +84,10 @@ class FetchPartition:
         )
 
     def has_sent_all(self) -> bool:
-        """Return whether a read at the last position could bring nothing but records.
+        """Return whether only records could be new in another read at the last position.
 
-        That is so if the last answer had no error, and leader, high watermark and log start are the
-        same since.
+        Return True if the last answer had no error, and the leader, the high watermark and the log
+        start have not changed since.
         """
         partition = self.partition
         return (
@@ -171,89 +171,89 @@ class FetchSession:
         self.last_used_ms = now_ms
 
     def partition_changed(self, partition: Partition) -> None:
-        """Note a change of a partition, and wake the reader if it sees it (`PartitionListener`)."""
-        wanted = self.by_partition[partition]
-        self.changed[wanted.key] = wanted
-        if partition.followers is None or self._sees_news(wanted, partition):
+        """Note a partition's change; wake a reader that would see it (`PartitionListener`)."""
+        entry = self.by_partition[partition]
+        self.changed[entry.key] = entry
+        if partition.followers is None or self._sees_news(entry, partition):
             self._on_change(self, partition)
 
-    def _sees_news(self, wanted: FetchPartition, partition: Partition) -> bool:
+    def _sees_news(self, entry: FetchPartition, partition: Partition) -> bool:
         """Return whether a consumer would see more of a replicated partition than its last answer.
 
-        It sees an append after the high watermark has passed it.
+        A consumer sees an append only after the high watermark has passed it.
         """
         log = partition.log
         return (
-            log.high_watermark != wanted.sent_high_watermark
-            or log.log_start_offset != wanted.sent_log_start_offset
-            or wanted.current_leader_epoch not in (NO_EPOCH, partition.leader_epoch)
+            log.high_watermark != entry.sent_high_watermark
+            or log.log_start_offset != entry.sent_log_start_offset
+            or entry.current_leader_epoch not in (NO_EPOCH, partition.leader_epoch)
         )
 
-    def put(self, wanted: FetchPartition, partition: Partition | None) -> None:
+    def put(self, entry: FetchPartition, partition: Partition | None) -> None:
         """Add a partition, or set its new position and keep the last answer about it."""
-        old = self.partitions.get(wanted.key)
+        old = self.partitions.get(entry.key)
         if old is not None:
-            wanted.sent_high_watermark = old.sent_high_watermark
-            wanted.sent_log_start_offset = old.sent_log_start_offset
-            wanted.turn = old.turn
+            entry.sent_high_watermark = old.sent_high_watermark
+            entry.sent_log_start_offset = old.sent_log_start_offset
+            entry.turn = old.turn
             self._unlisten(old)
         else:
-            self.put_last(wanted)
-        self.partitions[wanted.key] = wanted
-        self.changed[wanted.key] = wanted
-        self.listen(wanted, partition)
+            self.put_last(entry)
+        self.partitions[entry.key] = entry
+        self.changed[entry.key] = entry
+        self.listen(entry, partition)
 
-    def listen(self, wanted: FetchPartition, partition: Partition | None) -> None:
+    def listen(self, entry: FetchPartition, partition: Partition | None) -> None:
         """Listen to changes of `partition` instead of the previous replica."""
-        self._unlisten(wanted)
-        wanted.partition = partition
+        self._unlisten(entry)
+        entry.partition = partition
         if partition is not None:
-            self.by_partition[partition] = wanted
+            self.by_partition[partition] = entry
             partition.listeners[self] = None
 
     def forget(self, key: FetchKey) -> None:
         """Remove a partition that the reader no longer wants."""
-        wanted = self.partitions.pop(key, None)
-        if wanted is not None:
+        entry = self.partitions.pop(key, None)
+        if entry is not None:
             self.changed.pop(key, None)
-            self._unlisten(wanted)
+            self._unlisten(entry)
 
-    def _unlisten(self, wanted: FetchPartition) -> None:
-        partition = wanted.partition
-        if partition is not None and self.by_partition.get(partition) is wanted:
+    def _unlisten(self, entry: FetchPartition) -> None:
+        partition = entry.partition
+        if partition is not None and self.by_partition.get(partition) is entry:
             del self.by_partition[partition]
             partition.listeners.pop(self, None)
-        wanted.partition = None
+        entry.partition = None
 
     def close(self) -> None:
         """Stop listening to all partitions, and drop them."""
-        for wanted in list(self.partitions.values()):
-            self._unlisten(wanted)
+        for entry in list(self.partitions.values()):
+            self._unlisten(entry)
         self.partitions.clear()
         self.changed.clear()
 
-    def settle(self, wanted: FetchPartition, read: PartitionRead) -> bool:
+    def settle(self, entry: FetchPartition, read: PartitionRead) -> bool:
         """Update the partition after a response. Return whether it is idle.
 
         An idle partition is not read again until it changes. A partition with records goes behind
         the others, so that all get their turn (KIP-74); a partition without any keeps its place.
         """
         if read.size:
-            self.put_last(wanted)
+            self.put_last(entry)
         elif not (read.error or read.unsettled or read.diverging_epoch):
-            self.changed.pop(wanted.key, None)
+            self.changed.pop(entry.key, None)
             return True
-        self.changed[wanted.key] = wanted
+        self.changed[entry.key] = entry
         return False
 
-    def put_last(self, wanted: FetchPartition) -> None:
+    def put_last(self, entry: FetchPartition) -> None:
         """Read the partition after all others."""
         self._last_turn += 1
-        wanted.turn = self._last_turn
+        entry.turn = self._last_turn
 
-    def mark_changed(self, wanted: FetchPartition) -> None:
+    def mark_changed(self, entry: FetchPartition) -> None:
         """Read the partition for the next response, even if its log does not change."""
-        self.changed[wanted.key] = wanted
+        self.changed[entry.key] = entry
 
     def changed_partitions(self) -> list[FetchPartition]:
         """Return the changed partitions, in the order in which they are read."""
@@ -267,12 +267,12 @@ class FetchSession:
         `position` is the request's fetch offset, maximum bytes, leader epoch and last fetched
         epoch.
         """
-        wanted = self.by_partition[partition]
-        wanted.fetch_offset, wanted.max_bytes = position[:2]
-        wanted.current_leader_epoch, wanted.last_fetched_epoch = position[2:]
+        entry = self.by_partition[partition]
+        entry.fetch_offset, entry.max_bytes = position[:2]
+        entry.current_leader_epoch, entry.last_fetched_epoch = position[2:]
         self.advance_epoch()
-        self.settle(wanted, read)
-        wanted.note_sent(read)
+        self.settle(entry, read)
+        entry.note_sent(read)
 
     def advance_epoch(self) -> None:
         self.epoch = 1 if self.epoch == LAST_EPOCH else self.epoch + 1
@@ -300,15 +300,15 @@ class FollowerSession(FetchSession):
         self.wakes_on_high_watermark = wakes_on_high_watermark
 
     def partition_changed(self, partition: Partition) -> None:
-        wanted = self.by_partition[partition]
-        self.changed[wanted.key] = wanted
-        if wanted.replica is not None:
-            self._detach(wanted, wanted.replica)
+        entry = self.by_partition[partition]
+        self.changed[entry.key] = entry
+        if entry.replica is not None:
+            self._detach(entry, entry.replica)
         if (
             self.wakes_on_high_watermark
-            or wanted.fetch_offset != partition.log.log_end_offset
-            or wanted.sent_log_start_offset != partition.log.log_start_offset
-            or wanted.current_leader_epoch != partition.leader_epoch
+            or entry.fetch_offset != partition.log.log_end_offset
+            or entry.sent_log_start_offset != partition.log.log_start_offset
+            or entry.current_leader_epoch != partition.leader_epoch
             or not partition.is_leader
         ):
             self._on_change(self, partition)
@@ -321,46 +321,46 @@ class FollowerSession(FetchSession):
         The session already has the partition. The result is the same as of `put`. `position` is as
         in `answered_single`.
         """
-        wanted = self.by_partition[partition]
-        assert isinstance(wanted, FollowerPartition), "a follower's session"
-        if wanted.replica is not None:
-            self._detach(wanted, wanted.replica)
-        wanted.fetch_offset, wanted.max_bytes = position[:2]
-        wanted.current_leader_epoch, wanted.last_fetched_epoch = position[2:]
-        wanted.log_start_offset = log_start_offset
-        self.changed[wanted.key] = wanted
+        entry = self.by_partition[partition]
+        assert isinstance(entry, FollowerPartition), "a follower's session"
+        if entry.replica is not None:
+            self._detach(entry, entry.replica)
+        entry.fetch_offset, entry.max_bytes = position[:2]
+        entry.current_leader_epoch, entry.last_fetched_epoch = position[2:]
+        entry.log_start_offset = log_start_offset
+        self.changed[entry.key] = entry
         self.advance_epoch()
-        return wanted
+        return entry
 
-    def settle(self, wanted: FetchPartition, read: PartitionRead) -> bool:
-        idle = super().settle(wanted, read)
-        partition = wanted.partition
+    def settle(self, entry: FetchPartition, read: PartitionRead) -> bool:
+        idle = super().settle(entry, read)
+        partition = entry.partition
         if not idle or partition is None or partition.followers is None:
             return idle
         if self.replica_id not in partition.isr:
             # Each fetch is another attempt to join the ISR, however long nothing is written.
-            self.changed[wanted.key] = wanted
+            self.changed[entry.key] = entry
             return False
-        assert isinstance(wanted, FollowerPartition), "a follower's session"
+        assert isinstance(entry, FollowerPartition), "a follower's session"
         replica = partition.followers.replicas.get(self.replica_id)
         if replica is None:
             return True
-        if replica.log_end_offset != wanted.fetch_offset:
+        if replica.log_end_offset != entry.fetch_offset:
             # A late fetch on another connection has reported an older position since.
-            self.changed[wanted.key] = wanted
+            self.changed[entry.key] = entry
             return False
-        wanted.replica = replica
+        entry.replica = replica
         replica.attach_session(self)
         return True
 
-    def _unlisten(self, wanted: FetchPartition) -> None:
-        if wanted.replica is not None:
-            self._detach(wanted, wanted.replica)
-        super()._unlisten(wanted)
+    def _unlisten(self, entry: FetchPartition) -> None:
+        if entry.replica is not None:
+            self._detach(entry, entry.replica)
+        super()._unlisten(entry)
 
-    def _detach(self, wanted: FetchPartition, replica: Replica) -> None:
+    def _detach(self, entry: FetchPartition, replica: Replica) -> None:
         """Stop standing in for `replica`."""
-        # A session whose first answer was lost lives on beside the session that is in use.
+        # A session whose first answer was lost continues to exist beside the session in use.
         if replica.session is self:
             replica.detach_session()
-        wanted.replica = None
+        entry.replica = None

@@ -82,7 +82,7 @@ class FetchSessionCache:
         now_ms: float,
         replica_id: int = NO_REPLICA,
     ) -> FetchSession | ErrorCode:
-        """Return the session that an incremental request continues, or an error of id or epoch."""
+        """Return the session that an incremental request continues, or the error of the request."""
         session = self._sessions.get(session_id)
         if session is None or session.replica_id != replica_id:
             return ErrorCode.FETCH_SESSION_ID_NOT_FOUND
@@ -135,9 +135,10 @@ class FetchSessionCache:
     def _evict(self, partition_count: int, now_ms: float, replica_id: int) -> bool:
         """Evict a session to make room. Return whether there was one to evict.
 
-        That is the oldest session if it is long unused. Otherwise it is the consumer session with
-        the fewest partitions: for a new follower in any case, for a new consumer only if it is old
-        enough and smaller than the new session. No consumer evicts a follower that is in use.
+        That is the oldest session if it was unused for `eviction_ms`. Otherwise it is the consumer
+        session with the fewest partitions. A new follower evicts it in any case, a new consumer
+        only if it is old enough and smaller than the new session. No consumer evicts a follower
+        that is in use.
         """
         if not self._sessions:
             return False

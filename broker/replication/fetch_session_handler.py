@@ -44,7 +44,7 @@ class FetchSessionHandler:
         self._dirty[key] = None
 
     def request(
-        self, wait_ms: int, everything: Iterable[FetchKey], wanted: PositionOf
+        self, wait_ms: int, everything: Iterable[FetchKey], position_of: PositionOf
     ) -> ReplicaFetchOne | ReplicaFetchRequest | None:
         """Return the next Fetch, of the changed partitions, or of `everything` in a new session.
 
@@ -53,7 +53,7 @@ class FetchSessionHandler:
         settings = self._settings
         if len(self._dirty) == 1 and self.epoch != INITIAL_EPOCH:
             (key,) = self._dirty
-            position = wanted(key)
+            position = position_of(key)
             if position is not None and self.sent_positions.get(key) != position:
                 return self._one(wait_ms, key, position)
         request = ReplicaFetchRequest(
@@ -62,7 +62,7 @@ class FetchSessionHandler:
             min_bytes=settings.replica_fetch_min_bytes,
             max_bytes=settings.replica_fetch_response_max_bytes,
         )
-        return request if self._fill(request, everything, wanted) else None
+        return request if self._fill(request, everything, position_of) else None
 
     def _one(self, wait_ms: int, key: FetchKey, position: Position) -> ReplicaFetchOne:
         settings = self._settings
@@ -88,16 +88,16 @@ class FetchSessionHandler:
         )
 
     def _fill(
-        self, request: FetchRequest, everything: Iterable[FetchKey], wanted: PositionOf
+        self, request: FetchRequest, everything: Iterable[FetchKey], position_of: PositionOf
     ) -> bool:
-        """Add the partitions to `request`. Return False if neither it nor the session has any."""
+        """Add partitions to `request`. Return False if the request and the session have none."""
         begins = self.epoch == INITIAL_EPOCH
         if begins:
             self.sent_positions = {}
         topics: dict[bytes, FetchTopic] = {}
         forgotten: dict[bytes, ForgottenTopic] = {}
         for key in everything if begins else self._dirty:
-            position = wanted(key)
+            position = position_of(key)
             if position is None:
                 if self.sent_positions.pop(key, None) is not None:
                     topic_id, index = key

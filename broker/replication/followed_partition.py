@@ -149,9 +149,10 @@ class FollowedPartition:
     def truncate_on_divergence(self, leader_epoch: int, leader_end_offset: int) -> None:
         """Truncate to where this log and the leader's diverge.
 
-        The leader's answer is the end, in its log, of its largest epoch up to the last epoch here.
-        If this log does not have that epoch, truncate to the end of its largest earlier epoch; the
-        next fetch asks again (KIP-279). Raises LogDirFailure.
+        `leader_epoch` is the leader's largest epoch that is not above this log's last epoch, and
+        `leader_end_offset` is where it ends in the leader's log. If this log does not have that
+        epoch, truncate to the end of its largest earlier epoch; the next fetch compares again
+        (KIP-279). Raises LogDirFailure.
         """
         log = self.partition.log
         end = log.log_end_offset

@@ -23,7 +23,7 @@ from ground.ports import Scheduler
 from storage.log.unified_log import UnifiedLog
 
 TAIL_BYTES_MAX = 16 * 1024
-"""The largest size of a `Tail`: the read of a larger batch costs less than its sending."""
+"""The largest size of a `Tail`: to read a larger batch costs less than to send it."""
 
 
 class LeaderView:
@@ -50,7 +50,7 @@ class LeaderView:
         self.failed_isr_updates = 0
         """Proposals that were rejected, or answered too late (Kafka's FailedIsrUpdatesPerSec)."""
         self.alter_partitions: AlterPartitionManager | None = None
-        """The sender of proposals; None until the controller can be reached: none are made."""
+        """The sender of proposals; None, without proposals, until the controller is reachable."""
 
     def follow(self, brokers: Mapping[int, BrokerRegistration]) -> None:
         """Set the brokers that the metadata names now."""

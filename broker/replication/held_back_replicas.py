@@ -1,9 +1,10 @@
 """Replicas that the metadata places on this broker, but for which it has no file descriptors.
 
-The controller knows only its own node's limit (`controller.hosting_limit`), so that it may give
-another broker more than that can hold. The replicas that came first stay. The others get no log
-here, the controller learns that they have no directory, and other brokers lead them. When a replica
-leaves, or a move ends, the waiting replicas are hosted, the longest waiting first.
+The controller knows only its own node's limit (`controller.hosting_limit`), so it may place more
+replicas on another broker than that broker can host. The earliest replicas keep their logs. The
+others get no log here, the controller learns that they have no directory, and other brokers lead
+them. When a replica leaves, or a move ends, the waiting replicas are hosted, the longest waiting
+first.
 
 Owns the waiting replicas, and the log line about them. Never creates a log. Kafka has no such
 state: its process stops.
@@ -61,17 +62,17 @@ class HeldBackReplicas:
         self._waiting.pop((topic, index), None)
 
     def host_waiting(self) -> None:
-        """Host waiting replicas as far as there are descriptors, and log which began to wait."""
-        taken = 0
+        """Host waiting replicas while descriptors are free, and log which of them began to wait."""
+        hosted = 0
         for topic, index in list(self._waiting) if self._descriptors.has_room else ():
             self._host(topic, index)
             if (topic, index) in self._waiting:
                 break
-            taken += 1
-        if taken:
+            hosted += 1
+        if hosted:
             _log.warning(
                 "%d partition(s) that waited for file descriptors are served now, %d wait",
-                taken,
+                hosted,
                 len(self),
             )
         if self._unreported:

@@ -40,7 +40,7 @@ class LedPartition(Protocol):
 
 
 class IsrChange(NamedTuple):
-    """A proposed ISR. Its identity tells an answer to it from an answer to an older proposal."""
+    """A proposed ISR, compared by identity: an older proposal's answer is not an answer to it."""
 
     isr: tuple[int, ...]
 
@@ -82,7 +82,7 @@ class IsrProposals:
     def _out_of_sync(self) -> tuple[int, ...]:
         """Return the ISR members that lack records older than `replica.lag.time.max.ms`.
 
-        Return none while a proposal is pending.
+        Return () while a proposal is pending, or before the controller is reachable.
         """
         followers, view = self._followers, self._view
         if self._pending is not None or view.alter_partitions is None:
@@ -99,10 +99,11 @@ class IsrProposals:
     # --- joining the ISR -----------------------------------------------------------------------
 
     def expand(self) -> None:
-        """Propose each replica that may join now, without waiting for its next fetch.
+        """Propose a replica that may join now, without waiting for its next fetch.
 
-        Propose only replicas that have fetched lately. Otherwise a replica that has just been
-        removed for its lag would come back at once while the high watermark stands still.
+        The answer to a proposal calls this for the next replica. Propose only replicas that have
+        caught up lately. Otherwise a replica that has just been removed for its lag would rejoin at
+        once while the high watermark stands still.
         """
         view = self._view
         for replica in self._followers.replicas.values():
@@ -110,7 +111,7 @@ class IsrProposals:
                 self.expand_by(replica)
 
     def expand_by(self, replica: Replica) -> None:
-        """Propose an ISR with `replica`, if that has every committed record.
+        """Propose an ISR with `replica` if the replica has every committed record.
 
         It must also have reached the start of this leader epoch: records below that may be
         committed before the leader's high watermark shows it.

@@ -1,8 +1,8 @@
-"""The questions to a leader where its logs begin and end, for followers that are out of its range.
+"""The requests for where a leader's logs begin and end, for followers that are out of range.
 
-Owns the asking partitions and the answers. It asks for the log end first, then for the log start
-(Kafka's `fetchOffsetAndTruncate`). Never sends anything: `broker.replication.replica_fetcher` sends
-a request for all asking partitions.
+Owns the partitions without bounds and the answers. It requests the log end first, then the log
+start (Kafka's `fetchOffsetAndTruncate`). Never sends anything: `broker.replication.replica_fetcher`
+sends a request for all waiting partitions.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ EARLIEST_LOCAL_TIMESTAMP = -4
 
 
 class Bounds(NamedTuple):
-    """The leader's answer for a partition; `error` if it has none."""
+    """The bounds of the leader's log of a partition, or the error of the request for them."""
 
     followed: FollowedPartition
     error: ErrorCode
@@ -41,11 +41,11 @@ class LeaderLogBounds:
         self._ends: dict[FetchKey, int] = {}
 
     def __len__(self) -> int:
-        """Return the number of asking partitions."""
+        """Return the number of partitions that wait for their bounds."""
         return len(self._waiting)
 
     def ask(self, followed: FollowedPartition) -> None:
-        """Add a partition, or ask again for both of its bounds."""
+        """Add a partition, or request both of its bounds again."""
         self._waiting[followed.key] = followed
         self._ends.pop(followed.key, None)
 
@@ -56,17 +56,17 @@ class LeaderLogBounds:
 
     def request(self) -> ListOffsetsRequest:
         """Return the next request: for the unknown log ends, then for the log starts."""
-        asking = [followed for key, followed in self._waiting.items() if key not in self._ends]
-        timestamp = LATEST_TIMESTAMP if asking else EARLIEST_LOCAL_TIMESTAMP
+        endless = [followed for key, followed in self._waiting.items() if key not in self._ends]
+        timestamp = LATEST_TIMESTAMP if endless else EARLIEST_LOCAL_TIMESTAMP
         topics: dict[str, ListOffsetsTopic] = {}
-        for followed in asking or self._waiting.values():
+        for followed in endless or self._waiting.values():
             name, index = followed.partition.topic, followed.partition.index
             topic = topics.setdefault(name, ListOffsetsTopic(name))
             topic.partitions.append(ListOffsetsPartition(index, followed.leader_epoch, timestamp))
         return ListOffsetsRequest(self._node_id, 0, list(topics.values()), self._timeout_ms)
 
     def answered(self, request: ListOffsetsRequest, response: ListOffsetsResponse) -> list[Bounds]:
-        """Return the partitions whose bounds are known or rejected, and stop asking for them."""
+        """Return the partitions whose request is complete or rejected, and remove them."""
         answers = {
             (topic.name, partition.partition_index): partition
             for topic in response.topics
@@ -82,7 +82,7 @@ class LeaderLogBounds:
             name = (followed.partition.topic, followed.partition.index)
             question, answer = questions.get(name), answers.get(name)
             if question is None or question.current_leader_epoch != followed.leader_epoch:
-                continue  # asked again since then
+                continue  # `ask` has restarted the request since then
             error = ErrorCode.UNKNOWN_SERVER_ERROR
             if answer is not None:
                 error = ErrorCode(answer.error_code)

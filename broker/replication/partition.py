@@ -105,7 +105,7 @@ class Partition:
         self.adding_replicas: tuple[int, ...] = ()
         self.removing_replicas: tuple[int, ...] = ()
         self.isr: tuple[int, ...] = ()  # the committed ISR
-        self.followers: Followers | None = None  # set while it leads and others exist
+        self.followers: Followers | None = None  # set while this leader has other replicas
         self._proposals: IsrProposals | None = None  # set while `followers` is set
         self._alone = False  # this broker leads, and is the only replica
         self.deleted = False
@@ -230,7 +230,7 @@ class Partition:
         self._on_change(self)
 
     def is_replicated_to(self, required_offset: int) -> ErrorCode | None:
-        """Return the verdict for acks=all; None while replicas lack data below the offset."""
+        """Return the result of acks=all; None while replicas lack data below `required_offset`."""
         if not self.is_leader:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         if self.log.high_watermark < required_offset:
@@ -299,10 +299,10 @@ class Partition:
     def look_before_append(
         self, records: memoryview, now_ms: int, internal_allowed: bool = False
     ) -> Look | None:
-        """Return the look at the records that a client's batch needs before `append_as_leader`.
+        """Return the check of records that a client's batch needs before `append_as_leader`.
 
-        The outcome of the look goes to `append_as_leader` as `looked_at`. Return None if the batch
-        needs no look, or will not be appended.
+        The outcome of the check goes to `append_as_leader` as `looked_at`. Return None if the batch
+        needs no check, or will not be appended.
         """
         if not self.is_leader or (self.is_internal and not internal_allowed):
             return None
@@ -401,7 +401,7 @@ class Partition:
         return start if self.followers is None else self.followers.low_watermark(start)
 
     def is_deleted_to(self, required_offset: int) -> ErrorCode | None:
-        """Return the verdict for DeleteRecords.
+        """Return the result of DeleteRecords.
 
         Return None while live replicas have records below `required_offset`.
         """
@@ -415,7 +415,7 @@ class Partition:
         """Return the error for a leader epoch that differs from this replica's (KIP-320).
 
         With `only_leader`, return NOT_LEADER_OR_FOLLOWER if this broker is not the leader. Return
-        NONE if the client may go on.
+        NONE if the request may proceed.
         """
         if self.deleted:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -518,7 +518,7 @@ class Partition:
     ) -> bool:
         """Return whether `read_for_follower` would return no record, error or diverging epoch.
 
-        So it is for a follower that has everything and waits for more, which is the usual case.
+        The usual case is True: a follower has everything and waits for more.
         """
         followers = self.followers
         return (

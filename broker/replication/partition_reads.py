@@ -1,7 +1,7 @@
 """Reads of a partition's log for a Fetch, with the offsets that the response carries.
 
 Owns the result of such a read, the limit of each isolation level, and the check whether the
-reader's history diverges (KIP-595). Never decides who may read (`broker.replication.partition`).
+reader's history diverges (KIP-595). Never authorizes a reader (`broker.replication.partition`).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class PartitionRead:
     """The byte limit that was smaller than the first batch, if no records are returned for it."""
 
     def renew(self, log: UnifiedLog) -> None:
-        """Update the offsets that the reader's own progress has moved since."""
+        """Update the offsets that the reader's own progress has moved since the read."""
         self.high_watermark = log.high_watermark
         self.last_stable_offset = log.last_stable_offset
 
@@ -117,7 +117,7 @@ def read_log(
             return diverging
     if not log.log_start_offset <= fetch_offset <= log.log_end_offset:
         diverging = None
-        if last_fetched_epoch != NO_EPOCH:  # of its last epoch the reader has more than this log
+        if last_fetched_epoch != NO_EPOCH:  # the reader has more of its last epoch than this log
             diverging = _diverging_epoch(log, fetch_offset, last_fetched_epoch)
         return diverging or PartitionRead(ErrorCode.OFFSET_OUT_OF_RANGE)
     records: FileRecords | bytes = b""

@@ -5,8 +5,9 @@ Owns what a follower's fetches reported. Only fetches of the current leader epoc
 Kafka's `Replica` and `ReplicaState`.
 
 A fetch session stands in for its idle partitions. A follower that has read to the end of a
-partition, and still fetches in the same session, is caught up there as of its last fetch, without
-any work for the partition. `session` is that session, until something happens.
+partition, and still fetches in the same session, is caught up there as of its last fetch. That
+takes no work for the partition. `session` is that session until the partition changes or the
+follower fetches it again.
 """
 
 from __future__ import annotations
@@ -62,13 +63,13 @@ class Replica:
         return session.last_used_ms
 
     def is_caught_up(self, leader_end: int, now_ms: float, lag_max_ms: float) -> bool:
-        """Return whether the follower lacks nothing, or lacked nothing `lag_max_ms` ago."""
+        """Return whether the follower lacks nothing, or did so within the last `lag_max_ms`."""
         return self.log_end_offset == leader_end or now_ms - self.caught_up_ms <= lag_max_ms
 
     def fetched(
         self, offset: int, log_start: int, leader_end: int, broker_epoch: int, now_ms: float
     ) -> None:
-        """Note a fetch at `offset`: the follower has all before.
+        """Note a fetch at `offset`: the follower has all records before it.
 
         `leader_end` is the leader's current end. A follower that is always a little behind counts
         as caught up if it fetches from the leader's end at its previous fetch.

@@ -100,7 +100,7 @@ class ReplicaFetcher:
         return list(self._followed.values())
 
     def add(self, partition: Partition) -> None:
-        """Copy `partition` under its current leader epoch; do nothing if that is so already."""
+        """Copy `partition` under its current leader epoch; do nothing if it is copied already."""
         key = (partition.topic_id, partition.index)
         current = self._followed.get(key)
         if (
@@ -172,14 +172,14 @@ class ReplicaFetcher:
             self._send(bounds_request, lambda response: self._take_bounds(bounds_request, response))
             return
         wait_ms = self._wait_ms()
-        request = self._session.request(wait_ms, self._followed, self._wanted)
+        request = self._session.request(wait_ms, self._followed, self._position_of)
         if request is not None:
             self._waits_for_data = True
             self._send(request, self._fetched)
         elif self._delayed:
             self._call_back(wait_ms)
 
-    def _wanted(self, key: FetchKey) -> Position | None:
+    def _position_of(self, key: FetchKey) -> Position | None:
         followed = self._followed.get(key)
         if followed is None or followed.state is not FollowerState.FETCHING:
             return None
@@ -209,14 +209,14 @@ class ReplicaFetcher:
         generation = self._generation
         self._busy = True
         tracer = self._settings.tracer
-        asked_s = 0.0 if tracer is None else tracer.clock_s()
+        sent_s = 0.0 if tracer is None else tracer.clock_s()
 
         def done(response: Any, failure: ChannelFailure | None) -> None:
             if generation != self._generation:
                 return
             self._busy = self._waits_for_data = False
             if tracer is not None:
-                self._traced = FollowerFetch(self.leader_id, asked_s, tracer.clock_s())
+                self._traced = FollowerFetch(self.leader_id, sent_s, tracer.clock_s())
             if failure is not None:
                 self._request_failed(failure)
             else:
@@ -257,7 +257,7 @@ class ReplicaFetcher:
     def _interrupt(self) -> None:
         """Abandon a request that waits for data, so that an added partition is fetched at once.
 
-        The session is abandoned with it, at most once in `replica.fetch.backoff.ms`.
+        Its session is abandoned, too. Do this at most once in `replica.fetch.backoff.ms`.
         """
         now_ms = self._scheduler.monotonic_ms()
         if not self._waits_for_data:

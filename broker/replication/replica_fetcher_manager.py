@@ -75,7 +75,7 @@ class ReplicaFetcherManager:
         self._fetchers: dict[FetcherId, ReplicaFetcher] = {}
         self._endpoints: dict[FetcherId, tuple[str, int]] = {}
         self._assigned: dict[Partition, FetcherId] = {}
-        # The address of their leader is unknown here; they are fetched after it becomes known.
+        # Partitions whose leader's address is unknown; they are fetched after it becomes known.
         self._unreachable: dict[Partition, None] = {}
         self._bytes_in = 0
         self._stopped = False

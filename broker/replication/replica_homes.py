@@ -4,8 +4,8 @@ A replica whose log is absent was lost, or lies in a directory that was removed 
 empty log in its place would pass for the whole log. If it is the only replica, its records would be
 gone; otherwise it might become leader, and the others would truncate theirs. So the log is not
 created, and the replica does not lead, until its directory is back. If another broker leads, the
-replica is copied from there, as in Kafka, after the controller knows that this replica proves
-nothing about committed records. The same goes for a log that lacks records at its end, by the
+replica is copied from there, as in Kafka, after the controller has learned that this replica may
+lack committed records. The same applies to a log that lacks records at its end, according to the
 checkpoints.
 
 Owns that decision, and the log lines about it. Never creates a log.

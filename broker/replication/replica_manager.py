@@ -1,8 +1,8 @@
 """The partitions that this broker hosts, and the purgatories of requests that wait for them.
 
-Owns which partitions exist here and which of them lead, as the metadata image says: `follow`
+Owns which partitions exist here and which of them lead, as the metadata image says. `follow`
 creates logs of new replicas, starts leaders, lets fetchers copy the followers, and deletes the logs
-of removed replicas. It works partition by partition, in slices. A client that asks for a partition
+of removed replicas. It works partition by partition, in slices. A client that requests a partition
 before its turn receives NOT_LEADER_OR_FOLLOWER and retries, as in Kafka between its metadata cache
 and its ReplicaManager. A timer here makes leaders look for followers that fell behind. Appends and
 reads go through `Partition`. Never decides leadership, never speaks to a client. Follows Kafka's
@@ -66,9 +66,9 @@ NO_METADATA = MetadataImage()
 SESSION_EVICTION_MS = 120_000
 
 CHANGES_A_SLICE = 20
-"""Partitions in a slice that change their leader, or logs that change their configs."""
+"""The number of partitions, or of logs, whose leadership or configs a slice changes."""
 CHANGES_A_NEW_LOG = 20
-"""The number of such changes that take as long as the creation of a log."""
+"""The number of such changes that take as long as the creation of one log."""
 DELETES_A_SLICE = 10
 ISRS_A_SLICE = 200
 
@@ -497,7 +497,7 @@ class ReplicaManager:
         self.scheduler.call_soon(lambda: self.wake(lost))
 
     def complete_waiting(self) -> None:
-        """Complete all parked requests with what there is, and park none from now on.
+        """Complete all parked requests with the data that is available; park none from now on.
 
         The node is stopping.
         """
@@ -524,7 +524,7 @@ class ReplicaManager:
         return True
 
     def wake(self, partitions: Iterable[Partition]) -> None:
-        """Wake what waits for these partitions, after the answers to appends are on their way."""
+        """Wake the waiters for these partitions, after the answers to appends are on their way."""
         for partition in partitions:
             self.partition_changed(partition)
 

@@ -38,7 +38,7 @@ class _Move:
     partition: Partition
     future: UnifiedLog
     flushed: bool = False
-    """Whether everything up to the log's end, as first reached, is on stable storage."""
+    """Whether the copy is on stable storage up to the log end that it reached first."""
 
 
 class ReplicaMover:

@@ -1,7 +1,7 @@
-"""The replica that a consumer should read from: one in its own rack, if there is one (KIP-392).
+"""The choice of the replica that a consumer reads from, in its own rack if possible (KIP-392).
 
 Decides for partitions that this broker leads, without any state. Never chooses a replica that is
-out of sync, or that lacks the requested offset: the consumer would come back at once. Follows
+out of sync, or that lacks the requested offset: the consumer would return to the leader. Follows
 Kafka's `RackAwareReplicaSelector` and `ReplicaManager.findPreferredReadReplica`.
 """
 

@@ -1,9 +1,9 @@
 """The wake-up of parked fetches of sessions after a change: consumers' at once, followers' soon.
 
-What many clients append in one turn of the event loop goes to each follower in one response, and is
-confirmed by one fetch. With twenty transactional producers that saves most of the cost of
-replication. A consumer's fetch is not delayed. Owns the followers that are to be woken. Never
-reads.
+The records that many clients append in one turn of the event loop go to each follower in one
+response, and one fetch confirms them. With twenty transactional producers that saves most of the
+cost of replication. A consumer's fetch is not delayed. Owns the followers' sessions that are to be
+woken. Never reads a log.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The way in which parts of a broker send requests to the active controller.
+"""The type of the function by which parts of a broker send requests to the active controller.
 
-They know only this callable. `broker.node.control.to_controller` implements it.
+`broker.node.control.to_controller` implements it.
 """
 
 from __future__ import annotations
@@ -9,4 +9,4 @@ from collections.abc import Callable
 from typing import Any
 
 ToController = Callable[[Any, Callable[[Any], None]], None]
-"""A function of a request and of a callback for its response, None if none came in time."""
+"""A function of a request, and of a callback that gets its response, or None after a time-out."""
