@@ -3,12 +3,12 @@
     submit → decide (the shard) → `Outcome` → records appended and replayed → … committed … → reply
 
 Owns the set of partitions that this node coordinates, their epochs, loading and unloading, and the
-replies that wait for a commit. Decisions of a shard run in order, long ones in slices: a decision,
-its append and the replay of its records are one piece of work, and later ones wait behind it. Never
-interprets a record: that is for the shard's `replay`, and durable state changes only there, live or
-loading. A record is replayed right after its append, so that the next decision sees it; a failed
-append is not replayed. An appended record that is not committed can be lost only together with the
-leadership, and then the whole shard is dropped.
+replies that wait for a commit. Decisions of a shard run in order, long ones in slices. A decision,
+its append and the replay of its records are one piece of work, and later decisions wait behind it.
+Never interprets a record: the shard's `replay` does. Durable state changes only in `replay`, while
+the shard is live or loading. A record is replayed right after its append, so that the next decision
+sees it; a failed append is not replayed. An appended record that is not committed can be lost only
+together with the leadership, and then the whole shard is dropped.
 
 The number of parked replies is bounded by the number of connections. Each waits at most
 `offsets.commit.timeout.ms`. Follows Kafka's `CoordinatorRuntime`, without its snapshots of past
@@ -102,7 +102,7 @@ class ShardContext:
         commit_timeout_ms: int,
         sliced: SlicedWork | None = None,
     ) -> None:
-        """Create the side of a shard that loads. Without `sliced`, long work runs in one go."""
+        """Create the context of a loading shard. Without `sliced`, long work runs in one go."""
         self.partition = partition
         self.leader_epoch = leader_epoch
         self.state = ShardState.LOADING
@@ -154,9 +154,9 @@ class ShardContext:
         `later`: queue the decision here and now, but run none of it within this call.
         """
 
-        def decided(tell: Callable[[], None] | None, error: Exception | None) -> None:
-            if tell is not None:
-                tell()
+        def decided(respond: Callable[[], None] | None, error: Exception | None) -> None:
+            if respond is not None:
+                respond()
                 return
             log.error("%s: a decision failed", self, exc_info=error)
             if refuse is not None:
@@ -168,8 +168,8 @@ class ShardContext:
     def _carry_out(
         self, decide: Callable[[], Decided[T]], done: ReplyWithError[T], refuse: Done | None
     ) -> Steps[Callable[[], None]]:
-        """Run a decision if the shard is live. A decision without `refuse`, as of its own timers,
-        always runs."""
+        """Run a decision if the shard is live. A decision without `refuse`, such as that of a
+        shard's timer, always runs."""
         if refuse is not None and self.state is not ShardState.ACTIVE:
             return partial(refuse, ErrorCode.NOT_COORDINATOR)
         return (yield from self._decide_and_write(decide, done))
@@ -181,7 +181,7 @@ class ShardContext:
         committed."""
         outcome = yield from _outcome(decide())
         while True:
-            reply, records, reply_error, wanted, transaction, atomic, then, committed = outcome
+            reply, records, reply_error, offset, transaction, atomic, then, committed = outcome
             if not records:
                 break
             if atomic:
@@ -195,14 +195,14 @@ class ShardContext:
                 return partial(done, error, reply)
             else:
                 break
-        if wanted is None:
-            wanted = self.last_offset if records else AT_ONCE
+        if offset is None:
+            offset = self.last_offset if records else AT_ONCE
         if committed is not None:
             self.once_committed(committed)
-        if wanted == AT_ONCE:
+        if offset == AT_ONCE:
             return partial(done, reply_error, reply)
-        tell = partial(_tell, done, reply_error, reply)
-        return partial(self._after_commit, tell, wanted)
+        respond = partial(_respond, done, reply_error, reply)
+        return partial(self._after_commit, respond, offset)
 
     def _append_in_batches(
         self, records: Sequence[Record], transaction: TransactionalAppend | None
@@ -261,21 +261,21 @@ class ShardContext:
         return ErrorCode.NONE
 
     def _is_gone(self) -> bool:
-        """Return whether the shard stopped to be live, which is possible in each pause."""
+        """Return whether the shard is no longer live, which is possible after each pause."""
         return self.state is not ShardState.ACTIVE
 
-    def _after_commit(self, done: Done, wanted: int) -> None:
-        """Call `done` once: with NONE when offset `wanted` is committed, else with an error."""
+    def _after_commit(self, done: Done, offset: int) -> None:
+        """Call `done` once: with NONE when `offset` is committed, else with an error."""
         if self.state is not ShardState.ACTIVE:
             done(ErrorCode.NOT_COORDINATOR)
             return
-        if wanted > self.committed_offset:
-            self._log.when_committed(self.partition, wanted, lambda: self._on_committed(wanted))
-        if wanted <= self.committed_offset:
+        if offset > self.committed_offset:
+            self._log.when_committed(self.partition, offset, lambda: self._on_committed(offset))
+        if offset <= self.committed_offset:
             done(ErrorCode.NONE)
             return
         deadline = self._scheduler.monotonic_ms() + self._commit_timeout_ms
-        self._parked.append(_Parked(wanted, deadline, done))
+        self._parked.append(_Parked(offset, deadline, done))
         if self._timer is None:
             self._timer = self._scheduler.call_later(self._commit_timeout_ms, self._on_timeout)
 
@@ -284,17 +284,17 @@ class ShardContext:
 
         If the shard is unloaded before, `callback` is never called.
         """
-        wanted = self.last_offset
-        if wanted <= self.committed_offset:
+        offset = self.last_offset
+        if offset <= self.committed_offset:
             callback()
             return
 
         def committed() -> None:
             if self.state is ShardState.ACTIVE:
-                self.committed_offset = max(self.committed_offset, wanted)
+                self.committed_offset = max(self.committed_offset, offset)
                 callback()
 
-        self._log.when_committed(self.partition, wanted, committed)
+        self._log.when_committed(self.partition, offset, committed)
 
     def load_part(
         self, records: Iterable[LogRecord | TransactionMarker], load_next: Callable[[], None]
@@ -581,5 +581,5 @@ def _outcome(decided: Decided[T]) -> Steps[Outcome[T]]:
     return (yield from decided)
 
 
-def _tell(done: ReplyWithError[T], reply_error: ErrorCode, reply: T, error: ErrorCode) -> None:
+def _respond(done: ReplyWithError[T], reply_error: ErrorCode, reply: T, error: ErrorCode) -> None:
     done(error or reply_error, reply)

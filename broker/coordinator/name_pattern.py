@@ -57,15 +57,15 @@ _A_CALL = 32
 _A_STEP = 16
 """The cost for RE2 to compile a step of a pattern, in the unit of `NamePattern.cost_of`."""
 _LARGE = 2_000
-"""The size of a pattern from which on a thread matches its names."""
+"""The pattern size above which names are grouped into jobs for a thread."""
 
 
-def re2_options(wanted: Mapping[str, object]) -> re2.Options:
-    """Return RE2's default options, with those of `wanted` set by name."""
+def re2_options(overrides: Mapping[str, object]) -> re2.Options:
+    """Return RE2's default options, with those of `overrides` set by name."""
     import re2  # not loaded before a client sends a pattern
 
     options = re2.Options()
-    for name, value in wanted.items():
+    for name, value in overrides.items():
         setattr(options, name, value)
     return options
 

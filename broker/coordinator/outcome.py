@@ -3,7 +3,7 @@
 A handler of a shard reads the shard's state and returns an `Outcome`; it writes nothing. The
 runtime (`coordinator_runtime`) appends the records and replays them, and sends the reply when they
 are committed. A handler with much work returns `Steps` that end with the outcome instead. The
-controller has the like in `controller.decisions.decision`. Follows Kafka's `CoordinatorResult`.
+controller's counterpart is `controller.decisions.decision`. Follows Kafka's `CoordinatorResult`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ AT_ONCE = -1
 
 
 class Outcome(NamedTuple, Generic[T]):
-    """The records to append, and the reply for when they are committed: at once without records."""
+    """The records to append, and the reply to send after their commit (at once without records)."""
 
     reply: T
     records: Sequence[Record] = ()
@@ -39,9 +39,8 @@ class Outcome(NamedTuple, Generic[T]):
     atomic: bool = True
     """True to append all records as one batch, all or none."""
     then: Callable[[ErrorCode], Decided[T] | None] | None = None
-    """The callback right after the append. It gets NONE, and the records are replayed; or the
-    error, and nothing has changed. It returns an outcome to replace this one, or None to keep
-    this one."""
+    """The callback right after the append. It gets NONE after the records are replayed, or the
+    error of the append. It returns an outcome to replace this one, or None to keep this one."""
     committed: Callable[[], None] | None = None
     """The callback for when the records are committed, even after the reply timed out. It is never
     called if the shard is unloaded before."""
@@ -53,7 +52,7 @@ else and does not change."""
 
 
 def call_reply(error: ErrorCode, reply: Done) -> None:
-    """Call a reply that takes the error itself."""
+    """Pass `error` to a reply that needs nothing else."""
     reply(error)
 
 

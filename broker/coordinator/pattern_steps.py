@@ -1,8 +1,8 @@
 r"""An estimate of the work that RE2 has to compile a regular expression, from one walk over it.
 
-RE2 expands an expression before it checks its own memory limit, and holds Python's interpreter lock
-meanwhile, so that a thread would not help: `\pL` 10,000 times takes 1.5 s and leaves 300 MB,
-`a{0,1000}` 30 times takes 1.5 s. Here each construct has a weight, in steps, for what it costs RE2.
+RE2 expands an expression before it checks its own memory limit. It holds Python's interpreter lock
+meanwhile, so a thread would not help. `\pL` 10,000 times takes 1.5 s and leaves 300 MB, `a{0,1000}`
+30 times takes 1.5 s. Here each construct has a weight, in steps, for what it costs RE2.
 A repetition multiplies the steps of the repeated piece.
 
 Owns the weights. Estimates too much rather than too little. Never checks the syntax: RE2 does.
@@ -47,10 +47,11 @@ _TOKEN = re.compile(
 def steps_of(pattern: str, most: int) -> int:
     """Return the steps of `pattern`; if there are more than `most`, any number above `most`."""
     letter = _LETTER if _ANY_CASE.search(pattern) is None else _LETTER_OF_ANY_CASE
-    # The steps before the innermost open group; for each open group, those of its parent before it.
+    # `outside`: the steps before the innermost open group. `groups`: for each open group, the steps
+    # of its parent group before it.
     outside, groups = 0, [0]
-    # In the innermost open group: the steps before its last piece, and those of that piece, which
-    # a repetition may multiply.
+    # In the innermost open group: the steps before its last piece, and the steps of that piece,
+    # which a repetition may multiply.
     before, last = 0, 0
     for token in _TOKEN.finditer(pattern):
         kind = token.lastgroup

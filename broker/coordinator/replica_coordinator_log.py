@@ -1,7 +1,7 @@
 """A coordinator's internal topic on the replicas of this broker: the real `CoordinatorLog`.
 
 An append goes through `Partition` like a Produce with acks=all: one batch, of the origin
-COORDINATOR. For records of a transaction, the transaction coordinator is asked first, as for a
+COORDINATOR. For records of a transaction, the transaction coordinator verifies it first, as for a
 Produce. Loading reads parts of `offsets.load.buffer.size` bytes in the blocking pool and delivers
 each on the loop; the next part is read after the receiver asks for it. Owns the callbacks that wait
 for an offset to be committed. Never interprets the records. Follows Kafka's
@@ -109,7 +109,7 @@ class ReplicaCoordinatorLog:
             return AppendResult(info)
         if info.error:
             return AppendResult(info.error)
-        # Not now: the caller registers its wait for this offset after this call.
+        # Not within this call: the caller begins to wait for this offset only after it.
         self._replicas.scheduler.call_soon(leader.changed)
         return AppendResult(ErrorCode.NONE, info.first_offset, info.last_offset)
 
