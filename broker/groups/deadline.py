@@ -14,7 +14,7 @@ from ground.ports import Scheduler, Timer
 
 
 class Deadline:
-    """A deadline that calls `expired` once if it is not extended in time; unset, it is idle."""
+    """A deadline that calls `expired` once when it passes. It is idle until `extend` sets it."""
 
     __slots__ = ("_due_ms", "_expired", "_scheduler", "_timer", "_timer_due_ms")
 

@@ -10,7 +10,7 @@ from collections.abc import Container, Mapping
 from broker.groups.committed_offset import CommittedOffset, Key, Plain
 
 Wanted = list[tuple[str, list[int]]]
-"""The topics and partitions that a client asks about."""
+"""The topics and partitions whose offsets a client requests."""
 
 
 class FetchedOffsets:

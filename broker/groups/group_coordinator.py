@@ -237,7 +237,7 @@ class GroupCoordinator:
             loading = error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
             done(ErrorCode.NONE if loading else error)
 
-        # In order with the decisions: amid a conversion, only a part of the group is there.
+        # Submit it in order with the decisions: during a conversion the group is incomplete.
         self._submit(
             request.group_id,
             lambda shard: Outcome(None, error=shard.heartbeat(request)),
@@ -269,8 +269,8 @@ class GroupCoordinator:
             done(refusal(fault))
             return
         if not request.member_id:
-            named = replace(request, member_id=uuid_to_string(self._random_bytes(16)))
-            beat = beat._replace(request=named)
+            with_id = replace(request, member_id=uuid_to_string(self._random_bytes(16)))
+            beat = beat._replace(request=with_id)
 
         def respond(error: ErrorCode, response: ConsumerGroupHeartbeatResponse) -> None:
             done(refusal(ApiError(error)) if error is not ErrorCode.NONE else response)
@@ -283,10 +283,10 @@ class GroupCoordinator:
         )
 
     def quiet_heartbeat(self, sender: Sender, epoch: int) -> int | None:
-        """Handle a heartbeat that has nothing but `epoch`, if it changes no group.
+        """Handle a heartbeat that has only `epoch`, if it changes no group.
 
         Return the interval until the next heartbeat, in ms, after extending the member's session.
-        None: nothing was done, so the request needs `consumer_heartbeat`.
+        Return None if nothing was done: the request then needs `consumer_heartbeat`.
         """
         if not self._surroundings.serves_consumer_groups():
             return None
@@ -357,7 +357,7 @@ class GroupCoordinator:
     ) -> None:
         """Handle an OffsetFetch of one group: of the partitions `wanted`, or of all if None.
 
-        `group` gives only the group id and the asking member; its own topics are ignored.
+        Of `group`, only the group id and the member are used; its topics are ignored.
         """
 
         def respond(error: ErrorCode, read_offsets: ReadOffsets) -> None:

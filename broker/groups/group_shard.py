@@ -1,7 +1,7 @@
 """The groups and offsets of one partition of `__consumer_offsets`.
 
 Owns both, and the only way to change them: `replay`. A handler serves one group and returns an
-`Outcome`: a reply with records, or for members also a reply after a change of soft state.
+`Outcome`, a reply with records. A handler of a member's request may also change soft state.
 `CoordinatorRuntime` calls handlers only while the shard is live, and appends the records. A group
 is a `Group` here; only members' requests go to the handlers of its kind. Never writes to the log.
 Follows Kafka's `GroupCoordinatorShard`.
@@ -83,7 +83,7 @@ ReadOffsets = Callable[[], FetchedOffsets]
 
 
 class GroupShard:
-    """The groups of one partition; it submits its own work, as of timers, to `context`."""
+    """The groups of one partition. Its own work, such as that of timers, goes to `context`."""
 
     def __init__(
         self,
@@ -197,8 +197,8 @@ class GroupShard:
         for group in self._classic_groups():
             self._context.submit(partial(self._rebalancer.resume, group), call_reply)
             if group.group_id in self._became_classic_last:
-                # Its coordinator stopped before the rebalance, so that the partitions of the last
-                # consumer have no owner. Kafka does not rebalance here.
+                # The previous coordinator stopped before the rebalance, so the partitions of the
+                # last consumer have no owner. Kafka does not rebalance here.
                 rebalance = partial(self._rebalancer.prepare_or_complete, group, BECAME_CLASSIC)
                 self._context.submit(rebalance, call_reply)
         self._ended, self._became_classic_last = None, {}
@@ -310,10 +310,10 @@ class GroupShard:
         return self._consumers.heartbeat(group_id, beat, classic.tombstones())
 
     def quiet_heartbeat(self, sender: Sender, epoch: int) -> int | None:
-        """Return the interval to answer, in ms, if a heartbeat with only `epoch` changes nothing.
+        """Extend the sender's session, and return its heartbeat interval in ms; else return None.
 
-        None: nothing was done, and `consumer_heartbeat` has to decide. That is always so while a
-        decision is in progress, or while the group's last record is not committed.
+        None means that nothing was done, and `consumer_heartbeat` has to decide. The result is
+        always None while a decision is in progress, or the group's last record is not committed.
         """
         group, context = self._consumer(sender.group_id), self._context
         if group is None or context.is_deciding:
@@ -323,7 +323,7 @@ class GroupShard:
         return self._consumers.quiet_heartbeat(group, sender, epoch)
 
     def _became_classic(self, group_id: str, rebalances: bool) -> None:
-        """Start the sessions of a group that became a classic one, and rebalance it if asked to."""
+        """Start the sessions of a group that became a classic one; rebalance it if `rebalances`."""
         group = self._classic(group_id)
         if group is None:
             return
@@ -333,8 +333,8 @@ class GroupShard:
             self._context.submit(rebalance, call_reply)
 
     def describe_consumers(self, group_id: str) -> Steps[Outcome[DescribedConsumerGroup | None]]:
-        """Describe a consumer group, for a reply after its last record is committed. None: there is
-        no such group."""
+        """Describe a consumer group, for a reply after its last record is committed. The reply is
+        None if there is no such group."""
         group = self._consumer(group_id)
         if group is None:
             return Outcome(None, after=self._loaded_to)
@@ -402,18 +402,18 @@ class GroupShard:
                 yield topic_id, partition.partition_index
 
     def fetch_offsets(
-        self, asking: OffsetFetchRequestGroup, wanted: Wanted | None, require_stable: bool
+        self, request: OffsetFetchRequestGroup, wanted: Wanted | None, require_stable: bool
     ) -> Outcome[ReadOffsets]:
         """Decide an OffsetFetch of the partitions `wanted`, or of all if that is None.
 
         With `require_stable`, the reply waits until all earlier appends are committed. Without, the
         committed offsets are sent at once. Only a new leader has to wait until all that it loaded
-        is committed, because it does not know the high watermark of the leader before it.
+        is committed, because it does not know the previous leader's high watermark.
         """
-        group_id = asking.group_id
+        group_id = request.group_id
         group = self.groups.get(group_id)
         if group is not None:
-            error = group.fetch_error(asking.member_id, asking.member_epoch)
+            error = group.fetch_error(request.member_id, request.member_epoch)
             if error is not ErrorCode.NONE:
                 return Outcome(partial(FetchedOffsets, group_id, {}), error=error)
         if require_stable:

@@ -74,14 +74,14 @@ class OffsetStore:
         producer_id: int = NO_PRODUCER_ID,
     ) -> None:
         """Apply an OffsetCommit record, or its tombstone."""
-        where = (key.group, key.topic, key.partition)
+        offset_key = (key.group, key.topic, key.partition)
         if value is None:
-            self._table.remove(where, record_offset)
-            self._pending.remove(where)
+            self._table.remove(offset_key, record_offset)
+            self._pending.remove(offset_key)
         elif producer_id == NO_PRODUCER_ID:
-            self._table.put(where, CommittedOffset.of(value, record_offset), record_offset)
+            self._table.put(offset_key, CommittedOffset.of(value, record_offset), record_offset)
         else:
-            self._pending.put(producer_id, where, CommittedOffset.of(value, record_offset))
+            self._pending.put(producer_id, offset_key, CommittedOffset.of(value, record_offset))
 
     def replay_marker(self, producer_id: int, committed: bool, marker_offset: int) -> None:
         """End a transaction: store its offsets if it committed, else drop them.
@@ -93,10 +93,10 @@ class OffsetStore:
         pending = self._pending.take(producer_id)
         if not committed:
             return
-        for where, offset in pending.items():
-            existing = self._table.get(where)
+        for key, offset in pending.items():
+            existing = self._table.get(key)
             if existing is None or existing.record_offset < offset.record_offset:
-                self._table.put(where, offset, marker_offset)
+                self._table.put(key, offset, marker_offset)
 
     # -- OffsetCommit --------------------------------------------------------------------------
 

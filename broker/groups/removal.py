@@ -21,9 +21,9 @@ from ground.sliced_work import Pace, Steps
 from protocol.errors import ErrorCode
 
 LOOKS_A_SLICE = 1_000
-"""The number of offsets or groups that are looked at in one slice."""
+"""The number of offsets or groups that a scan checks in one slice."""
 LOOKS_A_TOMBSTONE = 4
-"""The number of looks that take as long as one tombstone."""
+"""The number of checks that take as long as one tombstone."""
 
 A_SLICE = (None,) * LOOKS_A_SLICE
 """The items that a scan yields for work that took a slice of its own."""
@@ -36,14 +36,14 @@ class Removal:
     """The removal of offsets and groups of one shard."""
 
     def __init__(self, scan: TombstoneScan) -> None:
-        """Start a removal. `scan` goes on after the tombstones that it gave have been replayed."""
+        """Start a removal. `scan` resumes after the tombstones that it yielded are replayed."""
         self._scan = scan
         self._count = 0
 
     def next_batch(self) -> Steps[Outcome[int]]:
-        """Return the outcome with the next tombstones, which then leads to those after them.
+        """Return the outcome with the next tombstones; its `then` returns the outcome after it.
 
-        The last outcome has none, and replies with the number of all tombstones.
+        The last outcome has no tombstones, and replies with the number of all tombstones.
         """
         records: list[Record] = []
         pace = Pace(LOOKS_A_SLICE)

@@ -1,11 +1,11 @@
 """A classic group: its state, members, generation and protocol vote, without clock, log or replies.
 
 Owns the present state of a group; `group_state` has the states. Durable are the protocol, the
-generation, the leader, and the members with their assignments, as in the last GroupMetadata record:
+generation, the leader, and the members with their assignments, as in the last GroupMetadata record.
 `restore` creates a group from a record, `install` applies a live group's own record. The rest is
 soft: which members have joined or synced, and parked requests. For its shard (`Group`) it checks
-commits, reads and deletions of offsets, and dates their expiry. Never sends, writes or waits:
-`protocol` and `rebalance` do.
+commits, reads and deletions of offsets, and dates the start of their retention. Never sends, writes
+or waits: `protocol` and `rebalance` do.
 
 Follows Kafka's `ClassicGroup`; KIP-211 (expiry), KIP-345 (static members), KIP-394 (pending
 members), KIP-814.
@@ -144,7 +144,7 @@ class ClassicGroup:
         return member
 
     def forget_pending(self, member_id: str) -> None:
-        """Remove a pending member id, if it is one, and stop its timer."""
+        """Remove `member_id` if it is pending, and stop its timer."""
         deadline = self.pending_members.pop(member_id, None)
         if deadline is not None:
             deadline.cancel()
@@ -211,7 +211,8 @@ class ClassicGroup:
     def select_protocol(self) -> str:
         """Return the protocol with the most votes, among those that all members support.
 
-        Each member votes for the one that it prefers. In a tie, the first to get a vote wins.
+        Each member votes for the protocol that it prefers. In a tie, the first that got a vote
+        wins.
         """
         candidates = self._common_protocols()
         votes: dict[str, int] = {}
@@ -256,18 +257,18 @@ class ClassicGroup:
         return reply
 
     def has_grown(self) -> bool:
-        """Return whether members joined an empty group's first phase since the last call."""
+        """Return whether members joined an empty group's first join phase since the last call."""
         grown, self._has_grown = self._has_grown, False
         return grown
 
     def expect_joins(self, deadline: Deadline | None) -> None:
-        """Set the deadline of the join phase, and cancel the one before; None: the phase ended."""
+        """Set the deadline of the join phase, and cancel the previous; None: the phase ended."""
         if self._join_deadline is not None:
             self._join_deadline.cancel()
         self._join_deadline = deadline
 
     def expect_syncs(self, deadline: Deadline | None) -> None:
-        """Set the deadline of the sync phase, and cancel the one before; None: the phase ended."""
+        """Set the deadline of the sync phase, and cancel the previous; None: the phase ended."""
         if self._sync_deadline is not None:
             self._sync_deadline.cancel()
         self._sync_deadline = deadline

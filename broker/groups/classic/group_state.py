@@ -20,8 +20,9 @@ class ClassicGroupState(Enum):
               deleted → DEAD
 
     PREPARING_REBALANCE  Members are asked to (re)join.
-      action: JoinGroup is parked; SyncGroup and Heartbeat REBALANCE_IN_PROGRESS (and the session
-              is extended); LeaveGroup removes; OffsetCommit of the current generation is accepted
+      action: JoinGroup is parked; SyncGroup and Heartbeat REBALANCE_IN_PROGRESS (Heartbeat also
+              extends the session); LeaveGroup removes the member; OffsetCommit of the current
+              generation is accepted
       transition: all have joined, or the rebalance time-out is over → COMPLETING_REBALANCE with
               the members that joined; no member is left → EMPTY
 

@@ -85,12 +85,12 @@ class ClassicMember:
         self.assignment = assignment
 
     def park_join(self, reply: JoinReply | None) -> JoinReply | None:
-        """Park the reply of a JoinGroup, or None to clear it. Return the one parked before."""
+        """Park the reply of a JoinGroup, or None to clear it. Return the previous reply."""
         before, self.join_reply = self.join_reply, reply
         return before
 
     def park_sync(self, reply: SyncReply | None) -> SyncReply | None:
-        """Park the reply of a SyncGroup, or None to clear it. Return the one parked before."""
+        """Park the reply of a SyncGroup, or None to clear it. Return the previous reply."""
         before, self.sync_reply = self.sync_reply, reply
         return before
 

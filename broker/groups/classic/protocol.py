@@ -242,7 +242,7 @@ class ClassicProtocol:
     def sync(
         self, group: ClassicGroup, request: SyncGroupRequest, reply: SyncReply
     ) -> Steps[Outcome[Done]]:
-        """Decide a SyncGroup: the member asks for its assignment, the leader sends those of all."""
+        """Decide a SyncGroup: a member requests its assignment, the leader sends all of them."""
         assignments: dict[str, bytes] = {}
         yield from in_bulk(
             lambda part: assignments.update((item.member_id, item.assignment) for item in part),

@@ -1,4 +1,4 @@
-"""The way of a classic group from one generation to the next: waiting, time-outs, and removals.
+"""The steps of a classic group from one generation to the next: waits, time-outs, and removals.
 
 Owns the join phase (initial delay, rebalance time-out, completion), the deadlines of members and of
 the sync phase, and the answers to waiting members. Changes soft state of a `ClassicGroup`, and
@@ -66,7 +66,7 @@ class Rebalancer:
         member.session.extend(member.session_timeout_ms if timeout_ms is None else timeout_ms)
 
     def expect_pending(self, group: ClassicGroup, member_id: str, session_timeout_ms: int) -> None:
-        """Note `member_id` as pending: the client must join with it in time (KIP-394)."""
+        """Note `member_id` as pending: the client must join within the time-out (KIP-394)."""
 
         def expire() -> Outcome[Done]:
             log.info("group %s: pending member %s expired", group.group_id, member_id)

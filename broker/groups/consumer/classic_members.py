@@ -2,11 +2,11 @@
 
 Owns their JoinGroup, SyncGroup and Heartbeat. Such a member has a position and a target like all
 others. Its generation is its member epoch, and its subscription reports the partitions that it
-owns. If it has partitions to revoke or to get, it is answered REBALANCE_IN_PROGRESS, and joins
-again. A group epoch that has no target yet is no reason for that: an eager member revokes all its
-partitions before it joins, and would be without any until there is a target. No member is the
-leader, and no request is parked. Never changes a group. Follows the
-`classicGroup…ToConsumerGroup` of Kafka's `GroupMetadataManager` (KIP-848).
+owns. If it has partitions to revoke or to get, the answer is REBALANCE_IN_PROGRESS, so that it
+joins again. A group epoch without a target does not cause that answer: an eager member revokes all
+its partitions before it joins, and would have none until the target is computed. No member is the
+leader, and no request is parked. Never changes a group. Follows the `classicGroup…ToConsumerGroup`
+of Kafka's `GroupMetadataManager` (KIP-848).
 """
 
 from __future__ import annotations
@@ -65,10 +65,10 @@ class ClassicMembers:
         downgrades: Callable[[ConsumerGroup, MatchedMember], bool],
         became_classic: Callable[[str, bool], None],
     ) -> None:
-        """Keep the parts to decide with.
+        """Create the handlers.
 
-        `downgrades` returns whether the group becomes a classic one with this member.
-        `became_classic` is then called with its id, and whether it has to rebalance.
+        `downgrades` returns whether the group becomes a classic group when this member joins.
+        `became_classic` is then called with the group's id, and whether it has to rebalance.
         """
         self._surroundings = surroundings
         self._downgrades = downgrades
@@ -100,7 +100,7 @@ class ClassicMembers:
         return (yield from self._join(group, joining, declared, matched, now_ms))
 
     def _has_common_protocol(self, group: ConsumerGroup, request: JoinGroupRequest) -> bool:
-        """Return whether this is a consumer, and all classic members support one of its
+        """Return whether the client is a consumer, and all classic members support one of its
         protocols."""
         if request.protocol_type != CONSUMER_PROTOCOL:
             return False
@@ -147,13 +147,13 @@ class ClassicMembers:
         metadata = ClassicMemberMetadata(request.session_timeout_ms, protocols)
         subscription = yield from classic_subscription(current, declared, metadata)
         owned = yield from self._owned(declared, matched.member)
-        ends = self._downgrades(group, matched)
+        downgrades = self._downgrades(group, matched)
         turn = self._handler.decide(
-            group, matched, subscription, owned, now_ms, is_assigned=not ends
+            group, matched, subscription, owned, now_ms, is_assigned=not downgrades
         )
         if isinstance(turn, ApiError):
             return _refused(joining, turn.code, request.member_id)
-        if ends:
+        if downgrades:
             return (yield from self._join_and_downgrade(joining, turn, now_ms))
         respond = _join_reply(joining, turn)
 
@@ -196,24 +196,24 @@ class ClassicMembers:
     def _owned(
         self, declared: ConsumerProtocolSubscription, member: ConsumerMember
     ) -> Steps[Named[bytes]]:
-        """Return the partitions that it reports to own; none if it reports another generation."""
+        """Return the partitions that the member reports as owned; none for another generation."""
         if declared.generation_id not in (-1, member.position.epoch):
             return {}
         listed = ((owned.topic, owned.partitions) for owned in declared.owned_partitions)
         return (yield from by_id(listed, self._surroundings.topics()))
 
     def _extend_timers(self, turn: Turn, session_ms: int, rebalance_ms: int) -> None:
-        where = (turn.group.group_id, turn.member_id)
-        self._timers.heard(*where, session_ms)
-        self._timers.came_back(*where)
-        self._timers.await_return(*where, rebalance_ms)
+        member_key = (turn.group.group_id, turn.member_id)
+        self._timers.heard(*member_key, session_ms)
+        self._timers.came_back(*member_key)
+        self._timers.await_return(*member_key, rebalance_ms)
 
     # -- SyncGroup -----------------------------------------------------------------------------
 
     def sync(
         self, group: ConsumerGroup, request: SyncGroupRequest, reply: SyncReply
     ) -> Outcome[Done]:
-        """Decide a SyncGroup: the assignment is there already, so nothing is parked."""
+        """Decide a SyncGroup: the assignment exists already, so nothing is parked."""
         member = self._member(
             group, request.member_id, request.group_instance_id, request.generation_id
         )

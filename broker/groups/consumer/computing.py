@@ -2,8 +2,8 @@
 
 Owns the set of groups with a computation in progress, one each, and the failures that are logged
 already. Each heartbeat tries again, so each kind of failure is logged once until a computation
-succeeds. A target that is there at once becomes part of the heartbeat that asked for it. A later
-one is written by itself; until then the group is Assigning and keeps its present target. Never
+succeeds. A target that is complete at once becomes part of the heartbeat that needs it. A later
+target has a write of its own; until then the group is Assigning and keeps its present target. Never
 changes a group. Follows KIP-848, and KIP-1263 for the later answer.
 """
 
@@ -49,16 +49,16 @@ class Computing:
         targets: Mapping[str, Assignment],
         epoch: int,
     ) -> list[GroupAssignment]:
-        """Return a list with the target of `members` for `epoch` if it is there at once.
+        """Compute the target of `members` for `epoch`. Return it in a list if it is complete now.
 
         Else return an empty list; the target is submitted later, or a computation for the group was
-        already in progress. `targets`: those by member id that `group` does not have yet.
+        already in progress. `targets`: the earlier targets by member id that `group` lacks.
         """
         group_id, assignors = group.group_id, self._surroundings.assignors
         if group_id in self._groups:
             return []
-        named = (member.subscription.assignor for member in members)
-        assignor = assignors[voted_assignor(named, assignors.names)]
+        votes = (member.subscription.assignor for member in members)
+        assignor = assignors[voted_assignor(votes, assignors.names)]
         assignor_input = question(group, members, targets, self._surroundings.topics())
         self._groups[group_id] = None
 

@@ -65,7 +65,7 @@ def leave(
 def find_leaver(
     group: ConsumerGroup, member_id: str, instance_id: str | None
 ) -> ConsumerMember | ApiError:
-    """Return the member that leaves, or the error. An instance id, if given, must fit too."""
+    """Return the member that leaves, or the error. An instance id, if present, must match, too."""
     if instance_id is not None:
         return instance_fault(group, member_id, instance_id) or group.members[member_id]
     member = group.members.get(member_id)
@@ -75,7 +75,7 @@ def find_leaver(
 def find_member_to_remove(
     group: ConsumerGroup, member_id: str, instance_id: str | None
 ) -> ConsumerMember | ErrorCode:
-    """Return the member that a LeaveGroup names, or the error. An instance id is enough."""
+    """Return the member that a LeaveGroup names, by instance id or member id, or the error."""
     if instance_id is not None and not member_id:
         member_id = group.static_members.get(instance_id, "")
     member = find_leaver(group, member_id, instance_id)

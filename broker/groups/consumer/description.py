@@ -27,8 +27,8 @@ def described(group: ConsumerGroup, assignor: str, topics: TopicsImage) -> Steps
     """Return the description of a group with all members; they vote for `assignor`."""
     pace, members = Pace(), []
     for member in list(group.members.values()):
-        topics_of_it = len(member.position.assigned) + len(group.target(member.member_id))
-        if pace.is_full(1 + topics_of_it):
+        topic_count = len(member.position.assigned) + len(group.target(member.member_id))
+        if pace.is_full(1 + topic_count):
             yield None
         members.append(_member(group, member, topics))
     return DescribedGroup(

@@ -2,9 +2,10 @@
 
 Owns Kafka's rules for their times and results. An expression is looked up after the heartbeat that
 has it, among all topic names, and the heartbeat does not wait. The result is a record of type 16,
-and the group's next epoch if it has other topics than before. All expressions of a group are looked
-up together: if one is new, or if topics were created or deleted, but at least 10 s after the last
-time; and every `group.consumer.regex.refresh.interval.ms`. Never matches a name: `lookup` does.
+and the group's next epoch if other topics match than before. All expressions of a group are looked
+up together. The reason is a new expression, or created or deleted topics, at least 10 s after the
+last look-up; or `group.consumer.regex.refresh.interval.ms` is over. Never matches a name: `lookup`
+does.
 
 Follows Kafka's `GroupMetadataManager.maybeUpdateRegularExpressions` (KIP-848).
 """

@@ -74,7 +74,7 @@ class Turn:
         self.member_id = matched.member.member_id
         source = matched.replaced or group.members.get(self.member_id)
         self.before = None if source is None else source.subscription
-        """The subscription of this member, or of the one that it replaces, before; None if new."""
+        """The previous subscription of this or of the replaced member; None for a new member."""
         self.position = matched.member.position
         self.subscription = matched.member.subscription
         self.target: Assignment = group.target(source.member_id) if source else NOTHING_ASSIGNED
@@ -95,7 +95,10 @@ class Turn:
         return list(members.values())
 
     def replace_static_member(self) -> None:
-        """Replace a static member, whose partitions the new member id gets; else do nothing."""
+        """Add the records that replace a static member, whose partitions this member id gets.
+
+        Do nothing if the member replaces none.
+        """
         replaced = self.matched.replaced
         if replaced is None:
             return
@@ -166,10 +169,10 @@ class HeartbeatHandler:
         return self._answer(turn, beat)
 
     def quiet(self, group: ConsumerGroup, sender: Sender, epoch: int) -> int | None:
-        """Return the interval to answer, in ms, if a heartbeat with only `epoch` changes nothing.
+        """Extend the sender's session, and return its heartbeat interval in ms; else return None.
 
-        That is so if `heartbeat` would write no record and answer without an assignment. None: let
-        `heartbeat` decide. The time that this takes does not depend on the size of the group.
+        This happens only if `heartbeat` would write no record and answer without an assignment. If
+        the result is None, call `heartbeat`. The cost does not depend on the size of the group.
         """
         member = group.members.get(sender.member_id)
         if member is None or not sender.is_current(group, member):
@@ -224,7 +227,7 @@ class HeartbeatHandler:
         return find_member(group, beat)
 
     def _advance(self, turn: Turn, expressions_changed: bool) -> None:
-        """Start the next epoch if subscribed names changed, or the metadata of their topics."""
+        """Start the next epoch if subscribed names, or the metadata of their topics, changed."""
         group, topics = turn.group, turn.topics
         old_topics = () if turn.before is None else turn.before.topics
         changed = expressions_changed or old_topics != turn.subscription.topics

@@ -18,7 +18,7 @@ from protocol.errors import ApiError, ErrorCode
 from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 
 Describable: TypeAlias = Callable[[Sequence[str]], Collection[str]]
-"""A function that returns those of the given topics that a client may DESCRIBE."""
+"""A function of topics that returns those that a client may DESCRIBE."""
 
 
 def all_names(names: Sequence[str]) -> Collection[str]:
@@ -75,8 +75,8 @@ class Sender(NamedTuple):
             or subscription.instance_id != instance_id
         ):
             return False
-        where = (subscription.client_id, subscription.client_host)
-        return where == (self.client_id, self.client_host) and subscription.classic is None
+        client = (subscription.client_id, subscription.client_host)
+        return client == (self.client_id, self.client_host) and subscription.classic is None
 
 
 class MatchedMember(NamedTuple):
@@ -124,7 +124,7 @@ def _find_static(group: ConsumerGroup, beat: Beat, instance_id: str) -> MatchedM
 
 
 def instance_fault(group: ConsumerGroup, member_id: str, instance_id: str) -> ApiError | None:
-    """Return the error if the instance id is not that of this member, else None."""
+    """Return the error if the instance id does not belong to this member, else None."""
     current_id = group.static_members.get(instance_id)
     if current_id is None:
         return ApiError(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")

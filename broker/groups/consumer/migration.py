@@ -266,7 +266,7 @@ def downgrade_records(
     """Return the records that convert the group to a classic one, without the members `leaving`.
 
     `successor` replaces a member that leaves, with records that are written before these. The
-    generation is the group's epoch before that, even if the successor starts the next epoch.
+    generation is the group's epoch before this change, even if the successor starts the next epoch.
     """
     leaving_ids = set(leaving)
     rest = [

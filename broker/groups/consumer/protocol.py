@@ -118,7 +118,10 @@ class ConsumerProtocol:
         return self._handler.heartbeat(group, beat, self._scheduler.wall_ms(), ahead)
 
     def quiet_heartbeat(self, group: ConsumerGroup, sender: Sender, epoch: int) -> int | None:
-        """Return the interval to answer, or None; see `HeartbeatHandler.quiet`."""
+        """Extend the session and return the heartbeat interval in ms, or return None.
+
+        See `HeartbeatHandler.quiet`.
+        """
         return self._handler.quiet(group, sender, epoch)
 
     def leave(
@@ -247,8 +250,8 @@ class ConsumerProtocol:
     def describe(self, group: ConsumerGroup) -> Steps[DescribedGroup]:
         """Return the description of a group for ConsumerGroupDescribe."""
         surroundings = self._surroundings
-        named = (member.subscription.assignor for member in group.members.values())
-        assignor = voted_assignor(named, surroundings.assignors.names)
+        votes = (member.subscription.assignor for member in group.members.values())
+        assignor = voted_assignor(votes, surroundings.assignors.names)
         return (yield from described(group, assignor, surroundings.topics()))
 
     # -- timers --------------------------------------------------------------------------------
@@ -259,13 +262,13 @@ class ConsumerProtocol:
             self._expect(group, member)
 
     def _expect(self, group: ConsumerGroup, member: ConsumerMember) -> None:
-        where = (group.group_id, member.member_id)
+        member_key = (group.group_id, member.member_id)
         subscription = member.subscription
         session_ms = self._surroundings.settings(group.group_id).session_timeout_ms
         if subscription.classic is not None:
             session_ms = subscription.classic.session_timeout_ms
-        self._timers.heard(*where, session_ms)
-        self._timers.moved(*where, member.position, subscription.rebalance_timeout_ms)
+        self._timers.heard(*member_key, session_ms)
+        self._timers.moved(*member_key, member.position, subscription.rebalance_timeout_ms)
 
     def forget(self, group_id: str, member_id: str) -> None:
         """Stop the timers of a member, whose records are removed."""

@@ -18,7 +18,7 @@ class ConsumerGroupSettings(NamedTuple):
     session_timeout_ms: int
     """The time without a heartbeat after which a member is removed."""
     heartbeat_interval_ms: int
-    """The interval of heartbeats that members are asked for."""
+    """The interval at which members must send heartbeats."""
     assignment_interval_ms: int
     """The least time between two computations of a target assignment; 0: no limit."""
 

@@ -1,8 +1,8 @@
 """The target assignment of a group: the input of the assignor, and the records of its answer.
 
-Owns both: a record of type 7 for each member whose target changes, and the members' vote for the
-assignor. Never writes, and never considers what members hold now: `reconciliation` moves them
-towards the target. Follows Kafka's `TargetAssignmentBuilder` (KIP-848).
+Owns both, and the members' vote for the assignor. Each member whose target changes gets a record of
+type 7. Never writes, and never considers what members hold now: `reconciliation` moves them towards
+the target. Follows Kafka's `TargetAssignmentBuilder` (KIP-848).
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class Question(NamedTuple):
 def voted_assignor(named: Iterable[str | None], names: Sequence[str]) -> str:
     """Return the assignor with the most votes; without votes, the first configured one.
 
-    `named`: the vote of each member. `names`: the configured assignors. In a tie, the one that is
-    configured first wins.
+    `named`: the vote of each member. `names`: the configured assignors. In a tie, the assignor that
+    is configured first wins.
     """
     votes = dict.fromkeys(names, 0)
     for name in named:

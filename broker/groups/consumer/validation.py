@@ -1,6 +1,6 @@
 """The validation of a ConsumerGroupHeartbeat before its group is known.
 
-Owns the checks that need no group, and never looks at one. Follows KIP-848, and Kafka's
+Owns the checks that need no group, and never reads a group. Follows KIP-848, and Kafka's
 `GroupCoordinatorService.throwIfConsumerGroupHeartbeatRequestIsInvalid`, in its order.
 """
 

@@ -1,1 +1,1 @@
-"""The way of members to their target assignments, so that no two hold the same partition."""
+"""The steps of members to their target assignments; no two ever hold the same partition."""

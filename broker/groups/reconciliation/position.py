@@ -1,10 +1,10 @@
-"""The way of a member from its assignment to its target: first revoke, then get what is free.
+"""The steps of a member from its assignment to its target: first revoke, then get what is free.
 
 Owns the rules by which a member's position follows its target; one pure function. A member that
 must revoke partitions stays at its epoch until it reports that it has. Then it moves to the
 target's epoch, gets the partitions that are free, and the rest when others release them. So no
-partition is held twice, and no member stops for another. Does not depend on what is assigned
-(`held`), and never knows the other members: `is_free` does. Follows Kafka's
+partition is held twice, and no member stops consuming to wait for another. Does not depend on what
+is assigned (`held`), and never knows the other members: `is_free` does. Follows Kafka's
 `CurrentAssignmentBuilder` (KIP-848).
 """
 
@@ -43,7 +43,7 @@ class Position(NamedTuple, Generic[K]):
 
     epoch: int = JOIN_EPOCH
     previous_epoch: int = JOIN_EPOCH
-    """The epoch before, which is accepted too: the member may have missed the last answer."""
+    """The member's epoch before, also accepted: the member may have missed the last answer."""
     state: MemberState = STABLE
     assigned: Held[K] = {}
     revoking: Held[K] = {}

@@ -1,9 +1,9 @@
 """The input and the output of an assignor; only types.
 
-An assignor assigns numbers in containers: partitions of topics, by topic id. Nothing here depends
-on what a container is, so that tasks of a streams group could use the same types. An assignor is
-pure: the same input gives the same output, independent of the order of a `set` and of the time. It
-may run in another thread than the loop's, so its input never changes meanwhile. Follows Kafka's
+An assignor distributes the partitions of topics, as numbers by topic id. Nothing here depends on
+their meaning, so that tasks of a streams group could use the same types. An assignor is pure: the
+same input gives the same output, independent of the order of a `set` and of the time. It may run in
+another thread than the loop's, so its input never changes meanwhile. Follows Kafka's
 `ConsumerGroupPartitionAssignor`, `GroupSpec` and `MemberAssignment`.
 """
 
@@ -41,7 +41,7 @@ class Assignor(Protocol):
 
     @property
     def name(self) -> str:
-        """The name for it in members' heartbeats and in `group.consumer.assignors`."""
+        """The assignor's name in members' heartbeats and in `group.consumer.assignors`."""
 
     def assign(
         self, members: Mapping[str, MemberSubscription], topics: Mapping[bytes, int]

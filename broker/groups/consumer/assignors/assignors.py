@@ -1,8 +1,8 @@
 """The assignors of a node, by the names that members use.
 
-Owns the set of them, in the order of `group.consumer.assignors`; the first is for groups whose
-members name none. Built-in assignors run on the loop, in slices, so that a group of 500 members and
-5,000 partitions does not block it; a user's own class runs in a thread (`plugin_assignor`). Never
+Owns them in the order of `group.consumer.assignors`; the first is for groups whose members name no
+assignor. Built-in assignors run on the loop, in slices, so that a group of 500 members and
+5,000 partitions does not block it. A user's own class runs in a thread (`plugin_assignor`). Never
 computes an assignment itself.
 """
 
@@ -21,7 +21,7 @@ from broker.groups.consumer.assignors.uniform import UniformAssignor
 from ground.sliced_work import SlicedWork, Steps
 
 Computed: TypeAlias = Callable[[GroupAssignment | None, Exception | None], None]
-"""A callback that gets the assignment, or the error: then the group keeps its present one."""
+"""A callback that gets the assignment, or an error, after which the group keeps its present one."""
 
 
 class SlicedAssignor(Assignor, Protocol):
@@ -38,7 +38,7 @@ class AskedAssignor(Protocol):
 
     @property
     def name(self) -> str:
-        """The name for it in members' heartbeats and in `group.consumer.assignors`."""
+        """The assignor's name in members' heartbeats and in `group.consumer.assignors`."""
 
     def begin(
         self,
@@ -46,7 +46,7 @@ class AskedAssignor(Protocol):
         topics: Mapping[bytes, int],
         done: Computed,
     ) -> list[GroupAssignment]:
-        """Return a list with the assignment if it is there at once.
+        """Compute an assignment. Return it in a list if it is complete within this call.
 
         Else return an empty list, and call `done` once: later, or within this call for an error.
         `members` and `topics` must not change until then.
@@ -95,7 +95,7 @@ class Assignors:
 
     @property
     def names(self) -> list[str]:
-        """The names of all, in the configured order."""
+        """The names of all assignors, in the configured order."""
         return list(self._by_name)
 
     @property

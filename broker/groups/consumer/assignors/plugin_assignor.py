@@ -72,7 +72,7 @@ class PluginAssignor:
 
 
 class _Question:
-    """The input about a group, with topic names from one image. A thread reads it."""
+    """The input of a call for a group, with topic names from one image. A thread reads it."""
 
     def __init__(
         self,
@@ -146,13 +146,13 @@ class _Question:
         if not isinstance(partitions, Iterable):
             raise ValueError(f"gave {type(partitions).__name__} for partitions of {name}")
         numbers = list(partitions)
-        taken = assigned.setdefault(topic_id, set())
+        assigned_numbers = assigned.setdefault(topic_id, set())
         for number in numbers:
             if type(number) is not int or not 0 <= number < self._counts[topic_id]:
                 raise ValueError(f"gave {number!r}, which is no partition of {name}")
-            if number in taken:
+            if number in assigned_numbers:
                 raise ValueError(f"gave partition {number} of {name} twice")
-            taken.add(number)
+            assigned_numbers.add(number)
         return tuple(sorted(numbers))
 
 

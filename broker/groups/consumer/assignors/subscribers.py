@@ -27,7 +27,7 @@ class Subscribers:
         for member in self._members:
             self._kinds.setdefault(members[member].topic_ids, []).append(member)
         self._joined: dict[tuple[int, ...], list[str]] = {}
-        """The members with one of several subscriptions, by the places of these in `_kinds`."""
+        """The members with any of several subscriptions, by the indexes of these in `_kinds`."""
         self._by_topic: dict[bytes, list[str]] = {}
 
     @property
@@ -39,12 +39,12 @@ class Subscribers:
         """Return the members that subscribe to the topic. The caller must not change the list."""
         subscribed = self._by_topic.get(topic_id)
         if subscribed is None:
-            which = tuple(index for index, kind in enumerate(self._kinds) if topic_id in kind)
-            subscribed = self._joined.get(which)
+            indexes = tuple(index for index, kind in enumerate(self._kinds) if topic_id in kind)
+            subscribed = self._joined.get(indexes)
             if subscribed is None:
                 kinds = list(self._kinds.values())
-                together = [member for index in which for member in kinds[index]]
+                together = [member for index in indexes for member in kinds[index]]
                 subscribed = sorted(together, key=self._ranks.__getitem__)
-                self._joined[which] = subscribed
+                self._joined[indexes] = subscribed
             self._by_topic[topic_id] = subscribed
         return subscribed

@@ -57,31 +57,31 @@ class _Shares:
     ) -> None:
         self._members = members
         self._places = {topic_id: place for place, topic_id in enumerate(topics)}
-        self._given = {topic_id: bytearray(count) for topic_id, count in topics.items()}
+        self._is_kept = {topic_id: bytearray(count) for topic_id, count in topics.items()}
         """A byte for each partition, 1 if some member keeps it."""
         self._share, self._larger_shares = divmod(sum(topics.values()), len(members))
         self._kept: dict[str, dict[bytes, tuple[int, ...]]] = {}
         self._sizes: dict[str, int] = {}
 
     def give_out(self) -> Steps[GroupAssignment]:
-        looked_at = 0
+        pieces = 0
         for member, subscription in self._members.items():
             self._keep(member, subscription.target)
-            looked_at += self._sizes[member] + 1
-            if looked_at >= PARTITIONS_A_SLICE:
-                looked_at = 0
+            pieces += self._sizes[member] + 1
+            if pieces >= PARTITIONS_A_SLICE:
+                pieces = 0
                 yield None
         free: list[tuple[bytes, int]] = []
-        for topic_id, given in self._given.items():
-            free += [(topic_id, partition) for partition, taken in enumerate(given) if not taken]
-            looked_at += len(given) + 1
-            if looked_at >= PARTITIONS_A_SLICE:
-                looked_at = 0
+        for topic_id, flags in self._is_kept.items():
+            free += [(topic_id, number) for number, is_kept in enumerate(flags) if not is_kept]
+            pieces += len(flags) + 1
+            if pieces >= PARTITIONS_A_SLICE:
+                pieces = 0
                 yield None
         for member in reversed(list(self._members)):
-            looked_at += self._fill(member, free) + 1
-            if looked_at >= PARTITIONS_A_SLICE:
-                looked_at = 0
+            pieces += self._fill(member, free) + 1
+            if pieces >= PARTITIONS_A_SLICE:
+                pieces = 0
                 yield None
         result: dict[str, Assignment] = dict(self._kept)
         return result
@@ -92,13 +92,13 @@ class _Shares:
         size = 0
         room = self._share + (1 if self._larger_shares else 0)
         for topic_id in self._in_order(target):
-            taken = self._given[topic_id]
-            end = len(taken)
-            held = [number for number in target[topic_id] if number < end and not taken[number]]
+            is_kept = self._is_kept[topic_id]
+            end = len(is_kept)
+            held = [number for number in target[topic_id] if number < end and not is_kept[number]]
             held = held[: room - size]
             if held:
                 for partition in held:
-                    taken[partition] = 1
+                    is_kept[partition] = 1
                 kept[topic_id] = tuple(held)
                 size += len(held)
         if size > self._share:
@@ -113,7 +113,7 @@ class _Shares:
         return iter(known_topics)
 
     def _fill(self, member: str, free: list[tuple[bytes, int]]) -> int:
-        """Move the last ones of `free` to `member`, up to its share. Return their number."""
+        """Move the last partitions of `free` to `member`, up to its share. Return their number."""
         wanted = self._share - self._sizes[member]
         if wanted >= 0 and self._larger_shares:
             self._larger_shares -= 1

@@ -3,12 +3,12 @@
 1. Each member keeps its partitions of the topics to which it still subscribes.
 2. Each unassigned partition goes to the subscriber with the fewest partitions. Topics with the most
    partitions per subscriber come first.
-3. In the same order, each topic is balanced. While one of its subscribers has two partitions more
-   than another, counted over all topics, the one with the most gives its last partition of this
-   topic to the one with the fewest. This is repeated over all topics until nothing moves, at most
+3. In the same order, each topic is balanced. The subscriber with the most partitions, counted over
+   all topics, gives its last partition of this topic to the subscriber with the fewest, until they
+   differ by less than two. This is repeated over all topics until nothing moves, at most
    `ROUNDS_MAX` times.
 
-Each move makes the group more even, so the repetition ends by itself. The limit is for chains of
+Each move makes the group more even, so the repetition ends in any case. The limit is for chains of
 topics with two subscribers each, along which partitions move slowly. Follows the behaviour of
 Kafka's `UniformHeterogeneousAssignmentBuilder`. Never considers racks.
 """
@@ -45,7 +45,7 @@ def even_out(
         if done >= STEPS_A_SLICE:
             done = 0
             yield None
-    order = yield from _most_for_each_first(topics, subscribers)
+    order = yield from _by_partitions_per_subscriber(topics, subscribers)
     for topic_id in order:
         done += loads.give_out(topic_id)
         if done >= STEPS_A_SLICE:
@@ -55,9 +55,9 @@ def even_out(
         moved = False
         least = loads.least()
         for topic_id in order:
-            moves, looked_at = loads.even(topic_id, least)
+            moves, cost = loads.even(topic_id, least)
             moved = moved or moves > 0
-            done += looked_at
+            done += cost
             if done >= STEPS_A_SLICE:
                 done = 0
                 yield None
@@ -66,10 +66,10 @@ def even_out(
     return (yield from loads.result())
 
 
-def _most_for_each_first(
+def _by_partitions_per_subscriber(
     topics: Mapping[bytes, int], subscribers: Subscribers
 ) -> Steps[list[bytes]]:
-    """Return the topics that have subscribers, those with the most partitions for each first."""
+    """Return the topics that have subscribers, by partitions per subscriber, the most first."""
     ratios: dict[bytes, float] = {}
     done = 0
     for topic_id, count in topics.items():
@@ -98,19 +98,19 @@ class _Loads:
         self._sizes = dict.fromkeys(members, 0)
         self._owned: dict[bytes, dict[str, list[int]]] = {topic_id: {} for topic_id in topics}
         """The partitions by topic and member, ascending."""
-        self._given = {topic_id: bytearray(count) for topic_id, count in topics.items()}
+        self._is_kept = {topic_id: bytearray(count) for topic_id, count in topics.items()}
 
     def keep(self, member: str) -> int:
-        """Let `member` keep its partitions of subscribed topics. Return the steps that it took."""
+        """Let `member` keep its partitions of subscribed topics. Return the cost in steps."""
         subscription = self._members[member]
         size = 0
         for topic_id, partitions in subscription.target.items():
-            taken = self._given.get(topic_id)
-            if taken is None or topic_id not in subscription.topic_ids:
+            flags = self._is_kept.get(topic_id)
+            if flags is None or topic_id not in subscription.topic_ids:
                 continue
-            held = [number for number in partitions if number < len(taken) and not taken[number]]
+            held = [number for number in partitions if number < len(flags) and not flags[number]]
             for partition in held:
-                taken[partition] = 1
+                flags[partition] = 1
             if held:
                 self._owned[topic_id][member] = held
                 size += len(held)
@@ -120,10 +120,10 @@ class _Loads:
     def give_out(self, topic_id: bytes) -> int:
         """Assign a topic's free partitions, each to the subscriber with the fewest partitions.
 
-        Return the steps that it took.
+        Return the cost in steps.
         """
-        given = self._given[topic_id]
-        free = [partition for partition, taken in enumerate(given) if not taken]
+        flags = self._is_kept[topic_id]
+        free = [partition for partition, is_kept in enumerate(flags) if not is_kept]
         if not free:
             return 1
         owned, sizes = self._owned[topic_id], self._sizes
@@ -147,7 +147,7 @@ class _Loads:
         return min(self._sizes.values())
 
     def even(self, topic_id: bytes, least: int) -> tuple[int, int]:
-        """Balance a topic. Return the number of moved partitions, and the steps that it took.
+        """Balance a topic. Return the number of moved partitions, and the cost in steps.
 
         `least`: a lower bound for the number of partitions of any member of the group.
         """

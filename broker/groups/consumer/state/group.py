@@ -1,10 +1,10 @@
-"""A consumer group, which the broker assigns: its epochs, members, targets, and partition holders.
+"""The state of a consumer group: its epochs, members, targets, and partition holders.
 
-Owns only the durable state. It changes by `replay` of the records of types 3, 5 to 8 and 16. That
-works with any compacted log: a tombstone of something that was never set, a target or a position
-before its member. For its shard (`Group`) it checks commits, reads and deletions of offsets. Never
-decides, never knows the time: `heartbeat` and `departure` decide. Follows Kafka's `ConsumerGroup`
-and `ModernGroup` (KIP-848).
+Owns only the durable state. Only `replay` of the records of types 3, 5 to 8 and 16 changes it. The
+log may be compacted, so `replay` accepts a tombstone without an earlier record, and a target or a
+position before its member. For its shard (`Group`) it checks commits, reads and deletions of
+offsets. Never decides, never knows the time: `heartbeat` and `departure` decide. Follows Kafka's
+`ConsumerGroup` and `ModernGroup` (KIP-848).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from protocol.messages.list_groups import ListedGroup
 CONSUMER = "consumer"
 """The type and the protocol type of these groups in ListGroups."""
 MEMBER_EPOCHS_FROM = 9
-"""The OffsetCommit version from which on members of consumer groups may use it."""
+"""The first OffsetCommit version that members of consumer groups may use."""
 FIRST_EPOCH = 1
 """The epoch of a group without a record of its epoch."""
 
@@ -333,7 +333,7 @@ class ConsumerGroup:
         if epoch == position.epoch:
             return ErrorCode.NONE
         if 0 <= epoch < position.epoch and all(
-            position.has_since(epoch, *where) for where in committer.partitions()
+            position.has_since(epoch, *partition) for partition in committer.partitions()
         ):
             return ErrorCode.NONE
         # Producers do not understand STALE_MEMBER_EPOCH.

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class ConsumerGroupState(Enum):
-    """The states, of which the first that applies is the group's.
+    """The states. A group has the first of these that applies.
 
     EMPTY        no members; committed offsets may remain
     ASSIGNING    the group's epoch is above that of the target assignment, which is to be computed

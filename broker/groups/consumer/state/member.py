@@ -18,7 +18,7 @@ PartitionsPosition: TypeAlias = Position[bytes]
 """The position of a consumer, with partitions by topic id."""
 
 NOT_SAID = -1
-"""The time-out of a member that has not sent one."""
+"""The rebalance time-out of a member that has not sent any."""
 
 
 class Subscription(NamedTuple):

@@ -38,7 +38,7 @@ def member_record(group_id: str, member_id: str, subscription: Subscription) -> 
 
 
 def epoch_record(group_id: str, epoch: int, metadata_hash: int) -> Record:
-    """Return the record of the group's epoch and of its topics' metadata hash then (type 3)."""
+    """Return the record of the group's epoch and of the metadata hash of its topics (type 3)."""
     return record(
         ConsumerGroupMetadataKey(group_id), ConsumerGroupMetadataValue(epoch, metadata_hash)
     )
