@@ -1,9 +1,9 @@
 """The sender of transaction markers to all partitions of a decided transaction.
 
-Owns the queues of unsent markers: one for each broker, with one request at a time in flight that
-has all markers queued so far. This broker's markers do not use the network. A partition stays in a
-queue until its leader has replicated the marker, across all changes of the leader and deaths of
-brokers. Partitions of deleted topics are dropped, as in Kafka.
+Owns the queues of unsent markers: one for each broker, with one request at a time in flight, for up
+to 1,000 transactions. This broker's markers do not use the network. A partition stays in a queue
+until its leader has replicated the marker, across all changes of the leader and deaths of brokers.
+Partitions of deleted topics are dropped, as in Kafka.
 
 Never decides: it sends decisions that are replicated. At most one transaction of each transactional
 id is prepared, which bounds the queues. Follows Kafka's `TransactionMarkerChannelManager` and
@@ -139,8 +139,8 @@ class MarkerSender:
     ) -> None:
         """Start without markers.
 
-        `refused_by(node, request)` is called if a broker rejects this node's request because it
-        does not accept it as a broker.
+        `refused_by(node, request)` is called if the broker `node` rejects a request because it does
+        not recognize this node as a broker.
         """
         self._scheduler = scheduler
         self._network = network

@@ -1,8 +1,8 @@
 """The identity in a producer's request, its producer id and epoch, compared with the metadata.
 
 Owns two rules: whether a producer that sends its identity may be initialized again, and whether an
-EndTxn means the present transaction, or is a retry for the one before. Never decides whether the
-transaction's state allows the request.
+EndTxn ends the present transaction, or retries the end of the previous transaction. Never decides
+whether the transaction's state allows the request.
 
 Follows KIP-360, KIP-890 and Kafka's `TransactionCoordinator`.
 """
@@ -26,8 +26,8 @@ NOBODY: Identity = (NO_PRODUCER_ID, NO_EPOCH)  # for answers without a producer
 def may_initialize(metadata: TransactionMetadata, expected: Identity) -> bool:
     """Return whether the expected producer id allows an initialization (KIP-360).
 
-    With the previous producer id, the epoch must be one of its last. The epoch of the present id is
-    checked later (`with_next_epoch`).
+    With the previous producer id, the epoch must be one of the last two. The epoch of the present
+    id is checked later (`with_next_epoch`).
     """
     producer_id, epoch = expected
     if metadata.producer_epoch == NO_EPOCH or producer_id == metadata.producer_id:
@@ -42,8 +42,8 @@ def end_event(
     producer_id, epoch = identity
     bumps = client_version >= 2
     present = metadata.producer_epoch
-    # Only an end in protocol 2 raises the epoch of its own producer. After one in protocol 1, a
-    # producer with the epoch before was fenced.
+    # Only an end in protocol 2 raises the epoch of its own producer. If the last end was in
+    # protocol 1, a producer with the previous epoch was fenced.
     may_be_again = bumps and metadata.client_version >= 2
     rotated = (
         may_be_again

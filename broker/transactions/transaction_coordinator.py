@@ -2,8 +2,8 @@
 
 A transactional id belongs to the partition of `__transaction_state` that it hashes to, and that
 partition's leader serves it. Owns the shards (through `CoordinatorRuntime`), the checks that need
-no transaction, the producer ids for which decisions wait, and two timers: for transactions that
-exceed their time-out, and for unused ids. Never changes a transaction: `TransactionShard` does.
+no transaction, and the producer ids for which decisions wait. Owns two timers: for transactions
+that exceed their time-out, and for unused ids. `TransactionShard` changes transactions.
 
 Follows Kafka's `TransactionCoordinator`; KIP-98, KIP-360, KIP-664, KIP-890.
 """
@@ -324,7 +324,7 @@ class TransactionCoordinator:
     ) -> Steps[ListTransactionsResponse]:
         """Return the answer to ListTransactions: this broker's ids that pass all filters.
 
-        The ids and their metadata are those of the moment at which the filters are read.
+        The ids and their metadata are those of the moment after the filters are read.
         """
         if self._stopped:
             return ListTransactionsResponse(error_code=int(ErrorCode.COORDINATOR_NOT_AVAILABLE))

@@ -25,13 +25,13 @@ from protocol.errors import ErrorCode
 
 
 class Needs(Enum):
-    """The thing that a decision lacks; with it, the caller decides again."""
+    """The value that a decision lacks. The caller obtains one and decides again."""
 
     PRODUCER_ID = "a fresh producer id"
 
 
 Decision = TransactionMetadata | ErrorCode | Needs
-"""The metadata to write; or the error to answer, without a change; or the thing that is missing."""
+"""The metadata to write; or the error to answer, without a change; or the value that is missing."""
 
 
 def decide_initialize(
@@ -73,7 +73,7 @@ def decide_add(
     client_version: int,
     now_ms: int,
 ) -> TransactionMetadata | ErrorCode:
-    """Decide an AddPartitionsToTxn or AddOffsetsToTxn. NONE: all partitions are in it already."""
+    """Decide an AddPartitionsToTxn or AddOffsetsToTxn. NONE: the transaction has all already."""
     next_state = outcome(metadata.state, TransactionEvent.ADD_PARTITIONS)
     if isinstance(next_state, ErrorCode):
         # Checked before the id: the producer may have the id that it gets with the completion.

@@ -1,7 +1,7 @@
 """The time-outs of open transactions, and the expiry of unused transactional ids.
 
-Owns the time from which on this coordinator knows each open transaction. Never ends one: the shard
-does. Follows Kafka's `TransactionStateManager`.
+Owns the time at which this coordinator first knew each open transaction. Never ends a transaction:
+the shard does. Follows Kafka's `TransactionStateManager`.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ class OpenTransactions:
             self._since_ms[transactional_id] = now_ms if since_ms is None else since_ms
 
     def ids(self) -> list[str]:
-        """Return the ids with an open transaction, the one that changed last at the end."""
+        """Return the ids with an open transaction, in the order of their last change."""
         return list(self._since_ms)
 
     def is_timed_out(self, transactional_id: str, metadata: TransactionMetadata) -> bool:
         """Return whether the transaction is open for longer than its time-out.
 
-        The time counts from its start, as in Kafka, and also from when this coordinator first knew
-        it: clocks may be set back, and differ between brokers.
+        The time counts from its start, as in Kafka, and also from the moment at which this
+        coordinator first knew it: clocks may be set back, and differ between brokers.
         """
         since_ms = self._since_ms.get(transactional_id)
         if since_ms is None:

@@ -2,9 +2,9 @@
 
 A key begins with two bytes for the record type, a value with two bytes for its version. Value
 version 0 is written while the cluster's `transaction.version` is 0, and version 1 from 1 on, with
-the tagged fields of KIP-890. Each transaction writes three of the latter. They are packed here,
-which takes a quarter of the generated message's time; a test compares the bytes of both. Owns only
-the format, and never writes to the log. Follows Kafka's `TransactionLog`.
+the tagged fields of KIP-890. Each transaction writes three values. This module packs version 1 in a
+quarter of the generated message's time; a test compares the bytes of both. Owns only the format,
+and never writes to the log. Follows Kafka's `TransactionLog`.
 """
 
 from __future__ import annotations

@@ -5,10 +5,10 @@ version; it never checks whether the step is allowed (`transaction_state` does),
 Steps pass every field: `dataclasses.replace` takes four times as long, and each transaction takes
 three steps.
 
-Epochs end at 32,767. Clients get at most the one before that, so that a producer can always be
-fenced once more. With protocol version 2 (KIP-890) the end of a transaction raises the epoch: the
-decision and its markers have the raised one. If that would be 32,767, the decision has the next
-producer id, and after the completion the client continues with that id, from epoch 0.
+Epochs end at 32,767. Clients get at most 32,766, so that a producer can always be fenced once more.
+With protocol version 2 (KIP-890) the end of a transaction raises the epoch: the decision and its
+markers have the raised epoch. If that would be 32,767, the decision has the next producer id, and
+after the completion the client continues with that id, from epoch 0.
 
 Follows KIP-98, KIP-360 and KIP-890, and Kafka's `TransactionMetadata`.
 """
@@ -64,8 +64,8 @@ class TransactionMetadata:
     ) -> TransactionMetadata | ErrorCode:
         """Return the version after an InitProducerId, with the next epoch, or PRODUCER_FENCED.
 
-        `expected_epoch` is the epoch in the request (KIP-360). The error is for one that is neither
-        the present epoch nor, in a retry, the one before.
+        `expected_epoch` is the epoch in the request (KIP-360). The error is for an epoch that is
+        neither the present epoch nor, in a retry, the previous epoch.
         """
         if expected_epoch is None:
             epoch, last = self.producer_epoch + 1, NO_EPOCH

@@ -105,7 +105,7 @@ class TransactionShard:
     def replay(self, record: LogRecord) -> None:
         """Apply one record of the log."""
         assert record.key is not None
-        replayed = self._decided.get(record.value or b"")  # like the parsed one, with last_epoch
+        replayed = self._decided.get(record.value or b"")  # the parsed metadata plus last_epoch
         if replayed is None:
             replayed = read_transaction_record(record.key, record.value)
         if replayed is None:
@@ -190,7 +190,7 @@ class TransactionShard:
         expected: Identity | None,
         fresh_id: int | None,
     ) -> Outcome[Identity | Needs]:
-        """Decide an InitProducerId. `fresh_id` is a new producer id if a call before needed one."""
+        """Decide an InitProducerId. `fresh_id`: a new producer id, if an earlier call needed it."""
         transaction = self.transactions.get(transactional_id)
         if transaction is not None and transaction.is_busy:
             return Outcome(NOBODY, error=ErrorCode.CONCURRENT_TRANSACTIONS)
@@ -222,7 +222,7 @@ class TransactionShard:
         busy = ErrorCode.CONCURRENT_TRANSACTIONS
         following: TransactionMetadata | ErrorCode = busy
         if not transaction.is_busy:
-            following = _with(addition, transaction.current, self._scheduler.wall_ms())
+            following = _with_addition(addition, transaction.current, self._scheduler.wall_ms())
         if isinstance(following, TransactionMetadata):
             return self._decide(transactional_id, addition.done, following)
         if (
@@ -308,7 +308,7 @@ class TransactionShard:
         now = self._scheduler.wall_ms()
         following = decide_complete(transaction.current, now)
         held = self._held.peek(transaction.id)
-        added = None if held is None else _with(held, following, now)
+        added = None if held is None else _with_addition(held, following, now)
         if held is None or not isinstance(added, TransactionMetadata):
             return self._complete_alone(transaction, following)
 
@@ -376,7 +376,7 @@ class TransactionShard:
                 yield transaction.id, transaction.committed
 
 
-def _with(
+def _with_addition(
     addition: Addition, metadata: TransactionMetadata, now_ms: int
 ) -> TransactionMetadata | ErrorCode:
     identity, partitions, client_version, _ = addition

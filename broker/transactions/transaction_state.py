@@ -71,8 +71,8 @@ class TransactionEvent(Enum):
 
 
 TransactionOutcome = TransactionState | ErrorCode | None
-"""The next state; or the answer to a request that changes nothing (NONE: it is a retry of what was
-done); or None if the event cannot occur in that state."""
+"""The next state; or the answer to a request that changes nothing (NONE for a retry of a completed
+request); or None if the event cannot occur in that state."""
 
 _BUSY = ErrorCode.CONCURRENT_TRANSACTIONS
 _WRONG = ErrorCode.INVALID_TXN_STATE
