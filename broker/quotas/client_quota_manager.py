@@ -123,7 +123,7 @@ class ClientQuotaManager:
         return client.measured.throttle_ms(now_ms, client.limit)
 
     def take(self, principal: str, client_id: str, value: float, now_ms: float) -> int:
-        """Record a client's use of `value`, also if it must wait. Return the milliseconds, or 0."""
+        """Record a use of `value`, even if the client must wait. Return the wait in ms, or 0."""
         if not self._limits.any_set:
             return 0
         client = self._client(principal, client_id, now_ms)
@@ -142,7 +142,7 @@ class ClientQuotaManager:
     def most_at_once(self, principal: str, client_id: str, now_ms: float) -> float:
         """Return the value above which a client is over its quota, even if it used nothing before.
 
-        Infinite if no quota limits it.
+        Return infinity if no quota limits it.
         """
         if not self._limits.any_set:
             return float("inf")

@@ -66,8 +66,8 @@ class NodeQuotas:
 
         def manager(kind: QuotaKind) -> ClientQuotaManager:
             mutations = kind is QuotaKind.CONTROLLER_MUTATION
-            chosen = controller_window if mutations else window
-            return ClientQuotaManager(kind, chosen, limits(kind), max_clients)
+            kind_window = controller_window if mutations else window
+            return ClientQuotaManager(kind, kind_window, limits(kind), max_clients)
 
         self.managers = {kind: manager(kind) for kind in QuotaKind}
         self.addresses = IpConnectionRates(window, max_clients)
@@ -135,9 +135,9 @@ class NodeQuotas:
     def of(
         self, asker: Client, client_id: str | None, api_key: int, api_version: int, size: int
     ) -> RequestLimits | None:
-        """Return the limits for a request of `size` bytes; None if it has none.
+        """Return the limits for a request of `size` bytes; None if no quota limits it.
 
-        A request that only nodes send (WriteTxnMarkers) has none.
+        No quota limits a request that only nodes send (WriteTxnMarkers).
         """
         principal, client_id = asker.principal, client_id or ""
         managers = self.managers
@@ -156,7 +156,7 @@ class NodeQuotas:
     ) -> RequestLimits | None:
         """Return the limits for a request to a controller, where only mutations are limited.
 
-        None if no quota limits it.
+        Return None if no quota limits it.
         """
         if not self.enabled or api_key not in _STRICT_FROM:
             return None
@@ -164,7 +164,7 @@ class NodeQuotas:
         return None if limits is None else limits.of_mutations()
 
     def _manager_of_api(self, api_key: int) -> ClientQuotaManager | None:
-        """Return the quota of that API besides the request quota; None if it has none."""
+        """Return the quota of an API besides the request quota; None if there is no such quota."""
         if api_key == ApiKey.PRODUCE:
             return self.managers[QuotaKind.PRODUCE]
         if api_key == ApiKey.FETCH:
@@ -210,13 +210,13 @@ class RequestLimits:
         self._begun_ms: float | None = now_ms()
         """The start of the request; None after it was handled."""
         self._recorded_ms: float | None = None
-        """The part of its time that is recorded already; None before the answer."""
+        """The part of the request's time that is recorded already; None before the answer."""
         self._waits: dict[QuotaKind, float] = {}
         """The time until which the client must wait, by the kind of quota that it exceeded."""
         self._spent_ms = 0.0
 
     def of_mutations(self) -> RequestLimits | None:
-        """Return limits for controller mutations only; None if those have none."""
+        """Return limits for controller mutations only; None if no quota limits those."""
         mutations = self._managers.get(QuotaKind.CONTROLLER_MUTATION)
         if mutations is None:
             return None

@@ -30,7 +30,7 @@ class ClientEntity(NamedTuple):
 
 
 class Tags(NamedTuple):
-    """The user and client id whose usage is measured together; an empty one does not matter."""
+    """The user and client id whose usage is measured together; an empty name stands for all."""
 
     user: str
     client_id: str

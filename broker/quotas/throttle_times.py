@@ -1,7 +1,7 @@
 """The average throttle time of the last minute: Kafka's metrics `…-throttle-time`.
 
-A core: the time comes as an argument. Follows Kafka's `Avg` over the two samples of 30 seconds that
-its metrics have by default.
+Never reads a clock: the time is an argument. Follows Kafka's `Avg` over the two samples of
+30 seconds that its metrics have by default.
 """
 
 from __future__ import annotations
