@@ -44,36 +44,36 @@ class SpeaksTls(ConnectionError):
 def explained(error: Exception, host: str, protocol: str, protocol_key: str) -> str:
     """Return one line on what went wrong with a connection to `host`. `protocol` is the security
     protocol that this side used; `protocol_key` is the configuration key that sets it."""
-    other = f"{protocol_key} says {protocol}"
+    setting = f"{protocol_key} says {protocol}"
     if isinstance(error, SpeaksTls):
-        return f"this is a listener with TLS, but {other}: set SSL or SASL_SSL"
+        return f"this is a listener with TLS, but {setting}: set SSL or SASL_SSL"
     if isinstance(error, ClosedInLogin):
-        return f"it closed the connection during the login: is it a listener with SASL? {other}"
+        return f"it closed the connection during the login: is it a listener with SASL? {setting}"
     if isinstance(error, ClosedBeforeAnswer):
-        return _closed_before_answer(protocol, other)
+        return _closed_before_answer(protocol, setting)
     code = getattr(error, "verify_code", None)
     if code is not None:
         return _untrusted(code, getattr(error, "verify_message", ""), host)
     reason = getattr(error, "reason", None)
     if reason is not None:
-        return _handshake(str(reason), other)
+        return _handshake(str(reason), setting)
     if protocol.endswith("SSL") and isinstance(error, ConnectionResetError):
-        return _closed_in_handshake(other)
+        return _closed_in_handshake(setting)
     if isinstance(error, OSError):
         return error.strerror or str(error) or type(error).__name__
     return str(error)
 
 
-def _closed_before_answer(protocol: str, other: str) -> str:
+def _closed_before_answer(protocol: str, setting: str) -> str:
     closed = "it closed the connection before its first answer"
     if protocol.startswith("SASL"):
         return closed
     if protocol == "SSL":
         return (
             f"{closed}: does it want another certificate of this side (ssl.keystore.location), or "
-            f"a login? {other}"
+            f"a login? {setting}"
         )
-    return f"{closed}: does it want TLS or a login? {other}"
+    return f"{closed}: does it want TLS or a login? {setting}"
 
 
 def _untrusted(code: int, message: str, host: str) -> str:
@@ -92,12 +92,12 @@ def _untrusted(code: int, message: str, host: str) -> str:
     )
 
 
-def _handshake(reason: str, other: str) -> str:
+def _handshake(reason: str, setting: str) -> str:
     """Return the explanation of a TLS error that is not about the listener's certificate."""
     if reason in _CLOSED:
-        return _closed_in_handshake(other)
+        return _closed_in_handshake(setting)
     if reason in _NO_TLS:
-        return f"this is no listener with TLS, but {other}"
+        return f"this is no listener with TLS, but {setting}"
     if reason in _NO_COMMON_VERSION:
         return (
             "both sides have no TLS version or cipher suite in common: compare "
@@ -119,8 +119,8 @@ def _handshake(reason: str, other: str) -> str:
     return f"the TLS handshake failed ({words})"
 
 
-def _closed_in_handshake(other: str) -> str:
+def _closed_in_handshake(setting: str) -> str:
     return (
-        f"it closed the connection in the TLS handshake: is it a listener with TLS ({other}), and "
-        "does it take the certificate of this side (ssl.keystore.location)?"
+        f"it closed the connection in the TLS handshake: is it a listener with TLS ({setting}), "
+        "and does it take the certificate of this side (ssl.keystore.location)?"
     )

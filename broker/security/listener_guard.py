@@ -72,10 +72,10 @@ class ListenerGuard:
     ) -> None:
         """Load the keystore and the truststore. Raises ConfigError.
 
-        `new_mechanism` is None without SASL; `key_prefix` is the text before `ssl.` in the keys of
-        the stores; `between_nodes`: other nodes connect to this listener; `name_peer` is a
-        principal builder, None for Kafka's default; `ask` runs the blocking questions of SASL
-        mechanisms, None if no mechanism has any.
+        `new_mechanism` is None without SASL. `key_prefix` is the text before `ssl.` in the keys of
+        the stores. `between_nodes`: other nodes connect to this listener. `name_peer` is a
+        principal builder, None for Kafka's default. `ask` runs the blocking calls of SASL
+        mechanisms, None if no mechanism makes any.
         """
         self.logins = logins
         self.meet_login: MeetLogin | None = None

@@ -2,7 +2,7 @@
 
 A failure is one log line with the peer, the listener and the reason; for most users it is the only
 place that says why. The lines a second are limited; the next line says how many failures were not
-logged. Never logs a secret: a reason is the text that the client gets, or a text of our own.
+logged. Never logs a secret: a reason is the text that the client gets, or a text of this node.
 
 Metrics under Kafka's names: `successful-authentication-total`, `failed-authentication-total` and
 their re-authentications, of each listener.

@@ -267,8 +267,8 @@ class SaslAuthenticator:
         return self._again_ms is None or now_ms - self._again_ms >= MIN_AGAIN_MS
 
     def expired(self, now_ms: int) -> bool:
-        """Return whether the login has ended. If so, the next frame that `takes` refuses ends the
-        connection."""
+        """Return whether the login has ended. If so, the next frame for which `takes` is false ends
+        the connection."""
         return self.session_end_ms is not None and now_ms > self.session_end_ms
 
     def received(self, frame: memoryview, now_ms: int) -> bytes | Question:
@@ -296,9 +296,9 @@ class SaslAuthenticator:
         """Continue after a Question with the result of its job, or with the exception that the job
         raised. Return and raise as `received` does."""
         assert self._pending is not None, "nothing was asked"
-        (header, go_on), self._pending = self._pending, None
+        (header, continue_login), self._pending = self._pending, None
         try:
-            return self._answer(header, partial(go_on, outcome, now_ms), now_ms)
+            return self._answer(header, partial(continue_login, outcome, now_ms), now_ms)
         except (ProtocolError, StringTooLong) as error:
             self._fail(f"The answer to a SASL token cannot be written: {error}")
 

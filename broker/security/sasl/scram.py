@@ -11,7 +11,7 @@ the first request. A delegation token logs in with the extension `tokenauth` (KI
 name, its HMAC the password, and the principal is its owner, until the token expires. With the
 extension only tokens can log in, without it only users.
 
-RFC 5802 is followed where it is stricter than Kafka: the final message must repeat the header of
+RFC 5802 is followed where it is stricter than Kafka. The final message must repeat the header of
 the first message, `m=` is rejected, and the signature covers the bytes as they were sent.
 """
 

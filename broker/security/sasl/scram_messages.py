@@ -24,7 +24,7 @@ _PRINTABLE = rb"[\x21-\x2b\x2d-\x7e]++"
 _BASE64 = rb"[A-Za-z0-9/+]*+={0,2}+"
 _EXTENSIONS = rb"(?:,(?!p=)[A-Za-z]++=" + _VALUE + rb")*+"
 
-# `y` and `p=` stand for channel binding, which Kafka has not; RFC 5802 wants `m=` rejected.
+# `y` and `p=` mean channel binding, which Kafka does not have. RFC 5802 says to reject `m=`.
 _CLIENT_FIRST = re.compile(
     rb"(?P<gs2>n,(?:a=(?P<authorization_id>" + _NAME + rb"))?,)"
     rb"(?P<bare>n=(?P<name>" + _NAME + rb"),r=(?P<nonce>" + _PRINTABLE + rb")"

@@ -56,8 +56,8 @@ class ServerMechanism(Protocol):
 
     @property
     def refusal(self) -> str:
-        """The reason of a rejection that the last challenge has told the client, for the log;
-        empty: no challenge has."""
+        """The reason of the rejection that the last challenge carried, for the log; empty if it
+        carried none."""
 
     def evaluate(self, token: bytes, now_ms: int) -> bytes | Question:
         """Take a token of the client and return the challenge that answers it. Raises SaslRefused,

@@ -1,8 +1,8 @@
 """The SCRAM credentials of delegation tokens, by which logins with a token are checked (KIP-48).
 
 For SCRAM a token is a user whose name is the token's id, and whose password is its HMAC in base64.
-The metadata has neither this password nor a salt, so each node salts the tokens itself: with a
-salt of its own for each mechanism, and the fewest iterations that SCRAM allows, because an HMAC
+The metadata has neither this password nor a salt, so each node salts the tokens itself, with a new
+salt for each token and mechanism. It uses the fewest iterations that SCRAM allows, because an HMAC
 cannot be guessed.
 
 Salting takes some milliseconds, so a thread does it: in the background when a token is created, the

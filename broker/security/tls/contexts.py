@@ -190,23 +190,23 @@ def _set_suites(
             )
     old = [TLS_1_2_SUITES[suite] for suite in suites if suite in TLS_1_2_SUITES]
     new = [suite for suite in suites if suite in TLS_1_3_SUITES]
-    suits = {"TLSv1.2": old, "TLSv1.3": new}
-    left = tuple(version for version in versions if suits[version])
-    if not left:
+    by_version = {"TLSv1.2": old, "TLSv1.3": new}
+    usable = tuple(version for version in versions if by_version[version])
+    if not usable:
         raise ConfigError(name, f"{name} has no cipher suite of {' or '.join(versions)}.")
-    if "TLSv1.2" in left:
+    if "TLSv1.2" in usable:
         try:
             context.set_ciphers(":".join(old))
         except ssl.SSLError:
             raise ConfigError(name, f"{name}: OpenSSL here has none of these suites.") from None
-    if "TLSv1.3" in left:
+    if "TLSv1.3" in usable:
         _set_new_suites(context, name, new)
-    return left
+    return usable
 
 
 def _set_new_suites(context: SSLContext, name: str, suites: list[str]) -> None:
-    """Set the suites of TLS 1.3, which Python can do from 3.15 on. Before, OpenSSL offers all of
-    them; then raises ConfigError if `suites` leaves any out."""
+    """Set the suites of TLS 1.3, which Python can do from 3.15 on. Before 3.15, OpenSSL offers all
+    of them; raises ConfigError then if `suites` leaves any out."""
     choose = getattr(context, "set_ciphersuites", None)
     if choose is not None:
         choose(":".join(suites))

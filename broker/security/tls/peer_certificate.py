@@ -4,8 +4,8 @@ Owns the text form of a distinguished name: that of Java's `X500Principal.getNam
 because users' ACLs and mapping rules have names in this form. Never checks whether a certificate is
 trusted: the TLS handshake has done that.
 
-Measured on Java 17, which differs from the RFC: it escapes `=` and every `#`, has attribute names
-for nine object identifiers only, and writes every other attribute as `<digits>=#<hex of the
+Measured on Java 17, which differs from the RFC. Java escapes `=` and every `#`, and has attribute
+names for nine object identifiers only. It writes every other attribute as `<digits>=#<hex of the
 value>`. It reads texts of the five types below as UTF-8, whatever their type says.
 """
 

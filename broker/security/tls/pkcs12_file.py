@@ -58,26 +58,28 @@ def keys_and_chains(
     store = _loaded(names, data, password)
     if store.key is None or store.cert is None:
         raise ConfigError(names[0], f"{names[0]} has no private key with its certificate.")
-    taken = {type(store.key): _with_chain(store.key, store.cert, store.additional_certs)}
-    left: list[str] = []
-    every = [store.cert, *store.additional_certs]
+    by_type = {type(store.key): _with_chain(store.key, store.cert, store.additional_certs)}
+    left_aside: list[str] = []
+    certificates = [store.cert, *store.additional_certs]
     for bag in _key_bags(data):
         key = _private_key(bag, password)
         if key is None:
-            left.append("a key that cannot be read")
+            left_aside.append("a key that cannot be read")
             continue
         public = key.public_key()
         if public == store.key.public_key():
             continue
-        own = next((cert for cert in every if cert.certificate.public_key() == public), None)
+        own = next((cert for cert in certificates if cert.certificate.public_key() == public), None)
         if own is None:
-            left.append("a key without a certificate")
-        elif type(key) in taken:
-            left.append((own.friendly_name or b"a key without a name").decode("utf-8", "replace"))
+            left_aside.append("a key without a certificate")
+        elif type(key) in by_type:
+            left_aside.append(
+                (own.friendly_name or b"a key without a name").decode("utf-8", "replace")
+            )
         else:
-            others = [cert for cert in every if cert is not own]
-            taken[type(key)] = _with_chain(key, own, others)
-    return tuple(taken.values()), tuple(left)
+            others = [cert for cert in certificates if cert is not own]
+            by_type[type(key)] = _with_chain(key, own, others)
+    return tuple(by_type.values()), tuple(left_aside)
 
 
 def _with_chain(
@@ -145,13 +147,13 @@ def trusted(names: _Names, data: bytes, password: Secret | None) -> tuple[bytes,
     certificates that are not part of the key's chain.
     """
     store = _loaded(names, data, password)
-    every = [cert.certificate for cert in store.additional_certs]
+    certificates = [cert.certificate for cert in store.additional_certs]
     if store.cert is not None:
         own = store.cert.certificate
-        every = [own, *_chain_and_others(own, store.additional_certs)[1]]
-    if not every:
+        certificates = [own, *_chain_and_others(own, store.additional_certs)[1]]
+    if not certificates:
         raise ConfigError(names[0], f"{names[0]} has no certificate.")
-    return _as_der(every)
+    return _as_der(certificates)
 
 
 def _chain_and_others(

@@ -109,9 +109,9 @@ class _Parser:
         raise self._error(begin, "a rule is RULE:pattern/replacement/, and a slash is missing")
 
     def _took(self, word: str) -> bool:
-        taken = self._text.startswith(word, self._at)
-        self._at += len(word) if taken else 0
-        return taken
+        matches = self._text.startswith(word, self._at)
+        self._at += len(word) if matches else 0
+        return matches
 
     def _skip(self, letters: str) -> None:
         while self._at < len(self._text) and self._text[self._at] in letters:

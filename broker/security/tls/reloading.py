@@ -63,7 +63,7 @@ class ListenerTls:
         _check_names(key, old.settings, old.names, new.names)
         if old.client_half is None or new.client_half is None:
             return new
-        # If the old stores reject themselves, they have expired and are no measure of the new ones.
+        # If the old stores reject each other, they have expired, and are no test for new stores.
         if refusal(old.client_half, old.context) is None:
             # The other nodes still have stores like the old ones.
             check_connects(key, old.client_half, new.context)

@@ -1,6 +1,6 @@
 """The check that two TLS contexts can connect: a handshake in memory, without a socket.
 
-Owns the check that Kafka makes at a start and at a reload of the listener between nodes: a node
+Owns the check that Kafka makes at a start and at a reload of the listener between nodes. A node
 with these settings must be able to connect to a node with the same settings. Never checks host
 names.
 """

@@ -149,11 +149,11 @@ class _KeystoreLoader:
                 f"{self._prefix}key.password must be that of {password_name}, or not be set: a "
                 "PKCS12 file has one password for all.",
             )
-        pairs, left = pkcs12_file.keys_and_chains(
+        pairs, left_aside = pkcs12_file.keys_and_chains(
             (name, password_name), data, tls.keystore_password
         )
         first, *others = (Keystore(Secret(pair.key_pem), None, pair.chain, name) for pair in pairs)
-        return replace(first, further=tuple(others), left_aside=left)
+        return replace(first, further=tuple(others), left_aside=left_aside)
 
 
 class _TruststoreLoader:
@@ -239,12 +239,12 @@ def _pem_text(name: str, data: bytes) -> str:
 
 def _certificates(name: str, text: str) -> tuple[bytes, ...]:
     """Return the certificates of a PEM text, as DER. Raises ConfigError."""
-    if (other := _OPENSSLS_OWN.search(text)) is not None:
+    if (unsupported := _OPENSSLS_OWN.search(text)) is not None:
         # An error even if plain certificates are beside it, so that none is silently ignored.
         raise ConfigError(
             name,
-            f"{name} has a {other[1]}, a form of OpenSSL's own. Write each as a plain certificate: "
-            "openssl x509 -in OLD.pem -out NEW.pem",
+            f"{name} has a {unsupported[1]}, a form of OpenSSL's own. Write each as a plain "
+            "certificate: openssl x509 -in OLD.pem -out NEW.pem",
         )
     blocks = _CERTIFICATE.findall(text)
     if not blocks:

@@ -3,7 +3,7 @@
 `OAuthBearerClient` is one login. `TokenKeeper` holds the token. It fetches the first token at its
 start, and the next after four fifths of the token's lifetime, by blocking jobs; it retries with a
 backoff. A login never waits for a token: without a valid token it fails, and the connection is
-retried. A core. Never logs a token.
+retried. Never opens a socket: the caller gives the function that fetches. Never logs a token.
 
 Follows RFC 7628, KIP-255, KIP-342, KIP-768 and Kafka's `sasl.login.refresh.window.factor`.
 """
@@ -89,11 +89,11 @@ class TokenKeeper:
     """The token of one client, which is replaced before it expires."""
 
     def __init__(
-        self, where: str, retrieve: Callable[[], str], scheduler: Scheduler, blocking: Blocking
+        self, shown_url: str, retrieve: Callable[[], str], scheduler: Scheduler, blocking: Blocking
     ) -> None:
-        """`where` is the issuer's URL without secrets, for the log; `retrieve` fetches a token,
+        """`shown_url` is the issuer's URL without secrets, for the log; `retrieve` fetches a token,
         which blocks; it raises OSError."""
-        self._shown_url = where
+        self._shown_url = shown_url
         self._retrieve = retrieve
         self._scheduler = scheduler
         self._blocking = blocking

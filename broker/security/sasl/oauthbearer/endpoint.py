@@ -1,6 +1,6 @@
 """The reader of OAUTHBEARER's keys and tokens, from an `https:`, `http:` or `file:` URL.
 
-Shell: sockets, files and the clock. Each reading blocks, so a node calls it as a blocking job. Each
+Uses sockets, files and the clock. Each reading blocks, so a node calls it as a blocking job. Each
 has a deadline and a limit on the bytes of its answer. A redirect is an error, because only the
 configuration says which server may get a secret. Raises no other error than `EndpointError`, whose
 text has no secret and no URL.
@@ -199,13 +199,13 @@ def _body(answer: http.client.HTTPResponse, max_bytes: int) -> bytes:
 
 @contextlib.contextmanager
 def _deadline(connected: socket.socket, seconds: float) -> Iterator[None]:
-    """Shut the connection down after `seconds` and raise EndpointError, also if bytes still arrive
-    slowly."""
+    """Shut the connection down after `seconds` and raise EndpointError, even if bytes still
+    arrive."""
     connected.settimeout(seconds)
-    over = threading.Event()
+    timed_out = threading.Event()
 
     def end() -> None:
-        over.set()
+        timed_out.set()
         with contextlib.suppress(OSError):
             socket.socket.shutdown(connected, socket.SHUT_RDWR)
 
@@ -214,11 +214,11 @@ def _deadline(connected: socket.socket, seconds: float) -> Iterator[None]:
     try:
         yield
     except Exception:
-        if not over.is_set():
+        if not timed_out.is_set():
             raise
     finally:
         timer.cancel()
-    if over.is_set():
+    if timed_out.is_set():
         raise EndpointError(_TOO_LATE)
 
 

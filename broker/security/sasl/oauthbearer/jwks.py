@@ -7,8 +7,8 @@ waits for an issuer. Unknown key ids cause at most one reading each retry backof
 doubles up to its limit while the readings bring no new keys, so that a flood of invented ids is no
 flood of requests. If a reading fails, the old keys stay in use.
 
-A core: the caller gives the function that reads (`endpoint`), and a blocking job reads and parses.
-Never logs the secret parts of a URL.
+The caller gives the function that reads (`endpoint`); a blocking job reads and parses. Never logs
+the secret parts of a URL.
 
 Follows RFC 7517 (JWK), RFC 7518 (algorithms), KIP-768. The signatures are PyJWT's work.
 """

@@ -63,7 +63,7 @@ class ClientTokens(Protocol):
 
 
 class MadeTokens:
-    """A source of unsecured tokens, which are made here, a new one for each login."""
+    """A source of unsecured tokens, which makes a new token for each login."""
 
     def __init__(self, make: Callable[[int], str], wall_ms: Callable[[], int]) -> None:
         self._make = make
@@ -88,9 +88,9 @@ def server_judge(prefix: str, settings: MechanismSettings, scheduler: Scheduler)
     `prefix` is `listener.name.<listener>.oauthbearer.`. Raises ConfigError, also for unsecured
     tokens that are not allowed.
     """
-    chosen, oauth = settings.server_callback_class, settings.oauth
+    callback_class, oauth = settings.server_callback_class, settings.oauth
     key = f"{prefix}{_SERVER_CLASS}"
-    if chosen in SIGNED_VALIDATORS:
+    if callback_class in SIGNED_VALIDATORS:
         return _signed(prefix, settings, scheduler)
     if not oauth.unsecured_tokens_allowed:
         raise ConfigError(

@@ -1,8 +1,8 @@
-"""Unsigned tokens, for development: their check, and the making of a client's tokens.
+"""Unsigned tokens, for development: their validation, and the creation of a client's tokens.
 
 With them any client of the listener can log in under any name. So a node refuses to start with them
 unless `ottla.sasl.oauthbearer.unsecured.tokens.allowed` is true, and then logs a warning. Options
-come from the JAAS text, under Kafka's names. A core.
+come from the JAAS text, under Kafka's names. Never reads a clock.
 
 Follows KIP-255; Apache Kafka 4.3 accepts a few claims of the wrong type that are rejected here.
 """
