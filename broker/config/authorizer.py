@@ -17,8 +17,8 @@ _STANDARD_KEYS = ("super.users", "allow.everyone.if.no.acl.found")
 
 def authorizer_warnings(texts: Mapping[str, str]) -> Iterator[str]:
     """Yield a warning if no user could create the first ACL."""
-    judged = texts.get("authorizer.class.name") == STANDARD_AUTHORIZER
-    if judged and not any(texts.get(key) for key in _STANDARD_KEYS):
+    is_standard = texts.get("authorizer.class.name") == STANDARD_AUTHORIZER
+    if is_standard and not any(texts.get(key) for key in _STANDARD_KEYS):
         yield (
             "super.users is empty: where there are no ACLs yet, nobody may make one; "
             "set super.users=User:NAME"

@@ -289,7 +289,7 @@ def _text(key: ConfigKey, text: str) -> str | None:
     return None if _is_hidden(key) else format_value(key.parse(text))
 
 
-def _default(key: ConfigKey, _text_of_it: str) -> str | None:
+def _default(key: ConfigKey, _unused: str) -> str | None:
     """Return the default of a key in its usual form; None for a secret."""
     return _default_texts()[key.name]
 

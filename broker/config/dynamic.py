@@ -69,7 +69,7 @@ def dynamic_config_fault(
     configs of the other level. `set_now` are the keys that the request sets, even to the same
     value, because the files behind them may have changed.
 
-    Keys that Kafka does not know are accepted, as there: plug-ins have configs of their own.
+    Keys that Kafka does not know are accepted, as in Kafka: plug-ins have their own configs.
     """
     changed = [name for name, text in after.items() if before.get(name) != text]
     fault = _names_fault(changed) or _value_fault(changed, after)
@@ -174,11 +174,11 @@ def _parts_fault(
 
     `before` and `after` have both levels.
     """
-    now, then = with_dynamic(config, before), with_dynamic(config, after)
+    current, planned = with_dynamic(config, before), with_dynamic(config, after)
     for reason in (
-        *_connection_faults(now, then),
-        *_thread_faults(now, then),
-        *_cleaner_faults(now.log_cleaner_threads, then.log_cleaner_threads),
+        *_connection_faults(current, planned),
+        *_thread_faults(current, planned),
+        *_cleaner_faults(current.log_cleaner_threads, planned.log_cleaner_threads),
         *_retention_faults(config, before, after),
         *_reporter_faults(after.get("metric.reporters", "")),
     ):
@@ -189,10 +189,13 @@ def _parts_fault(
     return None
 
 
-def _connection_faults(now: BrokerConfig, then: BrokerConfig) -> Iterator[str]:
+def _connection_faults(current: BrokerConfig, planned: BrokerConfig) -> Iterator[str]:
     """Yield an error for limits of 0, with which no client could connect to change them back."""
-    for endpoint in then.broker_listeners:
-        old, new = limits_of(now, endpoint.listener_name), limits_of(then, endpoint.listener_name)
+    for endpoint in planned.broker_listeners:
+        old, new = (
+            limits_of(current, endpoint.listener_name),
+            limits_of(planned, endpoint.listener_name),
+        )
         for name, before, after in (
             ("max.connections", old.max_connections, new.max_connections),
             (
@@ -205,10 +208,10 @@ def _connection_faults(now: BrokerConfig, then: BrokerConfig) -> Iterator[str]:
                 yield f"Invalid {name} {after}"
 
 
-def _thread_faults(now: BrokerConfig, then: BrokerConfig) -> Iterator[str]:
+def _thread_faults(current: BrokerConfig, planned: BrokerConfig) -> Iterator[str]:
     """Yield an error if a number of threads goes below half or above double, as in Kafka."""
     for name in THREAD_KEYS:
-        for before, after in _thread_changes(name, now, then):
+        for before, after in _thread_changes(name, current, planned):
             text = f"Dynamic thread count update validation failed for {name}={after}, value should"
             if after < before // 2:
                 yield f"{text} be at least half the current value {before}"
@@ -216,27 +219,29 @@ def _thread_faults(now: BrokerConfig, then: BrokerConfig) -> Iterator[str]:
                 yield f"{text} not be greater than double the current value {before}"
 
 
-def _thread_changes(name: str, now: BrokerConfig, then: BrokerConfig) -> Iterator[tuple[int, int]]:
+def _thread_changes(
+    name: str, current: BrokerConfig, planned: BrokerConfig
+) -> Iterator[tuple[int, int]]:
     """Yield the old and the new number of threads; of network threads, for each listener."""
     if name == "num.network.threads":
-        for endpoint in then.broker_listeners:
-            old = limits_of(now, endpoint.listener_name).num_network_threads
-            new = limits_of(then, endpoint.listener_name).num_network_threads
+        for endpoint in planned.broker_listeners:
+            old = limits_of(current, endpoint.listener_name).num_network_threads
+            new = limits_of(planned, endpoint.listener_name).num_network_threads
             yield old, new
     else:
         attribute = BROKER_CONFIG_DEF[name].attribute
-        yield getattr(now, attribute), getattr(then, attribute)
+        yield getattr(current, attribute), getattr(planned, attribute)
 
 
-def _cleaner_faults(now: int, then: int) -> Iterator[str]:
-    if then == now:
+def _cleaner_faults(old: int, new: int) -> Iterator[str]:
+    if new == old:
         return
-    if then < 1:
+    if new < 1:
         yield "Log cleaner threads should be at least 1"
-    elif then < now // 2:
-        yield f"Log cleaner threads cannot be reduced to less than half the current value {now}"
-    elif then > now * 2:
-        yield f"Log cleaner threads cannot be increased to more than double the current value {now}"
+    elif new < old // 2:
+        yield f"Log cleaner threads cannot be reduced to less than half the current value {old}"
+    elif new > old * 2:
+        yield f"Log cleaner threads cannot be increased to more than double the current value {old}"
 
 
 def _retention_faults(

@@ -27,7 +27,7 @@ _VOTER = re.compile(r"\[?([0-9a-zA-Z\-%._:]+?)\]?:([0-9]+)")
 class EndPoint:
     """A listener. `host` is None for all interfaces (`PLAINTEXT://:9092`).
 
-    In an advertised endpoint a None host means this machine's own name, which the caller finds out.
+    In an advertised endpoint a None host means this machine's own name, which the caller looks up.
     """
 
     listener_name: str
@@ -103,11 +103,11 @@ def check_ports_differ(key: str, endpoints: Sequence[EndPoint]) -> None:
 
     Raises ConfigError.
     """
-    taken: dict[int, list[str | None]] = {}
+    hosts_by_port: dict[int, list[str | None]] = {}
     for endpoint in endpoints:
         if endpoint.port == 0:
             continue
-        hosts = taken.setdefault(endpoint.port, [])
+        hosts = hosts_by_port.setdefault(endpoint.port, [])
         hosts.append(endpoint.host)
         if len(hosts) > 2 or len(hosts) == 2 and not _differ_in_family(*hosts):
             shown = ", ".join(str(shared) for shared in endpoints if shared.port == endpoint.port)

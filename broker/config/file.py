@@ -39,7 +39,7 @@ def load_config(
     override_texts = dict(override_pairs)
     texts: dict[str, str] = {}
     lines: dict[str, list[int]] = {}
-    warnings = _given_twice([key for key, _ in override_pairs])
+    warnings = _repeated_overrides([key for key, _ in override_pairs])
     try:
         if path is None:
             texts = _filled({**(below or {}), **override_texts})
@@ -54,13 +54,13 @@ def load_config(
         faults = all_faults(texts, error, known_keys(texts))
         sentences = []
         for fault in faults:
-            where = (
+            place = (
                 ""
                 if path is None or fault.name in override_texts
                 else _place(path, fault.name, lines)
             )
             option = "--override " if path is None else ""
-            sentences.append(f"{where}{fault}{advice(fault, texts, option)}")
+            sentences.append(f"{place}{fault}{advice(fault, texts, option)}")
         # Warnings come last: a repeated key may explain why another value counts.
         raise StartError(*sentences, *warnings) from error
 
@@ -117,7 +117,7 @@ def _parsed_override(text: str) -> tuple[str, str]:
     return key.strip(), value.strip()
 
 
-def _given_twice(keys: list[str]) -> list[str]:
+def _repeated_overrides(keys: list[str]) -> list[str]:
     return [
         f"--override {key} is given {keys.count(key)} times: the last one counts"
         for key in dict.fromkeys(keys)

@@ -2,8 +2,8 @@
 
 A config of all brokers takes precedence over the file, and the broker's own over both. Never
 rejects a change (`broker.config.dynamic`), or applies one (`broker.node.reconfiguration`). A value
-from another release that this one cannot read is left out, so that it does not prevent a start; so
-is a value that contradicts the rest.
+from another release that this one cannot read is left out, so that it does not prevent a start. A
+value that contradicts the rest is left out, too.
 
 Follows KIP-226 and Kafka's `DynamicBrokerConfig`.
 """

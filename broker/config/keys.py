@@ -39,11 +39,11 @@ LISTENER_KEYS = tuple(
     for name in BROKER_CONFIG_DEF
     if name.startswith(("ssl.", "sasl.")) or name in _OF_CONNECTIONS
 )
-"""The keys that may follow that prefix."""
+"""The keys that may follow `LISTENER_PREFIX`."""
 
 
 def key_of(name: str, keys: Mapping[str, ConfigKey] = BROKER_CONFIG_DEF) -> str | None:
-    """Return the key that `name` sets: itself, or the one after a listener's prefix, or None."""
+    """Return the key that `name` sets: itself, or the key after a listener's prefix, or None."""
     while name not in keys:
         _, dot, name = name.partition(".")
         if not dot:
@@ -52,6 +52,6 @@ def key_of(name: str, keys: Mapping[str, ConfigKey] = BROKER_CONFIG_DEF) -> str 
 
 
 def is_sensitive(name: str) -> bool:
-    """Return whether a value of `name` must not be shown; so it is for unknown keys in Kafka."""
+    """Return whether a value of `name` must not be shown; True for an unknown key, as in Kafka."""
     key = key_of(name) if name.startswith(LISTENER_PREFIX) else name
     return key is None or key not in BROKER_CONFIG_DEF or BROKER_CONFIG_DEF[key].sensitive

@@ -174,7 +174,7 @@ def _protocols(
 
 
 def _check_controllers(controllers: Sequence[str], protocols: Mapping[str, str]) -> None:
-    """Check that each controller listener has a protocol; without one it is not PLAINTEXT."""
+    """Check that each controller listener has a security protocol. Raises ConfigError."""
     for name in controllers:
         if name not in protocols:
             text = (
@@ -257,7 +257,7 @@ def _log_defaults(texts: Mapping[str, str]) -> dict[str, object]:
 
 
 def _parsed(texts: Mapping[str, str]) -> dict[str, ConfigValue]:
-    """Return the value of every key: the one that is set, or Kafka's default."""
+    """Return the value of every key: its set value, or Kafka's default."""
     values = BROKER_CONFIG_DEF.defaults()
     for name, text in texts.items():
         if name in BROKER_CONFIG_DEF:

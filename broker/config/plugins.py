@@ -70,8 +70,8 @@ def class_of(
 ) -> PythonClass | str | None:
     """Return the Python class or the built-in class that `key` names; None if it is empty.
 
-    A built-in class is returned as Kafka's name. `what` says for an error's text what `built_in`
-    belongs to. Raises ConfigError for another name.
+    A built-in class is returned as Kafka's name. `what` describes the built-in classes in an
+    error's text. Raises ConfigError for another name.
     """
     name = (text or "").strip()
     if not name:

@@ -3,9 +3,9 @@
 Takes a text and returns its keys and values in file order, and the repeated keys. It knows no key
 and reads no file.
 
-Follows `java.util.Properties.load`: comments with # or !, `=` `:` or blanks between key and value,
-a backslash at the end of a line continues it, `\\uXXXX` and the usual escapes; of two equal keys
-the last one counts.
+Follows `java.util.Properties.load`. Comments begin with # or !, and `=` `:` or blanks stand between
+key and value. A backslash at the end of a line continues it; `\\uXXXX` and the usual escapes are
+known. Of two equal keys the last one counts.
 """
 
 from __future__ import annotations

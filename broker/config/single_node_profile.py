@@ -1,13 +1,15 @@
 """The configuration without a file: a single broker that is its own controller.
 
 Kafka has no such default (it refuses to start without a file). The values are those of its
-quickstart `config/server.properties`, with five differences: it listens only on this machine, and
-only for clients; it keeps its data in `./data`, does not delay the first rebalance of a group, and
-leaves the size of socket buffers to the operating system, which adapts them to each connection.
+quickstart `config/server.properties`, with five differences. The broker listens only on this
+machine, and only for clients. It keeps its data in `./data`, and does not delay the first rebalance
+of a group. It leaves the size of socket buffers to the operating system, which adapts them to each
+connection.
 
-A controller must have a listener. The profile's own has port 0, also in `controller.quorum.voters`:
-no other node could use that address, so it is not opened, and two nodes without a file do not
-contend for a port (`BrokerConfig.opens_controller_listeners`). A configured port is opened.
+A controller must have a listener. The profile's own has port 0, also in `controller.quorum.voters`.
+No other node could use that address, so it is not opened
+(`BrokerConfig.opens_controller_listeners`), and two nodes without a file do not contend for a port.
+A configured port is opened.
 """
 
 from __future__ import annotations

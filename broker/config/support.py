@@ -1,9 +1,10 @@
 """Ottla's treatment of Kafka's keys: it serves a key, rejects it, or ignores it with a warning.
 
-A key that guards something (authorization, policies, plug-in classes) is rejected if it is set: a
-broker that silently ignored it would be open where its owner believes it closed. A key that only
-tunes something is accepted with a warning. A value equal to Kafka's default is always accepted. The
-same rules apply to a key of a listener (`listener.name.<listener>.<key>`).
+A key of an unsupported feature on which an owner relies is rejected if it is set, such as Java
+classes of security, or tiered storage. A broker that silently ignored it would do less than its
+owner believes. Any other unsupported key is accepted with a warning. A value equal to Kafka's
+default is always accepted. The same rules apply to a key of a listener
+(`listener.name.<listener>.<key>`).
 
 It never checks values beyond that.
 """
@@ -139,7 +140,7 @@ _JAVA_ONLY = (
 )
 """The keys that choose between implementations inside Java."""
 
-# They guard nothing and inform nobody, so they have no effect here and deserve no warning.
+# They have no effect here, and no user relies on their effect, so they get no warning.
 _QUIET = (
     "delete.records.purgatory.purge.interval.requests",
     "fetch.purgatory.purge.interval.requests",
@@ -174,14 +175,15 @@ def unknown_key(name: str) -> ConfigError:
 
 
 def _are_of_controllers(listeners: str, texts: Mapping[str, str]) -> bool:
-    """Return whether only controller listeners are named, which open before the ACLs are known."""
+    """Return whether `listeners` names only controllers' listeners, which open before the ACLs are
+    known."""
     controllers = texts.get("controller.listener.names", "").split(",")
     names = [name.strip() for name in controllers]
     return all(name.strip() in names for name in listeners.split(","))
 
 
 def reject_what_is_not_served(texts: Mapping[str, str]) -> None:
-    """Reject guarding keys that are not set to Kafka's default. Raises ConfigError."""
+    """Reject the keys of `_REFUSED`, unless they have Kafka's default. Raises ConfigError."""
     for name, text in texts.items():
         key = _key(name)
         if key is None or is_default(name, text):
@@ -217,9 +219,9 @@ def ignored_keys(texts: Mapping[str, str]) -> Iterator[str]:
 
 
 def _ignored_of_authorizer(texts: Mapping[str, str]) -> Iterator[str]:
-    judges = bool(texts.get("authorizer.class.name", "").strip())
+    has_authorizer = bool(texts.get("authorizer.class.name", "").strip())
     for name, text in texts.items():
-        if name in AUTHORIZER_CONFIG_DEF and not judges and not is_default(name, text):
+        if name in AUTHORIZER_CONFIG_DEF and not has_authorizer and not is_default(name, text):
             yield (
                 f"{name}={text} is ignored: authorizer.class.name is not set, and everybody may "
                 "do everything"

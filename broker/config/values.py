@@ -57,7 +57,7 @@ class BrokerConfig(NamedTuple):
     controller_quota_window_size_seconds: int
     inter_broker_listener_name: str
     controller_quorum_voters: tuple[QuorumVoter, ...]
-    """The configured voters; with only `controller.quorum.bootstrap.servers` empty until found."""
+    """The configured voters; empty until found if only the bootstrap servers are configured."""
     log_dirs: tuple[str, ...]
     """The folders of logs as written; the caller makes them absolute."""
     metadata_log_dir: str

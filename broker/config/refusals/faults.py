@@ -16,7 +16,7 @@ from ground.config_def import ConfigError
 def all_faults(
     texts: Mapping[str, str], refusal: ConfigError, is_known: Callable[[str], bool]
 ) -> list[ConfigError]:
-    """Return the faults of `texts` in their order, with the `refusal` raised for one of them.
+    """Return the faults of `texts` in their order, after `refusal` if it is none of them.
 
     `is_known(key)` returns whether a configuration may have such a key.
     """

@@ -1,8 +1,8 @@
 """Changes to the security of a listener while a node runs.
 
-Owns which keys of a listener may change (its TLS, and the JAAS text of a mechanism that it offers),
-and the resulting security of a listener: dynamic configs of the node above its file. Both halves of
-a listener read the same keys. A node that is only a broker has just the client half of the
+Owns which keys of a listener may change: its TLS, and the JAAS text of a mechanism that it offers.
+Owns the resulting security of a listener: dynamic configs of the node above its file. Both halves
+of a listener read the same keys. A node that is only a broker has just the client half of the
 controllers' listener. This module opens no store: a `broker.config.dynamic.SecurityValidator`
 checks whether a new one can be loaded.
 
@@ -77,8 +77,8 @@ def security_changes(
 def replayed_listeners(config: BrokerConfig, delta: MetadataDelta) -> list[str]:
     """Return the names of the listeners with dynamic security, before or after `delta`.
 
-    Return none if `delta` does not change this node's configs. Listeners whose texts are all the
-    same are included: a key that is set again means that its file should be read again.
+    Return an empty list if `delta` does not change this node's configs. Listeners whose texts are
+    all the same are included: a key that is set again means that its file should be read again.
     """
     resource = (int(ResourceType.BROKER), str(config.node_id))
     if resource not in delta.changed_configs:

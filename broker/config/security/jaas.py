@@ -4,9 +4,9 @@ It knows only the syntax: `broker.config.security.mechanisms` knows which login 
 which mechanism. It never repeats a part of the text in an error, since with a missing quote a part
 of a password looks like a name.
 
-Follows what Apache Kafka 4.3 accepts and rejects, which is the syntax of Java's `StreamTokenizer`:
-values in double or single quotes, `\\"` and `\\\\` and Java's other escapes in them, comments `//`,
-`/` and `/* */`. An unquoted value is a word, never a number. KIP-85.
+Follows what Apache Kafka 4.3 accepts and rejects, which is the syntax of Java's `StreamTokenizer`.
+Values are in double or single quotes, with `\\"` and `\\\\` and Java's other escapes in them.
+Comments are `//`, `/` and `/* */`. An unquoted value is a word, never a number. KIP-85.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ Owns which keys may have the prefix, and their look-up. It knows no listener's p
 no settings (`broker.config.security.listeners`).
 
 Follows Kafka's `ListenerName.configPrefix` and `saslMechanismPrefix`, and what a running 4.3
-accepts: the listener is in lower case; `listener.name.<listener>.<mechanism>.<key>` is the key of a
-SASL mechanism on it, the mechanism in lower case too. KIP-103, KIP-226.
+accepts. The listener is in lower case. `listener.name.<listener>.<mechanism>.<key>` is the key of a
+SASL mechanism on it, and the mechanism is in lower case, too. KIP-103, KIP-226.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Scope:
         return next((name for name in names if name in self.texts), names[0])
 
     def text(self, key: str) -> str | None:
-        """Return the text that is set, as it was written; None if none is."""
+        """Return the text of `key` as it was written; None if it is not set."""
         return self.texts.get(self.name(key))
 
     def value(self, key: str) -> ConfigValue:

@@ -1,7 +1,7 @@
 """The security of each listener of a node, and of its connections to brokers and controllers.
 
 Turns texts into typed settings; it opens no store. Both halves of a listener read the same keys, as
-in Kafka: a keystore has the certificate of the server and of the client, and the node itself logs
+in Kafka. A keystore has the certificate of the server and of the client, and the node itself logs
 in with `username` and `password` of the JAAS text.
 
 Follows Kafka's `ChannelBuilders`, `SslFactory` and `KafkaConfig` 4.3; KIP-103, KIP-684 (only its
@@ -171,8 +171,8 @@ def _client(
         )
         raise ConfigError(mechanism_key, text)
     mechanisms = mechanism_scope(texts, listener, name)
-    who = f"this node logs in to listener {listener} of others"
-    mechanism = client_mechanism(mechanisms, who, name, mechanisms.nearest())
+    purpose = f"this node logs in to listener {listener} of others"
+    mechanism = client_mechanism(mechanisms, purpose, name, mechanisms.nearest())
     fault = password_fault(mechanism)
     if fault is not None and not peers.alone:
         raise ConfigError(mechanism_key, _without_credentials(texts, listener, name, fault))
@@ -192,7 +192,7 @@ def security_warnings(
     servers: Mapping[str, ListenerSecurity],
     clients: Mapping[str, ClientSecurity],
 ) -> Iterator[str]:
-    """Yield warnings about keys without effect, or that will be missed later.
+    """Yield warnings about keys without effect, and about credentials that more nodes would need.
 
     `clients` are the client halves by listener.
     """
@@ -218,8 +218,8 @@ def open_controllers(
 ) -> Iterator[str]:
     """Yield a warning for each controller listener without a login, if clients need a login.
 
-    Without an authorizer anybody could create topics and users through such a listener. A listener
-    without a port of its own has no peers.
+    Without an authorizer any client could create topics and users through such a listener. A
+    listener with port 0 is left out, because no other node knows its port.
     """
     of_clients = [server for name, server in servers.items() if name not in controllers]
     if texts.get("authorizer.class.name") or not all(map(_needs_login, of_clients)):

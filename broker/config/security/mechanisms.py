@@ -97,7 +97,7 @@ def check_mechanism(key: str, where: str, mechanism: str) -> None:
 
 
 def server_mechanism(scope: Scope, listener: str, name: str) -> MechanismSettings:
-    """Return the settings of a mechanism on a listener; `scope` is that of both.
+    """Return the settings of a mechanism on a listener; `scope` has the keys of both.
 
     Raises ConfigError.
     """
