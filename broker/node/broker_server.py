@@ -80,7 +80,7 @@ class BrokerServer:
 
     def _metadata_changed(self, _delta: MetadataDelta, image: MetadataImage) -> None:
         if self._when_registered is not None and image.offset >= self.broker_epoch():
-            # Not right now, because other listeners have not received this change yet.
+            # Not within this call, because other listeners have not received this change yet.
             self.ports.scheduler.call_soon(self._when_registered)
             self._when_registered = None
 
@@ -164,7 +164,7 @@ class BrokerServer:
     def hand_over(self, done: Callable[[], None]) -> None:
         """Let the controller move leaders away while this broker still serves.
 
-        Call `done` when it leads nothing, or the time for that is up.
+        Call `done` when it leads nothing, or after the time-out of a controlled shutdown.
         """
         if self.broker_epoch() < 0 or not self.others_may_lead():
             done()

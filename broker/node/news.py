@@ -1,8 +1,8 @@
 """The log lines about changes in a cluster: topics, elections, brokers, quorum leaders.
 
-A listener of the metadata that logs each change of it at INFO. Owns whether the first summary was
-logged. Never decides or changes anything, and never logs more than LINES_MAX lines of one change,
-however many partitions it has.
+A listener of the metadata that logs each change at INFO. Owns whether the first summary was logged.
+Never decides or changes anything, and never logs more than LINES_MAX lines of one change, however
+many partitions the change has.
 """
 
 from __future__ import annotations

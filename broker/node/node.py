@@ -4,10 +4,10 @@ A node has the roles of `process.roles`: broker, controller, or both. `Node.__in
 top down how it is made:
 
 1. `node_ports`: everything outside of the node, which its creator passes in;
-2. `shared_server`: what a node of any role has: folders, logs, metadata, the controller's core;
-3. of a broker `parts`: replicas, coordinators, senders to the controller; then `apis`, the table of
-   the requests that clients can send; `broker_server` starts and stops all that;
-4. of a controller that other nodes can reach `controller_server`: the table of their requests;
+2. `shared_server`: the parts of a node of any role: folders, logs, metadata, controller core;
+3. on a broker, `parts`: replicas, coordinators, senders to the controller. `apis` is the table of
+   the requests that clients can send. `broker_server` starts and stops the parts;
+4. on a controller that other nodes can reach, `controller_server`: the table of their requests;
 5. `security.authorization`: the authorizer of the requests to both.
 
 What surrounds a node in a process (sockets, guards of listeners, threads) is in

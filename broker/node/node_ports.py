@@ -37,7 +37,7 @@ class NodePorts:
     """Threads for flushing, deleting and recovering logs."""
     random_bytes: Callable[[int], bytes]
     halt: Callable[[str], None]
-    """Ends the process at once for the given reason; the function does not return."""
+    """Ends the process at once; gets the reason, and does not return."""
     peers: Scheduler | None = None
     """The clock for waits between nodes; None: that of `scheduler`."""
     network: Network | None = None

@@ -268,7 +268,7 @@ def _image(shared: SharedServer) -> MetadataImage:
 def _ask_itself(
     config: BrokerConfig, requests: RequestHandler, request: Any, respond: Respond
 ) -> None:
-    """Answer a coordinator's request on this broker, in the way another broker would."""
+    """Answer a coordinator's request on this broker, as another broker would."""
     key = ApiKey(request.API_KEY)
     context = RequestContext(
         api_key=key,

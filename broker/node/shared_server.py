@@ -1,9 +1,9 @@
 """The parts of a node that do not depend on its role: folders, metadata, controller access.
 
-In the order of their creation: the logs, whose directories are locked and checked; the metadata
-(`controller.controller_node`), which every node has: a controller votes in the quorum, a broker
-follows it as an observer; dynamic configs and quotas, which follow the metadata; the senders to the
-active controller.
+They are created in this order. First come the logs, whose directories are locked and checked. Then
+comes the metadata (`controller.controller_node`), which every node has: a controller votes in the
+quorum, a broker follows it as an observer. Dynamic configs and quotas follow the metadata. The
+senders to the active controller come last.
 
 Owns the locks on the directories, and the failure channel of the disks. It also decides what a
 failed disk means, since that may end the process. Never serves a client. Follows Kafka's
@@ -163,7 +163,7 @@ class SharedServer:
         return self.image.offset
 
     def kraft_version(self) -> int:
-        """Return the finalized `kraft.version`, which the quorum has and no metadata image."""
+        """Return the finalized `kraft.version`, which the quorum has, but no metadata image."""
         return self.controller.kraft_version
 
     def incarnation_of_broker(self) -> bytes | None:
@@ -231,14 +231,14 @@ class SharedServer:
         self.ports.halt(f"the metadata log failed: {error}{advice(error)}")
 
     def _refuse_without_folders(self) -> None:
-        """Raise StartError if a needed directory is unusable; the user can still mend it."""
+        """Raise StartError if a needed directory is unusable; the user can still repair it."""
         for log_dir, reason in self.failures.offline_dirs().items():
             if log_dir == self.config.metadata_log_dir or not self.logs.online_dirs:
                 raise StartError(f"{log_dir} cannot be used (log.dirs): {reason}")
             _log.error("log directory %s is offline: %s", log_dir, reason)
 
     def _descriptors_lack(self, reason: str) -> None:
-        """Log that file descriptors are short, at most once in a while: it may recur quickly."""
+        """Log that file descriptors are short, at most once in LACK_LOG_INTERVAL_MS."""
         now_ms = self.ports.scheduler.monotonic_ms()
         if now_ms - self._lack_logged_ms >= LACK_LOG_INTERVAL_MS:
             self._lack_logged_ms = now_ms

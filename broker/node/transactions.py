@@ -56,8 +56,8 @@ class NodeTransactions:
     ) -> None:
         """Create nothing yet.
 
-        `partition_count()` returns that of `__transaction_state`. `write_markers` sends
-        WriteTxnMarkers to this broker itself, as the network does to others.
+        `partition_count()` returns the number of partitions of `__transaction_state`.
+        `write_markers` sends WriteTxnMarkers to this broker itself, as the network does to others.
         """
         self._config = config
         self._ports = ports
@@ -139,7 +139,7 @@ class NodeTransactions:
 
     @property
     def unknown_destination_count(self) -> int:
-        """Decided transactions with partitions whose leader is unknown."""
+        """The number of decided transactions with partitions whose leader is unknown."""
         return self._sender.unknown_destination_count if self._sender is not None else 0
 
     def shutdown(self) -> None:

@@ -1,14 +1,14 @@
 """The probe of a silent broker, by which the active controller detects a dead process at once.
 
 A session expires only after `broker.session.timeout.ms`. But if the connection of a broker's
-heartbeats closes, and the broker's own listener refuses a new connection, then no process is there,
-and the active controller fences the broker at once. A broker that is only slow, paused or
+heartbeats closes, and the broker's own listener refuses a new connection, then its process is gone.
+The active controller then fences the broker at once. A broker that is only slow, paused or
 unreachable refuses nothing and keeps its session. After a failover the new controller probes every
 broker that is not fenced, since a broker that died with the old controller sends it nothing.
 
 The probe sends a request, because an ending process may still accept connections for a moment. But
-a node that is only a controller has no login for a secured listener between brokers. There it only
-connects, sends nothing, and tries again a little later.
+a node that is only a controller has no login for a secured listener between brokers. To such a
+listener the probe only connects, sends nothing, and tries again a little later.
 
 Fencing is always safe: the next heartbeat unfences a broker that lives. Kafka waits for the session
 (its longest gap after a `kill -9` is in `ARCHITECTURE.md`). Owns which connection belongs to which
@@ -109,7 +109,7 @@ class BrokerProbe:
     def _connected(
         self, broker_id: int, epoch: int, tries: int, failure: ChannelFailure | None
     ) -> None:
-        """Count an established connection as lost: without a request it proves as little."""
+        """Treat an established connection as lost: it does not prove that a process lives."""
         self._judge(broker_id, epoch, tries, failure or ChannelFailure.LOST)
 
     def _judge(

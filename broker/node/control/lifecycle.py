@@ -40,10 +40,10 @@ SHUT_DOWN_TIMEOUT_MS = 5_000
 Kafka waits five minutes, longer than most supervisors of a process.
 """
 SHUT_DOWN_SILENCE_MS = 1_500
-"""The longest wait for an answer. When a whole cluster stops, the last nodes have none."""
+"""The longest wait for an answer. When a whole cluster stops, the last nodes get none."""
 
 DUPLICATE_WARNING_DELAY_MS = 3_000
-"""Wait before the first warning, after the end of a session of this broker's last process."""
+"""The wait before the first warning, besides the session that the last process may still have."""
 DUPLICATE_WARNING_INTERVAL_MS = 60_000
 
 NO_ANSWER = ErrorCode.REQUEST_TIMED_OUT
@@ -84,7 +84,7 @@ class BrokerLifecycle:
 
         `metadata_offset()` is the offset up to which this broker has applied the metadata.
         `offline_log_dirs()` are the ids of the registered log directories that have failed.
-        `give_up(reason)` ends the process if no controller learns of one.
+        `give_up(reason)` ends the process if no controller learns of a failed directory.
         `registered_incarnation()` is the incarnation id that the metadata has under this broker's
         id, if any.
         """
@@ -96,7 +96,7 @@ class BrokerLifecycle:
         self._give_up = give_up
         self._registered_incarnation = registered_incarnation
         self._unreported: dict[bytes, Timer | None] = {}
-        """Failed log directories, with the timer until the controller must know; None: it knows."""
+        """Failed log directories, with the timer that ends the process; None: reported."""
         self._timer: Timer | None = None
         self._silence: Timer | None = None
         self._stopped = False
@@ -134,7 +134,7 @@ class BrokerLifecycle:
     def shut_down(self, done: Callable[[], None]) -> None:
         """Ask the controller to move leaders away, and call `done` when none is left or time is up.
 
-        Heartbeats go on meanwhile, and the broker serves (KIP-631's controlled shutdown).
+        Heartbeats continue meanwhile, and the broker serves (KIP-631's controlled shutdown).
         """
         self._on_shut_down = done
         self._scheduler.call_later(SHUT_DOWN_TIMEOUT_MS, self._end_shut_down)
@@ -258,10 +258,10 @@ class BrokerLifecycle:
         self._call_once(self._interval_ms(), self._send_heartbeat)
 
     def _is_replaced(self) -> bool:
-        """Return whether another registration has replaced this one, at the start or later.
+        """Return whether another registration has replaced this broker's, at the start or later.
 
-        A broker that was unregistered by an admin stays so, as in Kafka; a stopping broker does,
-        too.
+        A broker that an administrator has unregistered stays unregistered, as in Kafka, and so does
+        a stopping broker.
         """
         if self._on_shut_down is not None or self._registration is None:
             return False
@@ -273,10 +273,10 @@ class BrokerLifecycle:
     def _register_again(self) -> None:
         """Register again because another registration has replaced this broker's.
 
-        The other may be from this broker's last process: sent before that was killed, delivered by
-        a slow link or processed by a slow controller after the new one. Nothing else would ever
-        correct it. Two live brokers with one id do not contend in this way for long: as long as one
-        of them has a session, the other is a duplicate.
+        The other may be from this broker's last process, which sent it before it was killed. A slow
+        link or a slow controller may have let it arrive after the new registration, and nothing
+        else would correct that. Two live brokers with one id do not contend for long: while one of
+        them has a session, the other is a duplicate.
         """
         self._on_registered = self._registered_again
         self._call_once(REGISTRATION_RETRY_MS, self._send_registration)

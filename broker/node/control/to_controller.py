@@ -115,7 +115,7 @@ class NodeToController:
     def send(self, request: Any, respond: Respond) -> None:
         """Send a request of this node in its latest version.
 
-        `respond(None)` runs if no answer comes in time.
+        `respond(None)` runs if no answer comes within the timeout.
         """
         node = f"node-{self._address.node_id}"
         context = RequestContext(
@@ -126,9 +126,9 @@ class NodeToController:
     def forward(self, context: RequestContext, request: Any, respond: Respond) -> None:
         """Forward a client's request (`broker.requests.context.Handle`).
 
-        If no answer comes in time, the response has REQUEST_TIMED_OUT. If the controller throttles
-        the client, its answer says so, and this broker mutes the client's connection, even if it
-        does not know the quota yet (Kafka's `sendForwardedResponse`).
+        If no answer comes within the timeout, the response has REQUEST_TIMED_OUT. If the controller
+        throttles the client, its answer says so, and this broker mutes the client's connection,
+        even if it does not know the quota yet (Kafka's `sendForwardedResponse`).
         """
 
         def answer(response: Any) -> None:
@@ -150,7 +150,7 @@ class NodeToController:
         self._close_channel()
 
     def controller_changed(self) -> None:
-        """Retry pending requests on another node because that leads now."""
+        """Retry pending requests on the node that leads now, if that has changed."""
         if self._channel_to != self._address.leader_id:
             self._close_channel()
 
@@ -172,7 +172,7 @@ class NodeToController:
             pending.wrap(partial(self._send, pending))
 
     def _send(self, pending: _PendingRequest, wire: Message) -> None:
-        """Send a request over the channel, unless the node has stopped, or leads by now."""
+        """Send a request over the channel, unless this node has stopped, or leads meanwhile."""
         if self._stopped:
             return
         leader_id = self._address.leader_id
@@ -227,7 +227,7 @@ class _PendingRequest:
         plain: Any | None,
         respond: Respond,
     ) -> None:
-        """Create a request; `plain` goes out as it is; None: `request` in an Envelope."""
+        """Create a request. `plain` is sent as it is; if None, `request` is sent in an Envelope."""
         self.context = context
         self.request = request
         self.deadline_ms = sender.scheduler.monotonic_ms() + sender.timeout_ms
@@ -237,13 +237,13 @@ class _PendingRequest:
         self._timer: Timer | None = None
 
     def start(self) -> None:
-        """Send it now, and set the timer of its deadline."""
+        """Send the request now, and set the timer of its deadline."""
         self._sender.attempt(self)
         if self._respond is not None and self._timer is None:
             self._arm(self._left_ms(), self._timed_out)
 
     def wrap(self, send: Callable[[Message], None]) -> None:
-        """Call `send` with the message for another node, after that is encoded."""
+        """Encode the message for another node, and call `send` with it."""
         if self._wire is None:
             self._in_slices(wrap(self.context, self.request), partial(self._wrapped, send))
         else:
@@ -303,7 +303,7 @@ class _PendingRequest:
             self.answered(response)
 
     def retry_later(self) -> None:
-        """Retry a little later, if there is time."""
+        """Retry after `RETRY_BACKOFF_MS`, or time out if less time is left."""
         if self._respond is None:
             return
         if self._left_ms() <= RETRY_BACKOFF_MS:

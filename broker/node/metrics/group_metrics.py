@@ -53,8 +53,8 @@ def register_group_metrics(metrics: Metrics, groups: GroupCoordinator) -> None:
     def by_protocol() -> Iterator[Sample]:
         counts = groups.group_counts()
         for protocol in (CLASSIC, CONSUMER):
-            of_it = (count for (kind, _), count in counts.items() if kind == protocol)
-            yield {"protocol": protocol}, float(sum(of_it))
+            state_counts = (count for (kind, _), count in counts.items() if kind == protocol)
+            yield {"protocol": protocol}, float(sum(state_counts))
 
     def by_state() -> Iterator[Sample]:
         counts = groups.group_counts()

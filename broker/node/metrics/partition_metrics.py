@@ -2,9 +2,9 @@
 
 The names are those of public dashboards: of Kafka's MBeans, and of the exporters that run beside
 Kafka (`kafka_consumergroup_…`, `kafka_topic_partition_…`). A group's coordinator shows the group's
-offsets. It also shows the lag of a partition if it has a replica of that; elsewhere the lag is the
-difference of two series. Values are read at each scrape, in slices: each value is current when its
-turn comes. Nothing is changed.
+offsets. It also shows the lag of a partition if it has a replica of the partition; otherwise the
+lag is the difference of two series. Values are read at each scrape, in slices: each value is
+current when its turn comes. Nothing is changed.
 """
 
 from __future__ import annotations

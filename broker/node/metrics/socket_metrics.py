@@ -198,7 +198,7 @@ def _limits(metrics: Metrics, servers: Sequence[SocketServer]) -> None:
 
 
 def _shares(metrics: Metrics, servers: Sequence[SocketServer], now_s: Callable[[], float]) -> None:
-    """Register shares of about the last minute.
+    """Register shares of the time, over about the last minute.
 
     The event loop is common to all servers. Handlers and processors are those of the first server,
     which is the broker's if there is one.

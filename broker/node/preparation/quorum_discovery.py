@@ -2,8 +2,8 @@
 
 If the node's metadata log names the voters (kraft.version 1), the node uses these. A node with the
 controller role and an empty folder is its own quorum if the only bootstrap server is itself; the
-formatting then writes that down. A broker that knows no voters asks the bootstrap servers until the
-leader answers.
+formatting then records that quorum. A broker that knows no voters asks the bootstrap servers until
+the leader answers.
 
 Owns nothing. Never changes the voters, which is not served yet. Follows KIP-853 and Kafka's
 `kafka-storage format --standalone`.

@@ -1,8 +1,8 @@
 """The data folders of a node at its start: formatted already, or empty and then formatted.
 
-A folder that holds something but was never formatted belongs to something else: the start fails
-with one line. So it does for an empty folder of a node in a cluster, where each node would make up
-a cluster id of its own. Owns no state. Never opens a log.
+The start fails with one line if a folder was never formatted but is not empty, because its content
+belongs to something else. It also fails for an empty folder of a node in a cluster, because each
+node would create a different cluster id. Owns no state. Never opens a log.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Created once at the start, so that an unreadable store ends the start. Owns the 
 node logs in with OAUTHBEARER. Never touches a socket. Without security it loads no further modules.
 
 Dynamic configs of this node (KIP-226) change this client half of a listener with the server half
-(`broker.node.security.guards`): later connections use the new stores, and later logins the new JAAS
+(`broker.node.security.guards`). Later connections use the new stores, and later logins the new JAAS
 text. Open connections stay, even if the peer's certificate is no longer trusted.
 """
 
@@ -102,14 +102,14 @@ class ClientGuards:
 
     def start(self, done: Callable[[], None]) -> None:
         """Start to fetch tokens; call `done` after the first attempts have succeeded or failed."""
-        left = [peers.tokens for peers in self._peers if peers.tokens is not None]
+        untried = [peers.tokens for peers in self._peers if peers.tokens is not None]
 
         def tried(tokens: ClientTokens) -> None:
-            left.remove(tokens)
-            if not left:
+            untried.remove(tokens)
+            if not untried:
                 done()
 
-        for tokens in list(left):
+        for tokens in list(untried):
             tokens.start(partial(tried, tokens))
         if not any(peers.tokens for peers in self._peers):
             done()

@@ -111,7 +111,7 @@ class Guards:
         return guard
 
     def meet_logins_by(self, meet: MeetLogin) -> None:
-        """Let `meet` stand between logins and their answers at all guarded listeners."""
+        """Let `meet` answer the frames of logins in their place, at all guarded listeners."""
         for guard in self._guards.values():
             guard.meet_logins_by(meet)
 
@@ -224,7 +224,7 @@ class Guards:
         )
 
     def _ask(self) -> Ask | None:
-        """Return what answers logins' questions, plug-ins or delegation tokens; None without."""
+        """Return the runner of logins' blocking calls; None without plug-ins and tokens."""
         if self._plugins is not None:
             return self._plugins.ask
         return None if self._delegation_tokens is None else self._delegation_tokens.ask
@@ -232,9 +232,9 @@ class Guards:
     def _token_credentials(self, tokens: Callable[[], Tokens]) -> TokenCredentials | None:
         """Return the credentials of delegation tokens; None if no login can use such a token."""
         key = token_key(self._config)
-        every = [security.sasl for security in self._config.listener_security.values()]
+        settings = [security.sasl for security in self._config.listener_security.values()]
         names = {
-            mechanism.name for sasl in every if sasl is not None for mechanism in sasl.mechanisms
+            mechanism.name for sasl in settings if sasl is not None for mechanism in sasl.mechanisms
         }
         mechanisms = [scram for name, scram in SCRAM_MECHANISMS.items() if name in names]
         if key is None or not mechanisms:
@@ -247,7 +247,7 @@ class Guards:
         return base64.b64encode(self._random_bytes(NONCE_BYTES)).decode()
 
     def _key_prefix(self, listener_name: str) -> str:
-        """Return the prefix of the keys of a listener's stores; empty for the keys of all."""
+        """Return the prefix of the keys of a listener's stores; empty if it has no own keys."""
         prefix = f"listener.name.{listener_name.lower()}."
         own = any(name.startswith(f"{prefix}ssl.") for name in self._config.originals)
         return prefix if own else ""
