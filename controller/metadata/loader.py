@@ -180,10 +180,7 @@ def delta_between(before: MetadataImage, after: MetadataImage) -> MetadataDelta:
     _note_changed_users(before.scram, after.scram, delta)
     _note_changed_acls(before.acls, after.acls, delta)
     _note_changed_tokens(before.tokens, after.tokens, delta)
-    for entity in (*before.client_quotas, *after.client_quotas):
-        values = after.client_quotas.get(entity, {})
-        if before.client_quotas.get(entity, {}) != values:
-            delta.changed_quotas[entity] = dict(values)
+    _note_changed_quotas(before, after, delta)
     return delta
 
 
@@ -208,6 +205,13 @@ def _note_changed_tokens(before: Tokens, after: Tokens, delta: MetadataDelta) ->
     for token_id in (*before, *after):
         if before.get(token_id) != after.get(token_id):
             delta.changed_tokens[token_id] = after.get(token_id)
+
+
+def _note_changed_quotas(before: MetadataImage, after: MetadataImage, delta: MetadataDelta) -> None:
+    for entity in (*before.client_quotas, *after.client_quotas):
+        values = after.client_quotas.get(entity, {})
+        if before.client_quotas.get(entity, {}) != values:
+            delta.changed_quotas[entity] = dict(values)
 
 
 def _ignore(_item: object) -> None:
