@@ -33,25 +33,25 @@ def _without(left_out: Callable[[Any], bool]) -> Callable[[AclsImage, bool], Any
     return judge
 
 
-def _is_about(
+def _applies_to(
     principal: bool = True, anybody: bool = True, host: bool = True, anywhere: bool = True
 ) -> Callable[[Any, Any, Any], bool]:
-    def is_about(acl: Any, asker: Any, _acls: Any) -> bool:
+    def applies_to(acl: Any, asker: Any, _acls: Any) -> bool:
         who = not principal or acl.principal == asker.principal
         where = not host or acl.host == asker.host
         return (who or (anybody and acl.principal == "User:*")) and (
             where or (anywhere and acl.host == "*")
         )
 
-    return is_about
+    return applies_to
 
 
 IMPLIED = standard_authorizer._IMPLIED_BY
 PATCHED: dict[str, dict[str, Any]] = {
-    "whoever it names": {"_is_about": _is_about(principal=False)},
-    "wherever it is from": {"_is_about": _is_about(host=False)},
-    "nobody is everybody": {"_is_about": _is_about(anybody=False)},
-    "nowhere is everywhere": {"_is_about": _is_about(anywhere=False)},
+    "whoever it names": {"_applies_to": _applies_to(principal=False)},
+    "wherever it is from": {"_applies_to": _applies_to(host=False)},
+    "nobody is everybody": {"_applies_to": _applies_to(anybody=False)},
+    "nowhere is everywhere": {"_applies_to": _applies_to(anywhere=False)},
     "nothing implies Describe": {
         "_IMPLIED_BY": {k: v for k, v in IMPLIED.items() if k != Operation.DESCRIBE}
     },
