@@ -101,6 +101,7 @@ class AlterConfigsApis:
         self._validate_security = validate_security
 
     def apis(self) -> list[Api]:
+        """Return the two APIs, ALTER_CONFIGS and INCREMENTAL_ALTER_CONFIGS."""
         return [
             Api(ApiKey.ALTER_CONFIGS, 0, 2, self.handle, refuse_alter_configs),
             Api(
@@ -117,6 +118,10 @@ class AlterConfigsApis:
     def handle(
         self, context: RequestContext, request: replacing.AlterConfigsRequest, respond: Respond
     ) -> None:
+        """Answer invalid resources here, and forward the valid ones to the controller.
+
+        The response has the results of both. Changed key stores are loaded in another thread first.
+        """
         change = _Change[replacing.AlterConfigsResource, replacing.AlterConfigsResourceResponse](
             _alter_answer
         )
@@ -152,6 +157,10 @@ class AlterConfigsApis:
     def _replacing_fault(
         self, rights: Rights, resource: replacing.AlterConfigsResource, loads: list[_Load]
     ) -> Steps[ApiError | None]:
+        """Return the error of a resource, or None if it may be forwarded to the controller.
+
+        Adds to `loads` the listeners' configs that must be loaded to find further errors.
+        """
         fault = yield from _keys_fault(resource.configs, lambda config: config.value is None)
         if fault is not None or resource.resource_type != ResourceType.BROKER:
             return fault
@@ -172,6 +181,11 @@ class AlterConfigsApis:
         request: incremental.IncrementalAlterConfigsRequest,
         respond: Respond,
     ) -> None:
+        """Answer invalid resources here, and forward the valid ones to the controller.
+
+        Log levels are set in this broker and not forwarded. Changed key stores are loaded in
+        another thread first.
+        """
         change = _Change[
             incremental.AlterConfigsResource, incremental.AlterConfigsResourceResponse
         ](_incremental_answer)
@@ -213,6 +227,10 @@ class AlterConfigsApis:
     def _incremental_fault(
         self, rights: Rights, resource: incremental.AlterConfigsResource, loads: list[_Load]
     ) -> Steps[ApiError | None]:
+        """Return the error of a resource, or None if it is valid.
+
+        Adds to `loads` the listeners' configs that must be loaded to find further errors.
+        """
         fault = yield from _keys_fault(resource.configs, _is_null)
         if fault is not None:
             return fault
@@ -232,13 +250,17 @@ class AlterConfigsApis:
             set_now = [
                 config.name for config in resource.configs if config.config_operation == _SET
             ]
-            after = self._after(name, resource.configs)
+            after = self._broker_config_after(name, resource.configs)
             return self._broker_fault(resource, after, set_now, loads)
         return None
 
-    def _after(
+    def _broker_config_after(
         self, name: str, changes: Iterable[incremental.AlterableConfig]
     ) -> Mapping[str, str]:
+        """Return the dynamic config of broker `name` after these changes; nothing is stored.
+
+        The empty name is the default of all brokers.
+        """
         after = dict(self._metadata.image.config(ResourceType.BROKER, name))
         for change in changes:
             if change.config_operation == _DELETE:
@@ -258,7 +280,7 @@ class AlterConfigsApis:
         """
         if resource.resource_type != ResourceType.BROKER:
             return resource
-        after = self._after(resource.resource_name, resource.configs)
+        after = self._broker_config_after(resource.resource_name, resource.configs)
         changes = [
             change
             if change.config_operation == _DELETE
@@ -333,6 +355,9 @@ class AlterConfigsApis:
     def _loggers_fault(
         self, name: str, changes: Iterable[incremental.AlterableConfig]
     ) -> ApiError | None:
+        """Return the first error of changes of log levels, or None if all are valid; nothing is
+        set.
+        """
         node_id = integer(name, 32)
         if node_id is None:
             return _refused(f"Node id must be an integer, but it is: {name}")
@@ -361,6 +386,7 @@ class AlterConfigsApis:
         return None
 
     def _set_levels(self, resource: incremental.AlterConfigsResource) -> None:
+        """Set or clear the levels of valid changes in this process; they are not stored."""
         for change in resource.configs:
             if change.config_operation == _SET:
                 assert change.value is not None
@@ -375,6 +401,7 @@ def _denial(rights: Rights) -> ApiError | None:
 
 
 def _faults_of(validate: SecurityValidator, loads: Iterable[_Load]) -> _Faults:
+    """Return the errors by `id` of the resource; resources without an error are left out."""
     faults = {id(resource): validate(new, listeners) for resource, new, listeners in loads}
     return {key: fault for key, fault in faults.items() if fault is not None}
 
@@ -425,6 +452,7 @@ class _Change(Generic[R, A]):
 
 
 def _keys_fault(configs: Sequence[C], is_null: Callable[[C], bool]) -> Steps[ApiError | None]:
+    """Return an error if a key is named twice or has a null value where it needs one, else None."""
     names: set[str] = set()
     nulls: list[str] = []
 
@@ -441,6 +469,7 @@ def _keys_fault(configs: Sequence[C], is_null: Callable[[C], bool]) -> Steps[Api
 
 
 def _is_null(change: incremental.AlterableConfig) -> bool:
+    """Return True for a null value in any operation but DELETE, which needs none."""
     return change.value is None and change.config_operation != _DELETE
 
 

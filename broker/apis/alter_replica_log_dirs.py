@@ -60,10 +60,11 @@ class AlterReplicaLogDirsApi:
         if context.rights.allows_on_cluster(Operation.ALTER):
             steps = self._move_all(request)
         else:
-            steps = _refused(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+            steps = _all_refused(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
         self._answers.give(context, request, steps, respond, refuse_alter_log_dirs)
 
     def _move_all(self, request: AlterReplicaLogDirsRequest) -> Steps[AlterReplicaLogDirsResponse]:
+        """Start the moves; the answer does not wait for their ends."""
         pace = Pace()
         results: dict[str, AlterReplicaLogDirTopicResult] = {}
         for log_dir in request.dirs:
@@ -84,6 +85,11 @@ class AlterReplicaLogDirsApi:
         return response
 
     def _move(self, topic: str, index: int, log_dir: str) -> ErrorCode:
+        """Start to move a replica to `log_dir`, and return the error to answer.
+
+        If this broker has no such replica, `log_dir` is noted for the time when it is created, and
+        the client gets REPLICA_NOT_AVAILABLE or the reason why there is none.
+        """
         replicas = self._replicas
         if len(topic) > NAME_LENGTH_MAX:
             return ErrorCode.INVALID_TOPIC_EXCEPTION
@@ -118,12 +124,13 @@ def refuse_alter_log_dirs(
     request: AlterReplicaLogDirsRequest, error: ErrorCode
 ) -> AlterReplicaLogDirsResponse:
     """Return a response with `error` for every partition."""
-    return in_one_go(_refused(request, error))
+    return in_one_go(_all_refused(request, error))
 
 
-def _refused(
+def _all_refused(
     request: AlterReplicaLogDirsRequest, error: ErrorCode
 ) -> Steps[AlterReplicaLogDirsResponse]:
+    """Return a response with `error` for every partition of the request."""
     pace = Pace()
     response = AlterReplicaLogDirsResponse()
     for log_dir in request.dirs:

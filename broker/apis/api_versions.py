@@ -64,6 +64,10 @@ class ApiVersionsApi:
     def handle(
         self, context: RequestContext, request: ApiVersionsRequest, respond: Respond
     ) -> None:
+        """Answer at once; from v3 on, also note the client's software in the connection.
+
+        A request with invalid names of its software gets INVALID_REQUEST.
+        """
         if context.api_version >= SOFTWARE_FIELDS_FROM and not _names_are_valid(request):
             respond(ApiVersionsResponse(int(ErrorCode.INVALID_REQUEST)))
             return
@@ -115,5 +119,6 @@ def _names_are_valid(request: ApiVersionsRequest) -> bool:
 
 
 def _listed_api(api: Api) -> ApiVersion:
+    """Return the range of versions as clients see it: Produce starts at PRODUCE_NAMED_FROM."""
     oldest = PRODUCE_NAMED_FROM if api.key is ApiKey.PRODUCE else api.oldest
     return ApiVersion(int(api.key), oldest, api.latest)

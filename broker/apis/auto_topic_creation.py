@@ -137,9 +137,12 @@ class AutoTopicCreation:
                 _log.warning("topic %s is not created: %s", topic.name, message)
 
     def _topic_to_create(self, name: str) -> CreatableTopic:
+        """Return the topic with the settings of an internal topic, or else with the broker's
+        defaults.
+        """
         config = self._config
         if name == OFFSETS_TOPIC:
-            return _internal(
+            return _internal_topic(
                 name,
                 config.offsets_topic_num_partitions,
                 config.offsets_topic_replication_factor,
@@ -150,7 +153,7 @@ class AutoTopicCreation:
                 },
             )
         if name == TRANSACTION_TOPIC:
-            return _internal(
+            return _internal_topic(
                 name,
                 config.transaction_state_log_num_partitions,
                 config.transaction_state_log_replication_factor,
@@ -163,7 +166,7 @@ class AutoTopicCreation:
                 },
             )
         if name == SHARE_TOPIC:
-            return _internal(
+            return _internal_topic(
                 name,
                 config.share_coordinator_state_topic_num_partitions,
                 config.share_coordinator_state_topic_replication_factor,
@@ -178,7 +181,7 @@ class AutoTopicCreation:
         return CreatableTopic(name, config.num_partitions, config.default_replication_factor)
 
 
-def _internal(
+def _internal_topic(
     name: str, partitions: int, replication_factor: int, configs: dict[str, str]
 ) -> CreatableTopic:
     return CreatableTopic(

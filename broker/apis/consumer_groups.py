@@ -65,6 +65,10 @@ class ConsumerGroupsApi:
     def heartbeat(
         self, context: RequestContext, request: ConsumerGroupHeartbeatRequest, respond: Respond
     ) -> None:
+        """Give the heartbeat to the coordinator if the client may READ the group.
+
+        It must also have DESCRIBE on every topic that it subscribes to by name.
+        """
         rights, names = context.rights, request.subscribed_topic_names
         if not rights.allows(Operation.READ, Resource.GROUP, request.group_id):
             respond(refusal(ApiError(ErrorCode.GROUP_AUTHORIZATION_FAILED)))
@@ -108,7 +112,7 @@ class ConsumerGroupsApi:
             names, denied = allowed_and_denied
 
             def described(groups: list[DescribedGroup]) -> None:
-                steps = self._response(context, request, denied, groups)
+                steps = self._describe_response(context, request, denied, groups)
                 answers.give(context, request, steps, respond, refuse)
 
             describe = self._coordinator.describe_consumers
@@ -119,18 +123,23 @@ class ConsumerGroupsApi:
         )
         answers.judge(context, request, steps, judged, respond, refuse)
 
-    def _response(
+    def _describe_response(
         self,
         context: RequestContext,
         request: ConsumerGroupDescribeRequest,
         denied: list[str],
         described: list[DescribedGroup],
     ) -> Steps[ConsumerGroupDescribeResponse]:
+        """Return the denied groups with an error, then the others as far as the client may see
+        them.
+
+        Empties `described`.
+        """
         pace, groups = Pace(), Items[DescribedGroup](context.api_version)
         for group_id in denied:
             if pace.is_full():
                 yield None
-            groups.add(_failed(group_id, ErrorCode.GROUP_AUTHORIZATION_FAILED))
+            groups.add(_group_with_error(group_id, ErrorCode.GROUP_AUTHORIZATION_FAILED))
         for group in drained(described):
             if pace.is_full(DESCRIBED):
                 yield None
@@ -150,6 +159,10 @@ class ConsumerGroupsApi:
     def _visible_group(
         self, rights: Rights, group: DescribedGroup, operations: bool
     ) -> DescribedGroup:
+        """Return `group` with the authorized operations filled in, if the client may see it.
+
+        A client that may not DESCRIBE each of the group's topics gets an error instead.
+        """
         group.authorized_operations = OPERATIONS_NOT_ASKED
         if group.error_code != ErrorCode.NONE:
             return group
@@ -157,7 +170,7 @@ class ConsumerGroupsApi:
         if not rights.unlimited:
             described = rights.allowed(Operation.DESCRIBE, Resource.TOPIC, topics)
             if any(topic not in described for topic in topics):
-                return _failed(
+                return _group_with_error(
                     group.group_id,
                     ErrorCode.TOPIC_AUTHORIZATION_FAILED,
                     "The group has described topic(s) that the client is not authorized to "
@@ -182,6 +195,7 @@ def _pieces_of(member: Member) -> int:
 
 
 def _topics_of(group: DescribedGroup) -> list[str]:
+    """Return the topics of the members' current and target assignments, each once."""
     names: dict[str, None] = {}
     for member in group.members:
         for assignment in (member.assignment, member.target_assignment):
@@ -189,7 +203,9 @@ def _topics_of(group: DescribedGroup) -> list[str]:
     return list(names)
 
 
-def _failed(group_id: str, error: ErrorCode, message: str | None = None) -> DescribedGroup:
+def _group_with_error(
+    group_id: str, error: ErrorCode, message: str | None = None
+) -> DescribedGroup:
     return DescribedGroup(
         error_code=error,
         error_message=message,

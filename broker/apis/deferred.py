@@ -30,16 +30,18 @@ class DeferredApis:
             for key in self._keys
         ]
 
-    def _api(self, key: ApiKey) -> Api:
+    def _loaded_api(self, key: ApiKey) -> Api:
+        """Return the API with its handler; the first call loads the code of all of them."""
         if not self._loaded:
             self._loaded = {api.key: api for api in self._load()}
         return self._loaded[key]
 
     def _handle(self, key: ApiKey, context: RequestContext, request: Any, respond: Respond) -> None:
-        self._api(key).handle(context, request, respond)
+        self._loaded_api(key).handle(context, request, respond)
 
     def _refuse(self, key: ApiKey, request: Any, code: ErrorCode) -> Any:
-        refuse = self._api(key).refuse
+        """Return the response with `code`; loads the code of the APIs."""
+        refuse = self._loaded_api(key).refuse
         if refuse is not None:
             return refuse(request, code)
         response = messages_of(key).response()

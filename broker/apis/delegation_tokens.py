@@ -59,6 +59,7 @@ class DelegationTokenApis:
     def create(
         self, context: RequestContext, request: CreateDelegationTokenRequest, respond: Respond
     ) -> None:
+        """Forward a valid request to the controller; answer others here."""
         error = _NOT_ALLOWED if not _may_use_tokens(context) else creation_fault(context, request)
         if error is not None:
             respond(refused_creation(context, request, error))
@@ -68,6 +69,7 @@ class DelegationTokenApis:
     def renew(
         self, context: RequestContext, request: RenewDelegationTokenRequest, respond: Respond
     ) -> None:
+        """Forward the request, unless this client may not use tokens."""
         if _may_use_tokens(context):
             self._controller(context, request, respond)
         else:
@@ -76,6 +78,7 @@ class DelegationTokenApis:
     def expire(
         self, context: RequestContext, request: ExpireDelegationTokenRequest, respond: Respond
     ) -> None:
+        """Forward the request, unless this client may not use tokens."""
         if _may_use_tokens(context):
             self._controller(context, request, respond)
         else:
@@ -84,6 +87,7 @@ class DelegationTokenApis:
     def describe(
         self, context: RequestContext, request: DescribeDelegationTokenRequest, respond: Respond
     ) -> None:
+        """Answer from the metadata image, without the controller."""
         if _may_use_tokens(context):
             tokens = self._metadata.image.tokens
             respond(described_tokens(context, request, self._key, tokens))
@@ -92,4 +96,5 @@ class DelegationTokenApis:
 
 
 def _may_use_tokens(context: RequestContext) -> bool:
+    """Return False for PLAINTEXT clients and for those that `may_deal_with_tokens` rejects."""
     return context.security_protocol != "PLAINTEXT" and may_deal_with_tokens(context)

@@ -58,6 +58,7 @@ class DeleteRecordsApi:
     def handle(
         self, context: RequestContext, request: DeleteRecordsRequest, respond: Respond
     ) -> None:
+        """Delete at once, and answer after the followers did too or the request times out."""
         pending: dict[ReplicatedPartition, PendingAck] = {}
 
         def refuse(request: DeleteRecordsRequest, error: ErrorCode) -> DeleteRecordsResponse:
@@ -81,7 +82,7 @@ class DeleteRecordsApi:
         `pending` gets the partitions whose replicas must move their log starts as well.
         """
         topics, pace = [], Pace()
-        by_topic = yield from _by_topic(request)
+        by_topic = yield from _offsets_by_topic(request)
         may_delete = yield from allowed_in_slices(
             context.rights, Operation.DELETE, Resource.TOPIC, by_topic
         )
@@ -96,7 +97,7 @@ class DeleteRecordsApi:
                 if name not in may_delete:
                     partitions.append(_failed(index, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
                     continue
-                partitions.append(self._delete(name, index, offset, pending))
+                partitions.append(self._delete_records(name, index, offset, pending))
             topics.append(DeleteRecordsTopicResult(name, partitions))
         return DeleteRecordsResponse(topics=topics)
 
@@ -116,9 +117,13 @@ class DeleteRecordsApi:
         if not self._purgatory.is_watched(partition):
             partition.listeners.pop(self, None)
 
-    def _delete(
+    def _delete_records(
         self, topic: str, index: int, offset: int, pending: dict[ReplicatedPartition, PendingAck]
     ) -> DeleteRecordsPartitionResult:
+        """Move the log's start, and return the partition's result.
+
+        After a success, its low watermark is set later, by the entry that this adds to `pending`.
+        """
         partition = self._replicas.partition(topic, index)
         if partition is None:
             return _failed(index, self._replicas.why_absent(topic, index))
@@ -137,19 +142,22 @@ class DeleteRecordsApi:
 
 
 def _settle(answer: DeleteRecordsPartitionResult, partition: Partition, verdict: ErrorCode) -> None:
+    """Fill in the outcome: the error, and the low watermark where this broker still leads."""
     answer.error_code = int(verdict)
     if verdict != ErrorCode.NOT_LEADER_OR_FOLLOWER:
         answer.low_watermark = partition.low_watermark
 
 
 def _only_compacted(partition: Partition) -> bool:
+    """Return True on the leader of a topic whose records only compaction removes."""
     if not partition.is_leader:
         return False  # only the leader rejects the request for this
     config = partition.log.config
     return config.compact and not config.delete
 
 
-def _by_topic(request: DeleteRecordsRequest) -> Steps[dict[str, dict[int, int]]]:
+def _offsets_by_topic(request: DeleteRecordsRequest) -> Steps[dict[str, dict[int, int]]]:
+    """Return the requested offsets by topic and partition; the last of a repeated one counts."""
     topics: dict[str, dict[int, int]] = {}
     pace = Pace(BULK_AT_ONCE)
     for topic in request.topics:

@@ -46,6 +46,7 @@ class DescribeClientQuotasApi:
     def handle(
         self, context: RequestContext, request: DescribeClientQuotasRequest, respond: Respond
     ) -> None:
+        """Answer at once from the metadata image; an invalid filter gets an error for the whole."""
         allowed = context.rights.allows_on_cluster(Operation.DESCRIBE_CONFIGS)
         fault = _filter_fault(request.components) if allowed else _DENIED
         if fault is not None:
@@ -63,6 +64,7 @@ class DescribeClientQuotasApi:
 
 
 def _filter_fault(components: Sequence[ComponentData]) -> ApiError | None:
+    """Return the first error of a filter, or None if it is valid."""
     seen: list[str] = []
     for component in components:
         fault = _component_fault(component, seen)
@@ -78,6 +80,7 @@ def _filter_fault(components: Sequence[ComponentData]) -> ApiError | None:
 
 
 def _component_fault(component: ComponentData, seen: Sequence[str]) -> ApiError | None:
+    """Return the error of one part of a filter, or None; `seen` has the earlier entity types."""
     kind = component.entity_type
     if not kind:
         return _refused("Invalid empty entity type.")
@@ -101,6 +104,7 @@ def _refused(text: str) -> ApiError:
 
 
 def _matches(entity: dict[str, str | None], request: DescribeClientQuotasRequest) -> bool:
+    """Return True if the entity has each part of the filter and, if strict, no other part."""
     if request.strict and len(entity) != len(request.components):
         return False
     return all(

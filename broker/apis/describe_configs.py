@@ -114,18 +114,19 @@ class DescribeConfigsApi:
             else:
                 if pace.is_full(DESCRIBED):
                     yield None
-                result = yield from self._result(resource, request, image)
+                result = yield from self._resource_result(resource, request, image)
                 alike.keep(resource, image, result)
                 results.add(result, 1 + DESCRIBED)
         results.join(denied)
         return DescribeConfigsResponse(results=results.array())
 
-    def _result(
+    def _resource_result(
         self,
         resource: DescribeConfigsResource,
         request: DescribeConfigsRequest,
         image: MetadataImage,
     ) -> Steps[DescribeConfigsResult]:
+        """Return the configs of a resource, only the requested keys if any, or its error."""
         kind, name = resource.resource_type, resource.resource_name
         if kind == ResourceType.BROKER_LOGGER:
             described: list[DescribeConfigsResourceResult] | ApiError = self._described_loggers(
@@ -136,7 +137,7 @@ class DescribeConfigsApi:
             described = (
                 entries
                 if isinstance(entries, ApiError)
-                else [self._described(kind, config, request) for config in entries]
+                else [self._described_entry(kind, config, request) for config in entries]
             )
         if isinstance(described, ApiError):
             return DescribeConfigsResult(int(described.code), described.message or "", kind, name)
@@ -152,40 +153,52 @@ class DescribeConfigsApi:
     def _entries(
         self, kind: int, name: str, image: MetadataImage
     ) -> Iterable[ConfigEntry] | ApiError:
+        """Return the entries of any resource but a BROKER_LOGGER; an ApiError if it has none."""
         if kind == ResourceType.TOPIC:
-            return self._topic(name, image)
+            return self._topic_entries(name, image)
         if kind == ResourceType.BROKER:
-            return self._broker(name, image)
+            return self._broker_entries(name, image)
         if kind == ResourceType.CLIENT_METRICS:
             return _client_metrics(name, image)
         if kind == ResourceType.GROUP:
             if not name:
                 return ApiError(ErrorCode.INVALID_REQUEST, "Group name must not be empty")
-            return describe_group(image.config(ResourceType.GROUP, name), self._levels(image))
+            return describe_group(
+                image.config(ResourceType.GROUP, name), self._server_levels(image)
+            )
         return ApiError(ErrorCode.INVALID_REQUEST, _UNKNOWN_TYPE)
 
-    def _levels(self, image: MetadataImage) -> ServerLevels:
+    def _server_levels(self, image: MetadataImage) -> ServerLevels:
+        """Return the three sources of this broker's config: its file, its own and the cluster's
+        dynamic one.
+        """
         return ServerLevels(
             self._config,
             image.config(ResourceType.BROKER, str(self._config.node_id)),
             image.config(ResourceType.BROKER, ""),
         )
 
-    def _topic(self, name: str, image: MetadataImage) -> Iterable[ConfigEntry] | ApiError:
+    def _topic_entries(self, name: str, image: MetadataImage) -> Iterable[ConfigEntry] | ApiError:
+        """Return a topic's entries, or an ApiError if its name is invalid or it does not exist."""
         fault = topic_name_fault(name)
         if fault is not None:
             return ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, fault)
         if image.topics.get(name) is None:
             return ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        return describe_topic(image.config(ResourceType.TOPIC, name), self._levels(image))
+        return describe_topic(image.config(ResourceType.TOPIC, name), self._server_levels(image))
 
-    def _broker(self, name: str, image: MetadataImage) -> Iterable[ConfigEntry] | ApiError:
+    def _broker_entries(self, name: str, image: MetadataImage) -> Iterable[ConfigEntry] | ApiError:
+        """Return this broker's entries or, for the empty name, the cluster-wide dynamic ones.
+
+        Another name than this broker's id gives an ApiError.
+        """
         if not name:
             return describe_all_servers(image.config(ResourceType.BROKER, ""))
         wrong = self._wrong_broker(name, f"expected {self._config.node_id} or empty string, but")
-        return wrong or describe_server(self._levels(image))
+        return wrong or describe_server(self._server_levels(image))
 
     def _described_loggers(self, name: str) -> list[DescribeConfigsResourceResult] | ApiError:
+        """Return the levels of this broker's loggers, or an ApiError if `name` is not its id."""
         if not name:
             return ApiError(ErrorCode.INVALID_REQUEST, "Broker id must not be empty")
         wrong = self._wrong_broker(name, f"expected {self._config.node_id} but")
@@ -214,7 +227,7 @@ class DescribeConfigsApi:
             return ApiError(ErrorCode.INVALID_REQUEST, text)
         return None
 
-    def _described(
+    def _described_entry(
         self, kind: int, entry: ConfigEntry, request: DescribeConfigsRequest
     ) -> DescribeConfigsResourceResult:
         synonyms = [

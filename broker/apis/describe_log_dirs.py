@@ -64,18 +64,22 @@ class DescribeLogDirsApi:
     ) -> Steps[DescribeLogDirsResponse]:
         """Return the response. Directories, and the sizes of logs, are read at different times."""
         pace, results = Pace(), []
-        wanted = yield from _wanted(request)
+        wanted = yield from _wanted_partitions(request)
         for log_dir in self._log_dirs:
-            results.append((yield from self._result(log_dir, wanted, version, pace)))
+            results.append((yield from self._log_dir_result(log_dir, wanted, version, pace)))
         return DescribeLogDirsResponse(results=results)
 
-    def _result(
+    def _log_dir_result(
         self,
         log_dir: str,
         wanted: dict[tuple[str, int], None] | None,
         version: int,
         pace: Pace,
     ) -> Steps[DescribeLogDirsResult]:
+        """Return the replicas in `log_dir`, all if `wanted` is None, and the bytes of its disk.
+
+        An offline directory gets KAFKA_STORAGE_ERROR.
+        """
         failed = DescribeLogDirsResult(int(ErrorCode.KAFKA_STORAGE_ERROR), log_dir)
         if log_dir not in self._logs.online_dirs:
             return failed
@@ -111,11 +115,13 @@ class DescribeLogDirsApi:
 
 
 def _described_log(log: UnifiedLog) -> DescribeLogDirsPartition:
+    """Return a replica's size and the offsets by which it lags behind the high watermark."""
     lag = max(log.high_watermark - log.log_end_offset, 0)
     return DescribeLogDirsPartition(log.partition.partition, log.segments.size_bytes, lag)
 
 
 def _described_copy(log: UnifiedLog, current: UnifiedLog | None) -> DescribeLogDirsPartition:
+    """Return the size of a copy that is being moved here, and its offsets behind `current`."""
     lag = NO_LAG if current is None else current.log_end_offset - log.log_end_offset
     return DescribeLogDirsPartition(log.partition.partition, log.segments.size_bytes, lag, True)
 
@@ -127,7 +133,10 @@ def refuse_describe_log_dirs(
     return DescribeLogDirsResponse(error_code=int(error))
 
 
-def _wanted(request: DescribeLogDirsRequest) -> Steps[dict[tuple[str, int], None] | None]:
+def _wanted_partitions(
+    request: DescribeLogDirsRequest,
+) -> Steps[dict[tuple[str, int], None] | None]:
+    """Return the requested partitions, each once; None if the client asks for all."""
     if request.topics is None:
         return None
     wanted: dict[tuple[str, int], None] = {}

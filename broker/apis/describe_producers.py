@@ -64,14 +64,15 @@ class DescribeProducersApi:
                 if pace.is_full():
                     yield None
                 if refusal is None:
-                    answer = yield from self._partition(topic.name, index, pace)
+                    answer = yield from self._partition_response(topic.name, index, pace)
                     partitions.add(answer, 1 + len(answer.active_producers))
                 else:
                     partitions.add(PartitionResponse(index, *refusal))
             topics.add(TopicResponse(topic.name, partitions.array()), 1 + partitions.pieces)
         return DescribeProducersResponse(topics=topics.array())
 
-    def _partition(self, topic: str, index: int, pace: Pace) -> Steps[PartitionResponse]:
+    def _partition_response(self, topic: str, index: int, pace: Pace) -> Steps[PartitionResponse]:
+        """Return a partition's active producers, or an error if this broker does not lead it."""
         partition = self._replicas.partition(topic, index)
         if partition is None:
             topic_exists = self._replicas.image.topics.get(topic) is not None
@@ -83,11 +84,12 @@ class DescribeProducersApi:
         for producer in list(partition.log.producers):
             if pace.is_full():
                 yield None
-            producers.add(_state(producer))
+            producers.add(_producer_state(producer))
         return PartitionResponse(index, 0, None, producers.array())
 
 
 def _refusal(rights: Rights, topic: str) -> tuple[int, str] | None:
+    """Return the error and its text if the topic is invalid or may not be read, else None."""
     fault = topic_name_fault(topic)
     if fault is not None:
         return int(ErrorCode.INVALID_TOPIC_EXCEPTION), fault
@@ -96,7 +98,7 @@ def _refusal(rights: Rights, topic: str) -> tuple[int, str] | None:
     return None
 
 
-def _state(entry: ProducerStateEntry) -> ProducerState:
+def _producer_state(entry: ProducerStateEntry) -> ProducerState:
     started = entry.current_txn_first_offset
     return ProducerState(
         entry.producer_id,

@@ -101,7 +101,7 @@ class DescribeTopicPartitionsApi:
             if pace.is_full():
                 yield None
             if name not in shown:
-                topics.add(_refused(name))
+                topics.add(_denied_topic(name))
         return DescribeTopicPartitionsResponse(topics=topics.array(), next_cursor=cursor)
 
 
@@ -144,11 +144,11 @@ def _page(
             yield None
         operations = rights.operations(Resource.TOPIC, name)
         if topic is None:
-            described_topics.add(_absent(name, operations))
+            described_topics.add(_absent_topic(name, operations))
             continue
         first = cursor.partition_index if cursor and cursor.topic_name == name else 0
         indexes = [index for index in topic.partitions if index >= first]
-        described = yield from _described(topic, indexes[:limit], view, operations, pace)
+        described = yield from _described_topic(topic, indexes[:limit], view, operations, pace)
         described_topics.add(described, 1 + len(described.partitions))
         if len(indexes) > limit:
             return DescribeTopicPartitionsResponseCursor(name, indexes[limit])
@@ -156,7 +156,8 @@ def _page(
     return None
 
 
-def _absent(name: str, operations: int) -> DescribeTopicPartitionsResponseTopic:
+def _absent_topic(name: str, operations: int) -> DescribeTopicPartitionsResponseTopic:
+    """Return the answer for a topic that does not exist or whose name is invalid."""
     error = (
         ErrorCode.INVALID_TOPIC_EXCEPTION
         if topic_name_fault(name)
@@ -170,27 +171,29 @@ def _absent(name: str, operations: int) -> DescribeTopicPartitionsResponseTopic:
     )
 
 
-def _refused(name: str) -> DescribeTopicPartitionsResponseTopic:
+def _denied_topic(name: str) -> DescribeTopicPartitionsResponseTopic:
     return DescribeTopicPartitionsResponseTopic(int(ErrorCode.TOPIC_AUTHORIZATION_FAILED), name)
 
 
-def _described(
+def _described_topic(
     topic: TopicImage, indexes: list[int], view: ClusterView, operations: int, pace: Pace
 ) -> Steps[DescribeTopicPartitionsResponseTopic]:
+    """Return a topic with the partitions of `indexes`, which must exist."""
     partitions = Items[DescribeTopicPartitionsResponsePartition](VERSION)
     for index in indexes:
         if pace.is_full():
             yield None
-        partitions.add(_partition(index, topic.partitions[index], view))
+        partitions.add(_described_partition(index, topic.partitions[index], view))
     name, internal = topic.name, is_internal(topic.name)
     return DescribeTopicPartitionsResponseTopic(
         0, name, topic.id, internal, partitions.array(), operations
     )
 
 
-def _partition(
+def _described_partition(
     index: int, partition: PartitionRegistration, view: ClusterView
 ) -> DescribeTopicPartitionsResponsePartition:
+    """Return a partition; NO_BROKER leads it if the leader lacks an address on this listener."""
     leader = NO_BROKER if view.address(partition.leader) is None else partition.leader
     return DescribeTopicPartitionsResponsePartition(
         0,

@@ -80,7 +80,7 @@ class EncodedTopics:
         key = listener_name, form, operations if version >= OPERATIONS_FROM else 0
         kind = self._kinds.pop(key, None)
         if kind is None or kind.brokers is not image.brokers:
-            self._subtract(kind)
+            self._subtract_size(kind)
             kind = KindOfAnswer(key, image.brokers)
             self.size += kind.size
         self._kinds[key] = kind
@@ -90,7 +90,7 @@ class EncodedTopics:
     def _make_room(self) -> None:
         """Drop the least recently used kinds until the cache fits. The newest one stays."""
         while self.size > self._max_bytes and len(self._kinds) > 1:
-            self._subtract(self._kinds.pop(next(iter(self._kinds))))
+            self._subtract_size(self._kinds.pop(next(iter(self._kinds))))
 
     def topic(
         self,
@@ -177,7 +177,7 @@ class EncodedTopics:
         self._make_room()
         return True
 
-    def _subtract(self, kind: KindOfAnswer | None) -> None:
+    def _subtract_size(self, kind: KindOfAnswer | None) -> None:
         if kind is not None:
             self.size -= kind.size
 

@@ -102,7 +102,7 @@ class EnvelopeApi:
         except _Refused as refused:
             respond(EnvelopeResponse(b"", refused.error_code))
             return
-        self._handle_inside(respond, inner, body)
+        self._handle_inner(respond, inner, body)
 
     def _opened(
         self,
@@ -115,7 +115,7 @@ class EnvelopeApi:
             if error is not None:
                 raise error
             assert inside is not None, "an Envelope that is read has a request, or an error"
-            self._handle_inside(respond, *inside)
+            self._handle_inner(respond, *inside)
         except _Refused as refused:
             respond(EnvelopeResponse(b"", refused.error_code))
         except AssertionError:
@@ -124,7 +124,13 @@ class EnvelopeApi:
             _log.exception("a long ENVELOPE failed")
             respond(EnvelopeResponse(b"", ErrorCode.UNKNOWN_SERVER_ERROR))
 
-    def _handle_inside(self, respond: Respond, inner: RequestContext, request: Message) -> None:
+    def _handle_inner(self, respond: Respond, inner: RequestContext, request: Message) -> None:
+        """Handle the inner request, and respond with its encoded response in an Envelope.
+
+        If that says NOT_CONTROLLER, the Envelope does, so that the broker tries the other
+        controller.
+        """
+
         def answer(response: Any) -> None:
             if tells_not_controller(response):
                 respond(EnvelopeResponse(b"", ErrorCode.NOT_CONTROLLER))

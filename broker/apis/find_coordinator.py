@@ -121,17 +121,19 @@ class FindCoordinatorApi:
     ) -> None:
         """Answer for one key, or from v4 on for several keys."""
         keys = [request.key] if context.api_version < BATCHED_FROM else request.coordinator_keys
-        self._look(_Search(context, request, respond, keys))
+        self._start_search(_Search(context, request, respond, keys))
 
-    def _look(self, search: _Search) -> None:
+    def _start_search(self, search: _Search) -> None:
+        """Search the coordinators in slices, and answer or retry after that."""
         done = partial(self._answer_or_retry, search)
         self._answers.judge(
             search.context, search.request, self._search(search), done, search.respond, self.refuse
         )
 
     def _answer_or_retry(self, search: _Search, response: FindCoordinatorResponse | None) -> None:
+        """Respond, or search again in LOOK_AGAIN_MS if `response` is None."""
         if response is None:
-            self._scheduler.call_later(LOOK_AGAIN_MS, partial(self._look, search))
+            self._scheduler.call_later(LOOK_AGAIN_MS, partial(self._start_search, search))
         else:
             search.respond(response)
 
@@ -157,7 +159,7 @@ class FindCoordinatorApi:
             error, node, _ = self._find(search, search.keys[0], search.denied)
             return FindCoordinatorResponse(
                 error_code=error,
-                error_message=_message(error),
+                error_message=_message_of(error),
                 node_id=node.id,
                 host=node.host,
                 port=node.port,
@@ -167,7 +169,7 @@ class FindCoordinatorApi:
             if pace.is_full(_pieces_of(key)):
                 yield None
             error, node, _ = self._find(search, key, search.denied)
-            message = "" if error in _WITHOUT_MESSAGE else _message(error)
+            message = "" if error in _WITHOUT_MESSAGE else _message_of(error)
             coordinators.add(Coordinator(key, node.id, node.host, node.port, error, message))
         return FindCoordinatorResponse(coordinators=coordinators.array())
 
@@ -272,5 +274,5 @@ _MESSAGES = {
 }
 
 
-def _message(error: ErrorCode) -> str:
+def _message_of(error: ErrorCode) -> str:
     return _MESSAGES.get(error, error.name)

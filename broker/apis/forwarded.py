@@ -65,6 +65,7 @@ class ForwardedApis:
         self._controller = controller
 
     def apis(self) -> list[Api]:
+        """Return the APIs that only the controller answers."""
         return [
             Api(ApiKey.CREATE_TOPICS, 2, 7, self._controller, refuse_create_topics),
             Api(ApiKey.DELETE_TOPICS, 1, 6, self._controller, refuse_delete_topics),

@@ -66,14 +66,15 @@ class GroupAdminApi:
     def list_groups(
         self, context: RequestContext, request: ListGroupsRequest, respond: Respond
     ) -> None:
-        steps = self._listed(context, request)
+        steps = self._visible_groups(context, request)
         self._answers.give(context, request, steps, respond, refuse_list)
 
-    def _listed(
+    def _visible_groups(
         self, context: RequestContext, request: ListGroupsRequest
     ) -> Steps[ListGroupsResponse]:
+        """Return the groups that match the filters and that the client may DESCRIBE."""
         response = yield from self._coordinator.list_groups(request)
-        shown = yield from _may_be_listed(context.rights, response.groups)
+        shown = yield from _ids_to_list(context.rights, response.groups)
         pace, groups = Pace(), Items[ListedGroup](context.api_version)
         for group in response.groups:
             if pace.is_full():
@@ -101,11 +102,11 @@ class GroupAdminApi:
         for group_id in denied:
             if pace.is_full():
                 yield None
-            groups.add(_denied(group_id))
+            groups.add(_denied_group(group_id))
         for group_id in allowed:
             if pace.is_full(DESCRIBED):
                 yield None
-            group: DescribedGroup = yield from self._described(group_id, version)
+            group: DescribedGroup = yield from self._described_group(group_id, version)
             if with_operations and group.error_code == ErrorCode.NONE:
                 group.authorized_operations = rights.operations(Resource.GROUP, group_id)
             groups.add(group, 1 + len(group.members))
@@ -113,10 +114,11 @@ class GroupAdminApi:
                 yield None
         return DescribeGroupsResponse(groups=groups.array())
 
-    def _described(self, group_id: str, version: int) -> Steps[DescribedGroup]:
+    def _described_group(self, group_id: str, version: int) -> Steps[DescribedGroup]:
+        """Return the group, or one with the coordinator's error; it lacks its operations."""
         group = yield from self._coordinator.describe(group_id)
         if group is ErrorCode.GROUP_ID_NOT_FOUND:
-            group = _absent(group_id, version)
+            group = _absent_group(group_id, version)
         elif isinstance(group, ErrorCode):
             group = DescribedGroup(error_code=group, group_id=group_id)
         group.authorized_operations = OPERATIONS_NOT_ASKED
@@ -133,7 +135,7 @@ class GroupAdminApi:
 
             def deleted(errors: list[ErrorCode]) -> None:
                 unauthorized = repeat(ErrorCode.GROUP_AUTHORIZATION_FAILED, len(denied))
-                steps = _all_deleted(chain(names, denied), chain(errors, unauthorized))
+                steps = _delete_response(chain(names, denied), chain(errors, unauthorized))
                 answers.give(context, request, steps, respond, refuse)
 
             delete = self._coordinator.delete
@@ -150,7 +152,10 @@ def _may_be_deleted(rights: Rights, group_ids: Sequence[str]) -> Steps[tuple[lis
     return (yield from split_in_slices(rights, Operation.DELETE, Resource.GROUP, unique_ids))
 
 
-def _all_deleted(names: Iterable[str], errors: Iterable[ErrorCode]) -> Steps[DeleteGroupsResponse]:
+def _delete_response(
+    names: Iterable[str], errors: Iterable[ErrorCode]
+) -> Steps[DeleteGroupsResponse]:
+    """Return the response; `names` and `errors` have one order and one length."""
     pace, results = Pace(), list[DeletableGroupResult]()
     for name, error in zip(names, errors, strict=True):
         if pace.is_full():
@@ -159,7 +164,11 @@ def _all_deleted(names: Iterable[str], errors: Iterable[ErrorCode]) -> Steps[Del
     return DeleteGroupsResponse(results=results)
 
 
-def _may_be_listed(rights: Rights, groups: Iterable[ListedGroup]) -> Steps[Container[str]]:
+def _ids_to_list(rights: Rights, groups: Iterable[ListedGroup]) -> Steps[Container[str]]:
+    """Return the ids that the client may see: EVERYTHING with DESCRIBE on the cluster.
+
+    Denials are not audited, because the client did not name these groups.
+    """
     if rights.allows_on_cluster(Operation.DESCRIBE, audited=False):
         return EVERYTHING
     ids = [group.group_id for group in groups]
@@ -168,7 +177,7 @@ def _may_be_listed(rights: Rights, groups: Iterable[ListedGroup]) -> Steps[Conta
     )
 
 
-def _denied(group_id: str) -> DescribedGroup:
+def _denied_group(group_id: str) -> DescribedGroup:
     return DescribedGroup(
         error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED,
         group_id=group_id,
@@ -176,7 +185,8 @@ def _denied(group_id: str) -> DescribedGroup:
     )
 
 
-def _absent(group_id: str, version: int) -> DescribedGroup:
+def _absent_group(group_id: str, version: int) -> DescribedGroup:
+    """Return GROUP_ID_NOT_FOUND for the group or, in old versions, a dead group."""
     if version >= NOT_FOUND_FROM:
         return DescribedGroup(
             error_code=ErrorCode.GROUP_ID_NOT_FOUND,

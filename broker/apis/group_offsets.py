@@ -87,9 +87,12 @@ class GroupOffsetsApi:
     def commit(
         self, context: RequestContext, request: OffsetCommitRequest, respond: Respond
     ) -> None:
+        """Commit the valid offsets, and respond after they are replicated; others get an error
+        each.
+        """
         answers = self._answers
         if not context.rights.allows(Operation.READ, Resource.GROUP, request.group_id):
-            refused = _commit_refused(request, ErrorCode.GROUP_AUTHORIZATION_FAILED)
+            refused = _refused_commit(request, ErrorCode.GROUP_AUTHORIZATION_FAILED)
             answers.give(context, request, refused, respond, refuse_commit)
             return
 
@@ -218,6 +221,7 @@ class GroupOffsetsApi:
     def delete(
         self, context: RequestContext, request: OffsetDeleteRequest, respond: Respond
     ) -> None:
+        """Delete the offsets that the client may delete; others get an error each."""
         if not context.rights.allows(Operation.DELETE, Resource.GROUP, request.group_id):
             respond(OffsetDeleteResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED))
             return
@@ -286,7 +290,7 @@ class _Commit:
             topic.partitions, existing_indexes, refuse, pace
         )
         if refused:
-            self._answer(topic, refused)
+            self._add_answers(topic, refused)
         if good:
             self.valid.append(replace(topic, partitions=good))
 
@@ -306,14 +310,15 @@ class _Commit:
         for answer in drained(topics):
             if pace.is_full():
                 yield None
-            self._answer(answer, answer.partitions)
+            self._add_answers(answer, answer.partitions)
         return OffsetCommitResponse(topics=list(self._answers.values()))
 
-    def _answer(
+    def _add_answers(
         self,
         topic: OffsetCommitRequestTopic | OffsetCommitResponseTopic,
         partitions: list[OffsetCommitResponsePartition],
     ) -> None:
+        """Add partitions to the topic's entry in the response, which is created if needed."""
         key = (topic.name, topic.topic_id)
         answer = self._answers.setdefault(key, OffsetCommitResponseTopic(*key))
         answer.partitions += partitions
@@ -321,10 +326,11 @@ class _Commit:
 
 def refuse_commit(request: OffsetCommitRequest, code: ErrorCode) -> OffsetCommitResponse:
     """Return a response with `code` for every partition."""
-    return in_one_go(_commit_refused(request, code))
+    return in_one_go(_refused_commit(request, code))
 
 
-def _commit_refused(request: OffsetCommitRequest, code: ErrorCode) -> Steps[OffsetCommitResponse]:
+def _refused_commit(request: OffsetCommitRequest, code: ErrorCode) -> Steps[OffsetCommitResponse]:
+    """Return a response with `code` for every partition."""
     pace, topics = Pace(), list[OffsetCommitResponseTopic]()
     refuse = partial(OffsetCommitResponsePartition, error_code=code)
     for topic in request.topics:
@@ -350,6 +356,7 @@ def refuse_fetch(request: OffsetFetchRequest, code: ErrorCode) -> OffsetFetchRes
 
 
 def _requested_groups(version: int, request: OffsetFetchRequest) -> list[OffsetFetchRequestGroup]:
+    """Return the request's groups; old versions have only one."""
     if version >= SEVERAL_GROUPS_FROM:
         return request.groups
     topics: Any = request.topics  # in the message class of these versions

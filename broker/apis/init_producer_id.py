@@ -55,6 +55,10 @@ class InitProducerIdApi:
     def handle(
         self, context: RequestContext, request: InitProducerIdRequest, respond: Respond
     ) -> None:
+        """Give out an id: of the broker's block if idempotent, of the coordinator if transactional.
+
+        An id needs an epoch and the reverse, or the client gets INVALID_REQUEST.
+        """
         denied = _denied(context.rights, request.transactional_id)
         if denied is not ErrorCode.NONE:
             respond(_refusal(denied))
@@ -96,6 +100,7 @@ def _refusal(error: ErrorCode) -> InitProducerIdResponse:
 
 
 def _id_response(producer_id: int | None) -> InitProducerIdResponse:
+    """Return a new id with epoch 0; None gives COORDINATOR_LOAD_IN_PROGRESS, to be retried."""
     if producer_id is None:
         return _refusal(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
     return InitProducerIdResponse(0, 0, producer_id, 0)

@@ -72,14 +72,15 @@ def _answer(
     pace, resources = Pace(), Items[ConfigResource](context.api_version)
     view = ClusterView(image, context.listener_name)
     for kind in _LISTED:
-        for name in _names(kind, image, view) if kind in wanted else ():
+        for name in _resource_names(kind, image, view) if kind in wanted else ():
             if pace.is_full():
                 yield None
             resources.add(ConfigResource(name, kind))
     return ListConfigResourcesResponse(config_resources=resources.array())
 
 
-def _names(kind: int, image: MetadataImage, view: ClusterView) -> list[str]:
+def _resource_names(kind: int, image: MetadataImage, view: ClusterView) -> list[str]:
+    """Return the names of all resources of a type; fenced brokers are included."""
     if kind == ResourceType.TOPIC:
         return list(image.topics.by_name)
     if kind in (ResourceType.BROKER, ResourceType.BROKER_LOGGER):

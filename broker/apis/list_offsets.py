@@ -105,7 +105,7 @@ class ListOffsetsApi:
         times.
         """
         pace, version = Pace(), context.api_version
-        duplicates = yield from _duplicates(request, pace)
+        duplicates = yield from _repeated_partitions(request, pace)
         answered: dict[tuple[str, int], None] = {}
         names = (topic.name for topic in request.topics)
         may_describe = yield from allowed_in_slices(
@@ -127,7 +127,9 @@ class ListOffsetsApi:
                         answers.add(_failed(requested.partition_index, ErrorCode.INVALID_REQUEST))
                     answered[key] = None
                     continue
-                answers.add((yield from self._partition(context, request, topic.name, requested)))
+                answers.add(
+                    (yield from self._partition_response(context, request, topic.name, requested))
+                )
             topics.add(ListOffsetsTopicResponse(topic.name, answers.array()), 1 + answers.pieces)
         for topic in denied:
             answers = Items[ListOffsetsPartitionResponse](version)
@@ -140,13 +142,14 @@ class ListOffsetsApi:
             topics.add(ListOffsetsTopicResponse(topic.name, answers.array()), 1 + answers.pieces)
         return ListOffsetsResponse(0, topics.array())
 
-    def _partition(
+    def _partition_response(
         self,
         context: RequestContext,
         request: ListOffsetsRequest,
         topic: str,
         requested: ListOffsetsPartition,
     ) -> Steps[ListOffsetsPartitionResponse]:
+        """Return the offset of a partition for the requested time, or its error."""
         index = requested.partition_index
         if requested.timestamp < EARLIEST:
             since = NAMED_FROM.get(requested.timestamp)
@@ -173,6 +176,10 @@ class ListOffsetsApi:
 def _look_up(
     partition: Partition, timestamp: int, isolation: int
 ) -> Steps[TimestampAndOffset | ErrorCode]:
+    """Return the position of the first record from `timestamp` on, or of a special timestamp.
+
+    NOT_FOUND has no offset. OFFSET_NOT_AVAILABLE means that a new leader does not know yet.
+    """
     log = partition.log
     end = upper_offset(log, isolation)
     # A new leader whose followers have not fetched yet does not know the previous high watermark.
@@ -198,7 +205,8 @@ def _look_up(
 NOT_FOUND = TimestampAndOffset(NO_TIMESTAMP, NO_OFFSET, NO_EPOCH)
 
 
-def _duplicates(request: ListOffsetsRequest, pace: Pace) -> Steps[set[tuple[str, int]]]:
+def _repeated_partitions(request: ListOffsetsRequest, pace: Pace) -> Steps[set[tuple[str, int]]]:
+    """Return the partitions that the request has more than once."""
     seen: set[tuple[str, int]] = set()
     duplicates: set[tuple[str, int]] = set()
     for topic in request.topics:
@@ -214,7 +222,8 @@ def _failed(index: int, error: ErrorCode) -> ListOffsetsPartitionResponse:
     return ListOffsetsPartitionResponse(index, int(error), NO_TIMESTAMP, NO_OFFSET)
 
 
-def _refused(topic: ListOffsetsTopic, error: ErrorCode) -> ListOffsetsTopicResponse:
+def _refused_topic(topic: ListOffsetsTopic, error: ErrorCode) -> ListOffsetsTopicResponse:
+    """Return a topic with `error` for each of its partitions."""
     return ListOffsetsTopicResponse(
         topic.name, [_failed(requested.partition_index, error) for requested in topic.partitions]
     )
@@ -222,4 +231,4 @@ def _refused(topic: ListOffsetsTopic, error: ErrorCode) -> ListOffsetsTopicRespo
 
 def refuse_list_offsets(request: ListOffsetsRequest, error: ErrorCode) -> ListOffsetsResponse:
     """Return a response with `error` for every partition."""
-    return ListOffsetsResponse(0, [_refused(topic, error) for topic in request.topics])
+    return ListOffsetsResponse(0, [_refused_topic(topic, error) for topic in request.topics])

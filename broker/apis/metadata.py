@@ -123,6 +123,7 @@ class MetadataApi:
         image: MetadataImage,
         answers: _TopicAnswers,
     ) -> Steps[None]:
+        """Add the requested topics, or all. If any is given by id, ignore names, as Kafka does."""
         requested, rights = request.topics, context.rights
         if requested is None or (context.api_version == 0 and not requested):
             yield from _add_all_topics(rights, image, answers)
@@ -137,7 +138,6 @@ class MetadataApi:
         )
         ids.pop(ZERO_UUID, None)
         if ids:
-            # If any topic is given by id, names are ignored, as in Kafka.
             yield from _add_topics_by_id(ids, rights, image, answers)
             return
         yield from in_bulk(
@@ -185,11 +185,14 @@ class MetadataApi:
             may_create = yield from creatable_in_slices(context.rights, missing)
             return (yield from self._auto_creation.create(missing, may_create, context))
         errors: dict[str, ErrorCode] = {}
-        yield from each(lambda name: errors.update({name: _absence(name)}), missing, PIECES_AT_ONCE)
+        yield from each(
+            lambda name: errors.update({name: _error_if_absent(name)}), missing, PIECES_AT_ONCE
+        )
         return errors
 
 
-def _absence(name: str) -> ErrorCode:
+def _error_if_absent(name: str) -> ErrorCode:
+    """Return the error of a topic that does not exist."""
     return (
         ErrorCode.INVALID_TOPIC_EXCEPTION
         if topic_name_fault(name)
@@ -231,12 +234,13 @@ class _TopicAnswers:
         self.leaders: set[int] = set()
         """The leaders of these topics' partitions; noted only while a broker is leaving."""
 
-    def _operations(self, name: str) -> int:
+    def _authorized_operations(self, name: str) -> int:
         if not self._with_operations:
             return OPERATIONS_NOT_ASKED
         return self._context.rights.operations(Resource.TOPIC, name)
 
-    def _kind(self, operations: int) -> KindOfAnswer:
+    def _kind_of_answer(self, operations: int) -> KindOfAnswer:
+        """Return the encoded topics for this client's listener, version and operations; cached."""
         kind = self._kinds.get(operations)
         if kind is None:
             listener, version = self._context.listener_name, self._context.api_version
@@ -250,9 +254,9 @@ class _TopicAnswers:
     def all_topics(self) -> Steps[None]:
         """Add all topics of the image, for a sender with unlimited rights."""
         topics, version = self._image.topics, self._context.api_version
-        operations = self._operations("")
+        operations = self._authorized_operations("")
         data = yield from self._encoded.all_topics(
-            self._kind(operations), topics, self._view, version, operations
+            self._kind_of_answer(operations), topics, self._view, version, operations
         )
         self.topics.add_encoded(data, len(topics.by_name))
         if self._view.has_leaving_broker:
@@ -265,11 +269,11 @@ class _TopicAnswers:
         """Add a topic that the sender may DESCRIBE."""
         if self._pace.is_full(WITH_OPERATIONS if self._with_operations else 1):
             yield None
-        operations = self._operations(topic.name)
+        operations = self._authorized_operations(topic.name)
         self.topics.add_encoded(
             (
                 yield from self._encoded.topic(
-                    self._kind(operations),
+                    self._kind_of_answer(operations),
                     topic,
                     self._view,
                     self._context.api_version,
@@ -285,7 +289,7 @@ class _TopicAnswers:
         """Add a topic that does not exist, with its error."""
         if self._pace.is_full(WITH_OPERATIONS if self._with_operations else 1):
             yield None
-        operations = self._operations(name)  # whatever the error is
+        operations = self._authorized_operations(name)  # whatever the error is
         internal = is_internal(name)
         self.topics.add(
             MetadataResponseTopic(int(error), name, ZERO_UUID, internal, [], operations)
@@ -349,6 +353,8 @@ def _add_topics_by_id(
 
 
 def _is_malformed(topics: list[MetadataRequestTopic], version: int) -> Steps[bool]:
+    """Return True if a topic has neither name nor id; in old versions, an id or no name."""
+
     def is_wrong(topic: MetadataRequestTopic) -> bool:
         if version < TOPIC_IDS_FROM:
             return topic.name is None or topic.topic_id != ZERO_UUID

@@ -103,9 +103,10 @@ class OffsetFetchAnswer:
                 topic_id = topic.topic_id if self._by_id else ZERO_UUID
                 yield from self._topic(name, topic_id, topic.partition_indexes, lookup_id=topic_id)
         for topic, name, error in refused:
-            yield from self._refused(topic, name, error)
+            yield from self._add_refused(topic, name, error)
 
     def _name_of(self, topic: OffsetFetchRequestTopics) -> str:
+        """Return the topic's name, or "" for an unknown id."""
         topic_image = self._topics.get_by_id(topic.topic_id)
         return "" if topic_image is None else topic_image.name
 
@@ -124,35 +125,40 @@ class OffsetFetchAnswer:
                 yield None
             committed = offsets.find(name, index, lookup_id)
             if offsets.is_unstable(name, index):
-                answers.add(self._none(index, ErrorCode.UNSTABLE_OFFSET_COMMIT))
+                answers.add(self._without_offset(index, ErrorCode.UNSTABLE_OFFSET_COMMIT))
             elif committed is None:
-                answers.add(self._none(index, ErrorCode.NONE))
+                answers.add(self._without_offset(index, ErrorCode.NONE))
             else:
                 offset, epoch, metadata = committed[:3]
-                answers.add(self._partition(index, offset, epoch, metadata, ErrorCode.NONE))
-        self._add(name, topic_id, answers)
+                answers.add(self._partition_answer(index, offset, epoch, metadata, ErrorCode.NONE))
+        self._add_topic(name, topic_id, answers)
 
-    def _refused(self, topic: OffsetFetchRequestTopics, name: str, error: ErrorCode) -> Steps[None]:
+    def _add_refused(
+        self, topic: OffsetFetchRequestTopics, name: str, error: ErrorCode
+    ) -> Steps[None]:
+        """Add a topic with `error` and no offset for each of its partitions."""
         answers = Items[_Partition](self._version)
         if self._pace.is_full():
             yield None
         for index in topic.partition_indexes:
             if self._pace.is_full():
                 yield None
-            answers.add(self._none(index, error))
-        self._add(name, topic.topic_id if self._by_id else ZERO_UUID, answers)
+            answers.add(self._without_offset(index, error))
+        self._add_topic(name, topic.topic_id if self._by_id else ZERO_UUID, answers)
 
-    def _none(self, index: int, error: ErrorCode) -> _Partition:
-        return self._partition(index, NO_OFFSET, -1, "", error)
+    def _without_offset(self, index: int, error: ErrorCode) -> _Partition:
+        return self._partition_answer(index, NO_OFFSET, -1, "", error)
 
-    def _partition(
+    def _partition_answer(
         self, index: int, offset: int, epoch: int, metadata: str, error: ErrorCode
     ) -> _Partition:
+        """Return a partition in the class of this version of the response."""
         if self._version >= SEVERAL_GROUPS_FROM:
             return OffsetFetchResponsePartitions(index, offset, epoch, metadata, int(error))
         return OffsetFetchResponsePartition(index, offset, epoch, metadata, int(error))
 
-    def _add(self, name: str, topic_id: bytes, partitions: Items[_Partition]) -> None:
+    def _add_topic(self, name: str, topic_id: bytes, partitions: Items[_Partition]) -> None:
+        """Add a topic to the response in the class of its version."""
         array: Any = partitions.array()
         pieces = 1 + partitions.pieces
         if self._version >= SEVERAL_GROUPS_FROM:

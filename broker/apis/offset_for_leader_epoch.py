@@ -47,12 +47,15 @@ class OffsetForLeaderEpochApi:
     def handle(
         self, context: RequestContext, request: OffsetForLeaderEpochRequest, respond: Respond
     ) -> None:
-        steps = self._response(context.rights, request)
+        steps = self._epochs_response(context.rights, request)
         self._answers.give(context, request, steps, respond, refuse_epochs)
 
-    def _response(
+    def _epochs_response(
         self, rights: Rights, request: OffsetForLeaderEpochRequest
     ) -> Steps[OffsetForLeaderEpochResponse]:
+        """Return the end offsets of the epochs; the topics that the client may not DESCRIBE are
+        last.
+        """
         may_describe = yield from _may_describe(rights, request)
         pace = Pace()
         topics, denied = list[OffsetForLeaderTopicResult](), list[OffsetForLeaderTopicResult]()
@@ -65,12 +68,13 @@ class OffsetForLeaderEpochApi:
                 if pace.is_full():
                     yield None
                 answers.append(
-                    self._partition(name, requested) if is_allowed else _denied(requested)
+                    self._epoch_end(name, requested) if is_allowed else _denied(requested)
                 )
             (topics if is_allowed else denied).append(OffsetForLeaderTopicResult(name, answers))
         return OffsetForLeaderEpochResponse(0, topics + denied)
 
-    def _partition(self, topic: str, requested: OffsetForLeaderPartition) -> EpochEndOffset:
+    def _epoch_end(self, topic: str, requested: OffsetForLeaderPartition) -> EpochEndOffset:
+        """Return the end offset of the requested epoch, or the partition's error."""
         partition = self._replicas.partition(topic, requested.partition)
         if partition is None:
             return _failed(

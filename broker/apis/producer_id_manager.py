@@ -67,20 +67,25 @@ class ProducerIdManager:
             return
         producer_id = self._block[self._used]
         self._used += 1
-        if self._left() <= PREFETCH_BELOW * len(self._block):
+        if self._ids_left() <= PREFETCH_BELOW * len(self._block):
             self._request_block()
         give(producer_id)
 
-    def _left(self) -> int:
+    def _ids_left(self) -> int:
+        """Return the number of ids left in the current block."""
         return len(self._block) - self._used
 
     def _begin_next_block_if_needed(self) -> bool:
         """Begin the next block if the current one is used up. Return whether there is an id."""
-        if not self._left() and self._next_block is not None:
+        if not self._ids_left() and self._next_block is not None:
             self._block, self._used, self._next_block = self._next_block, 0, None
-        return self._left() > 0
+        return self._ids_left() > 0
 
     def _request_block(self) -> None:
+        """Ask the controller for the next block, unless one is asked for or held already.
+
+        Within the backoff after a failure, fail the waiting callers instead.
+        """
         if self._asking or self._next_block is not None:
             return
         if self._scheduler.monotonic_ms() < self._retry_at_ms:
@@ -88,9 +93,10 @@ class ProducerIdManager:
             return
         self._asking = True
         request = AllocateProducerIdsRequest(self._broker_id, self._broker_epoch())
-        self._allocate(request, self._answered)
+        self._allocate(request, self._block_answered)
 
-    def _answered(self, response: AllocateProducerIdsResponse | None) -> None:
+    def _block_answered(self, response: AllocateProducerIdsResponse | None) -> None:
+        """Keep the block and serve the waiting callers; without a block, fail them and back off."""
         self._asking = False
         if response is None or response.error_code or response.producer_id_len <= 0:
             self._retry_at_ms = self._scheduler.monotonic_ms() + RETRY_BACKOFF_MS

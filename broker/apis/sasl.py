@@ -33,6 +33,10 @@ class SaslApi:
     def handle_handshake(
         self, context: RequestContext, request: SaslHandshakeRequest, respond: Respond
     ) -> None:
+        """Answer ILLEGAL_SASL_STATE: logins are handled before a request gets here.
+
+        On a listener without SASL, the log says so.
+        """
         protocol = context.security_protocol
         if context.connection is not None and not protocol.startswith("SASL_"):
             context.connection.refused(
@@ -43,4 +47,5 @@ class SaslApi:
     def handle_authenticate(
         self, context: RequestContext, request: SaslAuthenticateRequest, respond: Respond
     ) -> None:
+        """Answer ILLEGAL_SASL_STATE: logins are handled before a request gets here."""
         respond(SaslAuthenticateResponse(_ILLEGAL, _TEXT))

@@ -55,12 +55,13 @@ class TransactionAdminApi:
     def list_transactions(
         self, context: RequestContext, request: ListTransactionsRequest, respond: Respond
     ) -> None:
-        steps = self._listed(context, request)
+        steps = self._visible_transactions(context, request)
         self._answers.give(context, request, steps, respond, refuse_list)
 
-    def _listed(
+    def _visible_transactions(
         self, context: RequestContext, request: ListTransactionsRequest
     ) -> Steps[ListTransactionsResponse]:
+        """Return the transactions that match the filters and that the client may DESCRIBE."""
         response = yield from self._coordinator.list_transactions(request)
         names = [state.transactional_id for state in response.transaction_states]
         allowed = yield from allowed_in_slices(
@@ -92,13 +93,18 @@ class TransactionAdminApi:
         for name in names:
             if pace.is_full(DESCRIBED):
                 yield None
-            state = self._described(rights, name) if name in allowed else _denied(name)
+            state = (
+                self._described_transaction(rights, name)
+                if name in allowed
+                else _denied_transaction(name)
+            )
             states.add(state, 1 + len(state.topics))
             if pace.is_full(len(state.topics)):
                 yield None
         return DescribeTransactionsResponse(transaction_states=states.array())
 
-    def _described(self, rights: Rights, transactional_id: str) -> TransactionState:
+    def _described_transaction(self, rights: Rights, transactional_id: str) -> TransactionState:
+        """Return the transaction without the topics that the client may not DESCRIBE."""
         state = self._coordinator.describe(transactional_id)
         topics = [topic.topic for topic in state.topics]
         shown = rights.allowed(Operation.DESCRIBE, Resource.TOPIC, topics)
@@ -106,7 +112,7 @@ class TransactionAdminApi:
         return state
 
 
-def _denied(transactional_id: str) -> TransactionState:
+def _denied_transaction(transactional_id: str) -> TransactionState:
     error = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     return TransactionState(int(error), transactional_id)
 

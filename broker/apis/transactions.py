@@ -113,13 +113,13 @@ class TransactionsApi:
 
         def judged(named_transactions: list[_RequestedTransaction]) -> None:
             def added(outcomes: list[_Errors | ErrorCode]) -> None:
-                steps = _all_added(named_transactions, outcomes, batched)
+                steps = _add_response(named_transactions, outcomes, batched)
                 answers.give(context, request, steps, respond, refuse)
 
             def ask(
                 transaction: _RequestedTransaction, done: Callable[[_Errors | ErrorCode], None]
             ) -> None:
-                self._add(context.api_version, transaction, done)
+                self._add_transaction(context.api_version, transaction, done)
 
             answers.gather(
                 context, request, named_transactions, ask, added, respond, refuse, ADDED_AT_ONCE
@@ -149,19 +149,25 @@ class TransactionsApi:
             transactions.append(_RequestedTransaction(transaction, partitions, refused))
         return transactions
 
-    def _add(
+    def _add_transaction(
         self,
         version: int,
         requested: _RequestedTransaction,
         done: Callable[[_Errors | ErrorCode], None],
     ) -> None:
+        """Add or verify the partitions of one transaction, and call `done` with the errors.
+
+        Denied partitions fail the whole transaction; the coordinator is not asked.
+        """
         transaction, partitions, refused = requested
         name = transaction.transactional_id
         identity = (transaction.producer_id, transaction.producer_epoch)
         if refused:
             done(refused)
         elif version >= BATCHED_FROM:
-            self._ask(name, identity, partitions, transaction.verify_only, BROKER_HOLD_MS, done)
+            self._verify_or_add(
+                name, identity, partitions, transaction.verify_only, BROKER_HOLD_MS, done
+            )
         else:
             self._coordinator.add_partitions(
                 name,
@@ -195,9 +201,11 @@ class TransactionsApi:
         if refused:
             answer({partition: refused.get(partition, _UNTRIED) for partition in partitions})
         else:
-            self._ask(transactional_id, identity, partitions, verify_only, CLIENT_HOLD_MS, answer)
+            self._verify_or_add(
+                transactional_id, identity, partitions, verify_only, CLIENT_HOLD_MS, answer
+            )
 
-    def _ask(
+    def _verify_or_add(
         self,
         transactional_id: str,
         identity: tuple[int, int],
@@ -206,6 +214,11 @@ class TransactionsApi:
         hold_ms: int,
         done: Callable[[_Errors | ErrorCode], None],
     ) -> None:
+        """Let the coordinator verify or add the partitions, and call `done` with the errors.
+
+        The coordinator may hold an addition for up to `hold_ms` if the last transaction has not
+        ended.
+        """
         if verify_only:
             done(self._coordinator.verify_partitions(transactional_id, identity, partitions))
         else:
@@ -265,6 +278,7 @@ class TransactionsApi:
         )
 
     def end(self, context: RequestContext, request: EndTxnRequest, respond: Respond) -> None:
+        """Commit or abort the transaction, and respond after its outcome is stored."""
         version = context.api_version
 
         def reply(error: ErrorCode, identity: tuple[int, int]) -> None:
@@ -361,11 +375,15 @@ def _partitions(
     return list(partitions)
 
 
-def _all_added(
+def _add_response(
     transactions: list[_RequestedTransaction],
     outcomes: list[_Errors | ErrorCode],
     batched: bool,
 ) -> Steps[AddPartitionsToTxnResponse]:
+    """Return the response; old versions have the one transaction without its name.
+
+    Empties both lists.
+    """
     pace, results = Pace(), list[AddPartitionsToTxnResult]()
     for transaction, outcome in zip(drained(transactions), drained(outcomes), strict=True):
         if pace.is_full():

@@ -57,6 +57,10 @@ class TxnOffsetCommitApi:
     def handle(
         self, context: RequestContext, request: TxnOffsetCommitRequest, respond: Respond
     ) -> None:
+        """Commit the offsets of known topics within the transaction; others get an error each.
+
+        The whole request fails if the client may not use its transactional id or its group.
+        """
         answers, refuse = self._answers, refuse_txn_offset_commit
         denied = _denied(context.rights, request)
         if denied is not ErrorCode.NONE:
@@ -104,7 +108,7 @@ class TxnOffsetCommitApi:
             partitions = () if topic_image is None else topic_image.partitions
             good, refused = yield from split_partitions(topic.partitions, partitions, refuse, pace)
             if refused:
-                _merge(answers, topic.name, refused)
+                _add_answers(answers, topic.name, refused)
             if good:
                 valid.append(TxnOffsetCommitRequestTopic(topic.name, good))
         return valid, answers
@@ -134,13 +138,14 @@ def refuse_txn_offset_commit(
 def _all_refused(
     request: TxnOffsetCommitRequest, code: ErrorCode
 ) -> Steps[TxnOffsetCommitResponse]:
-    topics = yield from _refused(request.topics, code, Pace())
+    topics = yield from _refused_topics(request.topics, code, Pace())
     return TxnOffsetCommitResponse(topics=topics)
 
 
-def _refused(
+def _refused_topics(
     topics: list[TxnOffsetCommitRequestTopic], error: ErrorCode, pace: Pace
 ) -> Steps[list[TxnOffsetCommitResponseTopic]]:
+    """Return the topics with `error` for each of their partitions."""
     refuse = partial(TxnOffsetCommitResponsePartition, error_code=error)
     answers = []
     for topic in topics:
@@ -161,15 +166,16 @@ def _answered(
     """
     pace = Pace()
     if error is not ErrorCode.NONE:
-        topics = yield from _refused(valid, error, pace)
+        topics = yield from _refused_topics(valid, error, pace)
     for topic in drained(topics):
         if pace.is_full():
             yield None
-        _merge(answers, topic.name, topic.partitions)
+        _add_answers(answers, topic.name, topic.partitions)
     return TxnOffsetCommitResponse(topics=list(answers.values()))
 
 
-def _merge(
+def _add_answers(
     answers: _Answers, name: str, partitions: list[TxnOffsetCommitResponsePartition]
 ) -> None:
+    """Add partitions to the topic's answer, which is created if needed."""
     answers.setdefault(name, TxnOffsetCommitResponseTopic(name)).partitions += partitions

@@ -70,6 +70,7 @@ class WriteTxnMarkersApi:
     def handle(
         self, context: RequestContext, request: WriteTxnMarkersRequest, respond: Respond
     ) -> None:
+        """Append the markers, and respond after they are replicated."""
         rights = context.rights
         if not (
             rights.allows_on_cluster(Operation.ALTER, audited=False)
@@ -130,7 +131,7 @@ class _Write:
                 if pace.is_full():
                     yield None
                 topics = self._results.setdefault(marker.producer_id, {})
-                topics.setdefault(name, {})[index] = self._append(name, index, marker)
+                topics.setdefault(name, {})[index] = self._append_marker(name, index, marker)
 
     def answered(self) -> Steps[WriteTxnMarkersResponse]:
         """Return the response, with the results grouped by producer id."""
@@ -150,7 +151,13 @@ class _Write:
                     topic.partitions.append(answer)
         return WriteTxnMarkersResponse(results)
 
-    def _append(self, topic: str, index: int, marker: WritableTxnMarker) -> Partition | ErrorCode:
+    def _append_marker(
+        self, topic: str, index: int, marker: WritableTxnMarker
+    ) -> Partition | ErrorCode:
+        """Append a marker; return the partition, or the error if nothing was appended.
+
+        Also tells the group coordinator, and adds an entry to `pending` for the replication.
+        """
         partition = self._replicas.partition(topic, index)
         if partition is None:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -210,6 +217,7 @@ def refuse_write_txn_markers(
 def _all_refused(
     request: WriteTxnMarkersRequest, error: ErrorCode
 ) -> Steps[WriteTxnMarkersResponse]:
+    """Return a response with `error` for every partition of every marker."""
     pace, results = Pace(), dict[int, WritableTxnMarkerResult]()
     for marker in request.markers:
         result = results.setdefault(marker.producer_id, WritableTxnMarkerResult(marker.producer_id))

@@ -105,6 +105,11 @@ class FetchApi:
         )
 
     def handle(self, context: RequestContext, request: FetchRequest, respond: Respond) -> None:
+        """Answer the fetch, at once or after it has waited for records.
+
+        Without an authorizer, a follower's fetch is refused on all listeners but the inter-broker
+        one.
+        """
         if request.isolation_level not in CONSUMER_ISOLATIONS:
             respond(refuse_fetch(request, ErrorCode.INVALID_REQUEST))
             return
@@ -131,7 +136,7 @@ class FetchApi:
         session = yield from self._session(context, request, pace)
         if isinstance(session, ErrorCode):
             return FetchResponse(error_code=int(session))
-        fetch = self._fetch(context, request, session)
+        fetch = self._new_fetch(context, request, session)
         try:
             yield from fetch.begin(request, pace)
             answer = partial(_answer_within_quota, fetch, respond)
@@ -147,9 +152,10 @@ class FetchApi:
         finally:
             self._replicas.wake(fetch.moved)
 
-    def _fetch(
+    def _new_fetch(
         self, context: RequestContext, request: FetchRequest, session: FetchSession | None
     ) -> ConsumerFetch:
+        """Return the fetch of a follower, or that of a consumer within the bytes of its quota."""
         max_bytes = min(request.max_bytes, self._max_bytes)
         replica = _replica(context, request)
         if replica[0] > NO_REPLICA:

@@ -252,6 +252,7 @@ class _Fetch(DelayedOperation):
         return None if read.error or read.diverging_epoch is not None else read
 
     def _general_fetch(self) -> FollowerFetch:
+        """Return the fetch that answers what the prepared one cannot; made at the first call."""
         if self._general is None:
             self._general = self._followed.general_fetch(
                 self._session, self._session_epoch, self._allowed_as_of

@@ -74,7 +74,7 @@ def position_of(requested: RequestedPartition) -> tuple[int, int, int]:
     )
 
 
-def _denied() -> PartitionRead:
+def _denied_read() -> PartitionRead:
     return PartitionRead(_DENIED, aborted=())
 
 
@@ -167,6 +167,7 @@ class ConsumerFetch:
         return rights
 
     def _rights(self) -> FetchRights | None:
+        """Return the object that judges each partition, or None if the sender may read all."""
         rights = self.context.rights
         return None if rights.unlimited else ConsumerRights(rights, self.replicas)
 
@@ -200,7 +201,7 @@ class ConsumerFetch:
             if pace.is_full():
                 yield None
             if rights is not None and not rights.may_read(wanted):
-                self.reads[wanted.key] = (wanted, _denied())
+                self.reads[wanted.key] = (wanted, _denied_read())
                 denied += 1
                 continue
             if left <= 0 and may_skip and wanted.has_sent_all() and wanted.key not in self.named:
@@ -221,6 +222,7 @@ class ConsumerFetch:
         return self.is_urgent or self.max_bytes - left + withheld >= self.min_bytes
 
     def _move_rejected_last(self, pace: Pace) -> Steps[None]:
+        """Move partitions that the log rejected behind the others, as in Kafka's response."""
         for errors in (_AFTER_READS, _AT_THE_END):
             for key in list(self.reads):
                 if pace.is_full():
@@ -229,11 +231,16 @@ class ConsumerFetch:
                     self.reads[key] = self.reads.pop(key)
 
     def _read_one(self, wanted: FetchPartition, left: int) -> PartitionRead:
+        """Read a partition, or return its error. `left` is the number of bytes that may still be
+        read.
+
+        Only the first read may exceed it, because a batch is never cut.
+        """
         partition = wanted.partition
         if partition is None or partition.deleted:
-            partition = self._find_again(wanted)
+            partition = self._reattach(wanted)
             if partition is None:
-                return self._absent(wanted.key)
+                return self._absent_read(wanted.key)
         return partition.read(
             wanted.fetch_offset,
             min(wanted.max_bytes, max(left, 0)),
@@ -244,7 +251,8 @@ class ConsumerFetch:
             self.only_leader,
         )
 
-    def _find_again(self, wanted: FetchPartition) -> Partition | None:
+    def _reattach(self, wanted: FetchPartition) -> Partition | None:
+        """Look the partition up again and attach it to `wanted` and the session; None if absent."""
         partition = self._find(wanted.key)
         if self.session is not None:
             self.session.listen(wanted, partition)
@@ -252,6 +260,7 @@ class ConsumerFetch:
         return partition
 
     def _name_partitions(self, request: FetchRequest, pace: Pace) -> Steps[None]:
+        """Fill `self.named` with the partitions of the request; if repeated, the last counts."""
         for topic in request.topics:
             name: bytes | str = topic.topic_id if self.by_id else topic.topic
             for requested in topic.partitions:
@@ -261,6 +270,7 @@ class ConsumerFetch:
                 self.named[key] = self._position(key, requested)
 
     def _position(self, key: FetchKey, requested: RequestedPartition) -> FetchPartition:
+        """Return the requested position, without its partition."""
         return FetchPartition(key, requested.fetch_offset, *position_of(requested))
 
     def _find(self, key: FetchKey) -> Partition | None:
@@ -269,7 +279,8 @@ class ConsumerFetch:
             return self.replicas.partition_by_id(topic, index)
         return self.replicas.partition(topic, index)
 
-    def _absent(self, key: FetchKey) -> PartitionRead:
+    def _absent_read(self, key: FetchKey) -> PartitionRead:
+        """Return an empty read with the reason why this broker has no such partition."""
         topic, index = key
         if isinstance(topic, bytes):
             error = self.replicas.why_absent_by_id(topic, index)
@@ -318,7 +329,7 @@ class ConsumerFetch:
                 continue
             wanted.note_sent(read)
             if wanted.partition is not None and read.error != _DENIED:
-                self._count(wanted.partition, read)
+                self._count_read(wanted.partition, read)
             topic, index = key
             if topic != last:
                 last = topic
@@ -334,7 +345,8 @@ class ConsumerFetch:
             self._name_leaders(response)
         return response
 
-    def _count(self, partition: Partition, read: PartitionRead) -> None:
+    def _count_read(self, partition: Partition, read: PartitionRead) -> None:
+        """Count a read in the partition's metrics."""
         partition.counts.fetched(read.size, bool(read.error))
 
     def _name_leaders(self, response: FetchResponse) -> None:
@@ -356,6 +368,7 @@ class ConsumerFetch:
                     response.node_endpoints.append(NodeEndpoint(*node))
 
     def _partition_data(self, index: int, read: PartitionRead) -> PartitionData:
+        """Return the response of one partition."""
         data = PartitionData(
             index,
             int(read.error),
@@ -405,11 +418,17 @@ class RackConsumerFetch(ConsumerFetch):
         super().__init__(replicas, context, request, session, max_bytes)
 
     def _read_one(self, wanted: FetchPartition, left: int) -> PartitionRead:
+        """Read the partition, or redirect the client to the replica in its rack.
+
+        A redirection has no records and is answered at once.
+        """
         partition = wanted.partition
         if partition is None or partition.followers is None:
             return super()._read_one(wanted, left)
         error = partition.check_leader_epoch(wanted.current_leader_epoch)
-        preferred = NO_PREFERENCE if error else self._preferred(partition, wanted.fetch_offset)
+        preferred = (
+            NO_PREFERENCE if error else self._preferred_replica(partition, wanted.fetch_offset)
+        )
         if preferred == NO_PREFERENCE:
             return super()._read_one(wanted, left)
         self.is_urgent = True
@@ -422,7 +441,8 @@ class RackConsumerFetch(ConsumerFetch):
             preferred_read_replica=preferred,
         )
 
-    def _preferred(self, partition: Partition, offset: int) -> int:
+    def _preferred_replica(self, partition: Partition, offset: int) -> int:
+        """Return the id of the broker that the client should read from, or NO_PREFERENCE."""
         assert partition.followers is not None, "only a leader with followers prefers one"
         return rack_aware(
             self.rack,
@@ -476,12 +496,17 @@ class FollowerFetch(ConsumerFetch):
         return enough
 
     def _read_one(self, wanted: FetchPartition, left: int) -> PartitionRead:
+        """Read a partition for a follower, and note its fetch offset if this is the first read.
+
+        No records are read over the follower's replication quota. The answer is sent at once if it
+        has new offsets for the follower.
+        """
         assert isinstance(wanted, FollowerPartition), "as this request has named them"
         partition = wanted.partition
         if partition is None or partition.deleted:
-            partition = self._find_again(wanted)
+            partition = self._reattach(wanted)
             if partition is None:
-                return self._absent(wanted.key)
+                return self._absent_read(wanted.key)
         throttled = self._is_throttled(partition)
         read = partition.read_for_follower(
             self.replica_id,
@@ -523,7 +548,8 @@ class FollowerFetch(ConsumerFetch):
             and quota.is_exceeded()
         )
 
-    def _count(self, partition: Partition, read: PartitionRead) -> None:
+    def _count_read(self, partition: Partition, read: PartitionRead) -> None:
+        """Count a read in the partition's metrics and, if throttled, in the replication quota."""
         partition.counts.fetched(failed=bool(read.error))
         if read.size and self.quota.is_throttled(partition.topic, partition.index):
             self.quota.record(read.size)

@@ -47,6 +47,9 @@ class ConsumerRights:
         """The authorizer's answers, by the topic's name or id as the request has it."""
 
     def judge(self, keys: Collection[FetchKey], pace: Pace) -> Steps[bool]:
+        """Judge partitions, and return True if all may be read. The verdicts are kept for
+        `may_read`.
+        """
         # A session may have many partitions, so the work for each is kept small.
         indexes: dict[bytes | str, list[int]] = {}
         for topic, index in keys:
@@ -76,12 +79,14 @@ class ConsumerRights:
         return len(allowed) == len(counts)
 
     def may_read(self, wanted: FetchPartition) -> bool:
+        """Return the kept verdict on the topic; a new topic is judged first."""
         topic = wanted.key[0]
         if topic not in self._may_read:
             self._judge([(topic, [wanted.key[1]])])
         return self._may_read.get(topic, True)
 
     def renew(self) -> None:
+        """Drop all verdicts if the client's rights have changed since."""
         if not self._rights.stand_since(self._epoch):
             self._epoch = self._rights.epoch
             self._may_read.clear()
@@ -110,6 +115,7 @@ class FollowerRights:
         self._allowed: bool | None = None if allowed_as_of is None else True
 
     def judge(self, keys: Collection[FetchKey], pace: Pace) -> Steps[bool]:
+        """Return True if the follower has CLUSTER_ACTION, the right to all partitions."""
         yield from ()
         return self._is_allowed()
 
@@ -117,6 +123,7 @@ class FollowerRights:
         return self._is_allowed()
 
     def renew(self) -> None:
+        """Drop the verdict if the follower's rights have changed since."""
         if not self._rights.stand_since(self._epoch):
             self._epoch = self._rights.epoch
             self._allowed = None

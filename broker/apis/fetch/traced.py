@@ -45,7 +45,7 @@ class _TracedFetch:
         """Read for the first time and add that to the trace. Return whether that is enough to
         answer.
         """
-        self._look(self._fetch.read_now)
+        self._timed_read(self._fetch.read_now)
         self._trace_reads()
         return self._is_enough
 
@@ -54,10 +54,11 @@ class _TracedFetch:
 
         Not added to the trace, because most of these reads find nothing new.
         """
-        self._look(self._fetch.read_again)
+        self._timed_read(self._fetch.read_again)
         return self._is_enough
 
-    def _look(self, read: Callable[[], bool]) -> None:
+    def _timed_read(self, read: Callable[[], bool]) -> None:
+        """Call `read`, keep its outcome and the time span of the read."""
         since_s = self._trace.now_s()
         self._is_enough = read()
         self._span_s = since_s, self._trace.now_s()
@@ -75,6 +76,7 @@ class _TracedFetch:
         self.answer()
 
     def _trace_reads(self) -> None:
+        """Add the reads without an error to the trace, at most PARTITIONS_MAX of them."""
         count = 0
         for wanted, read in self._fetch.reads.values():
             if wanted.partition is None or read.error or count == PARTITIONS_MAX:

@@ -86,6 +86,11 @@ class ProduceApi:
         return [Api(ApiKey.PRODUCE, 3, 13, self.handle, refuse_produce, self.prepare)]
 
     def handle(self, context: RequestContext, request: ProduceRequest, respond: Respond) -> None:
+        """Append the batches, and respond as `acks` says; acks=0 gets no response.
+
+        A request without a writer is handled whole, others in parts, between which other clients
+        are served.
+        """
         answer = respond if request.acks else partial(end_without_answer, respond)
         if context.writer is None:
             request.topic_data = each_once_in_one_go(request.topic_data)
@@ -102,6 +107,10 @@ class ProduceApi:
     def _start_passages(
         self, context: RequestContext, request: ProduceRequest, answer: Answer
     ) -> Steps[None]:
+        """Start one passage for each part of the request.
+
+        If the client may not use its transactional id, refuse the whole request instead.
+        """
         request.topic_data = yield from each_once(request.topic_data, Pace())
         if not may_use_transaction(context.rights, request):  # one part without rights: all fails
             answer(refused_whole(request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED))

@@ -47,17 +47,21 @@ class Appends:
         for topic in passage.request.topic_data:
             answers = []
             for data in topic.partition_data:  # no comprehension: that would be one more call
-                answers.append(self._partition(passage, topic, data, now_ms))
+                answers.append(self._append_partition(passage, topic, data, now_ms))
             topics.append(TopicProduceResponse(topic.name, topic.topic_id, answers))
         return True
 
-    def _partition(
+    def _append_partition(
         self, passage: Passage, topic: TopicProduceData, data: PartitionProduceData, now_ms: int
     ) -> PartitionProduceResponse:
+        """Append one partition's batch, and return its answer.
+
+        With acks=all this adds an entry to `passage.pending`, which fills in the answer later.
+        """
         index = data.index
         partition = partition_of(self._replicas, passage, topic, index)
         if partition is None:
-            return self._absent(passage, topic, index)
+            return self._absent_partition(passage, topic, index)
         records = data.records
         if not isinstance(records, memoryview) or not records:
             return not_appended(index, ErrorCode.INVALID_RECORD)
@@ -68,7 +72,7 @@ class Appends:
                 return not_appended(index, *refusal)
             if passage.verified is not None:
                 guard = passage.verified.guard(partition)
-        info = _append(passage, partition, records, data, guard, now_ms)
+        info = _append_to_log(passage, partition, records, data, guard, now_ms)
         if isinstance(info, ErrorCode):
             passage.name_leaders()
             return _answer_without_append(partition, index, records, info)
@@ -83,9 +87,12 @@ class Appends:
             passage.pending[partition] = pending
         return answer
 
-    def _absent(
+    def _absent_partition(
         self, passage: Passage, topic: TopicProduceData, index: int
     ) -> PartitionProduceResponse:
+        """Return the reason why this broker has no such partition, and name the leaders in the
+        response.
+        """
         passage.name_leaders()
         if passage.by_topic_id:
             error = self._replicas.why_absent_by_id(topic.topic_id, index)
@@ -94,7 +101,7 @@ class Appends:
         return not_appended(index, error)
 
 
-def _append(
+def _append_to_log(
     passage: Passage,
     partition: Partition,
     records: memoryview,
@@ -102,6 +109,7 @@ def _append(
     guard: VerificationGuard | None,
     now_ms: int,
 ) -> LogAppendInfo | ErrorCode:
+    """Append the batch to the leader's log, and trace it. Return the log's answer or an error."""
     trace = passage.context.trace
     if trace is not None:
         trace.begins()

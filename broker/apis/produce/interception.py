@@ -39,6 +39,11 @@ class ProduceInterception:
         return bool(sliced.begin(self._look_at_all(passage), passage.after_slices))
 
     def _look_at_all(self, passage: Passage) -> Steps[None]:
+        """Show the interceptor every record, and take the partitions that it refuses from the
+        request.
+
+        Their answers go to `passage.refused`.
+        """
         request = passage.request
         for topic in request.topic_data:
             answers: list[PartitionProduceResponse] = []
@@ -71,6 +76,7 @@ class ProduceInterception:
 
 
 def _refused(index: int, errors: RecordErrors) -> PartitionProduceResponse:
+    """Return INVALID_RECORD with the errors of the records; the text is that of the first."""
     code = int(ErrorCode.INVALID_RECORD)
     record_errors = [BatchIndexAndErrorMessage(*error) for error in errors]
     text = f"Record {errors[0][0]} of the batch is refused: {errors[0][1]}"

@@ -78,6 +78,7 @@ def in_parts(
 
 
 def _parts(request: ProduceRequest) -> Iterator[ProduceRequest]:
+    """Cut a request into requests of at most PARTITIONS_AT_ONCE partitions each."""
     fields = request.transactional_id, request.acks, request.timeout_ms
     topics: list[TopicProduceData] = []
     count = 0
@@ -109,14 +110,15 @@ class _GatheredAnswers:
         """Return a function that takes the answer of one more part."""
         self._responses.append(None)
         self._awaited += 1
-        return partial(self._take, len(self._responses) - 1)
+        return partial(self._take_response, len(self._responses) - 1)
 
     def complete(self) -> None:
         """Note that there is no further part."""
         self._awaited -= 1
         self._answer_if_complete()
 
-    def _take(self, number: int, response: ProduceResponse) -> None:
+    def _take_response(self, number: int, response: ProduceResponse) -> None:
+        """Keep the response of part `number`; the last one sends the whole response."""
         self._responses[number] = response
         self._awaited -= 1
         self._answer_if_complete()
@@ -127,6 +129,7 @@ class _GatheredAnswers:
 
 
 def _joined(responses: Iterable[ProduceResponse]) -> ProduceResponse:
+    """Return one response for those of all parts; consecutive parts of a topic become one entry."""
     topics: list[TopicProduceResponse] = []
     nodes = {}
     for response in responses:

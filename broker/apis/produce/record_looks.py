@@ -32,7 +32,7 @@ class RecordLooks:
 
         Return False if that takes several slices; the passage then continues later.
         """
-        for data, look in self._looks(passage):
+        for data, look in self._needed_looks(passage):
             outcome = first_slice(look.steps) if len(passage.look_results) < LOOKS_AT_ONCE else []
             if not outcome:
                 passage.look_results.clear()
@@ -44,12 +44,16 @@ class RecordLooks:
         return True
 
     def _look_in_slices(self, passage: Passage) -> Steps[None]:
-        for data, look in self._looks(passage):
+        """Look at the records in slices; the results go to `passage.look_results` by `id` of the
+        data.
+        """
+        for data, look in self._needed_looks(passage):
             outcome = yield from look.steps
             passage.look_results[id(data)] = LookedAt(look.config, outcome)
             yield None
 
-    def _looks(self, passage: Passage) -> Iterator[tuple[PartitionProduceData, Look]]:
+    def _needed_looks(self, passage: Passage) -> Iterator[tuple[PartitionProduceData, Look]]:
+        """Return the looks that logs need before an append; partitions without one are left out."""
         now_ms = self._replicas.scheduler.wall_ms()
         for topic in passage.request.topic_data:
             for data in topic.partition_data:

@@ -24,7 +24,7 @@ class ReplicaWait:
         """Wait for the in-sync replicas if some of them have not fetched the batches yet."""
         if not passage.pending:
             return True
-        waiting = DelayedProduce(passage.pending, partial(_replicated, passage))
+        waiting = DelayedProduce(passage.pending, partial(_wait_ended, passage))
         timeout_ms = passage.request.timeout_ms
         if not self._replicas.wait_for_replicas(waiting, passage.appended, timeout_ms):
             return True
@@ -35,7 +35,8 @@ class ReplicaWait:
         return False
 
 
-def _replicated(passage: Passage) -> None:
+def _wait_ended(passage: Passage) -> None:
+    """Trace the end of the wait, and continue the passage in a later turn of the loop."""
     if passage.context.trace is not None:
         passage.context.trace.woken(expired=_has_timed_out(passage.response))
     passage.go_on_later()

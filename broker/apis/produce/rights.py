@@ -70,6 +70,7 @@ def may_use_transaction(rights: Rights, request: ProduceRequest) -> bool:
 
 
 def _is_transactional(request: ProduceRequest) -> bool:
+    """Return True if any batch of the request is marked as transactional."""
     batches = (data.records for topic in request.topic_data for data in topic.partition_data)
     return any(
         isinstance(records, memoryview)
@@ -99,11 +100,12 @@ def split_by_rights(
         if name is None or name in may_write:
             allowed.append(topic)
         else:
-            denied.append(_denied(topic))
+            denied.append(_denied_topic(topic))
     return allowed, denied
 
 
-def _denied(topic: TopicProduceData) -> TopicProduceResponse:
+def _denied_topic(topic: TopicProduceData) -> TopicProduceResponse:
+    """Return a topic with TOPIC_AUTHORIZATION_FAILED for each of its partitions."""
     code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
     answers = [not_appended(data.index, code) for data in topic.partition_data]
     return TopicProduceResponse(topic.name, topic.topic_id, answers)
