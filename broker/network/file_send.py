@@ -155,7 +155,7 @@ class ResponseSender:
         if sent == len(data):
             return True
         self.push(_rest(memoryview(data), sent))
-        self._watch()
+        self._await_writable()
         return False
 
     def push(self, part: Bytes | FileSlice) -> None:
@@ -212,7 +212,7 @@ class ResponseSender:
                 return False
             if not self._send_some():
                 return False
-        self._unwatch()
+        self._stop_waiting()
         return True
 
     def close(self) -> None:
@@ -223,7 +223,7 @@ class ResponseSender:
         self._transport = GONE
         self._queue.clear()
         self.pending_bytes = self.held_bytes = 0
-        self._unwatch()
+        self._stop_waiting()
         if self._watch_fd >= 0:
             os.close(self._watch_fd)
             self._watch_fd = -1
@@ -278,6 +278,11 @@ class ResponseSender:
         return buffers, None
 
     def _send_bytes(self, buffers: list[memoryview], more: bool) -> bool:
+        """Send the buffers, and return True if they are all out.
+
+        The rest stays in the queue until the socket is writable. `more` announces further bytes.
+        Raises OSError if the socket fails.
+        """
         size = sum(map(len, buffers))
         sock = self._socket
         if sock is None:
@@ -299,18 +304,23 @@ class ResponseSender:
             sent = 0
         self._drop(sent)
         if sent < size:
-            self._watch()
+            self._await_writable()
             return False
         return True
 
     def _send_file(self, cursor: Cursor) -> bool:
+        """Send up to PROBE_BYTES of a file, and return True if they are out; else wait for the
+        socket.
+
+        Raises SliceEnded if the file is shorter than its slice, OSError if the socket fails.
+        """
         assert self._socket is not None
         count = min(cursor.remaining, PROBE_BYTES)
         out, file = self._socket.fileno(), cursor.slice.fileno()
         try:
             sent = socket_calls.send_file(out, file, cursor.position, count)
         except (BlockingIOError, InterruptedError):
-            self._watch()
+            self._await_writable()
             return False
         if sent == 0:
             raise SliceEnded(errno.EIO, f"file ends at {cursor.position}")
@@ -320,7 +330,7 @@ class ResponseSender:
         if not cursor.remaining:
             self._queue.popleft()
         if sent < count:
-            self._watch()
+            self._await_writable()
             return False
         return True
 
@@ -356,7 +366,7 @@ class ResponseSender:
         self.pending_bytes += size - sent
         for part in parts[2:]:
             self.push(part)
-        self._watch()
+        self._await_writable()
         return False
 
     def _drop(self, sent: int) -> None:
@@ -378,7 +388,7 @@ class ResponseSender:
     def _read_ahead(self, cursor: Cursor) -> None:
         """Read the next chunk into the page cache on an I/O thread, then continue sending."""
         self._reading_ahead = True
-        self._unwatch()
+        self._stop_waiting()
         # To the slice's end, not the cursor's: the copying path cuts a slice into several.
         end = min(cursor.slice.position + cursor.slice.size, cursor.position + CHUNK_BYTES)
         job = partial(touch, cursor.slice.fileno(), cursor.position, end)
@@ -418,11 +428,12 @@ class ResponseSender:
     def _next_turn(self) -> None:
         """Let other connections use the loop, then continue sending."""
         if self._socket is not None:
-            self._watch()
+            self._await_writable()
         else:
             self._loop.call_soon(self._continue_sending)
 
-    def _watch(self) -> None:
+    def _await_writable(self) -> None:
+        """Call `_writable` when the socket is. If no descriptor is free, try again after POLL_S."""
         if self._waiting:
             return
         assert self._socket is not None
@@ -443,7 +454,8 @@ class ResponseSender:
         self._waiting = False
         self._writable()
 
-    def _unwatch(self) -> None:
+    def _stop_waiting(self) -> None:
+        """Stop waiting for the socket; no effect if nothing waits."""
         if self._waiting:
             self._waiting = False
             if self._poll is not None:

@@ -80,6 +80,7 @@ def thread_cpu_clock() -> Callable[[], float]:
         return lambda: time.clock_gettime(clock)
 
     def own_s() -> float:
+        """Return the CPU seconds of the thread that made this clock; others get its last value."""
         nonlocal used_s
         if threading.get_ident() == thread:
             used_s = time.thread_time()

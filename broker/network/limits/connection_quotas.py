@@ -97,14 +97,14 @@ class ConnectionQuotas:
         """Set the broker's limits. The caller closes the connections that are now too many."""
         self.max_connections = max_connections
         self._rate.set_limit(creation_rate)
-        self._resume()
+        self._resume_listeners()
 
     def limit_listener(self, name: str, max_connections: int, creation_rate: int) -> None:
         """Set a listener's limits; open connections stay open."""
         listener = self._listeners[name]
         listener.limit = max_connections
         listener.rate.set_limit(creation_rate)
-        self._resume()
+        self._resume_listeners()
 
     def limit_addresses(self, max_connections: int, overrides: Mapping[str, int]) -> None:
         """Set `max.connections.per.ip` and its overrides by address; open connections stay open."""
@@ -124,7 +124,7 @@ class ConnectionQuotas:
 
     def lacks_descriptors(self, listener: str) -> bool:
         """Return whether all file descriptors that this listener may use are in use."""
-        return self._room() <= self._kept_from(listener)
+        return self._room() <= self._slots_kept_from(listener)
 
     def limits_rate(self, listener: str) -> bool:
         """Return whether the broker or the listener has a connection creation rate limit."""
@@ -194,7 +194,7 @@ class ConnectionQuotas:
         state = self._listeners[listener]
         state.count -= 1
         assert self.total >= 0 and state.count >= 0
-        self._resume()
+        self._resume_listeners()
 
     def exceeded_by(self, listener: str) -> int:
         """Return how many connections are above the broker's limit; 0 for the protected listener,
@@ -224,12 +224,14 @@ class ConnectionQuotas:
         exceeded its rate."""
         return self._listeners[listener].ip_delays.average_ms(now_ms)
 
-    def _resume(self) -> None:
+    def _resume_listeners(self) -> None:
+        """Call the waiting listeners that have a free slot now."""
         for name in list(self._waiting):
             if self.slot_available(name):
                 self._waiting.pop(name)()
 
-    def _kept_from(self, listener: str) -> int:
+    def _slots_kept_from(self, listener: str) -> int:
+        """Return the number of slots that this listener must leave to the brokers' listener."""
         if self._is_protected(listener) or not any(map(self._is_protected, self._listeners)):
             return 0
         return KEPT_FOR_BROKERS

@@ -20,12 +20,13 @@ def memory_limit_bytes(root: Path = _ROOT) -> int:
 
     Reads control groups of version 1 and 2, with their parents. Returns 1 GiB if the system
     reports neither."""
-    limits = [*_machine(root), *_groups(root)]
+    limits = [*_machine_memory(root), *_group_limits(root)]
     return min(limits, default=_UNKNOWN_BYTES)
 
 
-def _machine(root: Path) -> Iterator[int]:
-    for line in _read(root / "proc/meminfo").splitlines():
+def _machine_memory(root: Path) -> Iterator[int]:
+    """Yield the bytes of the machine's memory, or nothing if the system does not say."""
+    for line in _text_of(root / "proc/meminfo").splitlines():
         name, _, value = line.partition(":")
         if name == "MemTotal":
             yield int(value.split()[0]) * 1024
@@ -35,8 +36,9 @@ def _machine(root: Path) -> Iterator[int]:
             yield os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
-def _groups(root: Path) -> Iterator[int]:
-    for line in _read(root / "proc/self/cgroup").splitlines():
+def _group_limits(root: Path) -> Iterator[int]:
+    """Yield the limits in bytes of this process' control groups and the groups above them."""
+    for line in _text_of(root / "proc/self/cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
         if not controllers:
             top, name = root / "sys/fs/cgroup", "memory.max"
@@ -47,14 +49,15 @@ def _groups(root: Path) -> Iterator[int]:
         # In a container the path may be the host's, of which only the top folder is visible.
         group = top / path.lstrip("/")
         for folder in (group, *group.parents):
-            limit = _read(folder / name).strip()
+            limit = _text_of(folder / name).strip()
             if limit.isdecimal():  # else "max", or no such file
                 yield int(limit)
             if folder == top:
                 break
 
 
-def _read(path: Path) -> str:
+def _text_of(path: Path) -> str:
+    """Return the file's text, or "" if it cannot be read."""
     try:
         return path.read_text()
     except OSError:

@@ -120,6 +120,9 @@ class RequestMemory:
             self.free(0)  # the next in the queue may have room now
 
     def _has_room(self, size: int) -> bool:
+        """Return True if a frame of `size` bytes may be read now; false while others of its kind
+        wait.
+        """
         bytes_with_it = self._small + self._large + size
         if size <= SMALL_FRAME_BYTES:
             if self._small_waiting:
@@ -128,12 +131,14 @@ class RequestMemory:
         return not self._large_waiting and self._room_for_large(size, bytes_with_it)
 
     def _room_for_small(self, size: int, bytes_with_it: int) -> bool:
+        """Return True if a small frame fits, into the reserve or into the common memory."""
         if self._small + size <= self._reserve:
             return True
         # If a large frame waits and none has room yet, it gets the room that small ones free.
         return bytes_with_it <= self.limit_bytes and not (self._large_waiting and not self._large)
 
     def _room_for_large(self, size: int, bytes_with_it: int) -> bool:
+        """Return True if a large frame fits beside the reserve of the small ones."""
         return bytes_with_it <= self.limit_bytes and self._large + size <= self._common
 
     def _grant(self) -> None:

@@ -96,7 +96,7 @@ class BlockingClient:
         Raises ApiNotServed if there is no such version.
         """
         self.send(request, version_max)
-        return self._received()
+        return self._next_answer()
 
     def send(self, request: Request, version_max: int | None = None) -> None:
         """Send a request in a version up to `version_max`, without waiting for its answer.
@@ -113,14 +113,14 @@ class BlockingClient:
 
     def receive(self, kind: type[M]) -> M:
         """Wait for the answer to the oldest request in flight, and return it."""
-        answer = self._received()
+        answer = self._next_answer()
         assert isinstance(answer, kind)
         return answer
 
     def skip_answers(self) -> None:
         """Read and drop the answers to all requests in flight."""
         while self._sent:
-            self._received()
+            self._next_answer()
 
     def serves(self, api_key: int) -> bool:
         """Return whether the broker serves the API."""
@@ -152,6 +152,10 @@ class BlockingClient:
         self.close()
 
     def _log_in(self, guard: ClientGuard) -> None:
+        """Do the SASL login, and block until it ends.
+
+        Raises ClosedInLogin if the broker closes the connection, SpeaksTls if it answers in TLS.
+        """
         login = guard.login(self._client_id)
         frame: bytes | None = login.begin()
         while frame is not None:
@@ -165,28 +169,37 @@ class BlockingClient:
             frame = login.received(bytes(answer))
 
     def _agree_on_versions(self) -> None:
+        """Ask for the broker's ranges of versions. Raises ProtocolError if it answers with an
+        error.
+        """
         answer = self._exchange(ApiVersionsRequest("ottla", "1"), _API_VERSIONS_VERSION)
         if answer.error_code != ErrorCode.NONE:
             raise ProtocolError(f"ApiVersions: {ErrorCode(answer.error_code).name}")
         self._ranges = {api.api_key: (api.min_version, api.max_version) for api in answer.api_keys}
 
     def _exchange(self, request: Request, version: int) -> Any:
+        """Send the request, and block until the next response, which must be its own."""
         self._send(request, version)
         return self._answer()
 
     def _send(self, request: Request, version: int) -> None:
+        """Send the request, and note it for the order of the responses."""
         self._correlation_id += 1
         frame = encode_request(request, version, self._correlation_id, self._client_id)
         self._sent.append((answer_to(request), version, self._correlation_id))
         self._socket.sendall(frame)
 
-    def _received(self) -> Any:
+    def _next_answer(self) -> Any:
+        """Return the next response, and note that the broker has answered."""
         answer = self._answer()
         self._answered = True
         return answer
 
     def _answer(self) -> Any:
-        """Return the answer to the oldest request in flight, after checking its correlation id."""
+        """Return the answer to the oldest request in flight; block until it is read.
+
+        Raises ProtocolError if it cannot be decoded or answers another request.
+        """
         response, version, sent_id = self._sent.popleft()
         frame = memoryview(self._frame())
         try:
@@ -198,7 +211,10 @@ class BlockingClient:
         return answer
 
     def _frame(self) -> bytearray:
-        """Read the next frame; return it without its size prefix."""
+        """Read the next frame; return it without its size prefix.
+
+        Raises SpeaksTls if the peer answers in TLS, ProtocolError if the size is not of a frame.
+        """
         prefix = self._read(4)
         (size,) = struct.unpack(">i", prefix)
         if not 0 <= size <= RESPONSE_BYTES_MAX:
@@ -208,6 +224,11 @@ class BlockingClient:
         return self._read(size)
 
     def _read(self, size: int) -> bytearray:
+        """Block until `size` bytes are read.
+
+        Raises ClosedBeforeAnswer if the broker closes the connection before any response,
+        ConnectionError later.
+        """
         data = bytearray(size)
         view, read = memoryview(data), 0
         while read < size:

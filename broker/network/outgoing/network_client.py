@@ -98,6 +98,7 @@ class NetworkClient:
         probe.add_done_callback(self._probes.discard)
 
     async def _probe(self, address: tuple[str, int], done: Looked, timeout_ms: float) -> None:
+        """Connect and disconnect, and call `done` with the failure, or None if the port answers."""
         failure = None
         try:
             async with asyncio.timeout(timeout_ms / 1000.0):
@@ -204,7 +205,9 @@ class SocketChannel:
         elif self._renew_at_s is not None and self._clock_s() >= self._renew_at_s:
             # The requests that were sent before the login are answered first.
             self._login = _Login(self._loop, len(self._waiting) - 1)
-            self._preparing = self._loop.create_task(self._renew(self._connection, self._login))
+            self._preparing = self._loop.create_task(
+                self._log_in_again(self._connection, self._login)
+            )
         else:
             self._connection.write(frame)
 
@@ -217,6 +220,7 @@ class SocketChannel:
     # --- the connection ------------------------------------------------------------------------
 
     async def _connect(self) -> None:
+        """Connect and log in; errors fail the channel and are not raised."""
         try:
             connection = self._connection = await self._open()
             connection.check()
@@ -228,7 +232,11 @@ class SocketChannel:
         else:
             self._prepared(connection)
 
-    async def _renew(self, connection: _Connection, login: _Login) -> None:
+    async def _log_in_again(self, connection: _Connection, login: _Login) -> None:
+        """Log in again over the open connection; errors fail the channel and are not raised.
+
+        Between two such logins pass at least _RENEWED_AGAIN_S.
+        """
         try:
             if self._renewed_s is not None:
                 passed_s = self._clock_s() - self._renewed_s

@@ -37,7 +37,7 @@ class PeerWarnings:
     def warn(self, host: str, port: int, error: Exception) -> None:
         """Log why a connection failed, unless the same line about the peer is recent."""
         reason = self._guard.explain(error, host)
-        self._note(host, port, reason)
+        self._remember_reason(host, port, reason)
         if not self._guard.is_secured or _is_not_running(error):
             _log.debug("no connection to %s:%d: %s", host, port, error)
             return
@@ -61,7 +61,8 @@ class PeerWarnings:
         """Return why the latest try to connect failed; "" if it succeeded or there was none."""
         return self._reasons.get((host, port), "")
 
-    def _note(self, host: str, port: int, reason: str) -> None:
+    def _remember_reason(self, host: str, port: int, reason: str) -> None:
+        """Remember the last reason for a peer; the oldest of more than PEERS_MAX is forgotten."""
         if (host, port) not in self._reasons and len(self._reasons) >= PEERS_MAX:
             del self._reasons[next(iter(self._reasons))]
         self._reasons[host, port] = reason

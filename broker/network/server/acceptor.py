@@ -112,12 +112,17 @@ class Acceptor:
         self._socket.close()
 
     def _pause(self) -> None:
+        """Stop accepting until `start`; new connections wait in the kernel."""
         if self._watching:
             self._blocked_at_s = self._loop.time()
             self._watching = False
             self._loop.remove_reader(self._socket.fileno())
 
     def _accept_ready(self) -> None:
+        """Accept connections until there are none or a limit is reached.
+
+        At a limit or an error, accepting pauses and is retried later.
+        """
         for accepted in range(_ACCEPTS_PER_TURN):
             if not self._quotas.slot_available(self.listener.name):
                 if not accepted:  # else there may be no further connection to wait with
@@ -133,7 +138,7 @@ class Acceptor:
             except OSError as error:
                 if error.errno in _ERRORS_OF_THE_CONNECTION:
                     continue
-                self._wait_after(error)
+                self._pause_after_error(error)
                 return
             self._failing = self._next_has_waited = False
             if address is None:  # on macOS, the peer has reset the connection already
@@ -157,6 +162,7 @@ class Acceptor:
         return False
 
     def _wait_for_slot(self) -> None:
+        """Pause until a connection has closed; if descriptors lack, also retry after a time."""
         name = self.listener.name
         self._pause()
         self._quotas.wait_for_slot(name, self.start)
@@ -174,7 +180,8 @@ class Acceptor:
                 self._quotas.total,
             )
 
-    def _wait_after(self, error: OSError) -> None:
+    def _pause_after_error(self, error: OSError) -> None:
+        """Pause after a failed accept. The first failure in a row is logged."""
         if not self._failing:
             _log.error("listener %s cannot accept connections: %s", self.listener.name, error)
         self._failing = True
@@ -184,6 +191,10 @@ class Acceptor:
     def _admit(
         self, sock: socket.socket, address: tuple[str, int] | tuple[str, int, int, int]
     ) -> None:
+        """Give the connection to the next processor, or close it if its address has too many.
+
+        If its address connects too often, it is closed after a delay.
+        """
         host = address_of_socket(address)
         over_ms = self._quotas.ip_delay_ms(self.listener.name, host, self._loop.time() * 1000)
         if over_ms > 0:

@@ -60,7 +60,10 @@ class PolledConnection(Protocol):
         """Handle `nbytes` that were received."""
 
     def expect(self, message: memoryview) -> Expected | None:
-        """Prepare for a request like the last one, which will be received into `message`."""
+        """Prepare for a request like the last one, which will be received into `message`.
+
+        Return None if that is not possible.
+        """
 
     def answer_expected(self, expected: Expected) -> bool:
         """Answer the prepared request, which has arrived. Return False if it must be handled the
@@ -110,6 +113,10 @@ class BusyPoll:
             self._connection = None
 
     def _poll_once(self) -> None:
+        """Look once for bytes of the last connection, up to LOOK_S.
+
+        After a look without success, more turns pass before the next one.
+        """
         self._scheduled = False
         connection = self._connection
         if connection is None or not connection.can_receive:

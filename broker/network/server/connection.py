@@ -116,7 +116,7 @@ class Connection(asyncio.BufferedProtocol):
         self._transport = tcp
         owner = self._owner
         self._sender = ResponseSender(
-            owner.loop, self.socket, tcp, owner.blocking, self._drained, self._send_failed
+            owner.loop, self.socket, tcp, owner.blocking, self._all_sent, self._send_failed
         )
         owner.connection_opened(self)
         if self.login is not None:
@@ -156,6 +156,7 @@ class Connection(asyncio.BufferedProtocol):
         return True
 
     def _hung_up(self) -> None:
+        """Close the connection after the peer has ended its side."""
         self.core.end_of_input()
         self._do_steps()
         self._transport.close()
@@ -337,7 +338,7 @@ class Connection(asyncio.BufferedProtocol):
         try:
             while (step := core.next()) is not None:
                 if isinstance(step, memoryview):
-                    self._handle(step, tried)
+                    self._handle_frame(step, tried)
                     tried = False
                 elif step is SEND:
                     self._send()
@@ -374,7 +375,11 @@ class Connection(asyncio.BufferedProtocol):
             self._flush_announced = True
             self._channel.answered.append(self)
 
-    def _handle(self, frame: memoryview, tried: bool) -> None:
+    def _handle_frame(self, frame: memoryview, tried: bool) -> None:
+        """Handle a frame: a login's, or a request's, at once, in the queue, or in the prepared way.
+
+        `tried` means that the prepared way has been tried already.
+        """
         login, channel = self.login, self._channel
         if login is not None:
             if self.core.state is AUTHENTICATING:
@@ -436,7 +441,7 @@ class Connection(asyncio.BufferedProtocol):
         """Wait for the kernel to take the rest of an answer that was given at once."""
         if self._times is not None:
             self._times.leaves_late(received_s, answered_s)
-        self._blocked()
+        self._send_blocked()
 
     def _wait_for(self, failure: Answer) -> None:
         """Leave the request in progress; or answer it with `failure`, if it failed after it had
@@ -446,6 +451,7 @@ class Connection(asyncio.BufferedProtocol):
             later(failure)
 
     def _send(self) -> None:
+        """Send the answers that are ready; a failure closes this connection and is not raised."""
         sender, out = self._sender, self.core.take_answers()
         times = self._times
         if times is not None:
@@ -464,17 +470,19 @@ class Connection(asyncio.BufferedProtocol):
             else:
                 sent = sender.send_parts(out[0])
             if not sent:
-                self._blocked()
+                self._send_blocked()
             elif times is not None:
                 times.sent(monotonic())
         except (OSError, ValueError) as error:
             self._send_failed(error)
 
-    def _blocked(self) -> None:
+    def _send_blocked(self) -> None:
+        """Note that answers are unsent; no further request is handled until they are out."""
         self.core.blocked()
         self._owner.unsent.add(self)
 
-    def _drained(self) -> None:
+    def _all_sent(self) -> None:
+        """Go on after all unsent bytes are out."""
         self.last_active_s = monotonic()
         if self._times is not None:
             self._times.sent(self.last_active_s)
@@ -482,6 +490,7 @@ class Connection(asyncio.BufferedProtocol):
         self._do_steps()
 
     def _send_failed(self, error: Exception) -> None:
+        """Abort the connection. Only errors that are not the peer's are logged as warnings."""
         if self.core.abort():
             name = self.context.connection_id
             if isinstance(error, (ConnectionError, TimeoutError)):
@@ -490,7 +499,7 @@ class Connection(asyncio.BufferedProtocol):
                 _log.warning("closing %s: cannot send: %s", name, error)
             self._do_steps()
 
-    def _turn(self) -> None:
+    def _next_turn(self) -> None:
         self.core.turn()
         self._do_steps()
 
@@ -503,19 +512,23 @@ class Connection(asyncio.BufferedProtocol):
         self._do_steps()
 
     def _await_rest(self) -> None:
+        """Watch a frame of which only a part has arrived."""
         self.core.rest_awaited(monotonic())
         self._owner.frame_incomplete(self)
 
     def _close(self) -> None:
+        """Close the connection; the transport first sends the bytes that it has buffered."""
         self._release()
         self._transport.close()
 
     def _abort(self) -> None:
+        """Close the connection at once, without its unsent answers."""
         self._release()
         self._sender.close()
         self._transport.abort()
 
     def _release(self) -> None:
+        """End the context, and give up the connection's place in the queue for memory."""
         self.context.ended()
         self._owner.memory.forget(self._memory_granted)
 
@@ -523,7 +536,7 @@ class Connection(asyncio.BufferedProtocol):
 _DO: dict[Step, Callable[[Connection], object]] = {
     Step.PAUSE: lambda self: self._transport.pause_reading(),
     Step.RESUME: lambda self: self._transport.resume_reading(),
-    Step.YIELD: lambda self: self._owner.loop.call_soon(self._turn),
+    Step.YIELD: lambda self: self._owner.loop.call_soon(self._next_turn),
     Step.STALL: lambda self: self._channel.stall(self),
     Step.AWAIT_MEMORY: lambda self: self._owner.memory.wait(
         self.reader.wanted_bytes, self._memory_granted

@@ -433,6 +433,7 @@ class ConnectionCore:
     # --- inside --------------------------------------------------------------------------------
 
     def _move(self, event: ConnectionEvent) -> bool:
+        """Follow the transition of `event`; return False if the state has none for it."""
         state = TRANSITIONS[self.state].get(event)
         if state is None:
             return False
@@ -440,6 +441,7 @@ class ConnectionCore:
         return True
 
     def _end(self, step: Step | None) -> bool:
+        """End the connection with `step`, and return False if it had ended before."""
         if not self._move(ConnectionEvent.ENDED):
             return False
         self._last_step = step
@@ -473,7 +475,7 @@ class ConnectionCore:
         self._bytes_left = TURN_REQUEST_BYTES
 
     def _adapt_reader(self) -> Step | None:
-        """Adapt the reader to the state when no frame is taken; return the step this needs."""
+        """Adapt the reader to the state if no frame is taken. Return the step needed, or None."""
         reader, ready = self._reader, self.state in _TAKES_FRAMES
         if self.paused:
             if ready and not reader.starved and not reader.has_unread:

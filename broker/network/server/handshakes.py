@@ -70,15 +70,19 @@ class Handshakes:
         return task in self._makes_way and not task.uncancel()
 
     def _schedule(self) -> None:
+        """Let waiting handshakes begin in the next turn, or cancel the oldest if all places are
+        taken.
+        """
         if not self._waiting:
             return
         if self.under_way >= self._under_way_max:
             self._cancel_oldest()
         elif not self._scheduled:
             self._scheduled = True
-            self._loop.call_soon(self._turn)
+            self._loop.call_soon(self._begin_some)
 
-    def _turn(self) -> None:
+    def _begin_some(self) -> None:
+        """Let up to PER_TURN waiting handshakes begin."""
         self._scheduled = False
         begun = 0
         while self._waiting and begun < PER_TURN and self.under_way < self._under_way_max:
@@ -90,6 +94,7 @@ class Handshakes:
         self._schedule()
 
     def _cancel_oldest(self) -> None:
+        """Cancel the oldest handshake if its patience is over; else wait until then."""
         oldest, since_s = next(iter(self._since_s.items()))
         left_s = since_s + self._patience_s - self._loop.time()
         if left_s <= 0:

@@ -32,6 +32,7 @@ class HangUps:
             self._call_soon(self._close_some)
 
     def _close_some(self) -> None:
+        """Close up to PER_TURN connections, and the rest in later turns."""
         self._is_scheduled = False
         waiting = self._waiting
         try:

@@ -68,11 +68,11 @@ async def bind(
     if _is_wildcard(listener.host) and not shares_its_port:
         try:
             at = ("::", listener.port)
-            return _listen(socket.AF_INET6, at, listener, config, both_families=True)
+            return _listening_socket(socket.AF_INET6, at, listener, config, both_families=True)
         except OSError as error:
             if error.errno not in (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL):
                 raise
-            return _listen(socket.AF_INET, ("0.0.0.0", listener.port), listener, config)
+            return _listening_socket(socket.AF_INET, ("0.0.0.0", listener.port), listener, config)
     try:
         candidates = await loop.getaddrinfo(
             listener.host, listener.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -81,10 +81,10 @@ async def bind(
         raise _cannot_listen(listener, error) from error
     # IPv4 first, as Java resolves names.
     family, _, _, _, address = min(candidates, key=lambda info: info[0] != socket.AF_INET)
-    return _listen(family, address, listener, config)
+    return _listening_socket(family, address, listener, config)
 
 
-def _listen(
+def _listening_socket(
     family: int,
     address: tuple[object, ...],
     listener: Listener,
@@ -92,6 +92,7 @@ def _listen(
     *,
     both_families: bool = False,
 ) -> socket.socket:
+    """Return a socket that listens; the OSError that it raises names the listener's address."""
     sock = socket.socket(family, socket.SOCK_STREAM)
     try:
         sock.setblocking(False)

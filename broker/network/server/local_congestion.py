@@ -59,6 +59,7 @@ def is_local(sock: socket.socket, peer_host: str) -> bool:
 
 
 def _own_host(sock: socket.socket) -> str:
+    """Return the socket's own address, or "" if it has none any more."""
     try:
         return address_of_socket(sock.getsockname())
     except OSError:

@@ -125,6 +125,11 @@ class Login:
     def _step(
         self, step: Callable[[], bytes | Question], later: Callable[[ReplyOrRefusal], None]
     ) -> ReplyOrRefusal | None:
+        """Take a step, and return the bytes to send or the refusal.
+
+        None means that a plug-in was asked: `later` gets the outcome. After the last step, the
+        context has the principal.
+        """
         from broker.security.sasl.authenticator import SaslFailed
 
         authenticator = self._authenticator
@@ -181,6 +186,7 @@ class Login:
         self._certificate = certificate
 
     def _principal_of(self, mechanism: str, user: str) -> str:
+        """Return the principal of a user. Raises SaslRefused if no mapping gives one."""
         try:
             return self._guard.principal_by_sasl(
                 mechanism, user, self._certificate, self._context.client_host
@@ -212,4 +218,5 @@ class Login:
 
 
 def _framed(answer: bytes | None) -> bytes:
+    """Return the answer with its size before it; no bytes for None."""
     return b"" if answer is None else len(answer).to_bytes(SIZE_BYTES) + answer

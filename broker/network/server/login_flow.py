@@ -104,6 +104,7 @@ class LoginFlow:
             self._connection.login_went_on()
 
     def _take_answer(self, answer: ReplyOrRefusal) -> None:
+        """Queue the answer; if the login is complete, open the connection to requests."""
         if not isinstance(answer, bytes):
             self._refuse(answer)
             return
@@ -123,6 +124,7 @@ class LoginFlow:
             self._refuse(answer)
 
     def _refuse(self, refusal: Refusal) -> None:
+        """Fail the login, and send the answer, if delayed only after the listener's delay."""
         login = self._login
         login.failed(refusal)
         self._core.refused()
@@ -133,6 +135,7 @@ class LoginFlow:
             self._answer_refused(refusal)
 
     def _answer_refused(self, refusal: Refusal) -> None:
+        """Queue the refusal's answer as the last one, and close the connection after it."""
         core = self._core
         if core.state is not CLOSING:
             if refusal.answer:

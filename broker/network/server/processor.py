@@ -140,9 +140,9 @@ class Processor:
         self.accepted += 1
         self._open_count += 1
         self._emptied.clear()
-        task = self.loop.create_task(self._open(sock, client_host, client_port))
+        task = self.loop.create_task(self._open_connection(sock, client_host, client_port))
         self._opening[task] = sock, client_host
-        task.add_done_callback(self._opened)
+        task.add_done_callback(self._opening_ended)
 
     @property
     def last_active_s(self) -> float:
@@ -191,7 +191,13 @@ class Processor:
         guard = self._listener.guard
         return guard is not None and guard.tls_context is not None
 
-    async def _open(self, sock: socket.socket, client_host: str, client_port: int) -> None:
+    async def _open_connection(
+        self, sock: socket.socket, client_host: str, client_port: int
+    ) -> None:
+        """Open a connection, with its TLS handshake if any.
+
+        If that fails, log it, close the socket and give back its slot; nothing is raised.
+        """
         connection: Connection | None = None
         received: list[None] = []
         local, number = sock.getsockname(), next(self._numbers)
@@ -204,19 +210,24 @@ class Processor:
             return connection
 
         try:
-            await self._begin(make, sock, partial(received.append, None))
+            await self._attach(make, sock, partial(received.append, None))
         except (OSError, asyncio.CancelledError) as error:
             # Not opened: nothing else closes this socket or gives back its slot.
             if received or not isinstance(error, ConnectionError):
-                self._not_opened(name, client_host, error)
+                self._report_not_opened(name, client_host, error)
             else:  # the client only tested the port, so no login has failed
                 _log.debug("%s has closed its connection without a word", client_host)
             if connection is None or connection not in self._connections:
                 self._drop(sock, client_host)
 
-    async def _begin(
+    async def _attach(
         self, make: Callable[[], Connection], sock: socket.socket, on_byte: Callable[[], object]
     ) -> None:
+        """Attach the socket to the loop, after the handshake if the listener has TLS.
+
+        `on_byte` is called at the client's first byte. Raises OSError, TimeoutError and
+        asyncio.CancelledError.
+        """
         guard = self._listener.guard
         if guard is None or guard.tls_context is None:
             await self.loop.connect_accepted_socket(make, sock)
@@ -239,14 +250,18 @@ class Processor:
             finally:
                 self._handshakes.ended()
 
-    def _not_opened(self, name: str, client_host: str, error: BaseException) -> None:
+    def _report_not_opened(self, name: str, client_host: str, error: BaseException) -> None:
+        """Report a failed opening: a failed handshake as a failed login, another failure as a log
+        line.
+        """
         if not self._shakes_hands or isinstance(error, asyncio.CancelledError):
             _log.info("connection of %s failed to open: %s", client_host, error)
         else:
             reason = f"SSL handshake failed: {_why(error)}"
             self._login_reports.failure(name, client_host, "TLS", reason)
 
-    def _opened(self, task: asyncio.Task[None]) -> None:
+    def _opening_ended(self, task: asyncio.Task[None]) -> None:
+        """Clean up after the task of an opening; an unexpected error goes to the loop's handler."""
         sock, client_host = self._opening.pop(task)
         if task.cancelled():  # before its first step
             self._drop(sock, client_host)
@@ -256,6 +271,7 @@ class Processor:
             )
 
     def _drop(self, sock: socket.socket, client_host: str) -> None:
+        """Close a socket that has no connection yet, and give back its slot."""
         sock.close()
         self._release_slot(client_host)
 
@@ -334,6 +350,7 @@ class Processor:
             self._arm()
 
     def _release_slot(self, client_host: str) -> None:
+        """Give back the slot of a closed connection."""
         self._quotas.closed(self._listener.name, client_host)
         self._open_count -= 1
         if not self._open_count:
@@ -356,29 +373,32 @@ class Processor:
                 return
             self._timer.cancel()
         self._timer_due_s = due
-        self._timer = self.loop.call_later(max(due - time.monotonic(), 0.001), self._expire)
+        self._timer = self.loop.call_later(max(due - time.monotonic(), 0.001), self._check_all)
 
-    def _expire(self) -> None:
+    def _check_all(self) -> None:
+        """Abort or relieve the connections that are due, and set the timer for the next."""
         self._timer = None
         now = time.monotonic()
-        self._check(self._idle, now, self._check_idle)
-        self._check(self._logins, now, self._check_login)
-        self._check(self._incomplete, now, self._check_incomplete)
-        self._check(self._holding, now, self._check_holding)
+        self._check_due(self._idle, now, self._check_idle)
+        self._check_due(self._logins, now, self._check_login)
+        self._check_due(self._incomplete, now, self._check_incomplete)
+        self._check_due(self._holding, now, self._check_holding)
         self._arm()
 
-    def _check(
+    def _check_due(
         self,
         wheel: DeadlineWheel[Connection],
         now: float,
         next_deadline: Callable[[Connection, float], float | None],
     ) -> None:
+        """Ask `next_deadline` for each connection that is due; None takes it off the wheel."""
         for connection in wheel.pop_due(now):
             due = next_deadline(connection, now)
             if due is not None:
                 wheel.add(connection, due)
 
     def _check_idle(self, connection: Connection, now: float) -> float | None:
+        """Abort the connection if it is idle for too long, else return its new deadline."""
         due = connection.last_active_s + self._idle_s
         if due > now:
             return due
@@ -387,10 +407,14 @@ class Processor:
         return None
 
     def _check_login(self, connection: Connection, now: float) -> float | None:
+        """Abort the connection, which is not yet logged in."""
         connection.abort(f"not authenticated within {self._login_s * 1000:.0f} ms")
         return None
 
     def _check_incomplete(self, connection: Connection, now: float) -> float | None:
+        """Abort the connection if its frame is incomplete for too long, else return its new
+        deadline.
+        """
         due = connection.core.incomplete_until(now, self._partial_s)
         if due is None or due > now:
             return due
@@ -403,6 +427,7 @@ class Processor:
             connection.reader.release()
 
     def _check_holding(self, connection: Connection, now: float) -> float | None:
+        """Release the reader's buffer if the connection is idle, else return its new deadline."""
         due = connection.last_active_s + _RELEASE_AFTER_S
         if due > now or connection.reader.in_progress:
             return max(due, now + _RELEASE_AFTER_S / _TICKS)

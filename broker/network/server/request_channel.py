@@ -180,7 +180,10 @@ class Responder:
 
 
 class _AnswerReceiver:
-    """The receiver of an answer that is given during the call, in one piece."""
+    """The receiver of an answer that is given during the call, in one piece.
+
+    A handler that cannot give one gets ProtocolError, or its own error, raised by the call.
+    """
 
     whole = b""
 
@@ -435,6 +438,7 @@ class RequestChannel:
                     return
 
     def _flush_later(self, answered: deque[Requester]) -> None:
+        """Put `answered` before the other answered connections; flush all in the next turn."""
         answered.extend(self.answered)
         self.answered = answered
         if not self._flush_scheduled:
@@ -483,6 +487,7 @@ class RequestChannel:
         self._drain_soon()
 
     def _handle_first(self) -> None:
+        """Handle the queue's first request, unless its connection is closed; free its memory."""
         requester = next(iter(self._queue))
         frame = self._queue.pop(requester)
         size = len(frame)

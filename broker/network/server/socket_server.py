@@ -89,7 +89,7 @@ class SocketServer:
         """
         self.loop = loop or asyncio.get_running_loop()
         self.config = config
-        self.memory = _memory(config, self.loop)
+        self.memory = _request_memory(config, self.loop)
         self.channel = RequestChannel(
             handle,
             io_pool,
@@ -105,7 +105,7 @@ class SocketServer:
             config.ottla_queued_max_response_bytes, time.monotonic, self.loop.call_later
         )
         self.busy_poll = BusyPoll(self.loop.call_soon)
-        self.quotas = _quotas(config, room, opened_from)
+        self.quotas = _connection_quotas(config, room, opened_from)
         self.throttled = DelayedCloses(self.loop, config.ottla_throttled_connections_max)
         self._cpu_clock = thread_cpu_clock()  # of the loop's thread
         self.acceptors: list[Acceptor] = []
@@ -239,7 +239,7 @@ class SocketServer:
                 limits.name, limits.max_connections, limits.max_connection_creation_rate
             )
             self._resize(acceptor, limits.num_network_threads or 1)
-        if _of_addresses(old) != _of_addresses(config):
+        if _limits_per_address(old) != _limits_per_address(config):
             if self._resolving is not None:
                 self._resolving.cancel()
             self._resolving = self.loop.create_task(self._limit_addresses(config))
@@ -255,6 +255,7 @@ class SocketServer:
             self.quotas.limit_addresses(config.max_connections_per_ip, overrides)
 
     async def _per_ip_overrides(self, config: BrokerConfig) -> dict[str, int]:
+        """Return `max.connections.per.ip.overrides` with its hosts resolved to addresses."""
         return {
             address: limit
             for host, limit in config.max_connections_per_ip_overrides.items()
@@ -304,6 +305,10 @@ class SocketServer:
         )
 
     async def _add_listener(self, listener: Listener) -> None:
+        """Bind a listener's port, and make its acceptor and processors; nothing is accepted yet.
+
+        Raises OSError if the port cannot be bound.
+        """
         self.quotas.add_listener(
             listener.name, listener.max_connections, listener.max_connection_creation_rate
         )
@@ -345,12 +350,12 @@ class SocketServer:
         return len(self._listeners) > 1 and listener.name == self.config.inter_broker_listener_name
 
 
-def _memory(config: BrokerConfig, loop: asyncio.AbstractEventLoop) -> RequestMemory:
+def _request_memory(config: BrokerConfig, loop: asyncio.AbstractEventLoop) -> RequestMemory:
     frame_max = config.socket_request_max_bytes + SIZE_BYTES
     return RequestMemory(config.queued_max_request_bytes, frame_max, loop.call_soon)
 
 
-def _quotas(
+def _connection_quotas(
     config: BrokerConfig, room: Callable[[], int], opened_from: IpConnectionDelay
 ) -> ConnectionQuotas:
     return ConnectionQuotas(
@@ -365,7 +370,7 @@ def _quotas(
     )
 
 
-def _of_addresses(config: BrokerConfig) -> tuple[int, Mapping[str, int]]:
+def _limits_per_address(config: BrokerConfig) -> tuple[int, Mapping[str, int]]:
     return config.max_connections_per_ip, config.max_connections_per_ip_overrides
 
 

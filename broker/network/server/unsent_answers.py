@@ -89,9 +89,9 @@ class UnsentAnswers:
     def _schedule_look(self) -> None:
         if not self._looks_later:
             self._looks_later = True
-            self._call_later(LOOK_AGAIN_S, self._look_later)
+            self._call_later(LOOK_AGAIN_S, self._look_again)
 
-    def _look_later(self) -> None:
+    def _look_again(self) -> None:
         self._looks_later = False
         self._count_again()
 
