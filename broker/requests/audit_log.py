@@ -34,7 +34,7 @@ class AuditLog:
         if verdict.allowed:
             self.allowed += 1
             if _log.isEnabledFor(logging.DEBUG):
-                _log.debug("%s", _line(asker, action, verdict, count))
+                _log.debug("%s", _audit_line(asker, action, verdict, count))
             return
         self.denied += 1
         if not _log.isEnabledFor(logging.INFO):
@@ -43,10 +43,11 @@ class AuditLog:
         if left_out is None:
             return
         left_out_text = f"; {left_out} denials before this one were not logged" if left_out else ""
-        _log.info("%s%s", _line(asker, action, verdict, count), left_out_text)
+        _log.info("%s%s", _audit_line(asker, action, verdict, count), left_out_text)
 
 
-def _line(asker: Asker, action: Action, verdict: Verdict, count: int) -> str:
+def _audit_line(asker: Asker, action: Action, verdict: Verdict, count: int) -> str:
+    """Return the line of the audit log; `count` is the number of times the resource was named."""
     return (
         f"Principal = {printable(asker.principal)} is {'Allowed' if verdict.allowed else 'Denied'} "
         f"operation = {action.operation.name} from host = {asker.host} "

@@ -101,9 +101,12 @@ class RequestSource(ClientIdentity, Protocol):
     """The parts of a connection that prepared requests need."""
 
     @property
-    def last(self) -> LastClient: ...
+    def last(self) -> LastClient:
+        """The client and the kind of the connection's last prepared request."""
+
     @property
-    def times(self) -> RequestTimes | None: ...
+    def times(self) -> RequestTimes | None:
+        """The phases of the connection's requests; None if they are not measured."""
 
 
 class Connection(RequestSource, Protocol):

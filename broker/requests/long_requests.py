@@ -37,6 +37,9 @@ def read_long(
     """
 
     def read(request: Message | None, error: Exception | None) -> None:
+        """Handle the request that was read; an error closes the connection, and is raised if
+        unexpected.
+        """
         try:
             if error is not None:
                 raise error

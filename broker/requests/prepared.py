@@ -145,6 +145,9 @@ class PreparedRequests:
     def _find_by_identity(
         self, source: RequestSource, frame: memoryview
     ) -> tuple[Entry, Values] | None:
+        """Return the kind and hole values of a request whose client is not the source's last; None
+        if new.
+        """
         if len(frame) < _HEADER_BYTES:
             return None
         api, length = _header(frame)
@@ -158,6 +161,10 @@ class PreparedRequests:
     def _find_of(
         self, last_client: LastClient, identity: _Identity, api: int, frame: memoryview
     ) -> tuple[Entry, Values] | None:
+        """Return the matching entry of the client and the values of its holes, or None.
+
+        An entry that was prepared before rights or quotas changed is removed.
+        """
         for shape, entries in identity.by_api.get(api, ()):
             matched = shape.match(frame)
             if matched is None:

@@ -262,7 +262,7 @@ class RequestHandler:
         if version >= served.flexible_from:
             pos = skip_header_tags(frame, pos)
         rights = self.admission.rights_of(connection, client_id, api_key, version)
-        context = _context(connection, api_key, version, correlation_id, client_id, rights)
+        context = _context_of(connection, api_key, version, correlation_id, client_id, rights)
         if self._quotas.enabled:
             quota = self._quotas.of(connection, client_id, api_key, version, len(frame))
             context.quota = quota
@@ -297,7 +297,7 @@ class RequestHandler:
         tracer, times = self._tracer, connection.times
         context.trace = None if tracer is None else tracer.request(context, len(frame), times)
         if self._interference is not None and failure is None:
-            self._meet(self._interference, served, connection, context, request, reply)
+            self._meet_interference(self._interference, served, connection, context, request, reply)
             return
         respond = partial(_respond, context, reply)
         if context.writer is not None:
@@ -317,7 +317,7 @@ class RequestHandler:
         self._call_api(served, context, request, first.respond, failure)
         self._prepare(served.api, first, frame, request)
 
-    def _meet(
+    def _meet_interference(
         self,
         interference: Interference,
         served: _Served,
@@ -337,21 +337,19 @@ class RequestHandler:
             quota.handled()
 
     def say_range(self, connection: Connection, frame: memoryview, reply: Reply) -> None:
-        """Answer an ApiVersions request as one whose version is not served: with the served
-        range."""
+        """Answer an ApiVersions request of an unserved version with the served range."""
         api_key, version, correlation_id, client_id, pos = read_request_header(frame)
         served = self._served[api_key]
         if version > served.latest:
             skip_header_tags(frame, pos)  # a newer header has them too
         served.counted(connection, None)
         rights = self.admission.rights_of(connection, client_id, api_key, 0)
-        context = _context(connection, api_key, 0, correlation_id, client_id, rights)
+        context = _context_of(connection, api_key, 0, correlation_id, client_id, rights)
         self._answer_range(served, context, reply)
 
     def _answer_range(self, served: _Served, context: RequestContext, reply: Reply) -> None:
-        """Answer in version 0, which all clients can decode, that a version is not served
-        (KIP-511)."""
-        respond = partial(_unsupported, partial(_respond, context, reply))
+        """Answer in version 0, which all clients decode: it is not served (KIP-511)."""
+        respond = partial(_respond_unsupported, partial(_respond, context, reply))
         self._call_api(served, context, messages_of(served.api.key).request(), respond)
 
     def _call_api(
@@ -362,6 +360,7 @@ class RequestHandler:
         respond: Callable[[Any], None],
         failure: Exception | None = None,
     ) -> None:
+        """Call the handler; answer its error, but raise ProtocolError and AssertionError."""
         try:
             if failure is not None:
                 raise failure
@@ -393,8 +392,7 @@ class RequestHandler:
     def refusal(self, api_key: int, request: Any, error: ErrorCode) -> Any:
         """Return the response that reports `error` for all of `request`.
 
-        Raises ProtocolError for an API that is not served, or whose response cannot report an
-        error.
+        Raises ProtocolError if the API is not served, or its response cannot report an error.
         """
         api = self.apis.get(api_key)
         if api is None:
@@ -412,8 +410,7 @@ class RequestHandler:
 
 
 class _FirstOfKind:
-    """The first request of a kind. When it was both handled and answered, the table prepares for
-    its kind."""
+    """A kind's first request. After it is handled and answered, the table prepares for the kind."""
 
     __slots__ = ("_epoch", "_metrics", "_prepared", "_respond", "_response", "_table", "context")
 
@@ -438,14 +435,15 @@ class _FirstOfKind:
         self._respond(response)
         if not isinstance(response, ProtocolError):
             self._response = response
-            self._remember()
+            self._remember_if_complete()
 
     def prepare(self, kind: Kind, prepared: PreparedRequest) -> None:
         """Take the prepared answer for further requests, after the request was handled."""
         self._prepared = kind, prepared
-        self._remember()
+        self._remember_if_complete()
 
-    def _remember(self) -> None:
+    def _remember_if_complete(self) -> None:
+        """Prepare for the kind, once both its answer and its preparation are there."""
         if self._prepared is None or self._response is _NOT_YET:
             return
         kind, prepared = self._prepared
@@ -511,7 +509,7 @@ class _Collected:
         raise ProtocolError(f"a connection that ends with {len(data)} bytes")
 
 
-def _context(
+def _context_of(
     connection: Connection,
     api_key: int,
     version: int,
@@ -565,9 +563,9 @@ def _respond(context: RequestContext, reply: Reply, response: Response) -> None:
     elif isinstance(response, ProtocolError):
         reply.fail(response)
     elif context.writer is None:
-        _write(context, reply, response)
+        _encode_reply(context, reply, response)
     else:
-        context.writer.write(response, context.api_version, partial(_write, context, reply))
+        context.writer.write(response, context.api_version, partial(_encode_reply, context, reply))
 
 
 def _respond_to_long(
@@ -577,7 +575,8 @@ def _respond_to_long(
     writer.free(request)
 
 
-def _write(context: RequestContext, reply: Reply, response: Message) -> None:
+def _encode_reply(context: RequestContext, reply: Reply, response: Message) -> None:
+    """Encode the response and reply; if that fails, log it and close the connection."""
     try:
         parts = response_parts(response, context.api_version, context.correlation_id)
     except StringTooLong as error:
@@ -595,7 +594,7 @@ def _write(context: RequestContext, reply: Reply, response: Message) -> None:
     reply(parts)
 
 
-def _unsupported(respond: Callable[[Any], None], response: Any) -> None:
+def _respond_unsupported(respond: Callable[[Any], None], response: Any) -> None:
     response.error_code = int(ErrorCode.UNSUPPORTED_VERSION)
     response.api_keys = [k for k in response.api_keys if k.api_key == ApiKey.API_VERSIONS]
     respond(response)

@@ -205,6 +205,7 @@ class _Answer:
         self.throttle_s = throttle_s
 
     def count_sent(self, sending_s: float, now_s: float) -> None:
+        """Count the phases of the request in its metrics, and end its trace with the sending."""
         self.metrics.took(
             self.begun_s - self.received_s,
             self.handled_s - self.begun_s,

@@ -312,6 +312,7 @@ class RequestTrace:
 
 
 def _station_report(station: Station) -> dict[str, object]:
+    """Return the station as a JSON object; times in seconds, rounded to 0.1 µs."""
     fields: dict[str, object] = {"name": station.name.value, "at_s": round(station.at_s, 7)}
     if station.since_s is not None:
         fields["since_s"] = round(station.since_s, 7)

@@ -211,6 +211,7 @@ class SlicedAnswers:
         self._begin_next()
 
     def _begin_next(self) -> None:
+        """Begin waiting responses and reads while fewer than ANSWERS_AT_ONCE are in progress."""
         while self._making < ANSWERS_AT_ONCE:
             begin = self._waiting.popleft() if self._waiting else self._next_unread()
             if begin is None:
@@ -263,7 +264,7 @@ def written_arrays(message: R, version: int, pace: Pace) -> Steps[R]:
         if isinstance(value, Message):
             encoded: object = yield from written_arrays(value, version, pace)
         elif _is_array(value):
-            encoded = yield from _written_array(value, version, pace)
+            encoded = yield from _array_in_slices(value, version, pace)
         else:
             continue
         if encoded is not value:
@@ -278,7 +279,8 @@ def _is_array(value: object) -> bool:
     return isinstance(value[0], Message)
 
 
-def _written_array(array: list[Message], version: int, pace: Pace) -> Steps[list[Message]]:
+def _array_in_slices(array: list[Message], version: int, pace: Pace) -> Steps[list[Message]]:
+    """Return `array` with its long items encoded in slices, or `array` itself if it is short."""
     items = Items[Message](version)
     is_changed = len(array) > KEPT_PIECES
     for item in array:

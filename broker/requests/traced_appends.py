@@ -75,7 +75,7 @@ class FollowedAppend:
 class PartitionWatch:
     """The followed appends of one partition."""
 
-    __slots__ = ("_appends", "_clock_s", "_over", "_partition")
+    __slots__ = ("_appends", "_clock_s", "_append_over", "_partition")
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class PartitionWatch:
         """Watch a partition. `over` is called with each append that is no longer followed."""
         self._partition = partition
         self._clock_s = clock_s
-        self._over = over
+        self._append_over = over
         self._appends: dict[FollowedAppend, None] = {}
 
     def add(self, append: FollowedAppend) -> None:
@@ -96,7 +96,7 @@ class PartitionWatch:
     def drop(self, append: FollowedAppend) -> None:
         """Follow an append no longer. Remove the watch from the partition after its last append."""
         self._appends.pop(append, None)
-        self._over(append)
+        self._append_over(append)
         if not self._appends and self._partition.watch is self:
             self._partition.watch_by(None)
 
@@ -137,6 +137,9 @@ class PartitionWatch:
     def _add_station(
         self, append: FollowedAppend, name: StationName, at_s: float, **facts: int
     ) -> None:
+        """Add a station with the partition's name to the append's trace; drop the append if it is
+        over.
+        """
         partition = self._partition
         append.trace.add(
             name, at_s, None, topic=partition.topic, partition=partition.index, **facts
@@ -161,7 +164,7 @@ class TracedAppends:
             return
         watch = partition.watch
         if watch is None:
-            watch = PartitionWatch(partition, self._clock_s, self._over)
+            watch = PartitionWatch(partition, self._clock_s, self._append_over)
             partition.watch_by(watch)
         append = FollowedAppend(trace, partition, info)
         watch.add(append)
@@ -170,5 +173,6 @@ class TracedAppends:
             oldest, oldest_watch = next(iter(self._followed.items()))
             oldest_watch.drop(oldest)
 
-    def _over(self, append: FollowedAppend) -> None:
+    def _append_over(self, append: FollowedAppend) -> None:
+        """Forget an append whose trace has ended."""
         self._followed.pop(append, None)

@@ -49,6 +49,7 @@ class _Copy(NamedTuple):
     facts: dict[str, object]
 
     def report(self) -> dict[str, object]:
+        """Return the trace as a JSON object."""
         return {"kind": "copy", "revision": self.revision} | self.facts
 
 
