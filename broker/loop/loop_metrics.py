@@ -18,6 +18,9 @@ def register_loop_metrics(metrics: Metrics, turns: LoopTurns) -> None:
     """
 
     def read() -> Iterator[Sample]:
+        """Return the counts of turns up to each bound, their total, and the CPU seconds of all
+        turns.
+        """
         counted = turns.read()
         for bound_s, count in counted.up_to:
             yield {"le": repr(bound_s)}, float(count)

@@ -102,11 +102,14 @@ class LoopTurns:
         clock_s = self._clock_s
 
         def handled(connection: _Connection, frame: memoryview, responder: _Reply) -> None:
+            """Handle the frame, and count its time as a piece of this turn, even if the handler
+            fails.
+            """
             began_s = clock_s()
             try:
                 handle(connection, frame, responder)
             finally:
-                self.took(clock_s() - began_s, lambda: _request(connection, frame))
+                self.took(clock_s() - began_s, lambda: _request_text(connection, frame))
 
         return handled
 
@@ -170,22 +173,26 @@ class _Longest:
         self._now = 0.0
 
     def add(self, now_s: float, value: float) -> None:
+        """Note a value for the current interval, which ends LATELY_S after it began."""
         if now_s - self._since_s >= LATELY_S:
-            self._pass_on(now_s)
+            self._begin_interval(now_s)
         self._now = max(self._now, value)
 
     def read(self, now_s: float) -> float:
+        """Return the greatest value of the current interval and the one before."""
         if now_s - self._since_s >= LATELY_S:
-            self._pass_on(now_s)
+            self._begin_interval(now_s)
         return max(self._before, self._now)
 
-    def _pass_on(self, now_s: float) -> None:
+    def _begin_interval(self, now_s: float) -> None:
+        """Begin the next interval. The last one's value is kept, unless that ended too long ago."""
         is_recent = now_s - self._since_s < 2 * LATELY_S
         self._before, self._now = self._now if is_recent else 0.0, 0.0
         self._since_s = now_s
 
 
-def _request(connection: HasConnectionId, frame: memoryview) -> str:
+def _request_text(connection: HasConnectionId, frame: memoryview) -> str:
+    """Return the API, version and connection of a request, as text for the log."""
     key, version = int.from_bytes(frame[:2]), int.from_bytes(frame[2:4])
     try:
         name = ApiKey(key).name

@@ -103,6 +103,9 @@ class LoopWatch:
             self._turns.took(took_s, lambda: f"garbage collection of {info['generation']}")
 
     def _log_long_turn(self, spent_s: float, pieces: list[Piece]) -> None:
+        """Log the turn at level INFO with its CPU time and longest pieces, as often as the limit
+        allows.
+        """
         if not _log.isEnabledFor(logging.INFO) or (left_out := self._limit.next_line()) is None:
             return
         parts = ", ".join(f"{name} {took_s * 1000:.1f} ms" for took_s, name in pieces)

@@ -56,6 +56,7 @@ class LoopTimer:
         self._handle.cancel()
 
     def _fire(self) -> None:
+        """Call the callback, unless cancelled. A timer that is early waits for the rest."""
         callback = self._callback
         if callback is None:
             return
@@ -144,7 +145,7 @@ class BlockingPool:
 
     def resize(self, threads: int) -> None:
         """Set the number of jobs that may run at once. Jobs that run or wait are still
-        completed."""
+        completed. Raises ValueError if `threads` is less than 1."""
         if threads < 1:
             raise ValueError(f"pool {self._name} needs at least one thread")
         self._count_busy()
@@ -188,6 +189,7 @@ class BlockingPool:
         return self._busy_s
 
     def _count_busy(self) -> None:
+        """Add the thread seconds since the last count, with the number of jobs since then."""
         now_s = time.monotonic()
         self._busy_s += min(self.outstanding, self.size) * (now_s - self._counted_s)
         self._counted_s = now_s
@@ -215,11 +217,15 @@ class BlockingPool:
     def _start_thread(self) -> None:
         name = f"{self._name}-{self._started}"
         self._started += 1
-        thread = threading.Thread(target=self._work, name=name, daemon=True)
+        thread = threading.Thread(target=self._run_jobs, name=name, daemon=True)
         self._threads.append(thread)
         thread.start()
 
-    def _work(self) -> None:
+    def _run_jobs(self) -> None:
+        """Run jobs until None comes; each result or error is passed to the loop's thread.
+
+        The loop may be closed: then the thread ends.
+        """
         while (item := self._jobs.get()) is not None:
             job, done = item
             result: Any = None
@@ -229,25 +235,27 @@ class BlockingPool:
             except Exception as caught:  # noqa: BLE001  the job's owner gets it as a value
                 error = caught
             try:
-                self._loop.call_soon_threadsafe(self._finish, done, result, error)
+                self._loop.call_soon_threadsafe(self._job_ended, done, result, error)
             except RuntimeError:
                 # The loop is closed: the process is ending, and nothing waits for the result.
                 return
             del item, job, done, result, error
         with contextlib.suppress(RuntimeError):  # the loop is closed
-            self._loop.call_soon_threadsafe(self._left, threading.current_thread())
+            self._loop.call_soon_threadsafe(self._thread_ended, threading.current_thread())
 
-    def _left(self, thread: threading.Thread) -> None:
+    def _thread_ended(self, thread: threading.Thread) -> None:
+        """Forget a thread that has ended."""
         if not self._closed:
             self._threads.remove(thread)
             self._leaving -= 1
 
-    def _finish(
+    def _job_ended(
         self,
         done: Callable[[Any, Exception | None], None],
         result: object,
         error: Exception | None,
     ) -> None:
+        """Call `done` with the job's result or error, in the loop's thread."""
         self._count_busy()
         self.outstanding -= 1
         self.completed += 1

@@ -32,7 +32,7 @@ class TurnHook:
         self._libuv = libuv = _Libuv(loop)
         self._closed: asyncio.Future[None] = loop.create_future()
         # Kept here, because libuv has their addresses until the handle is closed.
-        self._turned, self._is_closed = _Callback(turned), _Callback(self._end)
+        self._turned, self._is_closed = _Callback(turned), _Callback(self._handle_closed)
         self._handle = ctypes.create_string_buffer(libuv.size(_PREPARE))
         libuv.init(libuv.address, self._handle)
         libuv.start(self._handle, self._turned)
@@ -45,7 +45,7 @@ class TurnHook:
             self._libuv.close(self._handle, self._is_closed)
         await self._closed
 
-    def _end(self, _handle: object) -> None:
+    def _handle_closed(self, _handle: object) -> None:
         self._closed.set_result(None)
 
 
