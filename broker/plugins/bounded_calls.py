@@ -71,16 +71,18 @@ class BoundedCalls:
         self._start_waiting()
 
     def _start_waiting(self) -> None:
+        """Start waiting calls while fewer than the maximum run; drop those that timed out."""
         while self._queue and self._running < self._calls_max:
             call = self._queue.popleft()
             if call.done is None:
                 continue
             self._running += 1
             self._blocking.submit(
-                call.job, lambda *outcome, ended=call: self._ended(ended, *outcome)
+                call.job, lambda *outcome, ended=call: self._call_ended(ended, *outcome)
             )
 
-    def _ended(self, call: _Call[object], result: object, error: Exception | None) -> None:
+    def _call_ended(self, call: _Call[object], result: object, error: Exception | None) -> None:
+        """Answer the call, and start the next one."""
         self._running -= 1
         try:
             call.answer(result, error)
@@ -88,6 +90,7 @@ class BoundedCalls:
             self._start_waiting()
 
     def _time_out(self, call: _Call[T]) -> None:
+        """Answer the call with NoAnswer; its thread goes on, and its result is dropped."""
         call.answer(None, NoAnswer(f"no answer within {self._timeout_ms} ms"))
 
 

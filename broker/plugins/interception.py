@@ -58,7 +58,7 @@ class Interceptor:
                 for scanned in scan_records(header, body.view):
                     if scanned is None:
                         continue
-                    text = self._check(topic, partition, scanned, body.view)
+                    text = self._refusal_of(topic, partition, scanned, body.view)
                     if text is not None:
                         errors.append((index, text[:TEXT_CHARACTERS_MAX]))
                         if len(errors) == REFUSALS_MAX:
@@ -71,7 +71,11 @@ class Interceptor:
             yield from body.close()
         return errors
 
-    def _check(self, topic: str, partition: int, scanned: Scanned, body: Bytes) -> str | None:
+    def _refusal_of(self, topic: str, partition: int, scanned: Scanned, body: Bytes) -> str | None:
+        """Return the reason for which the interceptor refuses a record, or None.
+
+        An error of the plug-in and a wrong type of answer refuse the record, and are logged.
+        """
         _, timestamp, key_length, key_end, value_length, value_end = scanned
         key = None if key_length < 0 else bytes(body[key_end - key_length : key_end])
         value = None if value_length < 0 else bytes(body[value_end - value_length : value_end])

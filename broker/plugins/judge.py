@@ -36,6 +36,9 @@ class PluginJudge:
         return self._verdict_of(lambda: self._authorizer.allows_any(asker, operation, resource))
 
     def _verdict_of(self, question: Callable[[], object]) -> Verdict:
+        """Return the plug-in's verdict; an error or an answer that is no bool denies, and is
+        logged.
+        """
         calls = self._calls
         began_ms = calls.clock_ms()
         try:

@@ -37,7 +37,7 @@ def load(class_ref: PythonClass, base: type[T], configure: Callable[[T], object]
     """Create an object of a class that extends `base`, and call `configure` with it.
 
     Raises ConfigError, with one line, if that is not possible."""
-    plugin_class = _class_of(class_ref, base)
+    plugin_class = _imported_class(class_ref, base)
     try:
         plugin: T = plugin_class()
         configure(plugin)
@@ -46,8 +46,9 @@ def load(class_ref: PythonClass, base: type[T], configure: Callable[[T], object]
     return plugin
 
 
-def _class_of(class_ref: PythonClass, base: type[T]) -> type[T]:
-    value: object = _module_of(class_ref)
+def _imported_class(class_ref: PythonClass, base: type[T]) -> type[T]:
+    """Import the class. Raises ConfigError if it is missing or no subclass of `base`."""
+    value: object = _imported_module(class_ref)
     for part in class_ref.name.split("."):
         if not hasattr(value, part):
             file = sys.modules[class_ref.module].__file__
@@ -58,7 +59,8 @@ def _class_of(class_ref: PythonClass, base: type[T]) -> type[T]:
     return value
 
 
-def _module_of(class_ref: PythonClass) -> ModuleType:
+def _imported_module(class_ref: PythonClass) -> ModuleType:
+    """Import the module. Raises ConfigError for any error, even SystemExit, of the import."""
     top = class_ref.module.partition(".")[0]
     if top in OWN_PACKAGES:
         raise _refusal(class_ref, f"{top} is a package of Ottla itself; call yours otherwise")

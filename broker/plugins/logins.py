@@ -100,6 +100,7 @@ class PluginLogin(Generic[T]):
         return Question(job, partial(self._continue_login, token))
 
     def _continue_login(self, token: bytes, outcome: object, now_ms: int) -> bytes | Question:
+        """Continue the login with the plug-in's outcome. Raises SaslRefused if that is an error."""
         name = self._calls.name
         if isinstance(outcome, NoAnswer):
             raise SaslRefused("", f"{name}: {outcome}")
@@ -131,6 +132,7 @@ def plain_logins(check: PasswordCheck, calls: LoopCalls) -> Callable[[], ServerM
     """Return a function that creates the login of a client by PLAIN."""
 
     def question(token: bytes) -> Callable[[], bool] | None:
+        """Return the call of the plug-in, or None if the message is invalid."""
         _, user, password = read_plain(token)
         if not user or not password:
             return None
@@ -140,6 +142,7 @@ def plain_logins(check: PasswordCheck, calls: LoopCalls) -> Callable[[], ServerM
             return None
 
     def begin(right: object) -> ServerMechanism:
+        """Return the mechanism for the plug-in's answer. Raises InvalidAnswer if it is no bool."""
         if not isinstance(right, bool):
             raise InvalidAnswer(f"gave {type(right).__name__} for an answer, not a bool")
         return PlainServer(_CheckedUser(right))
@@ -161,6 +164,7 @@ def scram_logins(
     mechanism of a login by delegation token."""
 
     def question(token: bytes) -> Callable[[], ScramCredential | None] | None:
+        """Return the call of the plug-in, or None: the message is malformed or names a token."""
         try:
             first = read_client_first(token)
         except MalformedScram:
@@ -209,6 +213,7 @@ class _CheckedToken:
         self._outcome = outcome
 
     def judge(self, _token: str, now_ms: int) -> AcceptedToken:
+        """Return the token. Raises Refused if the plug-in refused it or if it has expired."""
         if isinstance(self._outcome, str):
             raise Refused(self._outcome)
         if self._outcome.expires_at_ms <= now_ms:
@@ -226,6 +231,7 @@ def token_logins(check: TokenCheck, calls: LoopCalls) -> Callable[[], ServerMech
     """Return a function that creates the login of a client by OAUTHBEARER."""
 
     def validated(token: str) -> ValidToken | _Refusal:
+        """Return the valid token, or a refusal for the plug-in's TokenRefused."""
         try:
             return check.validate(token)
         except TokenRefused as refused:
@@ -235,6 +241,9 @@ def token_logins(check: TokenCheck, calls: LoopCalls) -> Callable[[], ServerMech
         return partial(validated, first_message(message)[1])
 
     def begin(answer: object) -> ServerMechanism:
+        """Return the mechanism for the plug-in's answer. Raises InvalidAnswer if it has a wrong
+        type.
+        """
         if isinstance(answer, _Refusal):
             return OAuthBearerServer(_CheckedToken(f"{calls.name}: {answer.reason}"))
         if not isinstance(answer, ValidToken):

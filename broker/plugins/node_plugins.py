@@ -143,7 +143,10 @@ class NodePlugins:
         return lambda kind: PluginLimits(callback, kind, self._calls(class_ref))
 
     def assignor(self, class_ref: PythonClass) -> tuple[ConsumerGroupAssignor, LoopCalls]:
-        """Load an assignor of consumer groups; return it with the log of its calls."""
+        """Load an assignor of consumer groups; return it with the log of its calls.
+
+        Raises ConfigError if it cannot be loaded or has no name.
+        """
         from ottla.plugins.assignor import ConsumerGroupAssignor
 
         assignor = load(

@@ -33,6 +33,8 @@ class PluginLimits:
         return True
 
     def tags_of(self, principal: str, client_id: str) -> CustomTags:
+        """Return the plug-in's tags, in its order; no tags if it fails."""
+
         def ask() -> CustomTags:
             tags = self._callback.metric_tags(self._type, principal, client_id)
             return tuple((str(name), str(value)) for name, value in tags.items())
@@ -40,6 +42,7 @@ class PluginLimits:
         return self._ask(ask, _NO_TAGS)
 
     def limit(self, tags: Tags | CustomTags) -> float | None:
+        """Return the plug-in's limit; None if it has none, failed, or gave an invalid one."""
         if not tags or isinstance(tags, Tags):
             return None
         limit = self._ask(lambda: self._callback.limit(self._type, dict(tags)), None)
@@ -51,6 +54,7 @@ class PluginLimits:
         return None
 
     def put(self, entity: ClientEntity, limit: float | None) -> bool:
+        """Tell the plug-in the entity's new limit; None means that it was removed. Return True."""
         quota_entity = QuotaEntity(*entity)
         if limit is None:
             self._ask(lambda: self._callback.remove(self._type, quota_entity), None)
@@ -59,9 +63,11 @@ class PluginLimits:
         return True
 
     def changed_by_itself(self) -> bool:
+        """Return True if the plug-in says that its limits have changed; False if it fails."""
         return self._ask(lambda: self._callback.reset_required(self._type), False) is True
 
     def _ask(self, question: Callable[[], T], otherwise: T) -> T:
+        """Ask the plug-in. If it raises, log the error and return `otherwise`."""
         calls = self._calls
         began_ms = calls.clock_ms()
         try:
