@@ -52,7 +52,7 @@ class ProcessRunner:
 
     def submit(self, job: CleanJob, done: Cleaned) -> None:
         """Run the job in a process, then call `done(result, error)` on the loop."""
-        self._pool.submit(lambda: self._run(job), done)
+        self._pool.submit(lambda: self._run_process(job), done)
 
     def cancel(self, directory: str) -> None:
         """Kill the process of the folder's job, if it runs; its `done` then gets CleanerDied."""
@@ -74,7 +74,11 @@ class ProcessRunner:
         self.stop()
         return await self._pool.close(timeout_s)
 
-    def _run(self, job: CleanJob) -> CleanResult:
+    def _run_process(self, job: CleanJob) -> CleanResult:
+        """Run the job in a process of its own, and block until that ends.
+
+        Raises CleanerDied without an answer, and CleaningFailed or OSError as the process met them.
+        """
         with self._lock:
             if self._stopped:
                 raise CleanerDied("the broker stops")
@@ -86,7 +90,7 @@ class ProcessRunner:
                 del self._running[job.directory]
             process.kill()  # no effect if it has ended
             process.wait()
-        return _result(answer, process.returncode)
+        return _result_of(answer, process.returncode)
 
 
 def _start() -> subprocess.Popen[bytes]:
@@ -114,7 +118,11 @@ def _ask(process: subprocess.Popen[bytes], job: CleanJob) -> bytes:
         return b""
 
 
-def _result(answer: bytes, code: int | None) -> CleanResult:
+def _result_of(answer: bytes, code: int | None) -> CleanResult:
+    """Return the result that the process wrote.
+
+    Raises CleanerDied if it wrote nothing, else the CleaningFailed or OSError that it wrote.
+    """
     if not answer:
         raise CleanerDied(f"its process ended with {code}")
     fields = json.loads(answer)

@@ -27,7 +27,9 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 def private_folders(config: BrokerConfig) -> tuple[str, ...]:
     """Return the paths under which a node creates private files only: folders, and one file."""
     metadata = config.metadata_log_dir
-    private_log_dirs = [folder for folder in _folders(config) if not _is_open_to_others(folder)]
+    private_log_dirs = [
+        folder for folder in _data_folders(config) if not _is_open_to_others(folder)
+    ]
     return (
         *private_log_dirs,
         f"{metadata}/{METADATA_FOLDER}",
@@ -39,7 +41,7 @@ def warn_of_readers(config: BrokerConfig) -> None:
     """Log a warning if others can read data folders of a secured node."""
     if not config.is_secured:
         return
-    open_folders = [folder for folder in _folders(config) if _is_open_to_others(folder)]
+    open_folders = [folder for folder in _data_folders(config) if _is_open_to_others(folder)]
     if open_folders:
         _log.warning(
             "others can read data folders of this node, which hold credentials: chmod 700 %s",
@@ -47,7 +49,8 @@ def warn_of_readers(config: BrokerConfig) -> None:
         )
 
 
-def _folders(config: BrokerConfig) -> list[str]:
+def _data_folders(config: BrokerConfig) -> list[str]:
+    """Return the folders of the log and of the metadata, each once."""
     return list(dict.fromkeys([*config.log_dirs, config.metadata_log_dir]))
 
 

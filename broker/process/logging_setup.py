@@ -43,8 +43,9 @@ class TextFormatter(logging.Formatter):
     below."""
 
     def format(self, record: logging.LogRecord) -> str:
+        """Return the line, and below it the stack trace, if any; control characters are escaped."""
         level = _SHORT.get(record.levelname, record.levelname)
-        parts = [_time(record), level, record.name, printable(record.getMessage())]
+        parts = [_time_text(record), level, record.name, printable(record.getMessage())]
         parts += [f"{key}={_quoted(value)}" for key, value in _fields(record).items()]
         line = " ".join(parts)
         if not record.exc_info:
@@ -56,8 +57,9 @@ class JsonFormatter(logging.Formatter):
     """The format of a JSON object a line; a traceback is one of its strings."""
 
     def format(self, record: logging.LogRecord) -> str:
+        """Return the record as one line of JSON, with the stack trace, if any, in it."""
         entry: dict[str, object] = {
-            "time": _time(record),
+            "time": _time_text(record),
             "level": _SHORT.get(record.levelname, record.levelname),
             "logger": record.name,
             "message": record.getMessage(),
@@ -68,17 +70,19 @@ class JsonFormatter(logging.Formatter):
         return printable_json(entry)
 
 
-def _time(record: logging.LogRecord) -> str:
+def _time_text(record: logging.LogRecord) -> str:
     seconds = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
     return f"{seconds}.{int(record.msecs):03d}Z"
 
 
 def _fields(record: logging.LogRecord) -> dict[str, object]:
+    """Return the record's own key and value pairs, which `extra` has as `fields`."""
     fields = getattr(record, "fields", None)
     return fields if isinstance(fields, dict) else {}
 
 
 def _quoted(value: object) -> str:
+    """Return the value as JSON if it is empty or has a space or a quote, else as it is."""
     text = printable(str(value))
     return (
         json.dumps(text, ensure_ascii=False) if text == "" or " " in text or '"' in text else text

@@ -111,6 +111,7 @@ def _with_pause(accept: Callable[[], Accepted]) -> Callable[[], Accepted]:
     cause a busy loop."""
 
     def get_request() -> Accepted:
+        """Accept a connection; after an error, block for a pause, and raise it."""
         try:
             return accept()
         except OSError:
@@ -137,22 +138,27 @@ class _Paths:
         """Answer a request, on a thread of the HTTP server."""
         path = environ["PATH_INFO"]
         if path not in ("/", "/metrics", "/live", "/ready"):
-            return _say(start_response, _NOT_FOUND, "there are /metrics, /live and /ready")
+            return _text_response(
+                start_response, _NOT_FOUND, "there are /metrics, /live and /ready"
+            )
         try:
             reason = _on_loop(self._loop, self._why_not_ready)
         except NoAnswer:
             text = f"the event loop has not answered for {SCRAPE_TIMEOUT_S:.0f} s"
-            return _say(start_response, _UNAVAILABLE, text)
+            return _text_response(start_response, _UNAVAILABLE, text)
         if path == "/live":
-            return _say(start_response, _OK, "live")
+            return _text_response(start_response, _OK, "live")
         if path == "/ready":
-            return _say(start_response, _UNAVAILABLE if reason else _OK, reason or "ready")
+            return _text_response(
+                start_response, _UNAVAILABLE if reason else _OK, reason or "ready"
+            )
         if reason == STARTING:
-            return _say(start_response, _UNAVAILABLE, reason)
+            return _text_response(start_response, _UNAVAILABLE, reason)
         return self._metrics(environ, start_response)
 
 
-def _say(start_response: StartResponse, status: str, text: str) -> list[bytes]:
+def _text_response(start_response: StartResponse, status: str, text: str) -> list[bytes]:
+    """Begin a plain-text response, and return its body."""
     start_response(status, [("Content-Type", "text/plain; charset=utf-8")])
     return [f"{text}\n".encode()]
 
@@ -185,9 +191,12 @@ class _LoopCollector(Collector):
         while families := self._read_next(steps):
             while families:  # popped, so that this thread frees their values, not the loop's
                 for family in spelled(families.pop(0), self._names):
-                    yield _metric(family)
+                    yield _metric_of(family)
 
     def _read_next(self, steps: Iterator[Family | None]) -> list[Family]:
+        """Return the next families. Blocks until the loop made them. Raises TimeoutError if it is
+        late.
+        """
         read = asyncio.run_coroutine_threadsafe(_read(steps), self._loop)
         return read.result(SCRAPE_TIMEOUT_S)
 
@@ -213,7 +222,8 @@ async def _read(steps: Iterator[Family | None]) -> list[Family]:
     return families
 
 
-def _metric(family: Family) -> Metric:
+def _metric_of(family: Family) -> Metric:
+    """Return the family as one of the Prometheus client's."""
     if family.kind is Kind.HISTOGRAM:
         return _histogram(family)
     metric: Metric
@@ -229,6 +239,7 @@ def _metric(family: Family) -> Metric:
 
 
 def _histogram(family: Family) -> Metric:
+    """Return a histogram; its counts are the samples with `le`, its sum is the other."""
     metric = HistogramMetricFamily(family.name, family.help)
     for labels, value in family.samples:
         if "le" in labels:

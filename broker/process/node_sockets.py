@@ -62,22 +62,23 @@ class NodeSockets:
         self.controller_pool: BlockingPool | None = None
         """The pool for blocking jobs of the controller's requests."""
         if node.broker is not None:
-            self.brokers = self._of_broker(node.broker, config, io_pool, entrance)
+            self.brokers = self._broker_server(node.broker, config, io_pool, entrance)
         if node.controller_server is not None:
             loop = asyncio.get_running_loop()
             self.controller_pool = BlockingPool(loop, 1, "ottla-controller-io")
-            self.controllers = self._of_controller(
+            self.controllers = self._controller_server(
                 node.controller_server, config, self.controller_pool
             )
         self._descriptors.count_connections(self._connection_count)
 
-    def _of_broker(
+    def _broker_server(
         self,
         broker: BrokerServer,
         config: BrokerConfig,
         io_pool: BlockingPool,
         entrance: Callable[[RequestHandler], Entrance],
     ) -> SocketServer:
+        """Return the server of the broker's listeners; it is not bound yet."""
         listeners = self._listeners(config.broker_listeners, broker.requests)
         request_entrance = entrance(broker.requests)
         return SocketServer(
@@ -91,9 +92,10 @@ class NodeSockets:
             opened_from=self._node.shared.quotas.addresses.opened,
         )
 
-    def _of_controller(
+    def _controller_server(
         self, controller: ControllerServer, config: BrokerConfig, pool: BlockingPool
     ) -> SocketServer:
+        """Return the server of the controller's listeners; it is not bound yet."""
         return SocketServer(
             self._listeners(config.controller_listeners, controller.requests),
             _of_controllers(config),
@@ -104,6 +106,7 @@ class NodeSockets:
         )
 
     def _listeners(self, endpoints: Sequence[EndPoint], requests: RequestHandler) -> list[Listener]:
+        """Return the listeners with their limits and, if any listener is secured, their guards."""
         listeners = [_listener(self._config, endpoint) for endpoint in endpoints]
         guards = self._guards
         if guards is None:
@@ -118,6 +121,7 @@ class NodeSockets:
         return sum(server.connection_count for server in self.all())
 
     def _connections_left(self) -> int:
+        """Return the number of connections that the free descriptors still allow."""
         return self._descriptors.connections_max - self._descriptors.connections()
 
     async def start(self) -> tuple[list[EndPoint], list[EndPoint]]:
@@ -200,6 +204,11 @@ def _response_memory_bytes(config: BrokerConfig, request_bytes: int) -> int:
 
 
 def _unusable_listener(config: BrokerConfig, error: OSError) -> StartError:
+    """Return the error of a port that cannot be bound.
+
+    If it is in use, the error names its holder, where the system tells that, and the way to another
+    port.
+    """
     reason = error.strerror or str(error)
     if error.errno != errno.EADDRINUSE:
         return StartError(reason)

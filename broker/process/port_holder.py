@@ -27,10 +27,10 @@ def holder_of_port(port: int, proc: Path = _PROC) -> str | None:
         outgoing |= local_port == port
     if not listening:
         return "a connection that somebody made from it; it ends by itself" if outgoing else None
-    process = _owner(listening, proc)
+    process = _owner_of(listening, proc)
     if process is None or process == os.getpid():
         return None
-    return f"process {process} ({_name(process, proc)})"
+    return f"process {process} ({_name_of(process, proc)})"
 
 
 def _sockets(proc: Path) -> Iterator[tuple[int, str, str]]:
@@ -45,7 +45,8 @@ def _sockets(proc: Path) -> Iterator[tuple[int, str, str]]:
             yield int(columns[_LOCAL].rpartition(":")[2], 16), columns[_STATE], columns[_INODE]
 
 
-def _owner(inode: str, proc: Path) -> int | None:
+def _owner_of(inode: str, proc: Path) -> int | None:
+    """Return the id of the process that has the socket open, or None if it cannot be seen."""
     for process in proc.iterdir():
         if not process.name.isdecimal():
             continue
@@ -58,7 +59,8 @@ def _owner(inode: str, proc: Path) -> int | None:
     return None
 
 
-def _name(process: int, proc: Path) -> str:
+def _name_of(process: int, proc: Path) -> str:
+    """Return the name of a process, or "?" if it cannot be read."""
     try:
         return (proc / str(process) / "comm").read_text("utf-8", "replace").strip() or "?"
     except OSError:

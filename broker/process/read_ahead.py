@@ -70,7 +70,7 @@ LARGE_EXTENSION = "uvloop"
 def read_modules_ahead() -> threading.Thread | None:
     """Start a thread that reads modules ahead, and return it. Return None if the page cache has
     them, or cannot be probed."""
-    probed_module = f"{ROOT}/broker/process/__pycache__/server{_ending()}"
+    probed_module = f"{ROOT}/broker/process/__pycache__/server{_compiled_ending()}"
     if not platform_calls.NO_WAIT or in_page_cache(probed_module):
         return None
     reader = threading.Thread(target=_ask_for_all, name="read-ahead", daemon=True)
@@ -91,20 +91,23 @@ def in_page_cache(path: str) -> bool:
 
 
 def _ask_for_all() -> None:
+    """Ask the system to load the files of all modules that a start needs."""
     library = os.path.dirname(os.__file__)
-    for path in _extensions():
+    for path in _extension_files():
         _ask_for(path)
     for package in (f"{library}/asyncio", *(f"{ROOT}/{folder}" for folder in FOLDERS)):
-        for path in _files(f"{package}/__pycache__", _ending()):
+        for path in _files(f"{package}/__pycache__", _compiled_ending()):
             _ask_for(path)
 
 
 def _ask_for(path: str) -> None:
+    """Ask the system to load the file; an error is ignored."""
     with contextlib.suppress(OSError), _opened(path) as file:
         platform_calls.ask_for_file(file)
 
 
-def _extensions() -> list[str]:
+def _extension_files() -> list[str]:
+    """Return the paths of the large extension's libraries, or none if it is not installed."""
     for entry in sys.path:
         files = _files(f"{entry}/{LARGE_EXTENSION}", ".so")
         if files:
@@ -113,13 +116,15 @@ def _extensions() -> list[str]:
 
 
 def _files(folder: str, ending: str) -> list[str]:
+    """Return the files of a folder, or none if it cannot be read."""
     try:
         return [f"{folder}/{name}" for name in os.listdir(folder) if name.endswith(ending)]
     except OSError:
         return []
 
 
-def _ending() -> str:
+def _compiled_ending() -> str:
+    """Return the end of the names of this Python's compiled modules."""
     return f".{sys.implementation.cache_tag}.pyc"
 
 

@@ -109,6 +109,10 @@ async def _serve(
     on_stopping: Callable[[], None] = lambda: None,
     on_found: OnFound = lambda _topics, _size: None,
 ) -> None:
+    """Run the node until a signal stops it; `on_ready` gets its addresses after the start.
+
+    Raises the error of a failed start, after the node is stopped again.
+    """
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -200,7 +204,7 @@ class Server:
             open_files_max=open_files_max(),
             plugins=self._plugins,
             tracer=new_tracer(config, scheduler),
-            validate_security=self._validator(),
+            validate_security=self._security_validator(),
         )
         self.node = _opened_node(config, ports)
         self._all_sockets = NodeSockets(
@@ -258,6 +262,7 @@ class Server:
         return NodePlugins(config, scheduler, pool)
 
     def _make_guards(self, scheduler: Scheduler) -> Guards | None:
+        """Return the guards, or None if no listener has security or a principal builder."""
         if all(
             security.security_protocol == "PLAINTEXT" and security.principal_builder is None
             for security in self.config.listener_security.values()
@@ -277,7 +282,10 @@ class Server:
             self._plugins,
         )
 
-    def _validator(self) -> SecurityValidator:
+    def _security_validator(self) -> SecurityValidator:
+        """Return the check of new security settings of listeners, of incoming and outgoing
+        connections.
+        """
         guards, outgoing_guards = self.guards, self._client_guards
         if guards is None:
             return outgoing_guards.validate if outgoing_guards.is_secured else nothing_to_load
@@ -307,11 +315,11 @@ class Server:
         self._trace_socket = await shown_traces(self.node)
         advertised, controllers = await self._all_sockets.start()
         tokens: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._client_guards.start(lambda: _settle(tokens, None))
+        self._client_guards.start(lambda: _settle_future(tokens, None))
         await tokens
         ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._started = True
-        self.node.start(advertised, lambda error: _settle(ready, error), controllers)
+        self.node.start(advertised, lambda error: _settle_future(ready, error), controllers)
         await ready
         self._serving = True
         self._all_sockets.accept()
@@ -355,7 +363,7 @@ class Server:
     async def _run_step(self, step: Callable[[Callable[[], None]], None]) -> None:
         """Run a step of the stop, and wait until it calls back. The node limits its time."""
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        step(lambda: _settle(done, None))
+        step(lambda: _settle_future(done, None))
         await done
 
     async def _wait_for_clients_to_leave(self) -> None:
@@ -389,6 +397,7 @@ class Server:
         return None if is_active else "the controller has fenced this broker, or cannot reach it"
 
     def _start_metrics(self) -> None:
+        """Listen for scrapes, unless `ottla.metrics.port` is negative."""
         if self.config.ottla_metrics_port < 0:
             return
         from broker.process.metrics_server import (
@@ -430,7 +439,8 @@ def _unusable_folder(config: BrokerConfig, error: OSError) -> StartError:
     return StartError(f"cannot use the data folder {folder}: {error.strerror or error} ({key})")
 
 
-def _settle(future: asyncio.Future[None], error: Exception | None) -> None:
+def _settle_future(future: asyncio.Future[None], error: Exception | None) -> None:
+    """Complete the future, unless its waiter has cancelled it."""
     if future.done():
         return
     if error is None:

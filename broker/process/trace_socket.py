@@ -93,6 +93,10 @@ class TraceSocket:
             )
 
     def _bind(self, sock: socket.socket, folder: str) -> None:
+        """Bind the socket's file, which only this user may open. An old socket there is replaced.
+
+        Raises FileExistsError if the path is another kind of file, OSError if it cannot be bound.
+        """
         with contextlib.suppress(FileNotFoundError):
             if not stat.S_ISSOCK(os.lstat(self._path).st_mode):
                 raise FileExistsError(0, "is there, and no socket")
@@ -134,12 +138,13 @@ class TraceSocket:
             writer.close()
 
     async def _send_traces(self, since: int, writer: asyncio.StreamWriter) -> None:
+        """Write the node's line, then the traces of revisions after `since`."""
         tracer = self._tracer
         traces = tracer.news(since)
         node = self._node | {"revision": tracer.revision, "now_s": tracer.clock_s()}
-        writer.write(_line(node))
+        writer.write(_json_line(node))
         for number, trace in enumerate(traces):
-            writer.write(_line(trace.report()))
+            writer.write(_json_line(trace.report()))
             if number % LINES_A_TURN == LINES_A_TURN - 1:
                 await writer.drain()
                 await asyncio.sleep(0)
@@ -147,6 +152,7 @@ class TraceSocket:
 
 
 def _identity(path: str) -> tuple[int, int]:
+    """Return the file's device and inode."""
     status = os.lstat(path)
     return status.st_dev, status.st_ino
 
@@ -160,5 +166,5 @@ def _since(line: bytes) -> int:
     return since
 
 
-def _line(entry: object) -> bytes:
+def _json_line(entry: object) -> bytes:
     return json.dumps(entry, separators=(",", ":")).encode() + b"\n"
