@@ -50,7 +50,7 @@ class Deadlines(Generic[T]):
             queue = self._queues[timeout_ms] = DeadlineQueue(timeout_ms)
         queue.due_ms[item] = self._scheduler.monotonic_ms() + timeout_ms
         if queue.timer is None:
-            self._start(queue, timeout_ms)
+            self._start_timer(queue, timeout_ms)
         return queue
 
     def remove(self, item: T, queue: DeadlineQueue[T]) -> None:
@@ -58,12 +58,14 @@ class Deadlines(Generic[T]):
         due_ms = queue.due_ms
         due_ms.pop(item, None)
         if not due_ms and len(self._queues) > EMPTY_QUEUES_MAX:
-            self._drop(queue)
+            self._remove_queue(queue)
 
-    def _start(self, queue: DeadlineQueue[T], delay_ms: float) -> None:
-        queue.timer = self._scheduler.call_later(delay_ms, partial(self._fire, queue))
+    def _start_timer(self, queue: DeadlineQueue[T], delay_ms: float) -> None:
+        """Set the queue's timer."""
+        queue.timer = self._scheduler.call_later(delay_ms, partial(self._expire_due, queue))
 
-    def _fire(self, queue: DeadlineQueue[T]) -> None:
+    def _expire_due(self, queue: DeadlineQueue[T]) -> None:
+        """Expire the items that are due, even if one raises, and set the timer for the next."""
         now_ms = self._scheduler.monotonic_ms()
         try:
             for _ in range(len(queue.due_ms)):  # items added meanwhile are due later
@@ -76,13 +78,15 @@ class Deadlines(Generic[T]):
             self._schedule_next(queue)
 
     def _schedule_next(self, queue: DeadlineQueue[T]) -> None:
+        """Set the timer for the queue's first item; an empty queue is dropped."""
         if not queue.due_ms:
-            self._drop(queue)
+            self._remove_queue(queue)
             return
         first_ms = next(iter(queue.due_ms.values()))
-        self._start(queue, max(first_ms - self._scheduler.monotonic_ms(), 0.0))
+        self._start_timer(queue, max(first_ms - self._scheduler.monotonic_ms(), 0.0))
 
-    def _drop(self, queue: DeadlineQueue[T]) -> None:
+    def _remove_queue(self, queue: DeadlineQueue[T]) -> None:
+        """Remove the queue, if it is still the one for its timeout, and cancel its timer."""
         if self._queues.get(queue.timeout_ms) is queue and queue.timer is not None:
             queue.timer.cancel()
             del self._queues[queue.timeout_ms]

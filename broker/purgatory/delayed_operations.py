@@ -46,17 +46,19 @@ class DelayedProduce(DelayedOperation):
     def settle_all(self) -> bool:
         """Check every partition once. Return whether none is left to wait for."""
         for partition in list(self.pending):
-            self._settle(partition)
+            self._settle_if_decided(partition)
         return not self.pending
 
     def try_complete(self, key: Hashable) -> bool:
+        """Settle partition `key` if it is replicated or failed. Return True if none is pending."""
         for partition in self.pending:
             if partition is key:
-                self._settle(partition)
+                self._settle_if_decided(partition)
                 break
         return not self.pending
 
-    def _settle(self, partition: ReplicatedPartition) -> None:
+    def _settle_if_decided(self, partition: ReplicatedPartition) -> None:
+        """Settle the partition if the followers have the offset or the append has failed."""
         ack = self.pending[partition]
         verdict = partition.is_replicated_to(ack.required_offset)
         if verdict is not None:
@@ -64,6 +66,7 @@ class DelayedProduce(DelayedOperation):
             ack.settle(verdict)
 
     def on_expiration(self) -> None:
+        """Settle each pending partition as REQUEST_TIMED_OUT."""
         for ack in self.pending.values():
             ack.settle(ErrorCode.REQUEST_TIMED_OUT)
         self.pending.clear()
@@ -86,7 +89,8 @@ class DelayedDeleteRecords(DelayedProduce):
 
     __slots__ = ()
 
-    def _settle(self, partition: ReplicatedPartition) -> None:
+    def _settle_if_decided(self, partition: ReplicatedPartition) -> None:
+        """Settle the partition if the followers have deleted too or the deletion has failed."""
         ack = self.pending[partition]
         trimmed = cast(TrimmedPartition, partition)
         verdict = trimmed.is_deleted_to(ack.required_offset)
@@ -110,9 +114,11 @@ class DelayedFetch(DelayedOperation):
         self._answer = answer
 
     def try_complete(self, key: Hashable) -> bool:
+        """Read again, and return True if the fetch has enough."""
         return self._read()
 
     def on_expiration(self) -> None:
+        """Read a last time, to answer with what there is."""
         self._read()
 
     def on_complete(self) -> None:

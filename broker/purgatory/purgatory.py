@@ -122,6 +122,7 @@ class Purgatory:
                 del self._watchers[key]
 
     def _expire(self, operation: DelayedOperation) -> None:
+        """Complete an operation whose time is over; no effect if it is done."""
         if not operation.done:
             self.expired += 1
             operation.on_expiration()
