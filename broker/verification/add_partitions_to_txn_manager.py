@@ -70,7 +70,7 @@ class _Question:
         """Pass on the coordinator's errors, translated for the client."""
         self.done(
             {
-                partition: _for_client(error, self.operation)
+                partition: _client_error(error, self.operation)
                 for partition, error in errors.items()
                 if error
             }
@@ -155,7 +155,7 @@ class AddPartitionsToTxnManager:
                 question.answer,
             )
             return
-        node = self._node(node_id, (host, port))
+        node = self._node_at(node_id, (host, port))
         earlier = node.waiting.get(transactional_id)
         if earlier is not None and earlier.producer_epoch > producer_epoch:
             question.refuse(ErrorCode.INVALID_PRODUCER_EPOCH)
@@ -194,7 +194,10 @@ class AddPartitionsToTxnManager:
                 node.close()  # else the next questions wait until the request times out
                 self._send(node_id, node)
 
-    def _node(self, node_id: int, address: tuple[str, int]) -> _Node:
+    def _node_at(self, node_id: int, address: tuple[str, int]) -> _Node:
+        """Return the node's state, created if needed. A new address closes the channel to the old
+        one.
+        """
         node = self._nodes.get(node_id)
         if node is None:
             node = self._nodes[node_id] = _Node(address)
@@ -205,27 +208,31 @@ class AddPartitionsToTxnManager:
         return node
 
     def _send(self, node_id: int, node: _Node) -> None:
+        """Send all waiting questions to a node, unless a request is in flight or nothing waits."""
         if node.in_flight is not None or not node.waiting or self._stopped:
             return
         batch, node.waiting = node.waiting, {}
         node.in_flight = batch
         channel = self._channel(node)
         if channel is None:
-            self._answered(node_id, node, batch, None, ChannelFailure.REFUSED)
+            self._request_answered(node_id, node, batch, None, ChannelFailure.REFUSED)
             return
         channel.send(
             _request(batch),
-            lambda response, failure: self._answered(node_id, node, batch, response, failure),
+            lambda response, failure: self._request_answered(
+                node_id, node, batch, response, failure
+            ),
             self._config.request_timeout_ms,
         )
 
     def _channel(self, node: _Node) -> Channel | None:
+        """Return the channel to a node, opened if needed; None without a network."""
         if node.channel is None and self._network is not None:
             client_id = f"AddPartitionsToTxnSenderThread-{self._config.node_id}"
             node.channel = self._network.channel(*node.address, client_id)
         return node.channel
 
-    def _answered(
+    def _request_answered(
         self,
         node_id: int,
         node: _Node,
@@ -233,22 +240,28 @@ class AddPartitionsToTxnManager:
         response: AddPartitionsToTxnResponse | None,
         failure: ChannelFailure | None,
     ) -> None:
+        """Answer the questions of a request, and send those that came meanwhile.
+
+        If the request failed, those fail with NETWORK_EXCEPTION too, instead of waiting as long
+        again.
+        """
         node.in_flight = None
         queued: _Batch = {}
         if failure is not None and not node.is_closing:  # else these would wait as long again
             queued, node.waiting = node.waiting, {}
-        _settle(node_id, batch, response, failure)
+        _answer_batch(node_id, batch, response, failure)
         _refuse_all(queued, ErrorCode.NETWORK_EXCEPTION)
         if not node.is_closing:
             self._send(node_id, node)
 
 
-def _settle(
+def _answer_batch(
     node_id: int,
     batch: _Batch,
     response: AddPartitionsToTxnResponse | None,
     failure: ChannelFailure | None,
 ) -> None:
+    """Answer each question of a batch with its part of the response or with an error."""
     if failure is not None or response is None:
         _log.warning("AddPartitionsToTxn to broker %d: %s", node_id, failure)
         _refuse_all(batch, ErrorCode.NETWORK_EXCEPTION)
@@ -259,16 +272,16 @@ def _settle(
             error = ErrorCode.INVALID_TXN_STATE  # a client cannot act on a missing broker right
         _refuse_all(batch, error)
     else:
-        _hand_out(batch, {row.transactional_id: row for row in response.results_by_transaction})
+        _answer_each(batch, {row.transactional_id: row for row in response.results_by_transaction})
 
 
 def _request(batch: _Batch) -> AddPartitionsToTxnRequest:
     return AddPartitionsToTxnRequest(
-        [_transaction(name, question) for name, question in batch.items()]
+        [_transaction_of(name, question) for name, question in batch.items()]
     )
 
 
-def _transaction(transactional_id: str, question: _Question) -> AddPartitionsToTxnTransaction:
+def _transaction_of(transactional_id: str, question: _Question) -> AddPartitionsToTxnTransaction:
     topics: dict[str, AddPartitionsToTxnTopic] = {}
     for name, partition in question.partitions:
         topics.setdefault(name, AddPartitionsToTxnTopic(name)).partitions.append(partition)
@@ -282,11 +295,13 @@ def _transaction(transactional_id: str, question: _Question) -> AddPartitionsToT
 
 
 def _refuse_all(batch: _Batch, error: ErrorCode) -> None:
+    """Answer each question of a batch with `error` for all its partitions."""
     for question in batch.values():
         question.refuse(error)
 
 
-def _hand_out(batch: _Batch, results: Mapping[str, AddPartitionsToTxnResult]) -> None:
+def _answer_each(batch: _Batch, results: Mapping[str, AddPartitionsToTxnResult]) -> None:
+    """Answer each question; one without a result gets NETWORK_EXCEPTION."""
     for transactional_id, question in batch.items():
         result = results.get(transactional_id)
         if result is None:
@@ -301,7 +316,8 @@ def _hand_out(batch: _Batch, results: Mapping[str, AddPartitionsToTxnResult]) ->
         )
 
 
-def _for_client(error: ErrorCode, operation: TransactionSupportedOperation) -> ErrorCode:
+def _client_error(error: ErrorCode, operation: TransactionSupportedOperation) -> ErrorCode:
+    """Return the error for the client: one that producers of its version expect from a leader."""
     if error is ErrorCode.PRODUCER_FENCED:
         return ErrorCode.INVALID_PRODUCER_EPOCH  # the error that producers expect from a leader
     old = operation is TransactionSupportedOperation.DEFAULT_ERROR
