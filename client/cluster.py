@@ -73,7 +73,7 @@ class Cluster:
         """The addresses of the live brokers by id, from the last Metadata response."""
         self._nodes: dict[int, BlockingClient] = {}
         first = in_turn(self._bootstrap, known_addresses)
-        self._any_address, self._any = self._first_that_answers(first)
+        self._any_address, self._any = self._connect_to_first(first)
 
     # --- requests ---------------------------------------------------------------------------------
 
@@ -110,7 +110,7 @@ class Cluster:
                 self.metadata([])
             if node_id not in self._addresses:
                 raise StartError(f"broker {node_id} is not alive: ottla status shows who is")
-            client = self._nodes[node_id] = self._connected(node_id, self._addresses[node_id])
+            client = self._nodes[node_id] = self._connect(node_id, self._addresses[node_id])
         return client
 
     def drop(self, node_id: int) -> None:
@@ -153,7 +153,7 @@ class Cluster:
             topic.name or "": topic for topic in self.metadata(list(dict.fromkeys(names))).topics
         }
         for name, topic in topics.items():
-            self._check(name, topic)
+            self._check_topic(name, topic)
         return topics
 
     def led_topics(self, names: Sequence[str]) -> dict[str, MetadataResponseTopic]:
@@ -239,6 +239,11 @@ class Cluster:
             raise Refused(f"group {error.key}: {reason}") from error
 
     def _answer_to(self, ask: Ask) -> Answer:
+        """Send a step's request and return its answer.
+
+        Returns None if the step is optional and the node lacks the API. Raises StartError if no
+        answer comes.
+        """
         kind = answer_to(ask.request)
         if ask.to is None:
             return self.call(ask.request, kind, ask.version)
@@ -273,12 +278,16 @@ class Cluster:
                 address for address in self._addresses.values() if address != self._any_address
             ]
             self._any.close()
-            self._any_address, self._any = self._first_that_answers(
+            self._any_address, self._any = self._connect_to_first(
                 [*other_addresses, *self._bootstrap]
             )
         return self.call(request, MetadataResponse)
 
-    def _first_that_answers(self, addresses: Sequence[Address]) -> tuple[Address, BlockingClient]:
+    def _connect_to_first(self, addresses: Sequence[Address]) -> tuple[Address, BlockingClient]:
+        """Connect to the first address that answers.
+
+        Raises StartError with each address's failure if none does.
+        """
         unanswered = Unanswered(self._timeout_s, self._guard)
         for host, port in dict.fromkeys(addresses):
             try:
@@ -289,7 +298,11 @@ class Cluster:
                 return (host, port), client
         raise unanswered.error()
 
-    def _connected(self, node_id: int, address: Address) -> BlockingClient:
+    def _connect(self, node_id: int, address: Address) -> BlockingClient:
+        """Connect to a broker at its advertised address.
+
+        Raises StartError if it does not answer there.
+        """
         host, port = address
         try:
             return BlockingClient(host, port, self._timeout_s, self._client_id, self._guard)
@@ -302,6 +315,7 @@ class Cluster:
 
     @contextmanager
     def _request_errors(self, request: Request, host: str, where: str) -> Iterator[None]:
+        """Turn the failures of a request inside this context into StartError."""
         name = ApiKey(request.API_KEY).name.title().replace("_", "")
         try:
             yield
@@ -317,16 +331,21 @@ class Cluster:
                 "not known"
             ) from error
 
-    def _check(self, name: str, topic: MetadataResponseTopic) -> None:
+    def _check_topic(self, name: str, topic: MetadataResponseTopic) -> None:
+        """Raise Refused if Metadata has an error for the topic; a missing leader is none."""
         if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             raise Refused(
-                f"no topic {name}{self._like(name)} (ottla topic list shows all, "
+                f"no topic {name}{self._suggestion(name)} (ottla topic list shows all, "
                 f"ottla topic create {name} makes it)"
             )
         if topic.error_code not in (ErrorCode.NONE, ErrorCode.LEADER_NOT_AVAILABLE):
             raise Refused(f"topic {name}: {why(topic.error_code, None, f'Describe on {name}')}")
 
-    def _like(self, name: str) -> str:
+    def _suggestion(self, name: str) -> str:
+        """Return "; did you mean …?" with the most similar topic name, or "".
+
+        Asks the cluster for all topics.
+        """
         from difflib import get_close_matches
 
         names = [topic.name or "" for topic in self.metadata(None).topics]

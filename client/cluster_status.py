@@ -175,6 +175,7 @@ def ask(call: Call) -> ClusterStatus:
 
 
 def _partitions(metadata: MetadataResponse) -> list[PartitionState]:
+    """Return the state of every partition in the answer, sorted by topic and number."""
     partitions = [
         PartitionState(
             topic.name or "",
@@ -238,6 +239,7 @@ def _quorum(call: Call) -> QuorumState | None:
         return None
 
     def replica(state: Any) -> VoterState:
+        """Return the state of a voter or observer, relative to the leader's log end and clock."""
         lag = max(leader.log_end_offset - state.log_end_offset, 0)
         if state.replica_id == leader.replica_id:
             return VoterState(state.replica_id, 0, 0)

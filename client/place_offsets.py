@@ -57,6 +57,7 @@ def offsets_at(
 
 
 def _offset_at(place: Place, span: Span) -> int:
+    """Return the offset of a place that needs no lookup by time."""
     if place.kind == OFFSET:
         return place.number
     if place.kind == LAST:

@@ -59,6 +59,10 @@ def parse_place(text: str, now_ms: int, option: str) -> Place:
 
 
 def _time_of(text: str, now_ms: int, shown: str) -> int:
+    """Return the time (ms since the epoch, at least 0) that `text` names.
+
+    Raises StartError, which quotes `shown`, if it is no time.
+    """
     if _is_number(text):
         return _number(text, shown)
     ago = _AGO.fullmatch(text)

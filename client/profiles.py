@@ -73,7 +73,7 @@ def load_profiles() -> Profiles:
     if not isinstance(by_name, dict) or not (in_use is None or isinstance(in_use, str)):
         raise StartError(f'{file}: it needs profile = "NAME" and [profiles.NAME]')
     return Profiles(
-        in_use, {name: _profile(file, name, values) for name, values in by_name.items()}
+        in_use, {name: _checked_profile(file, name, values) for name, values in by_name.items()}
     )
 
 
@@ -113,7 +113,11 @@ def default_command_config() -> str | None:
     return None if chosen is None else chosen.command_config
 
 
-def _profile(file: str, name: str, values: object) -> Profile:
+def _checked_profile(file: str, name: str, values: object) -> Profile:
+    """Return the profile of these TOML values.
+
+    Raises StartError if they name no servers or a value has the wrong type.
+    """
     entries = values if isinstance(values, dict) else {}
     servers, config = entries.get(_BOOTSTRAP), entries.get(_CONFIG)
     if not isinstance(servers, str) or not (config is None or isinstance(config, str)):

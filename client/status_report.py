@@ -96,6 +96,7 @@ def _controller(quorum: QuorumState | None) -> str:
 
 
 def _quorum_rows(quorum: QuorumState) -> list[list[str]]:
+    """Return a row of node, role and state for each voter and observer."""
     rows = []
     for voter in quorum.voters:
         if voter.node_id == quorum.leader_id:
@@ -125,7 +126,7 @@ def _list(
     if len(ordered) <= PARTITIONS_SHOWN:
         return [
             f"{title}: {len(partitions)}",
-            *(f"{_INDENT}{_partition(partition)}" for partition in ordered),
+            *(f"{_INDENT}{_partition_line(partition)}" for partition in ordered),
         ]
     lacking: dict[str, int] = {}
     for partition in ordered:
@@ -146,7 +147,7 @@ def _share(count: int, total: int | None) -> str:
     return f"{count} of {_count(total, 'partition')}" if total else _count(count, "partition")
 
 
-def _partition(state: PartitionState) -> str:
+def _partition_line(state: PartitionState) -> str:
     leader = "no leader" if state.leader < 0 else f"leader {state.leader}"
     return (
         f"{state.topic}-{state.partition}: {leader}, "

@@ -52,11 +52,11 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[Cell]], *, as_json: b
         return list(_objects(headings, rows))
     if not rows:
         return []
-    texts = [[printable(_text(cell)) for cell in row] for row in rows]
+    texts = [[printable(_cell_text(cell)) for cell in row] for row in rows]
     return aligned([[heading.upper() for heading in headings], *texts])
 
 
-def _text(cell: Cell) -> str:
+def _cell_text(cell: Cell) -> str:
     if cell is None:
         return UNKNOWN
     if isinstance(cell, ByteCount):

@@ -175,7 +175,7 @@ def create(
             created.append((result.name, result.num_partitions, result.replication_factor))
         elif not (if_not_exists and result.error_code == ErrorCode.TOPIC_ALREADY_EXISTS):
             refused.append(
-                f"topic {result.name}: {_not_made(result.error_code, result.error_message)}"
+                f"topic {result.name}: {_creation_failure(result.error_code, result.error_message)}"
             )
     if refused:
         also = (
@@ -253,7 +253,8 @@ def check_names(names: Sequence[str]) -> None:
             )
 
 
-def _not_made(code: int, message: str | None) -> str:
+def _creation_failure(code: int, message: str | None) -> str:
+    """Return why a topic was not created, with advice, from its error code and message."""
     if code == ErrorCode.TOPIC_ALREADY_EXISTS:
         return "it exists already (ottla topic describe shows it; --if-not-exists lets it be)"
     codes_with_messages = (

@@ -141,7 +141,7 @@ def doubts(acls: Sequence[Acl]) -> list[str]:
     """
     lines = []
     for resource, name, pattern in dict.fromkeys(acl[:3] for acl in acls):
-        doubt = _doubt_of_name(Resource(resource), name, pattern)
+        doubt = _name_warning(Resource(resource), name, pattern)
         lines += [] if doubt is None else [doubt]
     for principal in dict.fromkeys(acl.principal for acl in acls):
         kind, _, user = principal.partition(":")
@@ -163,7 +163,8 @@ def doubts(acls: Sequence[Acl]) -> list[str]:
     return lines
 
 
-def _doubt_of_name(resource: Resource, name: str, pattern: int) -> str | None:
+def _name_warning(resource: Resource, name: str, pattern: int) -> str | None:
+    """Return why this name may not match what the user means; None without a doubt."""
     kind = resource.name.lower().replace("_", " ")
     begin = name.removesuffix(WILDCARD)
     if pattern == PatternType.PREFIXED and name == WILDCARD:
@@ -185,6 +186,7 @@ def _doubt_of_name(resource: Resource, name: str, pattern: int) -> str | None:
 
 
 def _operations_by_pattern(words: TypedOptions, operations: list[int]) -> dict[Pattern, list[int]]:
+    """Return the operations of each pattern: those typed, or those of --producer and --consumer."""
     if not (words.producer or words.consumer):
         return dict.fromkeys(words.patterns(), operations)
     wanted: dict[Pattern, list[int]] = {}
@@ -229,6 +231,7 @@ def _checked(words: TypedOptions) -> list[int]:
 
 
 def _check_roles(words: TypedOptions) -> None:
+    """Raise StartError unless the options fit --producer and --consumer."""
     role = "--producer" if words.producer else "--consumer"
     if words.operations or words.deny_principals or words.deny_hosts:
         raise StartError(
@@ -272,6 +275,7 @@ def operation_name(number: int) -> str:
 
 
 def _check_operations(resource: Resource, operations: Sequence[int]) -> None:
+    """Raise StartError if an operation cannot apply to this type of resource."""
     able = OPERATIONS_OF[resource]
     for operation in operations:
         if operation != ALL and operation not in able:

@@ -41,7 +41,7 @@ def keys_like(words: Sequence[str]) -> list[KeyExplanation]:
 
     Without words: all keys. Raises StartError if none matches.
     """
-    every = list(_every())
+    every = list(_all_explanations())
     if not words:
         return every
     matches = [key for key in every if key.key in words]
@@ -67,7 +67,8 @@ def explanation_lines(key: KeyExplanation) -> list[str]:
     return lines
 
 
-def _every() -> Iterator[KeyExplanation]:
+def _all_explanations() -> Iterator[KeyExplanation]:
+    """Yield all keys of topics, brokers and groups that are not internal, by kind and name."""
     for kind, definitions in (
         (TOPIC, LOG_CONFIG_DEF),
         (BROKER, BROKER_CONFIG_DEF),

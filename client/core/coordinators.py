@@ -52,6 +52,10 @@ def at_coordinator(
     known_ids = attempts.coordinators
 
     def once() -> Steps[Answer]:
+        """Ask the remembered coordinator, or look it up.
+
+        Remembers it only after an answer without error.
+        """
         node_id = known_ids.pop((kind, key), None)
         if node_id is None:
             node_id = yield from coordinator(attempts, key, kind)

@@ -100,12 +100,12 @@ def described(attempts: Attempts, name: str) -> Steps[Group]:
     )
     if answer is not None and error_of(answer) not in _OTHER_PROTOCOL_ERRORS:
         check(error_of(answer), answer.groups[0].error_message)
-        return _of_new_protocol(answer.groups[0], attempts.coordinators[GROUP, name])
+        return _consumer_group(answer.groups[0], attempts.coordinators[GROUP, name])
     answer = yield from at_coordinator(
         attempts, name, DescribeGroupsRequest([name]), DESCRIBE_GROUPS_VERSION
     )
     check(error_of(answer), answer.groups[0].error_message)
-    return _of_classic(answer.groups[0], attempts.coordinators[GROUP, name])
+    return _classic_group(answer.groups[0], attempts.coordinators[GROUP, name])
 
 
 def committed(
@@ -164,7 +164,8 @@ def commit(
     return at_coordinator(attempts, group, request, OFFSET_COMMIT_VERSION)
 
 
-def _of_classic(group: DescribedGroup, coordinator: int) -> Group:
+def _classic_group(group: DescribedGroup, coordinator: int) -> Group:
+    """Return the group of a DescribeGroups answer."""
     members = [
         Member(
             member.client_id,
@@ -186,7 +187,8 @@ def _of_classic(group: DescribedGroup, coordinator: int) -> Group:
     )
 
 
-def _of_new_protocol(group: consumer_group_describe.DescribedGroup, coordinator: int) -> Group:
+def _consumer_group(group: consumer_group_describe.DescribedGroup, coordinator: int) -> Group:
+    """Return the group of a ConsumerGroupDescribe answer (KIP-848)."""
     members = [
         Member(
             member.client_id,

@@ -80,6 +80,10 @@ class KnownLeaders:
         """
 
         def once() -> Steps[int]:
+            """Return the number of partitions.
+
+            Returns 0 while the topic is unknown or a partition has no leader.
+            """
             leaders = self._topics.get(topic, {})
             if not leaders or any(led.leader == NOBODY for led in leaders.values()):
                 yield from self.look(topic)
@@ -113,6 +117,10 @@ class KnownLeaders:
         is_stale = False
 
         def once() -> Steps[Answer]:
+            """Ask the partition's leader; None while it has none.
+
+            Each retry looks up the leader again.
+            """
             nonlocal is_stale
             if is_stale or self.of(place).leader == NOBODY:
                 yield from self.look(place[0])

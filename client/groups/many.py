@@ -63,18 +63,19 @@ def member_counts(cluster: Cluster, groups: Mapping[int, Sequence[GroupSummary]]
         full = [row for row in listed if row.state not in _EMPTY]
         new = [row.group for row in full if row.type.lower() == CONSUMER]
         if new and cluster.node(node_id).serves(ApiKey.CONSUMER_GROUP_DESCRIBE):
-            counts |= _counted(cluster, node_id, new, ConsumerGroupDescribeRequest)
+            counts |= _member_counts(cluster, node_id, new, ConsumerGroupDescribeRequest)
         classic = [row.group for row in full if _is_classic(row)]
-        counts |= _counted(cluster, node_id, classic, DescribeGroupsRequest)
+        counts |= _member_counts(cluster, node_id, classic, DescribeGroupsRequest)
     return counts
 
 
-def _counted(
+def _member_counts(
     cluster: Cluster,
     node_id: int,
     names: Sequence[str],
     request_of: type[ConsumerGroupDescribeRequest] | type[DescribeGroupsRequest],
 ) -> dict[str, int]:
+    """Return the members of each group, as a node answers; groups with an error are left out."""
     counts: dict[str, int] = {}
     for chunk in _chunks(names):
         request = request_of(chunk)

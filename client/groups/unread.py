@@ -32,13 +32,17 @@ def written_at(
             # A leader returns at least one whole batch, even if it is larger than the limit.
             request = fetch_request({at: wanted[at]}, 0, 1, 1)
             answer = cluster.call_at(leader, request, FetchResponse, NAMES_VERSION_MAX)
-            time_ms = _time_of(answer, wanted[at])
+            time_ms = _first_visible_time(answer, wanted[at])
             if time_ms is not None:
                 times_ms[at] = time_ms
     return times_ms
 
 
-def _time_of(answer: Message, offset: int) -> int | None:
+def _first_visible_time(answer: Message, offset: int) -> int | None:
+    """Return the timestamp (ms) of the first visible record from `offset`.
+
+    None if there is none, or the records cannot be read.
+    """
     assert isinstance(answer, FetchResponse)
     for topic in answer.responses:
         for partition in topic.partitions:

@@ -185,6 +185,10 @@ class Batching:
     # --- lines ------------------------------------------------------------------------------------
 
     def _send_lines(self, lines: Sequence[bytes]) -> None:
+        """Send whole lines as records, as the settings say, and count them as lines of the input.
+
+        Raises NoRecord at a line that is no record; those before it are sent.
+        """
         if not lines:
             return
         if self.settings.as_json:
@@ -236,6 +240,10 @@ class Batching:
         )
 
     def _send_keyed(self, lines: Sequence[bytes], separator: bytes) -> None:
+        """Send lines that have a key before the separator.
+
+        Raises NoRecord at the first line without one, after the lines before it are sent.
+        """
         keys: dict[int, list[bytes]] = {}
         values: dict[int, list[bytes]] = {}
         fixed, of_key = self.settings.partition, self._partitioner.of_key
@@ -271,6 +279,10 @@ class Batching:
     # --- JSON -------------------------------------------------------------------------------------
 
     def _send_json(self, lines: Sequence[bytes]) -> None:
+        """Send lines that are JSON objects; skip blank lines.
+
+        Raises NoRecord at the first line that is no record, after those before it are sent.
+        """
         by_partition: dict[int, list[NewRecord]] = {}
         keyless = self._batch_partition()
         refusal: NoRecord | None = None
@@ -289,6 +301,7 @@ class Batching:
             raise refusal
 
     def _send_parsed(self, by_partition: Mapping[int, Sequence[NewRecord]]) -> None:
+        """Send each partition's records in batches, and count the records."""
         for partition, records in by_partition.items():
             for batch in in_batches(records, min(self._bytes_max, BATCH_BYTES)):
                 self.records += len(batch)
@@ -317,6 +330,10 @@ def parse_json(line: bytes) -> NewRecord:
 
 
 def _headers_of_object(headers: object, text: str) -> tuple[tuple[str, bytes | None], ...]:
+    """Return the headers of a JSON record, a list or an object.
+
+    Raises ValueError if they are neither.
+    """
     if not headers:
         return ()
     text = member_texts(text)["headers"]

@@ -65,7 +65,7 @@ def decode_by(name: str) -> Decode:
     return {
         OFFSETS: _keyed(group_records),
         TRANSACTIONS: _keyed(transaction_records),
-        METADATA: _metadata,
+        METADATA: _decode_metadata,
         NONE: _without_secrets,
     }[name]
 
@@ -83,7 +83,8 @@ def _in_words(record: Record) -> str | None:
 # --- metadata ------------------------------------------------------------------------------------
 
 
-def _metadata(record: Record) -> Decoded | None:
+def _decode_metadata(record: Record) -> Decoded | None:
+    """Decode a record of `__cluster_metadata`; None if it is not one that can be read."""
     if record.value is None or record.key is not None:
         return None
     hidden = _in_words(record)
@@ -123,16 +124,20 @@ def _keyed(module: ModuleType) -> Decode:
         if record.key is None:
             return _without_secrets(record)
         try:
-            return _decoded(classes, record.key, record.value)
+            return _decode_pair(classes, record.key, record.value)
         except _UNREADABLE:
             return None
 
     return decode
 
 
-def _decoded(
+def _decode_pair(
     classes: dict[tuple[int, bool], Any], key: bytes, value: bytes | None
 ) -> Decoded | None:
+    """Decode a key and its value; None if the key's type is unknown.
+
+    A value of an unknown version stays bytes. Raises if the bytes are cut off.
+    """
     (kind,) = _TYPE.unpack_from(key)
     cls = classes.get((kind, True))
     if cls is None:

@@ -66,15 +66,18 @@ def records_of(
         part = values[low:high]
         if part:
             part_keys = None if keys is None else keys[low:high]
-            pieces.append(_columns(part, part_keys, _offsets()[low : low + len(part)], headers))
+            pieces.append(
+                _encoded_records(part, part_keys, _offsets()[low : low + len(part)], headers)
+            )
     return b"".join(pieces)
 
 
-def _columns(
+def _encoded_records(
     values: Sequence[bytes], keys: Sequence[bytes] | None, offsets: list[bytes], headers: bytes
 ) -> bytes:
+    """Encode records of equal offset and header sizes, column by column."""
     if keys is None:
-        return _without_keys(values, offsets, headers)
+        return _encoded_without_keys(values, offsets, headers)
     count = len(values)
     value_lengths, key_lengths = list(map(len, values)), list(map(len, keys))
     value_length_bytes = {length: varint(length) for length in dict.fromkeys(value_lengths)}
@@ -99,7 +102,8 @@ def _columns(
     return b"".join(pieces)
 
 
-def _without_keys(values: Sequence[bytes], offsets: list[bytes], headers: bytes) -> bytes:
+def _encoded_without_keys(values: Sequence[bytes], offsets: list[bytes], headers: bytes) -> bytes:
+    """Encode records with null keys, column by column."""
     lengths = list(map(len, values))
     rest = _FIXED + len(offsets[0]) + len(_NULL) + len(headers)
     heads, middles = {}, {}

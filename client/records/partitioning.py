@@ -44,6 +44,7 @@ class Partitioner:
         self._seen: dict[bytes, int] = {}
 
     def of_key(self, key: bytes) -> int:
+        """Return the partition of a key. Remembers the answer for the first REMEMBERED_MAX keys."""
         partition = self._seen.get(key)
         if partition is None:
             partition = partition_of(key, self._partitions)

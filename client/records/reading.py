@@ -161,6 +161,11 @@ class Reader:
     # --- requests ---------------------------------------------------------------------------------
 
     def _find_leaders(self) -> None:
+        """Look up the leaders of unread partitions.
+
+        Adds new partitions if the settings follow them. Raises Refused if a topic was created again
+        and the reader does not follow topics.
+        """
         unread = [at for at, position in self.positions.items() if not position.is_done]
         topics = self._cluster.led_topics([name for name, _ in unread]) if unread else {}
         self._looked_at = time.monotonic()
@@ -267,6 +272,11 @@ class Reader:
     # --- responses --------------------------------------------------------------------------------
 
     def _batches_from(self, node_id: int, client: BlockingClient, wait_ms: int) -> Iterator[Batch]:
+        """Receive a Fetch answer, send the next request, then yield the batches.
+
+        Recovers from lost connections and moved leaders; raises StartError and Leaderless unless it
+        follows.
+        """
         try:
             answer = client.receive(FetchResponse)
             batches, moved = self._batches_in(answer)
@@ -310,6 +320,10 @@ class Reader:
         return batches, moved
 
     def _batches_of(self, at: Partition, data: PartitionData) -> list[Batch]:
+        """Return the visible batches in a partition's answer, and move its position behind them.
+
+        Raises CorruptBatch at a wrong checksum.
+        """
         position = self.positions[at]
         view = data.records if isinstance(data.records, memoryview) else memoryview(b"")
         hidden = HiddenBatches(data.aborted_transactions)

@@ -76,7 +76,7 @@ def render(batch: Batch, view: View, most: int | None) -> Rendered:
         lines = _json_lines(batch)
     else:
         lines = []
-        for record in _wanted(batch, view):
+        for record in _matching_records(batch, view):
             if len(lines) == most:
                 end = record.offset
                 break
@@ -90,6 +90,7 @@ def render(batch: Batch, view: View, most: int | None) -> Rendered:
 
 
 def _plain_lines(batch: Batch, view: View) -> list[bytes]:
+    """Return a line for each record of the batch, without looking at offsets or patterns."""
     keys: list[bytes | None] | None = [] if view.keys else None
     stored_values = values_of(batch.unpacked(), batch.header.record_count, keys)
     values = [NULL if value is None else value for value in stored_values]
@@ -102,7 +103,8 @@ def _plain_lines(batch: Batch, view: View) -> list[bytes]:
     ]
 
 
-def _wanted(batch: Batch, view: View) -> Iterator[Record]:
+def _matching_records(batch: Batch, view: View) -> Iterator[Record]:
+    """Yield the batch's records that lie in its offsets and match the view's pattern."""
     for record in iterate_records(batch.data, batch.pos):
         if batch.first <= record.offset < batch.stop and (
             view.matches is None or _is_match(record, view.matches)
@@ -111,6 +113,7 @@ def _wanted(batch: Batch, view: View) -> Iterator[Record]:
 
 
 def _is_match(record: Record, matches: Matches) -> bool:
+    """Return whether the value, the key or a header's value matches."""
     if record.value is not None and matches(record.value):
         return True
     if record.key is not None and matches(record.key):
@@ -119,6 +122,7 @@ def _is_match(record: Record, matches: Matches) -> bool:
 
 
 def _as_text(batch: Batch, record: Record, view: View) -> bytes:
+    """Return the line of a record: place, headers, key and value, as far as the view shows them."""
     parts = []
     if view.where:
         place = f"{batch.topic}-{batch.partition} {record.offset} {record.timestamp}"
@@ -168,7 +172,7 @@ def _json_lines(batch: Batch) -> list[bytes]:
         records = zip(count(header.base_offset), times, keys, values, strict=False)
         lines = [
             f'{place}{offset}, "timestamp": {since + time}, '
-            f"{_named('key', key)}, {_named('value', value)}}}"
+            f"{_json_member('key', key)}, {_json_member('value', value)}}}"
             for offset, time, key, value in records
         ]
     return "\n".join(lines).encode("utf-8", "backslashreplace").split(b"\n") if lines else []
@@ -184,17 +188,18 @@ def _object(place: str, record: Record) -> str:
     offset, timestamp, key, value, headers = record
     if headers:
         pairs = [
-            f'{{"key": {_quoted(name)}, {_named("value", header_value)}}}'
+            f'{{"key": {_quoted(name)}, {_json_member("value", header_value)}}}'
             for name, header_value in headers
         ]
         ending = f', "headers": [{", ".join(pairs)}]}}'
     else:
         ending = "}"
-    shown = f"{_named('key', key)}, {_named('value', value)}"
+    shown = f"{_json_member('key', key)}, {_json_member('value', value)}"
     return f'{place}{offset}, "timestamp": {timestamp}, {shown}{ending}'
 
 
-def _named(name: str, data: bytes | None) -> str:
+def _json_member(name: str, data: bytes | None) -> str:
+    """Return a JSON member with the data as text, or as `NAME_base64` if the data is not UTF-8."""
     if data is None:
         return f'"{name}": null'
     try:

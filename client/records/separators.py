@@ -22,6 +22,7 @@ def separator_of(option: str, text: str) -> bytes:
         return typed
 
     def escaped_bytes(escape: re.Match[bytes]) -> bytes:
+        """Return the bytes of an escape. Raises StartError if it is unknown."""
         word: bytes = escape[1]
         if len(word) == 3:
             return bytes([int(word[1:], 16)])
