@@ -76,7 +76,7 @@ def run_cli(arguments: Sequence[str]) -> int:
         if error.ctx is not None and _lacks_a_command(error):
             echo(error.ctx.get_help(), to_stderr=True)
             return EXIT_REFUSED
-        return _refused(_usage(error, arguments))
+        return _refused(_usage_line(error, arguments))
     except Refused as error:
         _refused(str(error))
         return EXIT_REFUSED_BY_CLUSTER
@@ -111,7 +111,8 @@ def _reasons(error: Exception) -> tuple[str, ...]:
     return (str(error),)
 
 
-def _usage(error: click.UsageError, arguments: Sequence[str]) -> str:
+def _usage_line(error: click.UsageError, arguments: Sequence[str]) -> str:
+    """Return click's complaint in plain words, with the command whose help to see."""
     command = error.ctx.command_path if error.ctx is not None else _command_of(arguments)
     message = error.format_message()
     for words, plain in _PLAIN_WORDS.items():
@@ -165,7 +166,8 @@ _with_cluster_id = click.option(
 )
 
 
-def _version(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
+def _print_version(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
+    """Print the version and exit, if the option is set."""
     if wanted and not context.resilient_parsing:
         from importlib.metadata import PackageNotFoundError, version
 
@@ -188,7 +190,7 @@ def _version(context: click.Context, _option: click.Parameter, wanted: bool) -> 
     is_flag=True,
     is_eager=True,
     expose_value=False,
-    callback=_version,
+    callback=_print_version,
     help="Show the version and exit.",
 )
 @click.pass_context
@@ -242,7 +244,7 @@ def serve(
     """
     settings = _settings_of(config_file, overrides, port, data)
     traced = {} if console_port is None else {"ottla.trace.requests": "true"}
-    config = _loaded(config_file, (*overrides, *settings), traced)
+    config = _load_config(config_file, (*overrides, *settings), traced)
     console = _console(config, console_port, decode, allow_writes=allow_writes)
     from broker.process.logging_setup import configure_logging
     from broker.process.server import format_folders, run
@@ -334,7 +336,7 @@ def format_command(
     cluster need the same cluster ID: without --cluster-id, the command proposes an ID. Folders that
     are formatted already stay as they are; folders of another cluster are rejected.
     """
-    config = _loaded(config_file, overrides)
+    config = _load_config(config_file, overrides)
     from broker.process.server import format_folders
     from command.scram_argument import scram_record
 
@@ -494,9 +496,13 @@ def status(bootstrap_server: str, watch: bool, as_json: bool, command_config: st
     raise click.exceptions.Exit(code)
 
 
-def _loaded(
+def _load_config(
     config_file: str | None, overrides: tuple[str, ...], below: dict[str, str] | None = None
 ) -> BrokerConfig:
+    """Load the node's config.
+
+    Prints to stderr the profile that is used without a file, and the config's warnings.
+    """
     from broker.config.file import load_config
 
     config = load_config(config_file, overrides, below)

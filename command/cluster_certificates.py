@@ -50,7 +50,7 @@ def new_authority(name: str, now_ms: int) -> Pem:
     usage = x509.KeyUsage(False, False, False, False, False, True, True, False, False)
     extensions = [x509.BasicConstraints(ca=True, path_length=0), usage]
     subject = _name(name)
-    return _signed(subject, key, subject, key, extensions, now_ms)
+    return _signed_certificate(subject, key, subject, key, extensions, now_ms)
 
 
 def new_certificate(authority: Pem, name: str, hosts: Sequence[str], now_ms: int) -> Pem:
@@ -68,10 +68,10 @@ def new_certificate(authority: Pem, name: str, hosts: Sequence[str], now_ms: int
         x509.BasicConstraints(ca=False, path_length=None),
         x509.KeyUsage(True, False, False, False, False, False, False, False, False),
         x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]),
-        x509.SubjectAlternativeName([_host(host) for host in hosts]),
+        x509.SubjectAlternativeName([_alternative_name(host) for host in hosts]),
     ]
     key = ec.generate_private_key(ec.SECP256R1())
-    return _signed(_name(name), key, issuer, signer, extensions, now_ms)
+    return _signed_certificate(_name(name), key, issuer, signer, extensions, now_ms)
 
 
 def is_current(
@@ -91,10 +91,10 @@ def is_current(
     names = loaded.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     time_left = loaded.not_valid_after_utc - _time(now_ms)
     enough = time_left > datetime.timedelta(days=RENEWED_DAYS_BEFORE)
-    return enough and all(_host(host) in list(names) for host in hosts)
+    return enough and all(_alternative_name(host) in list(names) for host in hosts)
 
 
-def _signed(
+def _signed_certificate(
     subject: x509.Name,
     key: EllipticCurvePrivateKey,
     issuer: x509.Name,
@@ -102,6 +102,10 @@ def _signed(
     extensions: Sequence[x509.ExtensionType],
     now_ms: int,
 ) -> Pem:
+    """Return a key and its certificate, signed by `issuer`.
+
+    It is valid from a day before `now_ms` for YEARS years.
+    """
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
 
@@ -140,7 +144,8 @@ def _name(common_name: str) -> x509.Name:
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
 
 
-def _host(text: str) -> x509.GeneralName:
+def _alternative_name(text: str) -> x509.GeneralName:
+    """Return the IP address or DNS name of a certificate for this host."""
     from cryptography import x509
 
     try:

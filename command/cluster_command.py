@@ -144,6 +144,7 @@ class _Cluster:
         return holder_of(Path(config.log_dirs[0])) is not None
 
     def _start(self, node_id: int) -> None:
+        """Start a node's process, append its output to its log, and begin its view."""
         file, log_file = self._folder.properties_file(node_id), self._folder.log_file(node_id)
         log_file.parent.mkdir(parents=True, exist_ok=True)
         self._log_offsets[node_id] = log_file.stat().st_size if log_file.exists() else 0
@@ -165,10 +166,11 @@ class _Cluster:
         )
 
     def _watch(self) -> None:
+        """Watch the processes and show their states, until asked to stop or all nodes are dead."""
         while not self._asked_to_stop:
             for node_id in self._processes:
                 if not self._start_if_asked(node_id):
-                    self._look_at(node_id)
+                    self._update_state(node_id)
             states = [view.state for view in self._view.nodes.values()]
             if all(state is NodeState.DEAD for state in states):
                 self._show()
@@ -180,7 +182,8 @@ class _Cluster:
             self._show()
             time.sleep(_POLL_S)
 
-    def _look_at(self, node_id: int) -> None:
+    def _update_state(self, node_id: int) -> None:
+        """Set the state of a node's view from its process."""
         view, code = self._view.nodes[node_id], self._processes[node_id].poll()
         if code is not None:
             view.exit_code = code
@@ -254,6 +257,7 @@ class _Cluster:
             _say(f"node {view.node.node_id} was started by hand and keeps running")
 
     def _wait_for(self, wave: Sequence[int]) -> None:
+        """Wait without limit until the processes of a wave have ended; show their states."""
         notice_at = time.monotonic() + _STOP_NOTICE_S
         while any(
             self._processes[node_id].poll() is None
@@ -261,14 +265,14 @@ class _Cluster:
             if node_id in self._processes
         ):
             for node_id in self._processes:
-                self._look_at(node_id)
+                self._update_state(node_id)
             self._show()
             if time.monotonic() > notice_at:
                 notice_at = float("inf")
                 _say("this takes long; press Ctrl-C again to kill what is left")
             time.sleep(_POLL_S)
         for node_id in self._processes:
-            self._look_at(node_id)
+            self._update_state(node_id)
         self._show()
 
     def _show(self) -> None:

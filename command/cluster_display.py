@@ -82,7 +82,7 @@ class ClusterView:
     def changes(self) -> list[str]:
         """Return a line for each state that has changed since the last call."""
         now = {
-            f"node {view.node.node_id}": _sentence(view)
+            f"node {view.node.node_id}": _state_sentence(view)
             for view in self.nodes.values()
             if view.state is not NodeState.STARTING
         }
@@ -109,7 +109,7 @@ class ClusterView:
 
     def table(self) -> list[str]:
         """Return a line for each node, then how to start those that died, then the health."""
-        rows = [_row(view, self.status) for view in self.nodes.values()]
+        rows = [_node_row(view, self.status) for view in self.nodes.values()]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
         for view in self.nodes.values():
@@ -140,7 +140,7 @@ def exit_reason(code: int | None) -> str:
     return f"exit code {code}"
 
 
-def _sentence(view: NodeView) -> str:
+def _state_sentence(view: NodeView) -> str:
     name = f"node {view.node.node_id}"
     if view.state is NodeState.SERVING:
         return f"{name} serves on port {view.node.port} (process {view.pid})"
@@ -164,7 +164,8 @@ def _controller(status: ClusterStatus) -> str:
     return f"node {status.quorum.leader_id} is the active controller, epoch {status.quorum.epoch}"
 
 
-def _row(view: NodeView, status: ClusterStatus | None) -> Sequence[str]:
+def _node_row(view: NodeView, status: ClusterStatus | None) -> Sequence[str]:
+    """Return the table's row of a node; with a status, it says if the node is fenced or active."""
     state = view.state.value
     if view.state is NodeState.DEAD:
         state = f"dead, {exit_reason(view.exit_code)}"

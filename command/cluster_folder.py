@@ -174,7 +174,7 @@ def _existing_layout(
             f"{path} holds {len(configs)} nodes and --brokers says {brokers}: leave --brokers out, "
             "or choose another --dir"
         )
-    before = ClusterLayout([_node(config) for config in configs.values()])
+    before = ClusterLayout([_cluster_node(config) for config in configs.values()])
     layout = before if first_port is None else moved(before, first_port)
     if brokers is not None and brokers > len(configs):
         layout = grown(layout, brokers)
@@ -225,7 +225,8 @@ def _nodes_of(path: Path) -> dict[int, BrokerConfig]:
     return configs
 
 
-def _node(config: BrokerConfig) -> ClusterNode:
+def _cluster_node(config: BrokerConfig) -> ClusterNode:
+    """Return a node's id and ports. Raises StartError if it has no broker role."""
     controllers = config.controller_listeners
     if not config.broker_listeners:
         raise StartError(f"node {config.node_id} is no broker: start it with ottla serve")

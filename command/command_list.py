@@ -54,6 +54,7 @@ class Commands(click.Group):
         return [name for names in SECTIONS.values() for name in names]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the command, and import its module only now; None if there is none."""
         if cmd_name not in MODULES:
             return super().get_command(ctx, cmd_name)
         module, _ = MODULES[cmd_name]
@@ -86,10 +87,11 @@ class Commands(click.Group):
         width = max(map(len, self.list_commands(ctx)))
         for title, names in SECTIONS.items():
             with formatter.section(title):
-                rows = [(name.ljust(width), self._line(ctx, name)) for name in names]
+                rows = [(name.ljust(width), self._help_line(ctx, name)) for name in names]
                 formatter.write_dl(rows)
 
-    def _line(self, ctx: click.Context, name: str) -> str:
+    def _help_line(self, ctx: click.Context, name: str) -> str:
+        """Return the one-line help of a command without importing its module."""
         if name in MODULES:
             return MODULES[name][1]
         command = super().get_command(ctx, name)

@@ -44,10 +44,14 @@ def scram_record(text: str, random_bytes: Callable[[int], bytes]) -> UserScramCr
     if mechanism is None:
         supported = " and ".join(SCRAM_MECHANISMS)
         raise _wrong(f"this mechanism is not supported; {supported} are")
-    return _record(mechanism, _parts(configs), random_bytes)
+    return _checked_record(mechanism, _parsed_values(configs), random_bytes)
 
 
-def _parts(configs: str) -> dict[str, str]:
+def _parsed_values(configs: str) -> dict[str, str]:
+    """Return the keys and values of `[key=value,…]`, without quotes.
+
+    Raises StartError if the text has another form.
+    """
     if not configs.startswith("["):
         raise _wrong("what follows the mechanism has to start with [")
     if not configs.endswith("]"):
@@ -68,13 +72,17 @@ def _parts(configs: str) -> dict[str, str]:
     return values
 
 
-def _record(
+def _checked_record(
     mechanism: ScramMechanism, values: dict[str, str], random_bytes: Callable[[int], bytes]
 ) -> UserScramCredentialRecord:
+    """Return the credential's record; a missing salt is random.
+
+    Raises StartError if a value is missing, wrong or unknown.
+    """
     if not values.get("name"):
         raise _wrong("it needs a name")
-    password, salted = values.get("password"), _decoded(values, "saltedpassword")
-    salt = _decoded(values, "salt")
+    password, salted = values.get("password"), _base64_value(values, "saltedpassword")
+    salt = _base64_value(values, "salt")
     if not (password or (salted and password is None)):
         raise _wrong("it needs a password or a saltedpassword, which must not be empty")
     if password is None and salt is None:
@@ -92,6 +100,10 @@ def _record(
 
 
 def _iterations(values: dict[str, str]) -> int:
+    """Return the number of iterations, by default the least.
+
+    Raises StartError outside the limits.
+    """
     text = values.get("iterations", str(ITERATIONS_MIN))
     iterations = integer(text, 32)
     if iterations is None or not ITERATIONS_MIN <= iterations <= ITERATIONS_MAX:
@@ -99,7 +111,11 @@ def _iterations(values: dict[str, str]) -> int:
     return iterations
 
 
-def _decoded(values: dict[str, str], key: str) -> bytes | None:
+def _base64_value(values: dict[str, str], key: str) -> bytes | None:
+    """Return the bytes of a base64 value; None without the key.
+
+    Raises StartError if it is not base64.
+    """
     if key not in values:
         return None
     try:

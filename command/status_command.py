@@ -44,6 +44,10 @@ def run_status(
 
 
 def _show_once(addresses: Sequence[Address], guard: ClientGuard, as_json: bool) -> int:
+    """Print the status once, and return the exit code.
+
+    Raises StartError if no node answers; with `as_json` it is printed first.
+    """
     try:
         status = status_of(addresses, guard=guard)
     except StartError as error:
@@ -59,6 +63,7 @@ def _print_error(error: StartError) -> None:
 
 
 def _show(status: ClusterStatus, as_json: bool) -> int:
+    """Print the status, and return the exit code HEALTHY or DEGRADED."""
     if as_json:
         echo_json(status.as_json())
     else:

@@ -50,6 +50,7 @@ Command = Callable[..., None]
 
 
 def _with_resources(command: Command) -> Command:
+    """Add the options that name resources and their pattern type."""
     command = click.option(
         "--resource-pattern-type",
         "pattern",
@@ -69,6 +70,7 @@ def _with_resources(command: Command) -> Command:
 
 
 def _with_entries(command: Command) -> Command:
+    """Add the options for roles, operations, principals and hosts."""
     for flag, text in (
         ("idempotent", "With --producer, also IdempotentWrite on the cluster."),
         (
@@ -226,6 +228,10 @@ def _confirm(acls: Sequence[Acl]) -> None:
 
 
 def _typed_options(context: click.Context) -> TypedOptions:
+    """Return the command line's options for resources and entries.
+
+    `resources` leaves out types without a name.
+    """
     typed = context.params
     by_type = {resource: typed[name] for name, (resource, _) in _RESOURCE_OPTIONS.items()}
     by_type[Resource.CLUSTER] = (CLUSTER_NAME,) if typed["cluster"] else ()

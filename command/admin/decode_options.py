@@ -82,6 +82,7 @@ def with_decode_options(command: Callable[..., None]) -> Callable[..., None]:
         registry: str | None,
         **others: object,
     ) -> None:
+        """Call the command with the four decode options as one DecodeOptions."""
         command(decode=DecodeOptions(avro, descriptors, messages, registry), **others)
 
     gathered.__click_params__ = [  # type: ignore[attr-defined]

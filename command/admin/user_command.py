@@ -92,7 +92,7 @@ def add(
     """
     if not name:
         raise StartError("the name of a user must not be empty")
-    secret = _password(password, password_file)
+    secret = _read_password(password, password_file)
     added = []
     with Cluster(bootstrap_server, command_config) as cluster:
         for mechanism in dict.fromkeys(mechanisms or (DEFAULT_MECHANISM,)):
@@ -161,7 +161,12 @@ def delete_user(
     echo(f"user {name} can no longer log in by {_by(deleted)}; open connections stay")
 
 
-def _password(typed: str | None, file: str | None) -> str:
+def _read_password(typed: str | None, file: str | None) -> str:
+    """Return the password from the option, a file, a prompt or standard input.
+
+    Raises StartError if both options are set or the password is empty, OSError if the file cannot
+    be read.
+    """
     if typed is not None and file is not None:
         raise StartError("--password and --password-file are both given: leave one out")
     password = typed

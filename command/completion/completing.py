@@ -23,7 +23,7 @@ def complete_topics(context: click.Context, _: click.Parameter, incomplete: str)
 
     Internal topics are offered only after a `_` was typed.
     """
-    return _completed(context, incomplete, _topics)
+    return _completions(context, incomplete, _topics)
 
 
 def complete_groups(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
@@ -31,10 +31,14 @@ def complete_groups(context: click.Context, _: click.Parameter, incomplete: str)
 
     A name that looks like an option is offered only for a word that begins with `-`, after `--`.
     """
-    return _completed(context, incomplete, _groups)
+    return _completions(context, incomplete, _group_names)
 
 
-def _completed(context: click.Context, incomplete: str, names: Names) -> list[str]:
+def _completions(context: click.Context, incomplete: str, names: Names) -> list[str]:
+    """Return the names that complete the word; none if the cluster cannot be asked.
+
+    Internal topics' "__" and a leading "-" are offered only once typed.
+    """
     options = context.params
     servers, config = options.get("bootstrap_server"), options.get("command_config")
     try:
@@ -56,7 +60,8 @@ def _topics(servers: str, config: str | None) -> list[str]:
         return sorted(topic.name or "" for topic in cluster.metadata(None).topics)
 
 
-def _groups(servers: str, config: str | None) -> list[str]:
+def _group_names(servers: str, config: str | None) -> list[str]:
+    """Ask all brokers for their groups, and return the names, sorted. Raises StartError."""
     from client.cluster import Cluster
     from protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 

@@ -44,6 +44,7 @@ class _Shown(NamedTuple):
 
 
 def _with_resource(command: Command) -> Command:
+    """Add the options that name the topic, broker or group."""
     for name, metavar, text in (
         ("group", "NAME", "The consumer group that has the configs."),
         (

@@ -79,6 +79,7 @@ def dump_log(
 
 
 def _follow(printer: _Printer, tail: Tail) -> None:
+    """Print new entries of a growing file until Ctrl-C or until the pipe is closed."""
     try:
         while True:
             entries = list(tail.read())

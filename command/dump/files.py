@@ -25,11 +25,15 @@ def files_of(paths: tuple[str, ...]) -> list[Path]:
     files: list[Path] = []
     for text in paths:
         path = Path(text)
-        files += _in_folder(path) if path.is_dir() else [path]
+        files += _readable_files(path) if path.is_dir() else [path]
     return files
 
 
-def _in_folder(folder: Path) -> list[Path]:
+def _readable_files(folder: Path) -> list[Path]:
+    """Return the files of a folder that can be dumped, sorted by name.
+
+    Raises StartError if there are none.
+    """
     files = sorted(file for file in folder.iterdir() if file.is_file() and _is_known(file))
     if not files:
         below = sorted(subfolder.name for subfolder in folder.iterdir() if subfolder.is_dir())
@@ -39,6 +43,7 @@ def _in_folder(folder: Path) -> list[Path]:
 
 
 def _is_known(file: Path) -> bool:
+    """Return whether the name is that of a file that can be dumped."""
     try:
         entries_of(file.name, b"")
     except UnknownFile:

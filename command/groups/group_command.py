@@ -89,12 +89,13 @@ def describe_groups(
             group = described(cluster, name)
             rows = standings(cluster, group)
             if as_json:
-                echo_json(_as_object(group, rows))
+                echo_json(_group_as_object(group, rows))
             else:
                 _print_group(group, rows, apart=number > 0, with_members=members)
 
 
-def _as_object(group: Group, rows: Sequence[Standing]) -> dict[str, object]:
+def _group_as_object(group: Group, rows: Sequence[Standing]) -> dict[str, object]:
+    """Return the group as JSON shows it."""
     lag = _lag(rows)
     return {
         "group": group.name,
@@ -135,6 +136,7 @@ def by_topic(partitions: Sequence[Partition]) -> dict[str, list[int]]:
 def _print_group(
     group: Group, rows: Sequence[Standing], *, apart: bool, with_members: bool
 ) -> None:
+    """Print the heading and a table of members or partitions, after a blank line if `apart`."""
     if apart:
         echo()
     echo(Styled(group.name), f"  {_heading(group, rows)}")
@@ -242,7 +244,7 @@ def reset_group(
         if all_topics:
             check_is_idle(described(cluster, name))
         committed = committed_offsets(cluster, name)
-        wanted = list(committed) if all_topics else _places(cluster, chosen)
+        wanted = list(committed) if all_topics else _chosen_partitions(cluster, chosen)
         rows = planned(cluster, committed, dict.fromkeys(wanted, place))
         if execute:
             commit_offsets(cluster, name, {(row.topic, row.partition): row.new for row in rows})
@@ -252,6 +254,10 @@ def reset_group(
 
 
 def _parse_topic(text: str) -> tuple[str, list[int]]:
+    """Return the name and partitions of `TOPIC` or `TOPIC:0,3`; an empty list stands for all.
+
+    Raises StartError if the text has another form.
+    """
     name, colon, numbers = text.partition(":")
     parts = [part for part in numbers.split(",") if part]
     if not name or not all(part.isdecimal() for part in parts) or (colon and not parts):
@@ -259,7 +265,13 @@ def _parse_topic(text: str) -> tuple[str, list[int]]:
     return name, [int(part) for part in parts]
 
 
-def _places(cluster: Cluster, chosen: Sequence[tuple[str, list[int]]]) -> list[Partition]:
+def _chosen_partitions(
+    cluster: Cluster, chosen: Sequence[tuple[str, list[int]]]
+) -> list[Partition]:
+    """Return the partitions, each once.
+
+    Raises StartError if a partition does not exist, Refused if a topic does not.
+    """
     topics = cluster.topics([name for name, _ in chosen])
     wanted = []
     for name, numbers in chosen:

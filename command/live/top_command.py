@@ -57,7 +57,7 @@ def top(
         before = _look(cluster, internal=internal)
         shown = 0
         if sys.stdout.isatty() and not as_json:
-            _print(Sample(before.at), before, as_json=False)  # the state, without rates
+            _print_rates(Sample(before.at), before, as_json=False)  # the state, without rates
         try:
             while count is None or shown < count:
                 time.sleep(interval)
@@ -66,7 +66,7 @@ def top(
                 except (StartError, Refused) as error:
                     note(f"waiting for the cluster: {error}")
                     continue
-                _print(before, now, as_json=as_json)
+                _print_rates(before, now, as_json=as_json)
                 before, shown = now, shown + 1
         except KeyboardInterrupt:
             return
@@ -76,7 +76,8 @@ def _look(cluster: Cluster, *, internal: bool) -> Sample:
     return look(cluster, seen_topics(cluster, internal=internal), time.monotonic())
 
 
-def _print(before: Sample, now: Sample, *, as_json: bool) -> None:
+def _print_rates(before: Sample, now: Sample, *, as_json: bool) -> None:
+    """Print the rates between two samples as JSON, or as tables. A terminal is cleared first."""
     topics, groups = topic_rates(before, now), group_rates(before, now)
     if as_json:
         for row in [rate._asdict() for rate in topics] + [rate._asdict() for rate in groups]:

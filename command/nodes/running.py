@@ -90,6 +90,11 @@ class RunningNode:
         return holder_of(Path(self.config.log_dirs[0]))
 
     def _end(self, number: int, *, ask: bool = False) -> int:
+        """Signal the process, wait until it has ended, and return its id.
+
+        `ask`: ask the running cluster command to start it again. Raises StartError if the node does
+        not run or has not ended after WAIT_S.
+        """
         process = self._process()
         if process is None:
             raise StartError(f"node {self.node_id} does not run")
@@ -101,6 +106,7 @@ class RunningNode:
         return process
 
     def _wait(self, done: Callable[[], bool], complaint: str) -> None:
+        """Wait until `done()`. Raises StartError with the complaint after WAIT_S seconds."""
         deadline = time.monotonic() + WAIT_S
         while not done():
             if time.monotonic() > deadline:

@@ -139,12 +139,12 @@ def consume(  # one argument an option
     now_ms = time.time_ns() // 1_000_000
     start = parse_place(begin, now_ms, "--from")
     stop = None if until is None else parse_place(until, now_ms, "--to")
-    _check(start, stop, follow=follow, commit=commit, group=group)
+    _check_options(start, stop, follow=follow, commit=commit, group=group)
     view = _view(as_json=as_json, view_options=view_options)
     level = READ_UNCOMMITTED if uncommitted else READ_COMMITTED
     with Cluster(bootstrap_server, command_config) as cluster:
         topics_by_name = cluster.led_topics(topics)
-        wanted = _chosen(topics_by_name, chosen)
+        wanted = _chosen_partitions(topics_by_name, chosen)
         positions = _positions(cluster, topics_by_name, wanted, (start, stop), level)
         if group is not None:
             _begin_at_group(cluster, group, positions)
@@ -165,9 +165,10 @@ def consume(  # one argument an option
         raise click.exceptions.Exit(code)
 
 
-def _check(
+def _check_options(
     start: Place, stop: Place | None, *, follow: bool, commit: bool, group: str | None
 ) -> None:
+    """Raise StartError if options exclude each other."""
     if stop is not None and follow:
         raise StartError("--to ends and --follow does not: leave one of them out")
     if commit and group is None:
@@ -177,6 +178,7 @@ def _check(
 
 
 def _view(*, as_json: bool, view_options: Mapping[str, object]) -> View:
+    """Return how records are printed. Raises StartError at a bad pattern or separator."""
     matches = None
     pattern = view_options["pattern"]
     if isinstance(pattern, str):
@@ -219,7 +221,13 @@ def _print_and_commit(printed: _Printed, view: View, count: int | None, to: Comm
 # --- where to begin and to end -------------------------------------------------------------------
 
 
-def _chosen(topics: Mapping[str, MetadataResponseTopic], numbers: Sequence[int]) -> list[Partition]:
+def _chosen_partitions(
+    topics: Mapping[str, MetadataResponseTopic], numbers: Sequence[int]
+) -> list[Partition]:
+    """Return the topics' partitions of these numbers; without numbers, all.
+
+    Raises StartError if a topic lacks a partition.
+    """
     every = partitions_of(topics)
     if not numbers:
         return every
@@ -238,6 +246,10 @@ def _positions(
     places: tuple[Place, Place | None],
     level: int,
 ) -> dict[Partition, Position]:
+    """Look up the offsets at which each partition's reading starts and stops.
+
+    Without a place to stop, that is the end as it is now. Raises Refused.
+    """
     held = spans(cluster, topics, wanted, level)
     start, stop = places
     begins = offsets_at(cluster, topics, held, start)
@@ -246,6 +258,7 @@ def _positions(
 
 
 def _begin_at_group(cluster: Cluster, group: str, positions: dict[Partition, Position]) -> None:
+    """Move the positions to the group's committed offsets, where it has some."""
     from client.groups.committed import committed_offsets
 
     for at, offset in committed_offsets(cluster, group).items():
@@ -312,6 +325,7 @@ def _write(data: bytes) -> None:
 
 
 def _say_the_rest(printed: _Printed, reader: Reader) -> None:
+    """Note on stderr how many records were deleted unread, or that there were none."""
     deleted = sum(position.deleted for position in reader.positions.values())
     if deleted:
         note(f"{deleted} records were deleted before they were read")

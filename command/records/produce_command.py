@@ -129,6 +129,10 @@ def _send_all(
     *,
     tombstone: bool,
 ) -> None:
+    """Send the tombstone, standard input or the files.
+
+    Raises NoRecord if a file cannot be read or a line is no record.
+    """
     if tombstone:
         batching.tombstone()
         return
@@ -144,6 +148,10 @@ def _send_all(
 
 
 def _send_file(batching: Batching, writer: Writer, name: str, progress: _ProgressLine) -> None:
+    """Send a file's lines, or all of it as a record; "-" is standard input.
+
+    Raises OSError if it cannot be read.
+    """
     if batching.settings.whole:
         with open(name, "rb") as file:
             batching.whole(name, file.read(batching.record_bytes_max + 1))
@@ -159,6 +167,7 @@ def _send_file(batching: Batching, writer: Writer, name: str, progress: _Progres
 def _send_lines(
     batching: Batching, writer: Writer, descriptor: int, name: str, progress: _ProgressLine
 ) -> None:
+    """Send the lines of an open file until its end, and show the progress."""
     batching.begin(name)
     for data in _chunks(descriptor, writer):
         batching.lines(data)

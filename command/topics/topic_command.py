@@ -163,7 +163,7 @@ def describe_topics(
             rows = placed(described, first, last, sizes)
             own_configs = _own_configs(cluster, name)
             if as_json:
-                echo_json(_as_object(described, rows, own_configs))
+                echo_json(_topic_as_object(described, rows, own_configs))
             else:
                 _print_topic(described, rows, own_configs, apart=number > 0)
 
@@ -178,9 +178,10 @@ def _own_configs(cluster: Cluster, name: str) -> dict[str, str | None]:
     }
 
 
-def _as_object(
+def _topic_as_object(
     topic: MetadataResponseTopic, rows: list[PlacedPartition], own_configs: dict[str, str | None]
 ) -> dict[str, object]:
+    """Return the topic as JSON shows it."""
     return {
         "topic": topic.name,
         "id": _topic_id(topic),
@@ -204,6 +205,7 @@ def _print_topic(
     *,
     apart: bool,
 ) -> None:
+    """Print the id, configs and a table of partitions, after a blank line if `apart`."""
     if apart:
         echo()
     echo(Styled(topic.name or ""), f"  id {_topic_id(topic)}")
