@@ -114,11 +114,11 @@ class PartitionsReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield, in a task, all rows."""
-        rows = [_row(surveyed) for surveyed in survey(Files(), self._options)]
+        rows = [_partition_row(surveyed) for surveyed in survey(Files(), self._options)]
         yield pa.RecordBatch.from_pylist(rows, schema=_PARTITION_COLUMNS)
 
 
-def _row(surveyed: SurveyedPartition) -> dict[str, object]:
+def _partition_row(surveyed: SurveyedPartition) -> dict[str, object]:
     log = surveyed.log
     return {
         "topic": log.topic,

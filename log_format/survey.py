@@ -131,7 +131,7 @@ def survey(files: Files, options: ReadOptions) -> list[SurveyedPartition]:
     for path in options.paths:
         folder = DataFolder(files, path)
         topics += [entry.topic for entry in folder.partitions]
-        for number, entry in enumerate(_selected(folder, options)):
+        for number, entry in enumerate(_selected_folders(folder, options)):
             log = PartitionLog(
                 files,
                 entry.folder,
@@ -198,7 +198,8 @@ def _refuse_two_of_a_name(surveyed: list[SurveyedPartition]) -> None:
             )
 
 
-def _selected(folder: DataFolder, options: ReadOptions) -> list[PartitionFolder]:
+def _selected_folders(folder: DataFolder, options: ReadOptions) -> list[PartitionFolder]:
+    """Return the partitions that the options name; without options, all but internal topics."""
     if options.partitions is not None:
         assigned = options.partitions
         return [entry for entry in folder.partitions if (entry.topic, entry.partition) in assigned]
@@ -258,6 +259,10 @@ def _path(text: str) -> str:
 
 
 def _number(options: Mapping[str, str], key: str) -> int | None:
+    """Return an option as a number, None if it is unset.
+
+    Raises LogError if it is no whole number.
+    """
     text = options.get(key)
     if text is None:
         return None
@@ -268,6 +273,10 @@ def _number(options: Mapping[str, str], key: str) -> int | None:
 
 
 def _assigned(options: Mapping[str, str]) -> tuple[tuple[str, int], ...] | None:
+    """Return the partitions of the option `assign`, None if it is unset.
+
+    Raises LogError at bad JSON.
+    """
     text = options.get("assign")
     if text is None:
         return None
@@ -286,6 +295,10 @@ def _assigned(options: Mapping[str, str]) -> tuple[tuple[str, int], ...] | None:
 def _offsets(
     options: Mapping[str, str], key: str, word: str, standing_for: int
 ) -> dict[tuple[str, int], int]:
+    """Return the offsets of an option by partition; {} if it is `word`, its default.
+
+    Raises LogError at bad JSON, or a negative offset other than `standing_for`.
+    """
     text = options.get(key, word)
     if text.lower() == word:
         return {}

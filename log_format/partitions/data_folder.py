@@ -96,6 +96,10 @@ class DataFolder:
         return folders
 
     def _offsets(self, files: Files, name: str) -> dict[tuple[str, int], int]:
+        """Return a checkpoint file's offsets.
+
+        Returns {} if the file is missing or, with a note, damaged.
+        """
         data = files.content(f"{self._root}/{name}")
         if data is None:
             return {}

@@ -154,6 +154,10 @@ class PartitionLog:
             yield part
 
     def _segments(self, names: list[str]) -> list[Segment]:
+        """Return the segments by base offset.
+
+        Raises LogError if there are none, or if a compaction was cut short.
+        """
         swaps = [name for name in names if name.endswith(LOG_SUFFIX + SWAP_SUFFIX)]
         if swaps:
             raise LogError(
@@ -323,6 +327,10 @@ class PartitionLog:
         return False
 
     def _first_of_time(self, segment: Segment, start: int, time_ms: int) -> int | None:
+        """Return the offset of the segment's first record at or after `time_ms`, None without one.
+
+        Reads from position `start`.
+        """
         decoder = ArrowDecoder(self.topic, self.partition)
         for piece in self._pieces(segment, start):
             late = column(piece.headers, "max_timestamp") >= time_ms

@@ -98,6 +98,11 @@ class ArrowDecoder:
     def _batch(
         self, piece: Piece, data: bytes, records: Records, start: int, end: int
     ) -> pa.RecordBatch:
+        """Return the records with offsets from `start` to before `end` as rows of SCHEMA.
+
+        Raises BadRecords if a record lies outside its batch. A time that Arrow cannot hold becomes
+        null.
+        """
         headers, of = piece.headers, records.batch
         span = column(headers, "last_offset_delta")[of]
         outside = (records.offset_delta < 0) | (records.offset_delta > span)
@@ -157,16 +162,17 @@ def _unpacked(piece: Piece) -> Iterator[tuple[Piece, bytes, Ints, Ints]]:
             except BadCompression as error:
                 raise piece.damaged(number, str(error)) from None
         if bodies and filled + len(body) > UNPACKED_BYTES:
-            yield _joined(piece, first, bodies)
+            yield _joined_bodies(piece, first, bodies)
             bodies, first, filled = [], number, 0
         bodies.append(body)
         filled += len(body)
-    yield _joined(piece, first, bodies)
+    yield _joined_bodies(piece, first, bodies)
 
 
-def _joined(
+def _joined_bodies(
     piece: Piece, first: int, bodies: list[bytes | memoryview]
 ) -> tuple[Piece, bytes, Ints, Ints]:
+    """Return the piece of these batches, their joined bodies, and each body's start and end."""
     wanted = np.zeros(len(piece.positions), dtype=np.bool_)
     wanted[first : first + len(bodies)] = True
     ends = np.cumsum(np.array([len(body) for body in bodies], dtype=np.int64))
@@ -196,6 +202,7 @@ def _indices(places: Ints, null: npt.NDArray[np.bool_]) -> pa.Array:
 
 
 def _headers(data: bytes, records: Records, rows: Ints) -> pa.Array:
+    """Return the headers column of these rows; null for a record without headers."""
     counts = records.headers[rows]
     if not counts.any():
         return pa.nulls(len(rows), HEADERS_TYPE)

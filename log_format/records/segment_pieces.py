@@ -72,7 +72,7 @@ def pieces(
             continue
         needed = _next_size(data)
         if len(data) < min(room, end - at) or needed <= len(data) or at + needed > end:
-            raise _cut(path, at, data, end)
+            raise _cut_off_error(path, at, data, end)
         room = needed
 
 
@@ -81,7 +81,8 @@ def _next_size(data: bytes) -> int:
     return LOG_OVERHEAD + int.from_bytes(data[8:LOG_OVERHEAD], "big", signed=True)
 
 
-def _cut(path: str, at: int, data: bytes, end: int) -> DamagedLog:
+def _cut_off_error(path: str, at: int, data: bytes, end: int) -> DamagedLog:
+    """Return the error for a batch that does not fit into the data left."""
     needed = _next_size(data)
     if len(data) > HEADER_BYTES and needed > len(data):
         magic = data[16]
@@ -110,6 +111,10 @@ def _sound(piece: Piece, crc: Crc | None, least: int) -> tuple[int, DamagedLog |
 
 
 def _first_bad_header(piece: Piece, least: int) -> tuple[int, str]:
+    """Return the index of the first batch with a bad header, and why.
+
+    Without one, the index is the number of batches.
+    """
     headers = piece.headers
     base, last = column(headers, "base_offset"), last_offsets(headers)
     before = np.concatenate(([least - 1], last[:-1]))
@@ -128,6 +133,7 @@ def _first_bad_header(piece: Piece, least: int) -> tuple[int, str]:
 
 
 def _first_bad_crc(piece: Piece, crc: Crc, upto: int) -> int | None:
+    """Return the index of the first batch before `upto` with a wrong checksum, None without one."""
     view = memoryview(piece.data)
     sizes: Ints = LOG_OVERHEAD + column(piece.headers, "length")
     for number, (at, size, checksum) in enumerate(

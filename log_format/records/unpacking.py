@@ -42,7 +42,7 @@ def unpack(codec: int, data: memoryview, limit_bytes: int = UNPACKED_MAX_BYTES) 
         if codec == 1:
             return _gunzip(data, limit_bytes)
         if codec == 2:
-            return b"".join(_snappy(block, limit_bytes) for block in _snappy_blocks(data))
+            return b"".join(_unpack_snappy(block, limit_bytes) for block in _snappy_blocks(data))
         if codec in (3, 4):
             return _stream(CODECS[codec], data, limit_bytes)
     except (zlib.error, OSError, pa.ArrowException) as error:
@@ -102,7 +102,11 @@ def _snappy_blocks(data: memoryview) -> list[memoryview]:
     return blocks
 
 
-def _snappy(block: memoryview, limit_bytes: int) -> bytes:
+def _unpack_snappy(block: memoryview, limit_bytes: int) -> bytes:
+    """Unpack a raw snappy block.
+
+    Raises BadCompression if its claimed size exceeds the limit or what snappy can pack.
+    """
     size = shift = 0
     for byte in block[:5]:
         size |= (byte & 0x7F) << shift
