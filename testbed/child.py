@@ -38,10 +38,14 @@ def serve(channel: socket.socket) -> int:
     gc.freeze()
     gc.enable()
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
-        return runner.run(_serve(channel))
+        return runner.run(_serve_until_end(channel))
 
 
-async def _serve(channel: socket.socket) -> int:
+async def _serve_until_end(channel: socket.socket) -> int:
+    """Serve the control channel and the broker, and return the exit code once the broker has ended.
+
+    SIGTERM stops the broker in order; SIGINT is ignored.
+    """
     loop = asyncio.get_running_loop()
     ended: asyncio.Future[int] = loop.create_future()
 
@@ -97,7 +101,7 @@ class ControlProtocol(asyncio.Protocol):
         """Begin the calls whose frames are complete now."""
         try:
             for message in self._reader.feed(data):
-                self._take(message)
+                self._receive(message)
         except BrokenFrame as error:
             _log.error("the control channel: %s", error)
             os._exit(1)
@@ -124,16 +128,18 @@ class ControlProtocol(asyncio.Protocol):
             async with asyncio.timeout(_FLUSH_S):
                 await self._lost.wait()
 
-    def _take(self, message: Message) -> None:
+    def _receive(self, message: Message) -> None:
+        """Check the greeting; run each later message as a task of its own."""
         if not self._greeted:
             check_hello(message)
             self._greeted = True
             return
-        task = self._loop.create_task(self._answer(message))
+        task = self._loop.create_task(self._run_operation(message))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _answer(self, message: Message) -> None:
+    async def _run_operation(self, message: Message) -> None:
+        """Run a message's operation and write its answer. A broken invariant ends the process."""
         assert self._transport is not None
         try:
             done = encode(await answer(self._broker, message))

@@ -122,17 +122,25 @@ class Host:
         return os.getppid() == self._parent_pid and not self._ending
 
     def _receive(self) -> bool:
+        """Read what has arrived, with its descriptors, and carry out its operations.
+
+        Returns False if the peer has closed.
+        """
         data, fds, _, _ = socket.recv_fds(self._pair, _READ_BYTES, _FDS_MAX)
         self._fds += fds
         for message in self._reader.feed(data):
             if self._greeted:
-                self._take(message)
+                self._carry_out(message)
             else:
                 check_hello(message)
                 self._greeted = True
         return bool(data)
 
-    def _take(self, message: Message) -> None:
+    def _carry_out(self, message: Message) -> None:
+        """Carry out an operation and answer it, with an error if it fails.
+
+        Answers a wait later. Closes the message's descriptors.
+        """
         number, op, args = message["id"], message["op"], message["args"]
         count = message.get("fds", 0)
         fds, self._fds = self._fds[:count], self._fds[count:]

@@ -64,6 +64,7 @@ class HostFolders:
             os.close(self._lock)
 
     def _make_root(self) -> Path:
+        """Create this process's folder and lock it; first remove those whose owner has ended."""
         sweep(Path(tempfile.gettempdir()))
         root = self._root = Path(tempfile.mkdtemp(prefix=PREFIX))
         self._lock = os.open(root / _OWNER, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
@@ -80,6 +81,7 @@ def sweep(folder: Path) -> None:
 
 
 def _is_left(owner: Path) -> bool:
+    """Return whether the process that owns the folder has ended, so that its lock is free."""
     lock = os.open(owner, os.O_RDWR | os.O_CLOEXEC)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

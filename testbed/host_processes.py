@@ -83,7 +83,7 @@ class HostProcesses:
         """Note the exit codes of processes that have ended."""
         for pid, code in list(self._codes.items()):
             if code is None:
-                self._codes[pid] = self._ended(pid)
+                self._codes[pid] = self._exit_code(pid)
 
     def end_all(self) -> None:
         """Kill the processes that still run, and wait for their end."""
@@ -94,10 +94,11 @@ class HostProcesses:
                 os.kill(pid, signal.SIGKILL)
         deadline = time.monotonic() + _END_TIMEOUT_S
         while running and time.monotonic() < deadline:
-            running = [pid for pid in running if self._ended(pid) is None]
+            running = [pid for pid in running if self._exit_code(pid) is None]
             time.sleep(_POLL_S)
 
-    def _ended(self, pid: int) -> int | None:
+    def _exit_code(self, pid: int) -> int | None:
+        """Return the exit code of a child, and reap it; None while it runs."""
         process = self._popened.get(pid)
         if process is not None:
             return process.poll()

@@ -26,6 +26,7 @@ def spelled_out(response: M, version: int) -> M:
 
 
 def _is_partly_written(message: Message) -> bool:
+    """Return whether the message holds items that are already encoded, at any depth."""
     for value in (getattr(message, field) for field in message.__slots__):
         if isinstance(value, EncodedItems):
             return True

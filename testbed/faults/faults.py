@@ -149,7 +149,7 @@ class Faults:
                 continue
             delays_ms[key] = rule.delay_ms
             if rule.deed is not Deed.DELAY:
-                self._do(key, rule, meeting, partial(self._late, meeting, delays_ms))
+                self._carry_out(key, rule, meeting, partial(self._late, meeting, delays_ms))
                 return
         meeting.carry_out(meeting.request, partial(self._late, meeting, delays_ms))
 
@@ -163,6 +163,7 @@ class Faults:
             self._logging_in = False
 
     def _subject_of(self, meeting: Meeting) -> RequestSubject:
+        """Return what a rule can match in a request, with the topics of its fetch session."""
         context, request = meeting.context, meeting.request
         api = ApiKey(context.api_key)
         topics = set(topics_of(request, self._name_of))
@@ -194,7 +195,11 @@ class Faults:
         del self._late_answers[late]
         late.answer()
 
-    def _do(self, key: str, rule: Rule, meeting: Meeting, respond: Respond) -> None:
+    def _carry_out(self, key: str, rule: Rule, meeting: Meeting, respond: Respond) -> None:
+        """Apply a rule's deed to the request: answer an error, close, cut or withhold the answer.
+
+        If too many requests are unanswered, closes the connection of the oldest.
+        """
         if rule.deed is Deed.ERROR:
             self._refuse(rule, meeting, respond)
         elif rule.deed is Deed.DISCONNECT:
@@ -245,6 +250,10 @@ class Faults:
             concerns = _anything
 
         def answered(response: Message) -> None:
+            """Put the error into the real answer and send it.
+
+            Does not count the rule's match if the answer has no place for it.
+            """
             response = spelled_out(response, meeting.context.api_version)
             if isinstance(response, FetchResponse):
                 self._sessions.show_all(response, concerns)

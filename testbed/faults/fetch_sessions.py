@@ -42,7 +42,7 @@ class FetchSessions:
                 continue
             session.mark_changed(wanted)
             if key not in shown:
-                response.responses.append(_shown(key))
+                response.responses.append(_response_topic(key))
 
     def _get(self, session_id: int) -> FetchSession | None:
         return next((session for session in self._cache if session.session_id == session_id), None)
@@ -55,7 +55,8 @@ def _key(topic: FetchableTopicResponse, partition: PartitionData) -> FetchKey:
     return topic.topic or topic.topic_id, partition.partition_index
 
 
-def _shown(key: FetchKey) -> FetchableTopicResponse:
+def _response_topic(key: FetchKey) -> FetchableTopicResponse:
+    """Return the response's entry of a partition, by topic name or id."""
     topic, index = key
     partitions = [PartitionData(index)]
     if isinstance(topic, str):

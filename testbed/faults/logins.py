@@ -90,7 +90,7 @@ class LoginFaults:
             request,
             reply,
             carry_out,
-            partial(_refusal, context.api_key),
+            partial(_login_error, context.api_key),
             partial(_answer, context),
             partial(self._ranges.say_range, login.context, frame, reply),
         )
@@ -165,7 +165,8 @@ def _read(login: LoginUnderWay, frame: memoryview) -> tuple[RequestContext | Non
     return context, request
 
 
-def _refusal(api_key: int, _request: object, error: ErrorCode) -> Message:
+def _login_error(api_key: int, _request: object, error: ErrorCode) -> Message:
+    """Return the response of this API with the error."""
     response: Message = messages_of(ApiKey(api_key)).response()
     fields: dict[str, Any] = {"error_code": int(error)}
     if hasattr(response, "error_message"):

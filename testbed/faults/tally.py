@@ -83,6 +83,7 @@ class SharedTally:
         return self._seen.add()
 
     def take(self, times: int | None) -> bool:
+        """Count a match and return True, unless all brokers together have counted `times`."""
         if times is not None and self.met >= times:
             return False
         count = self._taken.add() - self._given_back.count

@@ -102,7 +102,7 @@ def shown_request(sent: SentRequest, topic_name: Names) -> dict[str, Json]:
             return shown
         if version >= message.FLEXIBLE_FROM:
             at = skip_header_tags(frame, at)
-        shown["request"] = _value(decode(message, frame, at, version), topic_name)
+        shown["request"] = _json_value(decode(message, frame, at, version), topic_name)
     except (ProtocolError, ValueError) as error:
         shown["error"] = str(error)
     return shown
@@ -115,24 +115,29 @@ def _client_id(sent: SentRequest) -> str | None:
         return None
 
 
-def _value(value: Json, topic_name: Names) -> Json:
+def _json_value(value: Json, topic_name: Names) -> Json:
+    """Return a field's value for the test's process, with messages as dicts."""
     if isinstance(value, Message):
-        return _fields(value, topic_name)
+        return _json_fields(value, topic_name)
     if isinstance(value, list | tuple):
-        return [_value(item, topic_name) for item in value]
+        return [_json_value(item, topic_name) for item in value]
     if isinstance(value, memoryview | bytearray):
         return bytes(value)
     return value
 
 
-def _fields(message: Message, topic_name: Names) -> dict[str, Json]:
+def _json_fields(message: Message, topic_name: Names) -> dict[str, Json]:
+    """Return a message's fields.
+
+    Batches stand in for `records`, and a topic's id also gives its name.
+    """
     fields: dict[str, Json] = {}
     for name in type(message).__slots__:
         value = getattr(message, name)
         if name == "records":
             fields["batches"] = _batches(value)
         else:
-            fields[name] = _value(value, topic_name)
+            fields[name] = _json_value(value, topic_name)
     topic_id = fields.get("topic_id")
     if topic_id and topic_id != ZERO_UUID:
         for field in ("name", "topic"):

@@ -47,7 +47,7 @@ async def list_groups(world: World) -> list[dict[str, str]]:
 
 async def describe(world: World, group: str, timeout_s: float = TIMEOUT_S) -> dict[str, Json]:
     """Return state and members of a group; the state of a group that does not exist is "Dead"."""
-    return _shown(await _described(world, group, world.now_s() + timeout_s))
+    return _group_json(await _described(world, group, world.now_s() + timeout_s))
 
 
 async def progress(
@@ -59,7 +59,7 @@ async def progress(
     `topics`. The lag of a partition without a committed offset counts from the start of the log.
     """
     deadline_s = world.now_s() + timeout_s
-    shown = _shown(await _described(world, group, deadline_s))
+    shown = _group_json(await _described(world, group, deadline_s))
     offsets_of = await _committed(world, group, deadline_s)
     assigned = [
         (topic, index)
@@ -71,7 +71,7 @@ async def progress(
     leaders = await leaders_at(world, None, list(names))
     whole = [(name, index) for name in topics for index in leaders.get(name, ())]
     existing = {p for p in [*offsets_of, *assigned, *whole] if p[1] in leaders.get(p[0], {})}
-    partitions = await _lags(world, leaders, sorted(existing), offsets_of)
+    partitions = await _partition_lags(world, leaders, sorted(existing), offsets_of)
     missing = [name for name in topics if name not in leaders]
     return {**shown, "partitions": partitions, "missing": missing}
 
@@ -96,7 +96,7 @@ async def rebalance(world: World, group: str, timeout_s: float = TIMEOUT_S) -> d
         check(named.error_code, f"group {group} is not rebalanced")
     join.member_id = named.member_id
     await _come_and_leave(world, node, join, deadline_s)
-    return _shown(await _stable(world, group, deadline_s, timeout_s))
+    return _group_json(await _stable(world, group, deadline_s, timeout_s))
 
 
 async def delete(world: World, groups: Sequence[str], timeout_s: float = TIMEOUT_S) -> None:
@@ -120,6 +120,7 @@ async def delete(world: World, groups: Sequence[str], timeout_s: float = TIMEOUT
 
 
 async def _described(world: World, group: str, deadline_s: float) -> Group:
+    """Describe the group. Raises OperationError if the coordinator refuses."""
     try:
         return await world.run(described(world.attempts(deadline_s), group))
     except ErrorAnswer as error:
@@ -145,7 +146,8 @@ async def _stable(world: World, group: str, deadline_s: float, timeout_s: float)
         await world.pause(POLL_S)
 
 
-def _shown(group: Group) -> dict[str, Json]:
+def _group_json(group: Group) -> dict[str, Json]:
+    """Return a group as the test's process gets it; only consumers' assignments are shown."""
     is_consumers = group.protocol_type == "consumer"
     return {
         "group": group.name,
@@ -173,12 +175,16 @@ async def _committed(world: World, group: str, deadline_s: float) -> dict[Partit
     return offsets_in(answer.topics)
 
 
-async def _lags(
+async def _partition_lags(
     world: World,
     leaders: Leaders,
     partitions: Sequence[Partition],
     committed: dict[Partition, int],
 ) -> list[dict[str, Json]]:
+    """Return each partition's committed offset, end and lag, as `group.progress` answers.
+
+    The lag is 0 if only markers of transactions are left, None if an offset is unknown.
+    """
     ends = await offsets(world, leaders, partitions, LATEST)
     stable = await offsets(world, leaders, partitions, LATEST, READ_COMMITTED)
     never = [place for place in partitions if place not in committed]
@@ -216,6 +222,10 @@ async def _come_and_leave(
     member."""
 
     async def leave() -> None:
+        """Wait until the group has the member, then remove it.
+
+        Raises OperationError after the deadline.
+        """
         while not await _has_member(world, join, deadline_s):
             if world.now_s() >= deadline_s:
                 raise OperationError("deadline", f"group {join.group_id} takes no member in time")
@@ -235,6 +245,7 @@ async def _has_member(world: World, join: JoinGroupRequest, deadline_s: float) -
 
 
 async def _remove_members(world: World, group: str, deadline_s: float) -> None:
+    """Remove all members of the group; their own errors are not checked."""
     described_group = await _described(world, group, deadline_s)
     if described_group.members:
         members = [

@@ -58,6 +58,7 @@ class InProcess:
         name = api.key.name
 
         def respond(response: Answer | ProtocolError) -> None:
+            """Settle the answer once. A ProtocolError becomes an OperationError."""
             if answer.done():
                 return
             if isinstance(response, ProtocolError):

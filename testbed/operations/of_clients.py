@@ -58,6 +58,8 @@ _GONE_TIMEOUT_S = 10.0
 
 
 def _register(name: str, client_operation: ClientOperation) -> None:
+    """Register a client's operation. If it only reads, it is retried when no answer comes."""
+
     @operation(name)
     async def ask(broker: ServedBroker, args: Arguments) -> Json:
         deadline_s = time.monotonic() + _GONE_TIMEOUT_S
@@ -112,6 +114,10 @@ def _world(broker: ServedBroker) -> World:
 
 
 def _own_world(broker: ServedBroker) -> World:
+    """Return the means to reach this broker's cluster.
+
+    The requests of a lone combined node stay in the process.
+    """
     node, server = broker.node, broker.server
     listener = node.config.inter_broker_listener_name
     assert node.broker is not None and server.sockets is not None, "a broker"

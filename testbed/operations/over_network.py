@@ -79,6 +79,10 @@ class OverNetwork:
         return int(newest[message.API_KEY])
 
     async def _address_of(self, node_id: int) -> Address:
+        """Return a node's address; ask for the cluster's nodes if it is not known.
+
+        Raises NoAnswer if the cluster lacks the node.
+        """
         if node_id not in self._addresses:
             view = await self(None, MetadataRequest([], False), METADATA_VERSION)
             self._addresses = {
@@ -97,15 +101,16 @@ class OverNetwork:
         was_used = channel is not None
         if channel is None:
             channel = self._channels[key] = self._network.channel(*address, CLIENT_ID)
-        response = await _answer(channel, message, version)
+        response = await _answer_or_failure(channel, message, version)
         if response is ChannelFailure.LOST and was_used and message.API_KEY == ApiKey.METADATA:
-            response = await _answer(channel, message, version)
+            response = await _answer_or_failure(channel, message, version)
         if isinstance(response, ChannelFailure):
             self._addresses.clear()
         return response
 
 
-async def _answer(channel: Channel, message: Request, version: int) -> Answer:
+async def _answer_or_failure(channel: Channel, message: Request, version: int) -> Answer:
+    """Send a request and return its response, or the failure as a value."""
     answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
 
     def done(response: Answer, failure: ChannelFailure | None) -> None:

@@ -105,7 +105,7 @@ async def consume(
             )
         await reading.read(min(left_s, WAIT_S))
     return {
-        "records": [_shown(partition, record) for partition, record in reading.records],
+        "records": [_record_json(partition, record) for partition, record in reading.records],
         "positions": {str(partition): offset for partition, offset in reading.positions.items()},
         "exists": bool(reading.leaders),
         "cut_off": reading.is_full() and not reading.is_done(),
@@ -236,13 +236,17 @@ class _Reading:
 async def _fetch(
     world: World, leader: int, positions: Mapping[Partition, int], wait_ms: int, committed: bool
 ) -> dict[int, PartitionData]:
+    """Fetch a topic's partitions, and return each partition's data by its index.
+
+    Raises OperationError at an error of the whole answer; errors of partitions are in the data.
+    """
     request = fetch_request(positions, wait_ms, FETCH_BYTES, FETCH_BYTES, int(committed))
     answer = await world.ask(leader, request, FETCH_VERSION)
     check(answer.error_code, f"topic {', '.join(by_topic(positions))} cannot be read")
     return {data.partition_index: data for topic in answer.responses for data in topic.partitions}
 
 
-def _shown(partition: int, record: Record) -> dict[str, Json]:
+def _record_json(partition: int, record: Record) -> dict[str, Json]:
     return {
         "partition": partition,
         "offset": record.offset,
@@ -257,6 +261,7 @@ def _shown(partition: int, record: Record) -> dict[str, Json]:
 
 
 def _codec(name: str) -> Codec:
+    """Return the codec of this name. Raises OperationError at an unknown name."""
     try:
         return Codec[name.upper()]
     except KeyError:

@@ -69,7 +69,7 @@ async def reset(world: World, timeout_s: float = TIMEOUT_S) -> dict[str, Json]:
 async def begin_reset(world: World) -> int:
     """Begin a reset at one node of a cluster: remove faults and the like, and serve no client from
     now on. Return how many clients' connections were closed."""
-    inside = _inside(world)
+    inside = _checked_inside(world)
     irrevocable = inside.irrevocable()
     if irrevocable:
         raise OperationError("failed", f"{', '.join(irrevocable)}: start another broker")
@@ -81,7 +81,7 @@ async def begin_reset(world: World) -> int:
 async def reset_contents(world: World, timeout_s: float = TIMEOUT_S) -> dict[str, Json]:
     """Reset what the cluster stores, by requests from one node: topics, groups, transactions,
     quotas, users, configs and ACLs."""
-    inside = _inside(world)
+    inside = _checked_inside(world)
     deadline_s = world.now_s() + timeout_s
     await _drop_quotas(world)  # first: a quota may limit the deletion of topics
     transactional_ids = await _end_transactions(world, deadline_s)
@@ -100,13 +100,17 @@ async def reset_contents(world: World, timeout_s: float = TIMEOUT_S) -> dict[str
 
 async def end_reset(world: World) -> None:
     """End a reset at one node of a cluster: expire transactional ids and serve clients again."""
-    inside = _inside(world)
+    inside = _checked_inside(world)
     inside.forget_transactional_ids()
     inside.forget()
     inside.serve_clients(True)
 
 
-def _inside(world: World) -> Inside:
+def _checked_inside(world: World) -> Inside:
+    """Return the access to the inside of a broker.
+
+    Raises OperationError unless the tests started the cluster.
+    """
     if world.inside is None:
         raise OperationError(
             "not possible",
@@ -141,6 +145,7 @@ async def _fence(world: World, name: str, deadline_s: float) -> None:
 
 
 async def _drop_quotas(world: World) -> None:
+    """Remove all quotas of the cluster. Raises OperationError if one is refused."""
     answer = await world.ask(None, DescribeClientQuotasRequest(), DESCRIBE_CLIENT_QUOTAS_VERSION)
     entries = [
         AlterClientQuotasRequestEntryData(
@@ -160,6 +165,7 @@ async def _drop_quotas(world: World) -> None:
 
 
 async def _drop_configs(world: World, inside: Inside) -> None:
+    """Reset the changed configs. Raises OperationError if one is refused."""
     changed = inside.changed_configs()
     if not changed:
         return
@@ -184,6 +190,7 @@ async def _drop_configs(world: World, inside: Inside) -> None:
 
 
 async def _drop_users(world: World, inside: Inside) -> None:
+    """Remove the users that the test created. Raises OperationError if one is refused."""
     users = inside.new_users()
     if not users:
         return
@@ -193,6 +200,7 @@ async def _drop_users(world: World, inside: Inside) -> None:
 
 
 async def _restore_acls(world: World, inside: Inside) -> None:
+    """Remove the test's ACLs and create those again that it removed. Raises OperationError."""
     added, removed = inside.changed_acls()
     if added:
         filters = [DeleteAclsFilter(*acl) for acl in added]

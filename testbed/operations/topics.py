@@ -135,6 +135,7 @@ async def lead(
     await _prefer(world, name, partition, replicas, int(timeout_s * 1000))
 
     async def lacking(node: int) -> str | None:
+        """Return why the node does not name the new leader yet, None once it does."""
         current_leader = (await leaders_at(world, node, [name])).get(name, {}).get(partition, -1)
         complaint = (
             f"node {node} says that {name}-{partition} is led by {current_leader}, not by {leader}"
