@@ -83,7 +83,7 @@ def unpack_into(codec: int, data: Bytes, out: memoryview) -> int | None:
     """
     if codec == Codec.SNAPPY:
         try:
-            return _snappy_into(memoryview(data), out)
+            return _decompress_snappy_into(memoryview(data), out)
         except DecompressionLimit:
             return None
     try:
@@ -153,6 +153,7 @@ def _output_was_full(error: Exception) -> bool:
 
 
 def _compress_lz4(data: Bytes, level: int) -> bytes:
+    """Compress to an LZ4 frame of independent blocks, without a checksum of the content."""
     import cramjam
 
     strength = _LZ4_FASTEST if level == LZ4_DEFAULT_LEVEL else min(level, _LZ4_HIGHEST)
@@ -167,6 +168,7 @@ def _compress_lz4(data: Bytes, level: int) -> bytes:
 
 
 def _decompress_snappy(data: memoryview, limit_bytes: int) -> bytes:
+    """Unpack all blocks. Raises CorruptBatch if they are damaged or exceed the limit."""
     unpacked = bytearray()
     for block in _snappy_blocks(data):
         out = bytearray(_snappy_size(block, limit_bytes - len(unpacked)))
@@ -175,7 +177,8 @@ def _decompress_snappy(data: memoryview, limit_bytes: int) -> bytes:
     return bytes(unpacked)
 
 
-def _snappy_into(data: memoryview, out: memoryview) -> int:
+def _decompress_snappy_into(data: memoryview, out: memoryview) -> int:
+    """Unpack all blocks into `out`, and return how many bytes they fill."""
     filled = 0
     for block in _snappy_blocks(data):
         end = filled + _snappy_size(block, len(out) - filled)
@@ -223,6 +226,7 @@ def _snappy_size(block: memoryview, limit_bytes: int) -> int:
 
 
 def _unpack_snappy_block(block: memoryview, out: memoryview) -> None:
+    """Unpack a block that fills `out`. Raises CorruptBatch if it is damaged."""
     import cramjam
 
     try:
@@ -233,6 +237,7 @@ def _unpack_snappy_block(block: memoryview, out: memoryview) -> None:
 
 
 def _compress_snappy(data: memoryview) -> bytes:
+    """Compress in Xerial's framing, as Kafka's Java client does."""
     import cramjam
 
     out = bytearray(_XERIAL_HEADER)

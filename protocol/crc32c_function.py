@@ -12,7 +12,8 @@ from importlib.machinery import PathFinder
 from importlib.util import find_spec, module_from_spec
 
 
-def _load() -> Callable[..., int]:
+def _load_crc32c() -> Callable[..., int]:
+    """Return the extension's function, loaded without the package around it if possible."""
     package = find_spec("crc32c")
     folders = package.submodule_search_locations if package else None
     extension = PathFinder.find_spec("crc32c._crc32c", folders) if folders else None
@@ -25,6 +26,6 @@ def _load() -> Callable[..., int]:
     return function
 
 
-crc32c = _load()
+crc32c = _load_crc32c()
 """The function `crc32c(data, value=0)`, which returns the checksum of `data` (any object with a
 buffer), continued from the checksum `value`."""

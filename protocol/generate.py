@@ -54,6 +54,10 @@ def modules() -> dict[str, str]:
 
 
 def main() -> int:
+    """Write the message modules and remove old ones; with --check only compare.
+
+    Return 1 if the comparison finds a difference.
+    """
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--check", action="store_true", help="compare, write nothing")
     check = parser.parse_args().check

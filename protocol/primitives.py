@@ -202,6 +202,7 @@ def _slice_end(buf: memoryview, pos: int, length: int) -> int:
 
 
 def read_string(buf: memoryview, pos: int) -> tuple[str, int]:
+    """Return an INT16-length string and its end. Raises ProtocolError if it is null or cut off."""
     (length,) = _INT16.unpack_from(buf, pos)
     pos += 2
     end = pos + length
@@ -211,6 +212,10 @@ def read_string(buf: memoryview, pos: int) -> tuple[str, int]:
 
 
 def read_nullable_string(buf: memoryview, pos: int) -> tuple[str | None, int]:
+    """Return an INT16-length string, or None, and its end.
+
+    Raises ProtocolError if it is cut off.
+    """
     (length,) = _INT16.unpack_from(buf, pos)
     pos += 2
     if length < 0:
@@ -222,6 +227,10 @@ def read_nullable_string(buf: memoryview, pos: int) -> tuple[str | None, int]:
 
 
 def read_compact_string(buf: memoryview, pos: int) -> tuple[str, int]:
+    """Return a varint-length string and its end.
+
+    Raises ProtocolError if it is null, cut off or over 32,767 bytes.
+    """
     length = buf[pos]
     pos += 1
     if length > 0x7F:
@@ -233,6 +242,10 @@ def read_compact_string(buf: memoryview, pos: int) -> tuple[str, int]:
 
 
 def read_compact_nullable_string(buf: memoryview, pos: int) -> tuple[str | None, int]:
+    """Return a varint-length string, or None, and its end.
+
+    Raises ProtocolError if it is cut off or over 32,767 bytes.
+    """
     length = buf[pos]
     pos += 1
     if length > 0x7F:

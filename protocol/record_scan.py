@@ -87,6 +87,10 @@ def _skip(body: Bytes, pos: int, end: int) -> tuple[int, int]:
 
 def _skip_headers(body: Bytes, pos: int, end: int, count: int) -> Generator[None, None, int]:
     # A header takes two bytes at least.
+    """Yield after every HEADERS_PER_STOP headers; return the position after them.
+
+    Raises CorruptBatch.
+    """
     if count < 0 or 2 * count > end - pos:
         raise CorruptBatch(f"{count} headers, the record has {end - pos} bytes left")
     for number in range(count):
@@ -118,6 +122,10 @@ def read_varlong(body: Bytes, pos: int) -> tuple[int, int]:
 
 
 def _read_long_varint(body: Bytes, pos: int, most_bytes: int, highest: int) -> tuple[int, int]:
+    """Return a zigzag varint and the position after it.
+
+    Raises CorruptBatch if it is longer or higher than allowed.
+    """
     value = 0
     for index in range(most_bytes):
         byte = body[pos + index]

@@ -205,6 +205,7 @@ class RecordBatchBuilder:
 
 
 def _write_nullable(out: bytearray, data: bytes | None) -> None:
+    """Append the data after its zigzag varint length; None has the length -1."""
     if data is None:
         out.append(1)  # -1, zigzagged
         return

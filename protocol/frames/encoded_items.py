@@ -93,11 +93,11 @@ class Items(Generic[M]):
         self._waiting.append(item)
         self._waiting_pieces += pieces
         if self._waiting_pieces > KEPT_PIECES:
-            self._write()
+            self._write_waiting()
 
     def add_encoded(self, data: bytes, count: int = 1) -> None:
         """Add `count` items whose encoded bytes are `data`."""
-        out = self._write()
+        out = self._write_waiting()
         self._count += count
         if len(data) < PART_BYTES:
             out += data
@@ -112,7 +112,7 @@ class Items(Generic[M]):
             for item in array:
                 self.add(item)
             return
-        self._end_part(self._write())
+        self._end_part(self._write_waiting())
         self._count += len(array)
         self._parts += array.parts
 
@@ -120,10 +120,14 @@ class Items(Generic[M]):
         """Return the array for the message's field."""
         if self._out is None:
             return self._waiting
-        self._end_part(self._write())
+        self._end_part(self._write_waiting())
         return EncodedItems(self._count, self._parts)
 
-    def _write(self) -> MessageBuffer:
+    def _write_waiting(self) -> MessageBuffer:
+        """Encode the waiting items, and return the buffer that holds them.
+
+        Begins a new part if the current one is full.
+        """
         out = self._out
         if out is None:
             out = self._out = MessageBuffer()

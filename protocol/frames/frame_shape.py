@@ -105,15 +105,23 @@ class RecordsShape(Shape):
         self._tail_at = Struct(f"{len(tail)}s").unpack_from  # quicker than a view to compare
 
     def match(self, frame: memoryview) -> tuple[Fixed, Values] | None:
+        """Return the frame's fixed values, and its correlation id and span of records.
+
+        Returns None if the frame has another shape.
+        """
         size = len(frame)
         if size != self._same_size:
-            return self._match(frame, size)
+            return self._match_any_size(frame, size)
         correlation_id, head, length, tail = self._unpack_same(frame)
         if length != self._length or tail != self._tail:
             return None
         return head, (correlation_id, self._start, self._end)
 
-    def _match(self, frame: memoryview, size: int) -> tuple[Fixed, Values] | None:
+    def _match_any_size(self, frame: memoryview, size: int) -> tuple[Fixed, Values] | None:
+        """Match a frame of any size.
+
+        After two frames of one size, prepares the faster match of that size.
+        """
         both = size - self._around  # the bytes of the length and of the records
         length: int | bytes
         if not self._compact:

@@ -295,6 +295,7 @@ class FrameReader:
         self._drop()
 
     def _drop(self) -> None:
+        """Forget what was read and free all memory."""
         self._given_away = None
         self._first = self._scratch
         self.filled = self._expected = 0
@@ -385,6 +386,7 @@ class FrameReader:
     # --- dropping buffers --------------------------------------------------------------------
 
     def _drop_source(self) -> None:
+        """Release the buffer, and what is counted for it."""
         self._source = _EMPTY
         self.position = self.end = 0
         if self._detached:

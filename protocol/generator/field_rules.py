@@ -139,6 +139,7 @@ def runs(struct: StructSpec, context: Versions) -> Iterator[tuple[Versions, list
 
 
 def scalar_default(f: FieldSpec) -> str:
+    """Return the Python literal of a scalar field's default."""
     default = f.default
     if f.type == "string":
         return json.dumps(default or "")

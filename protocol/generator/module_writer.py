@@ -45,6 +45,7 @@ class ModuleWriter:
         self._write = WriteWriter(self.names)
 
     def source(self) -> str:
+        """Return the text of the module."""
         body = Lines()
         for message in self.messages:
             for struct in message.structs:
@@ -57,6 +58,10 @@ class ModuleWriter:
         return "\n".join(self._head() + body.lines) + "\n"
 
     def _head(self) -> list[str]:
+        """Return the docstring, imports and compiled formats.
+
+        The classes, written before, name the formats.
+        """
         sliced = ", SlicedMessage" if self._is_sliced else ""
         head = [
             f'"""{self.title}. Written by protocol/generate.py: do not edit."""',
@@ -136,6 +141,7 @@ class ModuleWriter:
     def _per_encoding(
         self, out: Lines, message: MessageSpec, struct: StructSpec, body: Body
     ) -> None:
+        """Write a body for each encoding, flexible and classic, that the message has."""
         classic = message.versions
         if message.flexible:
             classic = Versions(message.versions.low, message.flexible.low - 1)

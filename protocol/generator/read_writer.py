@@ -39,6 +39,7 @@ class ReadWriter:
         self._in_steps = in_steps
 
     def body(self, out: Lines, struct: StructSpec, context: Versions, flexible: bool) -> None:
+        """Write the code that reads a struct in these versions and returns it with its end."""
         for versions, run in runs(struct, context):
             condition = version_condition(versions, context)
             if not versions:
@@ -62,6 +63,7 @@ class ReadWriter:
             out.add(f"{local(f)} = {self.names.default(f, False)}")
 
     def _read_run(self, out: Lines, run: list[FieldSpec], versions: Versions, flex: bool) -> None:
+        """Write the code that reads a run: fixed-size fields at once, or a single other field."""
         if is_fixed(run[0]):
             name, size = self.names.struct_of(run)
             targets = ", ".join(local(f) for f in run)
@@ -140,6 +142,7 @@ class ReadWriter:
             self._read_items(out, f, compact)
 
     def _read_items(self, out: Lines, f: FieldSpec, compact: bool) -> None:
+        """Write the code that reads an array's `n` items."""
         if f.type in FIXED_FORMATS and f.type != "uuid":
             if self._in_steps:
                 code, size = FIXED_FORMATS[f.type], FIXED_SIZES[f.type]
@@ -166,6 +169,7 @@ class ReadWriter:
             out.add(f"{local(f)}.append(item_{local(f)})")
 
     def _read_tags(self, out: Lines, tagged: list[FieldSpec], context: Versions) -> None:
+        """Write the code that reads these tagged fields and skips others."""
         if not tagged:
             with out.block("if buf[pos]:"):
                 out.add("pos = p.skip_tagged_fields(buf, pos)")

@@ -45,6 +45,7 @@ class Versions:
 
     @classmethod
     def parse(cls, text: str | None) -> Versions:
+        """Return the versions of `3`, `3-5` or `3+`; of None or `none`, an empty range."""
         if text is None or text == "none":
             return cls(1, 0)
         if text.endswith("+"):
@@ -141,6 +142,7 @@ class _StructParser:
         return StructSpec(name, self.versions, [self.field(f) for f in fields])
 
     def field(self, f: dict[str, Any]) -> FieldSpec:
+        """Parse a field, and the struct that it holds, if any."""
         is_array = f["type"].startswith("[]")
         element = f["type"].removeprefix("[]")
         spec = FieldSpec(
@@ -159,6 +161,7 @@ class _StructParser:
         return spec
 
     def nested(self, name: str, fields: list[dict[str, Any]] | None) -> StructSpec:
+        """Return the struct of this name; parse it at its first use."""
         if name not in self.by_name:
             parsed = self.struct(name, fields or self.common[name]["fields"])
             self.by_name[name] = parsed

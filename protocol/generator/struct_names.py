@@ -37,6 +37,7 @@ class StructNames:
         return name, sum(FIXED_SIZES[f.type] for f in fields)
 
     def element_type(self, f: FieldSpec) -> str:
+        """Return the annotation of the field's value, or of an array's item, without None."""
         if f.struct:
             return self.class_names[id(f.struct)]
         if f.type == "records":
@@ -54,6 +55,10 @@ class StructNames:
         return bool(f.nullable) or (f.struct is not None and not f.is_array and bool(f.tagged))
 
     def default(self, f: FieldSpec, in_signature: bool) -> str:
+        """Return the Python expression of the default.
+
+        In a signature, NEW stands for a mutable default.
+        """
         is_struct = f.struct is not None and not f.is_array
         if f.default == "null" or (is_struct and f.tagged and not f.nullable):
             return "None"

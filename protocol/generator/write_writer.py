@@ -21,6 +21,7 @@ class WriteWriter:
         self.names = names
 
     def body(self, out: Lines, struct: StructSpec, context: Versions, flexible: bool) -> None:
+        """Write the code that writes a struct in these versions."""
         wrote = False
         for versions, run in runs(struct, context):
             if not versions:
@@ -42,6 +43,7 @@ class WriteWriter:
     def _write_run(
         self, out: Lines, run: list[FieldSpec], versions: Versions, flex: bool, to: str
     ) -> None:
+        """Write the code that writes a run: fixed-size fields at once, or a single other field."""
         if is_fixed(run[0]):
             name, _ = self.names.struct_of(run)
             values = ", ".join("self." + attribute(f) for f in run)
@@ -70,6 +72,7 @@ class WriteWriter:
     def _write_variable(
         self, out: Lines, f: FieldSpec, nullable: bool, compact: bool, to: str
     ) -> None:
+        """Write the code that writes a string or bytes."""
         value = "self." + attribute(f)
         if f.type == "bytes":
             out.add(f"p.write_{'compact_' if compact else ''}records({to}, {value})")
@@ -110,6 +113,10 @@ class WriteWriter:
             self._write_items(out, f, length.format(value), compact, to)
 
     def _write_items(self, out: Lines, f: FieldSpec, length: str, compact: bool, to: str) -> None:
+        """Write the code that writes an array's length and items.
+
+        Raises ValueError at an item type without a writer.
+        """
         value = "self." + attribute(f)
         out.add(f"{to} += {length}")
         if f.type in FIXED_FORMATS and f.type != "uuid":
@@ -127,12 +134,13 @@ class WriteWriter:
                 raise ValueError(f"no writer for an array of {f.type}")
 
     def _write_tags(self, out: Lines, tagged: list[FieldSpec], context: Versions) -> None:
+        """Write the code that writes the tagged fields that differ from their defaults."""
         if not tagged:
             out.add('out += b"\\0"')
             return
         out.add("tagged = []")
         for f in sorted(tagged, key=lambda f: f.tag or 0):
-            condition = self._is_not_default(f)
+            condition = self._differs_from_default(f)
             versions = version_condition(f.tagged & context, context)
             if versions:
                 grouped = f"({condition})" if " or " in condition else condition
@@ -146,7 +154,8 @@ class WriteWriter:
         with out.block("else:"):
             out.add('out += b"\\0"')
 
-    def _is_not_default(self, f: FieldSpec) -> str:
+    def _differs_from_default(self, f: FieldSpec) -> str:
+        """Return the Python condition that the field's value is not its default."""
         value = "self." + attribute(f)
         default = self.names.default(f, False)
         if f.struct and not f.is_array and f.default != "null":

@@ -7,7 +7,7 @@ from importlib.machinery import PathFinder
 import crc32c as package
 import pytest
 
-from protocol.crc32c_function import _load, crc32c
+from protocol.crc32c_function import _load_crc32c, crc32c
 
 CHECK = (b"123456789", 0xE3069283)  # what catalogues of CRCs give as its check value
 
@@ -21,4 +21,4 @@ def test_it_is_crc32c() -> None:
 def test_without_the_extension_module_the_package_serves(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PathFinder, "find_spec", lambda *_: None)
     monkeypatch.setattr("protocol.crc32c_function.find_spec", lambda _: None)
-    assert _load() is package.crc32c
+    assert _load_crc32c() is package.crc32c
