@@ -32,6 +32,7 @@ class Task:
         self._generator.close()
 
     def _resume(self, value: object = None) -> None:
+        """Run the generator until it waits: for exchanges, or for some milliseconds."""
         if self.done:
             return
         try:
@@ -47,6 +48,7 @@ class Task:
             self._world.call_later(wanted, self._resume)
 
     def _wait(self, exchanges: list[Exchange], value: object) -> None:
+        """Resume with `value` when all exchanges have an outcome."""
         missing = [exchange for exchange in exchanges if exchange.outcome is None]
         if not missing:
             self._world.call_soon(lambda: self._resume(value))

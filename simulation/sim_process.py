@@ -74,6 +74,10 @@ class ProcessScheduler:
         self._run(ProcessTimer(callback), self._arrived)
 
     def _run(self, timer: ProcessTimer, waiting: list[ProcessTimer]) -> None:
+        """Run a timer's callback, unless the process is dead.
+
+        While it is paused, keeps the timer in `waiting`.
+        """
         if not self.alive or timer.callback is None:
             return
         if self.paused:
@@ -130,6 +134,7 @@ class ProcessBlocking:
         self._begin()
 
     def _begin(self) -> None:
+        """Begin the oldest queued job if a thread is free; its moment and length are random."""
         if not self._free or not self._queue:
             return
         self._free -= 1
@@ -140,6 +145,7 @@ class ProcessBlocking:
         self._scheduler.call_later(works_ms, lambda: self._run(job, done, takes_ms - works_ms))
 
     def _run(self, job: Callable[[], object], done: Done, rest_ms: float) -> None:
+        """Run the job now; its result or error is reported `rest_ms` later."""
         result: object = None
         error: Exception | None = None
         try:

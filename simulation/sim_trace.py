@@ -114,6 +114,7 @@ class Trace:
         """All lines since `take_kept`; None if only the last lines are kept."""
 
     def add(self, text: str) -> None:
+        """Add a line with the virtual time to the checksum and to the last lines."""
         line = f"{self._world.now_ms:10.3f} {text}"
         self._hash.update(line.encode() + b"\n")
         self.last.append(line)
@@ -145,6 +146,7 @@ class LogLines(logging.Handler):
         self.errors: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
+        """Add the record to the trace; keep it in `errors` too if it is an error."""
         text = record.getMessage()
         self._trace.add(f"log {self._world.running} {record.levelname} {text}")
         if record.levelno < logging.ERROR:

@@ -65,9 +65,13 @@ class Nemesis:
 
     def _schedule_next(self) -> None:
         interval = self._chance.expovariate(1 / self._faults.mean_interval_ms)
-        self._world.call_later(interval, self._strike)
+        self._world.call_later(interval, self._strike_and_repeat)
 
-    def _strike(self) -> None:
+    def _strike_and_repeat(self) -> None:
+        """Schedule the next fault and strike with a random one, unless the run is healing.
+
+        The fault is left out if it may not happen now.
+        """
         if self.healing:
             return
         self._schedule_next()
@@ -101,7 +105,11 @@ class Nemesis:
         node = self._chance.choice(self._nodes)
         return node if node.alive else None
 
-    def _a_leader(self) -> SimBroker | None:
+    def _random_leader(self) -> SimBroker | None:
+        """Return the live leader of a random partition.
+
+        Returns None without partitions, or if that one has no live leader.
+        """
         registrations = self._view.registrations()
         if not registrations:
             return None
@@ -114,7 +122,7 @@ class Nemesis:
         self._kill_node("kill", self._living_node())
 
     def _kill_leader(self) -> None:
-        self._kill_node("kill_leader", self._a_leader())
+        self._kill_node("kill_leader", self._random_leader())
 
     def _kill_coordinator(self) -> None:
         node = self._view.transaction_coordinator()
@@ -144,6 +152,10 @@ class Nemesis:
         self._watch_votes(self._world.now_ms + 3_000.0, {})
 
     def _watch_votes(self, until_ms: float, epochs: dict[str, int]) -> None:
+        """Kill half of the nodes that enter a new epoch, until `until_ms`.
+
+        Stops at the run's healing or once a node is damaged.
+        """
         if self.healing or self._world.now_ms > until_ms or self._damaged is not None:
             return
         for node in self._nodes:
@@ -171,6 +183,7 @@ class Nemesis:
     # --- disks and power -------------------------------------------------------------------------
 
     def _disk_error(self) -> None:
+        """Let a random operation of a live node's disk fail, now or after up to 20 others."""
         node = self._living_node()
         if node is None:
             return
@@ -182,6 +195,7 @@ class Nemesis:
         node.disk.inject(operation, number, skip=skip, path_part=f"{folder}/")
 
     def _disk_full(self) -> None:
+        """Leave a live node's disk at most 2,000 free bytes for one to five seconds."""
         node = self._living_node()
         if node is None:
             return
@@ -191,6 +205,10 @@ class Nemesis:
         self._world.call_later(self._chance.uniform(1_000.0, 5_000.0), lambda: disk.limit(None))
 
     def _power_loss(self) -> None:
+        """Cut a node's power: what its disk had not synced is lost.
+
+        Does nothing if no node can be spared.
+        """
         node = self._living_node()
         if node is None or not self._can_be_spared(node):
             return
@@ -200,6 +218,7 @@ class Nemesis:
         node.lose_power(self._chance)
 
     def _wipe(self) -> None:
+        """Kill a broker and remove its disks' content. Does nothing if no broker can be spared."""
         node = self._living_node()
         if node is None or not node.is_broker or not self._can_be_spared(node):
             return
@@ -234,12 +253,13 @@ class Nemesis:
         self._pause_node("pause", self._living_node())
 
     def _pause_leader(self) -> None:
-        self._pause_node("pause_leader", self._a_leader())
+        self._pause_node("pause_leader", self._random_leader())
 
     def _pause_controller(self) -> None:
         self._pause_node("pause_controller", self._view.active_controller())
 
     def _pause_node(self, kind: str, node: SimBroker | None) -> None:
+        """Pause a node for two to eight seconds, unless it is dead or paused."""
         if node is None or not node.alive or node.paused:
             return
         self._did(kind, node.address)
@@ -260,7 +280,7 @@ class Nemesis:
         self._isolate_node("isolate", self._living_node())
 
     def _isolate_leader(self) -> None:
-        self._isolate_node("isolate_leader", self._a_leader())
+        self._isolate_node("isolate_leader", self._random_leader())
 
     def _isolate_controller(self) -> None:
         self._isolate_node("isolate_controller", self._view.active_controller())
@@ -299,6 +319,7 @@ class Nemesis:
         )
 
     def _cut_client(self) -> None:
+        """Cut a client from a node for a while, in either direction or both."""
         node = self._chance.choice(self._nodes)
         if not self._clients():
             return
@@ -308,6 +329,7 @@ class Nemesis:
         self._cut(self._chance.choice([ways, ways[:1], ways[1:]]))
 
     def _slow_links(self) -> None:
+        """Delay the messages from one node to another."""
         source, target = self._chance.sample(self._nodes, 2)
         self._did("slow_links", f"{source.address} → {target.address}")
         self._network.links.slow(
@@ -315,6 +337,7 @@ class Nemesis:
         )
 
     def _cut(self, links: list[tuple[str, str]]) -> None:
+        """Cut the links, and mend them after one to eight seconds."""
         for source, target in links:
             self._network.links.cut(source, target)
 

@@ -52,6 +52,7 @@ class ReplicasAreEqual(ClusterInvariant):
     name = "I7"
 
     def at_end(self, final: object) -> None:
+        """Raise Violation if replicas differ below their lowest high watermark."""
         for topic, _, index, registration in self.view.registrations():
             replicas = {
                 broker_id: replica
@@ -74,6 +75,7 @@ class ReplicasAreEqual(ClusterInvariant):
 
     def _compare(self, name: str, digests_by_replica: dict[int, dict[int, bytes]]) -> None:
         # Each replica moves its log start on its own, so compare what all still have.
+        """Raise Violation if a batch that is in all logs' range differs between them."""
         start = max((min(digests) for digests in digests_by_replica.values() if digests), default=0)
         common = {
             replica: {offset: digest for offset, digest in digests.items() if offset >= start}
@@ -104,6 +106,7 @@ class OneLeaderPerEpoch(ClusterInvariant):
         self._seen: dict[str, tuple[int, int, object]] = {}
 
     def node_ran(self, broker: SimBroker) -> None:
+        """Raise Violation if a second node leads the quorum or a partition in an epoch."""
         assert broker.node is not None
         raft = broker.node.controller.raft
         image = broker.node.image
@@ -138,6 +141,7 @@ class InSyncMeansInSync(ClusterInvariant):
         self._ends: dict[tuple[int, Place], int] = {}
 
     def node_ran(self, broker: SimBroker) -> None:
+        """Record the ends of this broker's logs, and check the changed ones that it leads."""
         if not broker.is_broker:
             return
         for partition in broker.replicas.partitions():
@@ -152,6 +156,7 @@ class InSyncMeansInSync(ClusterInvariant):
                 self._check(partition, place, high)
 
     def _check(self, partition: Partition, place: Place, high: int) -> None:
+        """Raise Violation if an in-sync replica lacks a committed record."""
         registration = self.view.newest_image().topics.partition(partition.topic, partition.index)
         if registration is None or registration.leader_epoch != partition.leader_epoch:
             return  # this leader was replaced, and its high watermark does not count

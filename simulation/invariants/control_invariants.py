@@ -31,6 +31,7 @@ class IdsAreUnique(Invariant):
         self._members: dict[tuple[str, str], str] = {}
 
     def received(self, exchange: Exchange) -> None:
+        """Raise Violation if a producer id, its epoch or a member id was given before."""
         request, response = exchange.request, exchange.response
         if exchange.key is ApiKey.INIT_PRODUCER_ID and request.transactional_id is not None:
             if not response.error_code:
@@ -47,6 +48,7 @@ class IdsAreUnique(Invariant):
                 raise self.broken(f"member id {response.member_id} is {self._members[key]}'s")
 
     def _check_epoch(self, exchange: Exchange, transactional_id: str) -> None:
+        """Raise Violation if this producer id and epoch were given before."""
         response = exchange.response
         owner = self._producers.setdefault(response.producer_id, transactional_id)
         if owner != transactional_id:
@@ -86,6 +88,10 @@ class EachRequestEnds(Invariant):
         self._open = {exchange: None for exchange in self._open if exchange.node != broker.address}
 
     def _check(self, exchange: Exchange) -> None:
+        """Raise Violation if a request is still unanswered at its limit.
+
+        A request is excused if it was paused or faults have interfered.
+        """
         if exchange not in self._open or self.promises.interfered:
             return
         if not self._was_paused(exchange):
@@ -105,6 +111,7 @@ class EachRequestEnds(Invariant):
         return True
 
     def _limit_ms(self, exchange: Exchange) -> float:
+        """Return the virtual time within which this request must have its answer."""
         more_ms = CLUSTER_WITHIN_MS if self.in_cluster else 0.0
         request = exchange.request
         if exchange.key is ApiKey.FETCH:
@@ -144,6 +151,7 @@ class NothingIsLeft(OfEachBroker):
     name = "I19"
 
     def at_end(self, final: object) -> None:
+        """Raise Violation if a broker keeps operations, or listeners of closed sessions."""
         for broker in self.brokers.values():
             replicas = broker.replicas
             waiting = len(replicas.produce_purgatory)

@@ -38,6 +38,7 @@ class CommittedOffsetsSurvive(Invariant):
         self._unknown |= exchange.key in TAKE_AWAY or exchange.key is ApiKey.TXN_OFFSET_COMMIT
 
     def handled(self, exchange: Exchange) -> None:
+        """Note the offsets that a broker may have written by now."""
         if exchange.key is ApiKey.OFFSET_COMMIT:
             for topic in exchange.request.topics:
                 for committed in topic.partitions:
@@ -51,6 +52,7 @@ class CommittedOffsetsSurvive(Invariant):
         return register
 
     def received(self, exchange: Exchange) -> None:
+        """Note refused commits. Raises Violation if a fetched offset is none that is allowed."""
         if exchange.key is ApiKey.OFFSET_COMMIT:
             for topic in exchange.response.topics:
                 for result in topic.partitions:

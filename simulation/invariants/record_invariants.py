@@ -45,6 +45,7 @@ class RecordsAreKept(Invariant):
         """Topics that may lose records: deleted, compacted, or with unclean elections."""
 
     def sent(self, exchange: Exchange) -> None:
+        """Leave out topics that may lose records: deleted, compacted, or with unclean elections."""
         request = exchange.request
         if exchange.key is ApiKey.DELETE_TOPICS:
             names = [*request.topic_names, *(topic.name for topic in request.topics)]
@@ -57,16 +58,24 @@ class RecordsAreKept(Invariant):
                     self._left_out[topic.name] = None
 
     def received(self, exchange: Exchange) -> None:
+        """Note acknowledged and read records.
+
+        Raises Violation if an offset held another record before.
+        """
         if exchange.key is ApiKey.PRODUCE:
             if exchange.request.acks == ALL or (exchange.request.acks and not self.in_cluster):
                 for place, base, contents in acknowledged(exchange):
                     records = list(enumerate(contents, base))
-                    self._seen(place, records, f"acknowledged to {exchange.client}")
+                    self._note_records(place, records, f"acknowledged to {exchange.client}")
         elif exchange.key is ApiKey.FETCH:
             for place, _, records in given(exchange):
-                self._seen(place, records, f"read by {exchange.client}")
+                self._note_records(place, records, f"read by {exchange.client}")
 
-    def _seen(self, place: Named, records: list[tuple[int, Content]], how: str) -> None:
+    def _note_records(self, place: Named, records: list[tuple[int, Content]], how: str) -> None:
+        """Note records that must be kept.
+
+        Raises Violation if an offset held another record before.
+        """
         contents, kept = self._at.setdefault(place, {}), self._kept.setdefault(place, {})
         for offset, content in records:
             kept[offset] = None
@@ -78,6 +87,10 @@ class RecordsAreKept(Invariant):
                 )
 
     def at_end(self, final: object) -> None:
+        """Raise Violation if a log, read at the end, lacks a record.
+
+        Topics that are left out may lack records.
+        """
         read: ReadAtTheEnd = final  # type: ignore[assignment]
         for place, log in read.partitions.items():
             name = read.names[place]
@@ -85,6 +98,7 @@ class RecordsAreKept(Invariant):
                 self._check((name, place[1]), log)
 
     def _check(self, place: Named, log: LogRead) -> None:
+        """Raise Violation if the log lacks a noted record from its start on."""
         for offset in self._kept.get(place, ()):
             content = self._at[place][offset]
             if offset >= log.start and log.records.get(offset) != content:
@@ -101,6 +115,7 @@ class NothingAboveTheHighWatermark(Invariant):
     name = "I6"
 
     def received(self, exchange: Exchange) -> None:
+        """Raise Violation if a client gets a record at or above the high watermark."""
         if exchange.key is not ApiKey.FETCH:
             return
         for place, high_watermark, records in given(exchange):
@@ -123,6 +138,7 @@ class BatchesAreOnce(OfEachBroker):
                     self._check(partition)
 
     def _check(self, partition: Partition) -> None:
+        """Raise Violation if the log has a batch of an idempotent producer twice."""
         seen: dict[tuple[int, int, int], int] = {}
         for batch in _batches(partition):
             if not batch.has_producer_id or batch.is_control:

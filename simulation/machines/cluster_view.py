@@ -128,6 +128,7 @@ class ClusterView:
     def _why_not_equal(
         self, topic: str, index: int, registration: PartitionRegistration
     ) -> str | None:
+        """Return why the replicas of a partition have not converged, None if they have."""
         if len(registration.isr) < len(registration.replicas):
             return f"in sync are {registration.isr} of {registration.replicas}"
         ends = []
@@ -146,6 +147,7 @@ class ClusterView:
 
 
 def _state(partition: Partition | None) -> str:
+    """Return the leader, epoch and log range of a replica as text."""
     if partition is None:
         return "nothing"
     log = partition.log

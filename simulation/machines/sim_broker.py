@@ -156,6 +156,7 @@ class SimBroker:
     def handle(
         self, port: int, context: ConnectionContext, frame: memoryview, reply: Reply
     ) -> None:
+        """Pass a request to the controller's or the broker's APIs, by its port."""
         assert self.node is not None
         if port == CONTROLLER_PORT:
             assert self.node.controller_server is not None
@@ -211,7 +212,7 @@ class SimBroker:
             replace(listener, host=self.address, port=CONTROLLER_PORT)
             for listener in self.config.controller_listeners
         ]
-        self.node.start(endpoints, lambda error: self._started(life, error), controllers)
+        self.node.start(endpoints, lambda error: self._take_start_result(life, error), controllers)
 
     def _format(self, ports: NodePorts) -> None:
         """Format the storage with the cluster id, unless it is formatted or this is the only
@@ -222,6 +223,7 @@ class SimBroker:
             format_storage(self.config, self.disk, ports.random_bytes, now_ms, CLUSTER_ID)
 
     def _advertised(self) -> list[EndPoint]:
+        """Return the advertised listeners that serve clients, without the controller's."""
         names = {listener.listener_name for listener in self.config.broker_listeners}
         return [
             listener
@@ -229,7 +231,11 @@ class SimBroker:
             if listener.listener_name in names
         ]
 
-    def _started(self, life: int, error: Exception | None) -> None:
+    def _take_start_result(self, life: int, error: Exception | None) -> None:
+        """Begin to serve after a start, or end the process if the start failed.
+
+        Does nothing if this life is over.
+        """
         if life != self.life or self.node is None:
             return
         if error is not None:
@@ -300,6 +306,7 @@ class SimBroker:
         node.hand_over(lambda: self._stop(life, node, done))
 
     def _stop(self, life: int, node: Node, done: Callable[[], None]) -> None:
+        """Stop serving, wait for the pools to be idle, then flush and finish."""
         if life != self.life or self.node is None:
             return
         self.serving = False
@@ -312,6 +319,7 @@ class SimBroker:
             node.flush_logs(lambda: self._when_idle(life, finish))
 
     def _when_idle(self, life: int, callback: Callable[[], None]) -> None:
+        """Call back when no pool has work, unless this life ends before."""
         if life != self.life or self.node is None:
             return
         if any(pool.outstanding for pool in self._pools):
@@ -320,6 +328,10 @@ class SimBroker:
             callback()
 
     def _finish(self, life: int, node: Node, done: Callable[[], None]) -> None:
+        """Finish a clean stop: end the process, then call `done`.
+
+        Does nothing if this life is over.
+        """
         if life != self.life or self.node is None:
             return
         node.finish_stop()
@@ -343,6 +355,10 @@ class SimBroker:
             self._end(why)
 
     def _end(self, why: str) -> None:
+        """End the process: drop its node, timers and connections, and report why.
+
+        The disk is kept.
+        """
         assert self._scheduler is not None and self._links is not None
         self._scheduler.end()
         self._links.end(silently=self.dark)

@@ -138,6 +138,7 @@ class Wire:
         world.call_later(self._due_ms - world.now_ms, lambda: self._arrive(callback))
 
     def _arrive(self, callback: Callable[[], None]) -> None:
+        """Deliver now, or hold while the link is cut; what was sent later then waits too."""
         if self._held:
             self._held.append(callback)
         elif self._links.is_cut(self.source, self.target):

@@ -80,6 +80,7 @@ class Exchange:
         self.handled_ms = now_ms
 
     def settle(self, outcome: str) -> None:
+        """Set the outcome once, and wake those that wait for it; later outcomes are ignored."""
         if self.outcome is None:
             self.outcome = outcome
             waiters, self.waiters = self.waiters, []
@@ -255,6 +256,10 @@ class SimConnection:
             self._lose(LOST)
 
     def _lose(self, outcome: str) -> None:
+        """Close the client's end, and give its open exchanges this outcome.
+
+        The server's end hears of it later.
+        """
         if not self.open:
             return
         self.open = False
@@ -266,6 +271,7 @@ class SimConnection:
             self._wire.carry(self._end.hear_close, self.network.delay_ms())
 
     def _give_up(self, exchange: Exchange, outcome: str) -> None:
+        """Settle an exchange without an answer; tell the watchers if it had no outcome."""
         timer = self._timers.pop(exchange, None)
         if timer is not None:
             timer.cancel()
@@ -304,6 +310,7 @@ class SimConnection:
     def answered(
         self, item: Exchange, refused: str | None, size: int = 0, mute_ms: int = 0
     ) -> None:
+        """Note how and when the server answered, and report it to the watchers."""
         item.refused = refused
         item.answer_size, item.muted_ms = size, mute_ms
         item.answered_ms = self._world.now_ms
@@ -311,6 +318,10 @@ class SimConnection:
             watcher.answered(item)
 
     def deliver(self, item: Exchange, frame: bytes) -> None:
+        """Decode an answer that has arrived, and settle its exchange.
+
+        Ignored on a closed connection.
+        """
         if not self.open or self._dumb:
             return
         correlation, response = decode_response(item.key, memoryview(frame)[4:], item.version)

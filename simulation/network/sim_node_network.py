@@ -126,6 +126,10 @@ class _Connection:
         )
 
     def send(self, request: Message, sent: _Sent, timeout_ms: float) -> None:
+        """Send a request after a random delay.
+
+        Its `done` gets the response, or a failure after `timeout_ms`.
+        """
         self._correlation += 1
         number = self._correlation
         frame = encode_request(request, sent.version, number, self._client_id)[4:]
@@ -158,6 +162,7 @@ class _Connection:
         self.fail(ChannelFailure.LOST)
 
     def _timed_out(self, number: int) -> None:
+        """Answer this request with TIMED_OUT and all others with LOST, and close."""
         if number in self._pending:
             late = self._pending.pop(number)
             self._hang_up()
@@ -180,6 +185,7 @@ class _Connection:
         self._hang_up()
 
     def _hang_up(self) -> None:
+        """Close this end; the server's end hears of it later. Answers no request."""
         self._node.connections.pop(self, None)
         if self.open:
             self.open = False
@@ -201,9 +207,10 @@ class _Connection:
 
     def deliver(self, item: int, frame: bytes) -> None:
         if not self._dumb:
-            self._scheduler.arrive(lambda: self._take(item, frame))
+            self._scheduler.arrive(lambda: self._take_response(item, frame))
 
-    def _take(self, number: int, frame: bytes) -> None:
+    def _take_response(self, number: int, frame: bytes) -> None:
+        """Pass a response that has arrived to its request; ignore it if the request has ended."""
         sent = self._pending.pop(number, None)
         if sent is None or not self.open:
             return

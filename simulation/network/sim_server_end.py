@@ -237,6 +237,10 @@ class ServerEnd(Generic[Item]):
             self._handle(item, frame)
 
     def _handle(self, item: Item, frame: bytes) -> None:
+        """Let the server handle a request; a ProtocolError closes the connection.
+
+        The frame is then overwritten, so that a server that still reads it fails.
+        """
         self._busy = item
         self._peer.handling(item)
         buffer = bytearray(frame)

@@ -78,7 +78,7 @@ class FaultOperations:
         """Add the rules in force to a broker that has just been started."""
         self._faults.pop(broker, None)  # the faults of its previous life
         for key, rule in self._rules.items():
-            self._of(broker).add(key, rule)
+            self._faults_of(broker).add(key, rule)
 
     def sleep(self, ms: float) -> Waits:
         """Let time pass."""
@@ -177,7 +177,7 @@ class FaultOperations:
         self._rules[key] = new_rule
         for node in self._run.view.brokers:
             if node.alive and (brokers is None or node.node_id in brokers):
-                self._of(node).add(key, new_rule)
+                self._faults_of(node).add(key, new_rule)
         yield 0.0
 
     def lift(self, key: str) -> Waits:
@@ -194,7 +194,8 @@ class FaultOperations:
         for faults in self._faults.values():
             faults.clear()
 
-    def _of(self, broker: SimBroker) -> RequestFaults:
+    def _faults_of(self, broker: SimBroker) -> RequestFaults:
+        """Return the faults of a broker's present process; create them at the first use."""
         faults = self._faults.get(broker)
         if faults is None:
             assert broker.node is not None
@@ -225,6 +226,7 @@ class FaultOperations:
         return controller.node_id
 
     def _until(self, condition: Callable[[], bool], otherwise: str) -> Waits:
+        """Wait until the condition holds. Raises NotDone after WITHIN_MS of virtual time."""
         waited_ms = 0.0
         while not condition():
             if waited_ms >= WITHIN_MS:
@@ -233,6 +235,7 @@ class FaultOperations:
             waited_ms += LOOK_MS
 
     def _node(self, broker: int) -> SimBroker:
+        """Return the node of this id. Raises WrongRequest if there is none."""
         node = self._run.view.node(broker)
         if node is None:
             ids = ", ".join(str(other.node_id) for other in self._run.view.nodes)

@@ -32,7 +32,7 @@ def api_of(name: str) -> ApiKey:
 
 def request_of(api: ApiKey, fields: Mapping[str, Json]) -> Message:
     """Return the request of an API. Raises WrongRequest."""
-    return _struct(messages_of(api).request, fields, pascal(api))
+    return _message_of(messages_of(api).request, fields, pascal(api))
 
 
 def version_of(api: ApiKey, version: int | None) -> int:
@@ -53,7 +53,11 @@ def plain(message: Message) -> Json:
     return _without_views(as_dict(message))
 
 
-def _struct(kind: type[Message], fields: Json, where: str) -> Message:
+def _message_of(kind: type[Message], fields: Json, where: str) -> Message:
+    """Return a message of this class with the fields.
+
+    Raises WrongRequest, which names `where`, at an unknown field.
+    """
     if not isinstance(fields, Mapping):
         raise WrongRequest(f"{where} is a struct with {', '.join(kind.__slots__)}, not {fields!r}")
     hints = get_type_hints(kind.__init__, vars(sys.modules[kind.__module__]))
@@ -61,17 +65,20 @@ def _struct(kind: type[Message], fields: Json, where: str) -> Message:
     if unknown:
         perhaps = did_you_mean(unknown[0], kind.__slots__) or f": {', '.join(kind.__slots__)}"
         raise WrongRequest(f"{where} has no field {unknown[0]}{perhaps}")
-    values = {name: _value(hints[name], value, f"{where}.{name}") for name, value in fields.items()}
+    values = {
+        name: _field_value(hints[name], value, f"{where}.{name}") for name, value in fields.items()
+    }
     return kind(**values)
 
 
-def _value(hint: object, value: Json, where: str) -> Json:
+def _field_value(hint: object, value: Json, where: str) -> Json:
+    """Return a field's value, with messages in place of mappings. Raises WrongRequest."""
     kind = _message_in(hint)
     if kind is None or value is None:
         return value
     if isinstance(value, list | tuple):
-        return [_struct(kind, item, where) for item in value]
-    return _struct(kind, value, where)
+        return [_message_of(kind, item, where) for item in value]
+    return _message_of(kind, value, where)
 
 
 def _message_in(hint: object) -> type[Message] | None:
@@ -82,6 +89,7 @@ def _message_in(hint: object) -> type[Message] | None:
 
 
 def _without_views(value: Json) -> Json:
+    """Return the value with bytes in place of views and bytearrays, at any depth."""
     if isinstance(value, dict):
         return {name: _without_views(item) for name, item in value.items()}
     if isinstance(value, list):

@@ -109,7 +109,7 @@ class UserClient(SimClient):
         with acks=0, or if the batch was sent twice and the log already had it. Raises NotDone."""
         end_ms = self.world.now_ms + timeout_ms
         count = yield from self._partition_count(topic, end_ms)
-        place = (topic, self._choose(topic, count, records[0].get("key"), partition))
+        place = (topic, self._choose_partition(topic, count, records[0].get("key"), partition))
         if not self._idempotent:
             result = yield from self._produce(place, records, acks, end_ms)
             return result
@@ -123,7 +123,10 @@ class UserClient(SimClient):
             turns.remove(turn)
         return result
 
-    def _choose(self, topic: str, count: int, key: bytes | None, partition: int | None) -> int:
+    def _choose_partition(
+        self, topic: str, count: int, key: bytes | None, partition: int | None
+    ) -> int:
+        """Return the partition of a record: the given one, that of the key, or the next in turn."""
         if partition is not None:
             return partition
         if key is not None:
@@ -138,8 +141,12 @@ class UserClient(SimClient):
         acks: int,
         end_ms: float,
     ) -> Waits:
+        """Send records as a batch, and return its partition and offset.
+
+        After a failure an idempotent client takes a new producer id.
+        """
         if self._idempotent and self._producer is None:
-            yield from self._init(end_ms)
+            yield from self._init_producer(end_ms)
         is_written = False
         try:
             result = yield from self._write(place, self._batch(place, records), acks, end_ms)
@@ -150,6 +157,10 @@ class UserClient(SimClient):
         return result
 
     def _write(self, place: Partition, batch: bytes, acks: int, end_ms: float) -> Waits:
+        """Send a batch, and return its partition and offset.
+
+        The offset is -1 if it is unknown, as without acks.
+        """
         if acks == 0:
             yield from self._send_unanswered(place, batch)
             return [place[1], -1]
@@ -179,7 +190,8 @@ class UserClient(SimClient):
         request = produce_request(place, batch, 0, PRODUCE_TIMEOUT_MS)
         connection.send(request, PRODUCE_VERSION, REQUEST_TIMEOUT_MS, answered=False)
 
-    def _init(self, end_ms: float) -> Waits:
+    def _init_producer(self, end_ms: float) -> Waits:
+        """Get a producer id. Raises NotDone if none comes until `end_ms`."""
         attempts = self._attempts(end_ms)
         ask = Ask(InitProducerIdRequest(None, 60_000), INIT_PRODUCER_ID_VERSION)
         steps = attempts.settled(lambda: attempts.ask(ask))
@@ -187,6 +199,7 @@ class UserClient(SimClient):
         self._producer = (answer.producer_id, answer.producer_epoch)
 
     def _batch(self, place: Partition, records: Sequence[Mapping[str, Json]]) -> bytes:
+        """Encode the records, and count their sequence numbers if the client is idempotent."""
         producer = None
         if self._producer is not None:
             sequence = self._sequences.get(place, 0)
@@ -304,6 +317,11 @@ class UserClient(SimClient):
         end_ms, words = self.world.now_ms + timeout_ms, ""
 
         def code_of(answer: Answer) -> int:
+            """Return the code to retry or fail by.
+
+            An existing topic counts as created unless it existed before; too few brokers for now
+            are a time-out.
+            """
             nonlocal words
             code = error_of(answer)
             words = answer.topics[0].error_message or ""

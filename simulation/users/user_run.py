@@ -85,6 +85,7 @@ class UserRun(SimulatedCluster):
         self.watched(self._begin)
 
     def _begin(self) -> None:
+        """Start the brokers, and the faults as soon as all serve."""
         self.start_brokers()
         self.run_until(lambda: all(broker.serving for broker in self.brokers), START_WITHIN_MS)
         if self._choice != "none":
@@ -109,6 +110,10 @@ class UserRun(SimulatedCluster):
         return reading[0]
 
     def _finish(self) -> FinalReading:
+        """End clients and faults, let the cluster converge, and read all back.
+
+        Raises Violation if it does not, or if an invariant is broken.
+        """
         for task in self._tasks.values():
             task.cancel()
         for client in self._users.values():
@@ -185,6 +190,7 @@ class UserRun(SimulatedCluster):
         return happened
 
     def _client(self, name: str, *, idempotent: bool) -> UserClient:
+        """Return the client of this name; create it at the first use."""
         user = self._users.get(name)
         if user is None:
             user = UserClient(name, str(self.seed), self.world, self.network, idempotent=idempotent)
@@ -193,6 +199,7 @@ class UserRun(SimulatedCluster):
         return user
 
     def _operate(self, number: int, steps: Waits) -> Waits:
+        """Run an operation, and report its result or error under this number."""
         try:
             result = yield from steps
         except NotDone as error:

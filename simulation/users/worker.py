@@ -46,10 +46,11 @@ class Worker:
             self._channel.sendall(encode(HELLO))
             while data := self._channel.recv(_READ_BYTES):
                 for message in self._reader.feed(data):
-                    self._take(message)
+                    self._receive(message)
         self._channel.close()
 
-    def _take(self, message: Message) -> None:
+    def _receive(self, message: Message) -> None:
+        """Check the greeting; carry out each later message and answer it, errors included."""
         if not self._greeted:
             check_hello(message)
             self._greeted = True
@@ -122,6 +123,7 @@ class Worker:
         return self._run
 
     def _state_of(self, run: UserRun) -> dict[str, Json]:
+        """Return the run's state with what happened since the last call."""
         return {
             "now_ms": run.world.now_ms,
             "done": run.take_done(),
