@@ -51,7 +51,7 @@ def produced(
     """
     __tracebackhide__ = True
     matches = _matcher(key, value, headers, partition)
-    wanted = _wanted(key, value, headers, partition)
+    wanted = _expectation(key, value, headers, partition)
     positions: dict[str, int] = {}
     every: list[Record] = []
     deadline = time.monotonic() + timeout
@@ -91,6 +91,10 @@ def committed(
         lag = 0
 
     def is_met(progress: Mapping[str, Json]) -> bool:
+        """Return whether the offsets and the lag are as expected.
+
+        The lag counts only after a first commit.
+        """
         partitions = {
             partition["partition"]: partition
             for partition in progress["partitions"]
@@ -109,7 +113,7 @@ def committed(
     wanted = f"offsets {dict(offsets)}" if offsets is not None else ""
     wanted += " and " if offsets is not None and lag is not None else ""
     wanted += f"a lag of {lag}" if lag is not None else ""
-    _until(call, group, [topic], is_met, f"{wanted} in {topic.label}", timeout)
+    _wait_for_progress(call, group, [topic], is_met, f"{wanted} in {topic.label}", timeout)
 
 
 def idle(call: Call, group: str, topics: Iterable[Topic], timeout: float) -> None:
@@ -118,13 +122,14 @@ def idle(call: Call, group: str, topics: Iterable[Topic], timeout: float) -> Non
     __tracebackhide__ = True
 
     def is_met(progress: Mapping[str, Json]) -> bool:
+        """Return whether the group is settled and has read all records of its partitions."""
         partitions = progress["partitions"]
         settled = progress["state"] in ("Stable", "Empty", "Dead")
         return (
             settled and bool(partitions) and not any(partition["lag"] for partition in partitions)
         )
 
-    _until(call, group, list(topics), is_met, "all records read and committed", timeout)
+    _wait_for_progress(call, group, list(topics), is_met, "all records read and committed", timeout)
 
 
 def group_state(call: Call, group: str, *, members: int | None, state: str, timeout: float) -> None:
@@ -159,6 +164,7 @@ def _matcher(
     headers: Mapping[str, bytes | str | None] | None,
     partition: int | None,
 ) -> Matches:
+    """Return a function that says whether a record is as expected in all parts."""
     right_key, right_value = _content_matcher(key), _content_matcher(value)
     wanted = {name: content(expected) for name, expected in (headers or {}).items()}
 
@@ -198,14 +204,15 @@ def _content_matcher(wanted: Content) -> Callable[[bytes | None], bool]:
     return has_equal_json
 
 
-def _wanted(
+def _expectation(
     key: Content,
     value: Content,
     headers: Mapping[str, bytes | str | None] | None,
     partition: int | None,
 ) -> str:
+    """Return the expected record as words."""
     words = [
-        f"{name}={_named(expected)}"
+        f"{name}={_content_text(expected)}"
         for name, expected in (("key", key), ("value", value))
         if expected is not ANY
     ]
@@ -214,7 +221,8 @@ def _wanted(
     return ", ".join(words) or "any key and value"
 
 
-def _named(expected: Content) -> str:
+def _content_text(expected: Content) -> str:
+    """Return expected content as text: a function's name, or the value."""
     return (
         getattr(expected, "__name__", None) or repr(expected)
         if callable(expected)
@@ -229,7 +237,7 @@ def _records_there(topic: Topic, every: list[Record], exists: bool) -> str:
 # --- groups --------------------------------------------------------------------------------------
 
 
-def _until(
+def _wait_for_progress(
     call: Call,
     group: str,
     topics: list[Topic],
@@ -237,6 +245,10 @@ def _until(
     wanted: str,
     timeout: float,
 ) -> None:
+    """Ask for the group's progress until `is_met`.
+
+    Raises NotAsExpected after `timeout` seconds, Misuse without a group's name.
+    """
     __tracebackhide__ = True
     if not group:
         raise Misuse("a group has a name")
@@ -253,7 +265,7 @@ def _until(
                 f"group {group}: {wanted} expected within {timeout:g} s: "
                 + _group(call, progress)
                 + missing
-                + _progress(progress["partitions"])
+                + _progress_lines(progress["partitions"])
             )
         time.sleep(_POLL_S)
 
@@ -273,7 +285,8 @@ def _members(count: int) -> str:
     return f"{count} member" if count == 1 else f"{count} members"
 
 
-def _progress(partitions: Iterable[Mapping[str, Json]]) -> str:
+def _progress_lines(partitions: Iterable[Mapping[str, Json]]) -> str:
+    """Return a line for each partition, at most _SHOWN of them."""
     lines = []
     for partition in partitions:
         where = f"\n  {partition['topic']}-{partition['partition']}: "

@@ -263,6 +263,7 @@ class Broker(Contents):
             self._close_channel()
 
     def _start_arguments(self) -> dict[str, Json]:
+        """Return the arguments with which the host starts the broker."""
         controllers = "".join(f",CONTROLLER://{HOST}:{port.number}" for port in self._ports[1:])
         keys = {
             "listeners": f"PLAINTEXT://{HOST}:{self.port}{controllers}",

@@ -130,6 +130,7 @@ class BrokerProcess:
         return False
 
     def _command(self) -> list[str]:
+        """Return the `ottla serve` command, with the properties as overrides."""
         keys = {
             "listeners": f"PLAINTEXT://{HOST}:{self.port}",
             "log.dirs": str(self.data_dir),

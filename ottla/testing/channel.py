@@ -113,6 +113,10 @@ class Channel:
         self._socket.close()
 
     def _await_answer(self, number: int, op: str, deadline: float) -> Message:
+        """Return the answer to this number; one of the waiting threads reads for all.
+
+        Raises DeadlinePassed, or BrokerGone if the peer ends.
+        """
         with self._changed:
             try:
                 while number not in self._answers:
@@ -161,6 +165,7 @@ class Channel:
         return data, None if data else _GONE
 
     def _accept(self, message: Message) -> None:
+        """Keep an answer that a thread waits for; check the greeting before it."""
         if not self._greeted:
             check_hello(message)
             self._greeted = True
@@ -168,6 +173,10 @@ class Channel:
             self._answers[message["id"]] = message
 
     def _send(self, data: bytes, fds: Sequence[int], deadline: float) -> None:
+        """Send the data, and the descriptors with its first bytes.
+
+        Raises BrokerGone if the peer has ended, DeadlinePassed if it does not read in time.
+        """
         with self._sending:
             if self._end_reason is not None:
                 raise BrokerGone(f"{self._peer_name} has ended: {self._end_reason}")

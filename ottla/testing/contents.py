@@ -214,6 +214,7 @@ class Contents(ABC):
         self.call("group.delete", {"groups": [group]})
 
     def _topic(self, topic: str | Topic) -> Topic:
+        """Return the topic, looked up if it is a name. Raises Misuse if it is neither."""
         if isinstance(topic, Topic):
             return topic
         if not isinstance(topic, str) or not topic:

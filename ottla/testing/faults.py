@@ -264,6 +264,10 @@ class Faults:
             call("disk.free", {})
 
     def _add(self, deed: str, api: str | None, filters: RequestFilter, **how: Json) -> Fault:
+        """Put a fault on every running broker that serves the API.
+
+        Raises Misuse if none does or the filters are wrong.
+        """
         _check(filters)
         topic, seed = filters.get("topic"), filters.get("seed")
         if seed is None:

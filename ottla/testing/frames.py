@@ -50,7 +50,7 @@ class FrameReader:
                 return
             text = bytes(self._buffer[_SIZE_BYTES:end])
             del self._buffer[:end]
-            yield _decoded(text)
+            yield _decode(text)
 
 
 def check_hello(message: Message) -> None:
@@ -62,7 +62,8 @@ def check_hello(message: Message) -> None:
         )
 
 
-def _decoded(text: bytes) -> Message:
+def _decode(text: bytes) -> Message:
+    """Return the message of a frame. Raises BrokenFrame if it is no JSON object."""
     try:
         message = json.loads(text, object_hook=_from_json)
     except ValueError as error:

@@ -147,6 +147,7 @@ class OwnProcess:
                 port.release()
 
     def _prepare(self) -> None:
+        """Free the reserved ports for a start. Raises Misuse if the broker runs or was closed."""
         if self.running:
             raise Misuse("the broker is running already: stop() or restart() it")
         if self._closed:

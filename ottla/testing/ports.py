@@ -32,7 +32,7 @@ class HeldPort:
     def __init__(self, number: int = 0, *, alone: bool = False) -> None:
         self._socket: socket.socket | None = None
         self.number = number
-        self._take(alone)
+        self._reserve(alone)
 
     def lend(self) -> None:
         """Let a broker listen on the port. Release it where two sockets cannot share a port."""
@@ -43,7 +43,7 @@ class HeldPort:
         """Reserve the port again after the broker has ended."""
         if self._socket is None:
             with contextlib.suppress(OSError):
-                self._take()
+                self._reserve()
 
     def release(self) -> None:
         """Let other processes use the port."""
@@ -51,7 +51,11 @@ class HeldPort:
             self._socket.close()
             self._socket = None
 
-    def _take(self, alone: bool = False) -> None:
+    def _reserve(self, alone: bool = False) -> None:
+        """Bind a socket to the port, or to a free port if it is 0, and hold it.
+
+        Raises OSError if it is in use. `alone`: no socket that shares addresses may hold it too.
+        """
         reserved = socket.socket()
         try:
             if not alone:  # two sockets can share a port if both set this before they bind

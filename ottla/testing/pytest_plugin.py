@@ -242,6 +242,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 @contextmanager
 def _skipping(item: pytest.Item) -> Iterator[None]:
+    """Turn NotPossible into a skipped test if the tests run on a real cluster."""
     try:
         yield
     except Exception as error:

@@ -103,7 +103,7 @@ def message_of(content: Content) -> Message:
 
 def to_channel(messages: Iterable[Content]) -> list[dict[str, Json]]:
     """Convert messages to the form that the control channel takes."""
-    return [_on_channel(message_of(message)) for message in messages]
+    return [_to_channel(message_of(message)) for message in messages]
 
 
 def from_channel(topic: str, records: Sequence[Mapping[str, Json]]) -> list[Record]:
@@ -127,7 +127,8 @@ def headers_from(headers: Iterable[Sequence[Json]]) -> tuple[tuple[str, bytes | 
     return tuple((name, value) for name, value in headers)
 
 
-def _on_channel(message: Message) -> dict[str, Json]:
+def _to_channel(message: Message) -> dict[str, Json]:
+    """Return the message as the broker's process gets it, its time in ms since the epoch."""
     headers = message.headers
     pairs = headers.items() if isinstance(headers, Mapping) else headers
     timestamp = message.timestamp
@@ -143,6 +144,7 @@ def _on_channel(message: Message) -> dict[str, Json]:
 
 
 def _shortened(data: bytes | None) -> str:
+    """Return the data as text, with at most its first _SHOWN_BYTES bytes."""
     if data is None:
         return "null"
     if len(data) <= _SHOWN_BYTES:

@@ -42,6 +42,10 @@ class Request:
         return list(self._records())
 
     def _records(self) -> Iterator[Record]:
+        """Yield the records of a Produce request; nothing of other requests.
+
+        Offsets count within a batch.
+        """
         for topic in (self.fields or {}).get("topic_data", ()):
             for partition in topic["partition_data"]:
                 for batch in partition["batches"]:

@@ -50,6 +50,10 @@ class SessionBrokers:
             self._brokers.popitem()[1].close()
 
     def _running_cluster(self, properties: Mapping[str, str]) -> Broker:
+        """Return the running cluster, prepared for the next test.
+
+        Raises NotPossible if properties are given.
+        """
         if properties:
             raise NotPossible(f"a running cluster is not given properties, and {VARIABLE} is set")
         if self._running is None:

@@ -194,6 +194,11 @@ class Topic:
     def _read(
         self, positions: dict[str, int], count: int | None, timeout: float, committed: bool
     ) -> tuple[list[Record], bool]:
+        """Read `count` records, or to the present end if it is None.
+
+        Moves `positions` behind them. Returns fewer records after `timeout` seconds; the flag says
+        whether the topic exists.
+        """
         deadline = time.monotonic() + timeout
         records: list[Record] = []
         ends: Json = None

@@ -116,7 +116,7 @@ def test_a_row_with_a_number_that_is_taken_holds_none_of_the_others(
 ) -> None:
     rows = iter((20_000, 20_010))
     monkeypatch.setattr(tests.tools.ports._random, "randrange", lambda *_: next(rows))
-    monkeypatch.setattr(HeldPort, "_take", lambda *_: None)
+    monkeypatch.setattr(HeldPort, "_reserve", lambda *_: None)
     monkeypatch.setattr(recorded, "TAKEN", 20_002)
     assert ports.take(4) == 20_010
     assert recorded.now == {20_010, 20_011, 20_012, 20_013}

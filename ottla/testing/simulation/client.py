@@ -132,6 +132,7 @@ class SimulatedClient:
         timeout: float,
         shown: str,
     ) -> list[Record]:
+        """Fetch up to `count` records from `offset`. `timeout` is seconds of virtual time."""
         args = {
             "topic": topic,
             "partition": partition,

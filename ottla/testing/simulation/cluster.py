@@ -109,6 +109,10 @@ class SimulatedCluster:
     async def _supervise(
         self, start: Callable[[], Coroutine[object, object, object]], name: str
     ) -> None:
+        """Run a task until it ends, killed and started again at random while faults last.
+
+        Raises what the task raises.
+        """
         chance = random.Random(f"{self.seed}/service/{name}")
         while True:
             task = self.spawn(start(), name)

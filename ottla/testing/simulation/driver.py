@@ -169,6 +169,7 @@ class Driver:
         return not main_task.done
 
     def _resume(self, task: Task, value: object, error: BaseException | None) -> None:
+        """Run a task until it waits or ends; what it raises is kept for those that await it."""
         self.current, task.waits_for = task, None
         try:
             if error is not None:
@@ -187,6 +188,10 @@ class Driver:
             self.current = None
 
     def _wait(self, task: Task, awaited: object) -> None:
+        """Let a task wait for an operation or another task.
+
+        Anything else raises Misuse in the task.
+        """
         if isinstance(awaited, Operation):
             self._waiting[awaited] = task
             task.waits_for = awaited
@@ -206,6 +211,10 @@ class Driver:
             self._ready.append((waiter, None, None))
 
     def _step(self) -> None:
+        """Pass new, cancelled and closed work to the world.
+
+        Makes the tasks ready that it completes.
+        """
         submit, cancel, hang_up = self._submit, self._cancel, self._hang_up
         self._submit, self._cancel, self._hang_up = [], [], []
         for operation in self._world.step(submit, cancel, hang_up):

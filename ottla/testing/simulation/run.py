@@ -72,7 +72,7 @@ def simulate(
     not hold. Beside `invariants`, Ottla checks its own: acknowledged records exist, an offset has a
     single content, replicas are equal, committed offsets survive, and others.
     """
-    _check(brokers, faults, limit)
+    _check_options(brokers, faults, limit)
     options: dict[str, Json] = {
         "brokers": brokers,
         "faults": faults,
@@ -91,7 +91,8 @@ def simulate(
         worker.in_use.release()
 
 
-def _check(brokers: int, faults: str, limit: float) -> None:
+def _check_options(brokers: int, faults: str, limit: float) -> None:
+    """Raise Misuse if an option is out of range."""
     if faults not in FAULTS:
         raise Misuse(f"faults are one of {', '.join(FAULTS)}, not {faults!r}")
     if not 1 <= brokers <= BROKERS_MAX:
@@ -101,6 +102,10 @@ def _check(brokers: int, faults: str, limit: float) -> None:
 
 
 def _seeds(seeds: int | Iterable[int]) -> Iterable[int]:
+    """Return the seeds to run: that of SEED_VARIABLE if it is set, else those given.
+
+    Raises Misuse if the variable is no number.
+    """
     chosen = os.environ.get(SEED_VARIABLE, "").strip()
     if chosen:
         try:
@@ -145,7 +150,7 @@ class _Run:
         """Run the scenario, check the invariants, and return the finished run. Raises
         SimulationFailed."""
         try:
-            finished = self._finished(scenario)
+            finished = self._run_to_end(scenario)
             for invariant in invariants:
                 if invariant(finished) is False:
                     name = getattr(invariant, "__name__", repr(invariant))
@@ -158,7 +163,11 @@ class _Run:
             self._write_trace()
         return finished
 
-    def _finished(self, scenario: Scenario) -> FinishedRun:
+    def _run_to_end(self, scenario: Scenario) -> FinishedRun:
+        """Run the scenario, end the simulation, and return all that it recorded.
+
+        Raises what the scenario raises.
+        """
         self._take_report(self._worker.call("begin", {"seed": self._seed, **self._options}))
         driver = Driver(self)
         cluster = SimulatedCluster(
@@ -225,6 +234,10 @@ class _Run:
         return done
 
     def _end(self, report: Mapping[str, Json]) -> Operation:
+        """Return the operation that a report ends, with its result or error.
+
+        Adds it to the timeline.
+        """
         operation = self._under_way.pop(report["id"])
         operation.ended = self._timeline.now
         operation.result = report.get("result")

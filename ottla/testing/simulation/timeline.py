@@ -53,6 +53,7 @@ class Timeline:
 
 
 def _outcome(operation: Operation) -> str:
+    """Return the operation's error or result, in a few words."""
     if operation.error is not None:
         return f"{operation.error}"
     if operation.name == "produce":
