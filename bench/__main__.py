@@ -38,6 +38,10 @@ QUICK_WINDOW_S = 0.2
 
 
 def main() -> int:
+    """Measure the chosen scenarios, or only report kept values.
+
+    Returns the exit code; an interrupted run can go on later.
+    """
     parser = _parser()
     options = parser.parse_args()
     scenarios = all_scenarios()

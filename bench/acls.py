@@ -62,6 +62,7 @@ def acls_of_others(count: int) -> list[Acl]:
 
 
 def _acl_of(number: int) -> Acl:
+    """Return the ACL of this number, of a mix of patterns for users other than the measured one."""
     user, kind = f"User:other-{number}", number % 10
     if kind == 0:
         return allow(user, Operation.READ, Resource.TOPIC, "*")
@@ -105,7 +106,7 @@ def _measured(
     scram_port = secured_of(peer).scram_port
     for name in TOPICS:
         create_topic(peer.port, name)
-    with WireClient(peer.port) as admin, _connected(peer, scram_port) as (by_user, by_super):
+    with WireClient(peer.port) as admin, _connections(peer, scram_port) as (by_user, by_super):
 
         def load(wire: Wire) -> Load:
             return checked(requests(wire, frame), lambda: check(peer, wire), counts=counts)
@@ -128,7 +129,8 @@ def _measured(
 
 
 @contextmanager
-def _connected(peer: Peer, scram_port: int) -> Iterator[tuple[Wire, Wire]]:
+def _connections(peer: Peer, scram_port: int) -> Iterator[tuple[Wire, Wire]]:
+    """Yield a connection of the SCRAM user and one without login; close both at the end."""
     by_user, by_super = logged_in_by_scram(scram_port), Wire(peer.port)
     try:
         yield by_user, by_super
@@ -158,6 +160,7 @@ def checked(load: Load, position: Callable[[], int], *, counts: bool) -> Load:
     """Return a load that fails if the broker refused some of its requests."""
 
     def run(seconds: float) -> Done:
+        """Run the load. Raises RuntimeError if the position did not advance by all its units."""
         before = position()
         done = load(seconds)
         advance = position() - before

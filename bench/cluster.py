@@ -88,6 +88,10 @@ def paced_batches(peer: Peer, window_s: float) -> list[Figure]:
     targets = _encoded(peer, topic)
 
     def produce(index: int, until: float) -> list[float]:
+        """Send batches at a fixed rate until `until`, and return the trips in seconds.
+
+        A trip begins when the batch was due.
+        """
         wire = Wire(targets[index].port)
         (frame,) = targets[index].frames
         trips: list[float] = []
@@ -102,6 +106,7 @@ def paced_batches(peer: Peer, window_s: float) -> list[Figure]:
         return trips
 
     def load(seconds: float) -> Done:
+        """Produce to all nodes at once. Raises RuntimeError unless all records were written."""
         before = _written(peer, topic)
         until = time.perf_counter() + seconds
         with ThreadPoolExecutor(NODES) as threads:
@@ -155,6 +160,7 @@ def replicated_round_trip(peer: Peer, window_s: float) -> list[Figure]:
     frame = produce_frame(topic, 0, VALUE_BYTES, acks=-1)
 
     def load(seconds: float) -> Done:
+        """Replay the request. Raises RuntimeError if fewer records were written than answered."""
         before = end_offset(port, topic, 0)
         answers, trips = replay(port, [frame], seconds)
         if end_offset(port, topic, 0) - before < answers:

@@ -18,6 +18,10 @@ def compiled(source: Path) -> Path:
     """
 
     def build(folder: Path) -> None:
+        """Compile into the folder.
+
+        Raises RuntimeError without a compiler or if it refuses the source.
+        """
         program = folder / source.stem
         command = ["cc", "-O2", "-Wall", "-Wextra", "-o", str(program), str(source)]
         # A killed compiler leaves temporary files, which are removed with this folder.

@@ -77,6 +77,7 @@ class FanOut:
         return min(reader.offset for reader in self.readers)
 
     def _send(self) -> None:
+        """Send the next batch, and note when; forget the times of batches far behind."""
         self._written += BATCH_VALUES
         self.writer.send()
         self._sent_at_s[self._written] = self.writer.sent_at_s
@@ -90,6 +91,7 @@ class FanOut:
             trips.append(time.perf_counter() - sent_at_s)
 
     def _commit(self) -> None:
+        """Commit the offsets of all groups, and wait for the answers."""
         for group in self.groups:
             (member,) = group.members
             member.wire.socket.sendall(commit_frame(member))

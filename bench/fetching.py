@@ -87,6 +87,10 @@ def fetch_cold(peer: Peer, window_s: float) -> list[Figure]:
     target = Target(peer.port, fill(peer, COLD_BATCHES))
 
     def load(_seconds: float) -> Done:
+        """Evict the topic from the page cache and read it.
+
+        Raises RuntimeError if too little came from the disk.
+        """
         evict(peer.folders)
         before = read_from_disk(peer.pids)
         done = replay_targets([target], FILL_S, most=COLD_BATCHES)
@@ -147,6 +151,7 @@ def tail(peer: Peer, window_s: float) -> list[Figure]:
     offset = 1
 
     def load(seconds: float) -> Done:
+        """Measure, for each record sent, the time until the waiting consumer has it."""
         nonlocal offset
         clock = time.perf_counter
         trips: list[float] = []
@@ -186,6 +191,10 @@ def tail_by_confluent(peer: Peer, window_s: float) -> list[Figure]:
     consumer.assign([TopicPartition(TOPIC, 0, 1)])
 
     def load(seconds: float) -> Done:
+        """Measure the time from a record's sending to its consumption.
+
+        Raises RuntimeError if a record does not arrive.
+        """
         count = int(seconds * PACED_PER_S)
         sender = threading.Thread(target=_send_paced, args=(producer, count))
         sender.start()
@@ -209,6 +218,7 @@ def tail_by_confluent(peer: Peer, window_s: float) -> list[Figure]:
 
 
 def _send_paced(producer: Producer, count: int) -> None:
+    """Send records at PACED_PER_S, each with the time of its sending; wait for their delivery."""
     began = time.perf_counter()
     filling = b"v" * 80
     for number in range(count):

@@ -110,19 +110,24 @@ def over_look(peer: Peer, window_s: float) -> list[Figure]:
 
 
 def _over_append(mode: str, peer: Peer, window_s: float) -> list[Figure]:
+    """Measure single records on the broker, then on a server that only appends."""
     frame = produce_frame("single-1", 0, VALUE_BYTES)
     batch_bytes = len(batch_of(1, VALUE_BYTES))
     measured = steady(peer, single_load(peer, 1), window_s)
     with FloorPeer(SOURCE, mode, batch_bytes, PRODUCE_ANSWER_BYTES) as floor:
 
         def load(seconds: float) -> Done:
+            """Replay the request on the floor.
+
+            Raises RuntimeError if it wrote less than it answered.
+            """
             before = floor.file_bytes
             done = replay_targets([Target(floor.port, [frame])], seconds)
             if floor.file_bytes - before != done.answers * batch_bytes:
                 raise RuntimeError("the floor did not write what it answered")
             return Done(done.answers, done.trips, done.seconds)
 
-        return _figures(measured, _measured(floor, peer, load, window_s), 1e6, "µs/req")
+        return _floor_figures(measured, _measured(floor, peer, load, window_s), 1e6, "µs/req")
 
 
 def over_send(peer: Peer, window_s: float) -> list[Figure]:
@@ -139,7 +144,7 @@ def over_send(peer: Peer, window_s: float) -> list[Figure]:
                 raise RuntimeError("the floor sent less than a batch")
             return Done(done.received_bytes, done.trips, done.seconds)
 
-        return _figures(measured, _measured(floor, peer, load, window_s), 1e9, "s/GB")
+        return _floor_figures(measured, _measured(floor, peer, load, window_s), 1e9, "s/GB")
 
 
 def under_batches(peer: Peer, window_s: float) -> list[Figure]:
@@ -154,6 +159,7 @@ def under_batches(peer: Peer, window_s: float) -> list[Figure]:
     ):
 
         def load(seconds: float) -> Done:
+            """Produce through the floor. Raises RuntimeError if it wrote less than it answered."""
             before = floor.file_bytes
             messages = sum(produce(topic, seconds))
             # The server passes the first batch of each connection to the broker.
@@ -178,7 +184,8 @@ def _measured(floor: FloorPeer, peer: Peer, load: Load, window_s: float) -> Meas
     return steady(floor, load, window_s)
 
 
-def _figures(broker: Measured, floor: Measured, scale: float, unit: str) -> list[Figure]:
+def _floor_figures(broker: Measured, floor: Measured, scale: float, unit: str) -> list[Figure]:
+    """Return the broker's CPU time and median latency beside the floor's, with the CPU ratio."""
     (p50, *_), (floor_p50, *_) = broker.latencies("µs"), floor.latencies("µs")
     return [
         Figure(BROKER_CPU, unit, broker.cpu_per_unit * scale, SMALLER),

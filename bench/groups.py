@@ -69,8 +69,8 @@ class Speaker(Wire):
 
     def receive(self, key: ApiKey, version: int) -> Any:
         """Wait for the next answer and return it."""
-        size = int.from_bytes(self._exactly(4), "big")
-        return decode_response(key, memoryview(self._exactly(size)), version)[1]
+        size = int.from_bytes(self._receive_exactly(4), "big")
+        return decode_response(key, memoryview(self._receive_exactly(size)), version)[1]
 
 
 class Member:
@@ -128,6 +128,7 @@ class Member:
             self.heartbeat_at_s = time.monotonic() + HEARTBEAT_S
 
     def _sync(self, answer: JoinGroupResponse) -> None:
+        """Take the generation and member id of a join, and send SyncGroup with all shares."""
         self.generation, self.member_id = answer.generation_id, answer.member_id
         self.size = len(answer.members)
         shares = [
@@ -242,6 +243,7 @@ def joins(members: int) -> Run:
     """
 
     def run(peer: Peer, window_s: float) -> list[Figure]:
+        """Measure how long new classic groups take to become stable, and their cost."""
         create_topic(peer.port, TOPIC, members)
         find_coordinator(peer.port)
         times: list[float] = []

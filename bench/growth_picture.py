@@ -68,6 +68,7 @@ def picture(curves: Sequence[CurveShown], measured: Sequence[MeasuredShown]) -> 
 
 
 def _panel(curve: CurveShown, measured: Sequence[MeasuredShown], colours: Mapping[str, str]) -> str:
+    """Return the SVG parts of a curve's panel, with a line for each measured peer."""
     top = round_up(
         max((cost for result in measured for cost in result.cost_us.values()), default=1.0)
     )

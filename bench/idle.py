@@ -169,6 +169,7 @@ def connects(peer: Peer, window_s: float) -> list[Figure]:
     metadata_frame = encode_request(metadata_request, 8, 2, "bench")
 
     def load(seconds: float) -> Done:
+        """Connect at CONNECTS_PER_S; a trip lasts from the connect to the Metadata response."""
         trips = []
         began = time.perf_counter()
         for number in range(max(1, int(seconds * CONNECTS_PER_S))):

@@ -110,6 +110,7 @@ def measured_logins(peer: Peer, clients: Sequence[LoginClient], window_s: float)
     windows: list[list[Logins]] = []
 
     def load(seconds: float) -> Done:
+        """Let all clients log in for some seconds, and join what they measured."""
         for client in clients:
             client.begin(seconds)
         done = [client.done() for client in clients]

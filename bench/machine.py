@@ -25,7 +25,7 @@ def machine(fills_page_cache: bool) -> dict[str, str]:
         "free memory": free_memory(gives_free_memory_back(), fills_page_cache),
         "load before": load,
         "Python": f"{platform.python_version()}, {python_build()}",
-        "Java": _java(),
+        "Java": _java_version(),
     }
 
 
@@ -68,7 +68,8 @@ def _congestion_control() -> str:
         return "an unknown algorithm"
 
 
-def _java() -> str:
+def _java_version() -> str:
+    """Return the first line of `java -version`, "none" without a JVM."""
     java = java_home_bin()
     if java is None:
         return "none"

@@ -171,6 +171,10 @@ class OttlaPeer(Peer):
         self.start_s = time.monotonic() - began
 
     def _wait_until_serving(self, began: float) -> None:
+        """Wait until the broker answers.
+
+        Raises RuntimeError if it dies or takes longer than START_TIMEOUT_S from `began`.
+        """
         while not answers_api_versions(self.port):
             if (death := self.death()) is not None:
                 raise RuntimeError(f"{self.name} {death}")
@@ -302,7 +306,7 @@ def start_peer(name: str, nodes: int = 1, secured: bool = False, metrics: bool =
     """
     if secured:
         return _started_secured(name)
-    peer = _started(name, nodes, metrics)
+    peer = _start(name, nodes, metrics)
     peer.idle_mib = peer.resident_mib()
     return peer
 
@@ -329,7 +333,8 @@ def _started_secured(name: str) -> Peer:
     return peer
 
 
-def _started(name: str, nodes: int, metrics: bool) -> Peer:
+def _start(name: str, nodes: int, metrics: bool) -> Peer:
+    """Start the peer of this name; a cluster if `nodes` is NODES. A foreign peer runs already."""
     kind, _, path = name.partition("@")
     checkout = Path(path).resolve() if path else ROOT
     if "=" in name:

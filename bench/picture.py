@@ -76,11 +76,11 @@ def picture(run: Run, rows: Sequence[Row]) -> str:
         body.append(text(28, y - 12, scenario.title, weight=600, halo=True))
         body.append(text(LEFT + PLOT + 28, y - 12, load_of(scenario), size=11, fill=SOFT))
         for row, bar in bars:
-            body += _row(run, row, bar, axis, y + 6)
+            body += _row_parts(run, row, bar, axis, y + 6)
             y += ROW
     bottom = y + 10
-    grid = [part for tick in ticks for part in _tick(axis.x(tick), tick, bottom)]
-    parts = [*_frame(run, bottom + 76), *grid, *body, *_legend(run, bottom + 30)]
+    grid = [part for tick in ticks for part in _tick_parts(axis.x(tick), tick, bottom)]
+    parts = [*_frame_parts(run, bottom + 76), *grid, *body, *_legend_parts(run, bottom + 30)]
     return "\n".join([*parts, "</svg>", ""])
 
 
@@ -95,7 +95,8 @@ class Axis:
         return LEFT + PLOT * math.log(ratio / self.least) / math.log(self.most / self.least)
 
 
-def _row(run: Run, row: Row, bar: Bar, axis: Axis, y: float) -> list[str]:
+def _row_parts(run: Run, row: Row, bar: Bar, axis: Axis, y: float) -> list[str]:
+    """Return the SVG parts of a measured figure: bars, goal and values."""
     colour = {True: MET, False: MISSED, None: NEUTRAL}[row.met]
     parity, low, high, middle = (axis.x(value) for value in (1, bar.low, bar.high, bar.middle))
     start, width = min(parity, middle), abs(middle - parity)
@@ -120,7 +121,8 @@ def _row(run: Run, row: Row, bar: Bar, axis: Axis, y: float) -> list[str]:
     return parts
 
 
-def _tick(x: float, tick: float, bottom: float) -> list[str]:
+def _tick_parts(x: float, tick: float, bottom: float) -> list[str]:
+    """Return the SVG parts of a line of the axis, and its label."""
     colour, width = (SOFT, 1.5) if tick == 1 else (LINE, 1)
     return [
         f'<path d="M{x:.1f} {TOP}V{bottom}" stroke="{colour}" stroke-width="{width}" fill="none"/>',
@@ -128,7 +130,8 @@ def _tick(x: float, tick: float, bottom: float) -> list[str]:
     ]
 
 
-def _frame(run: Run, height: float) -> list[str]:
+def _frame_parts(run: Run, height: float) -> list[str]:
+    """Return the SVG's beginning: its root, which stays open, titles and column heads."""
     first, second = (short(name) for name in run.peers[:2])
     facts = [run.machine.get(key, "") for key in ("date", "processor", "system")]
     facts += [f"Python {run.machine.get('Python', '')}", rounds_of(run)]
@@ -146,7 +149,8 @@ def _frame(run: Run, height: float) -> list[str]:
     ]
 
 
-def _legend(run: Run, y: float) -> list[str]:
+def _legend_parts(run: Run, y: float) -> list[str]:
+    """Return the SVG parts that explain colours and marks."""
     explanation = (
         f"Axis: times better than {short(run.peers[1])}, more of a rate or less of a cost or "
         "latency. Dot: ratio of the medians. Line: quartiles of the ratios. Upright: goal."

@@ -68,6 +68,7 @@ def picture(runs: Sequence[Run]) -> str:
 
 
 def _panel(shown: Shown, medians: dict[str, float], unit: str, y: float) -> list[str]:
+    """Return the SVG parts of a figure: a bar and a value for each peer."""
     parts = [
         text(24, y + 16, shown.title, weight=600),
         text(24, y + 33, shown.better, size=11, fill=SOFT),

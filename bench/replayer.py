@@ -78,6 +78,7 @@ def replay_targets(
 
 
 def _plan(targets: Sequence[Target]) -> bytes:
+    """Encode the targets and their frames for the replayer's program."""
     parts = [pack("=I", len(targets))]
     for target in targets:
         parts.append(pack("=II", target.port, len(target.frames)))

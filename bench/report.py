@@ -75,6 +75,7 @@ def rows(run: Run, scenarios: dict[str, Scenario]) -> list[Row]:
 
 
 def _rows_of(run: Run, scenario: Scenario) -> list[Row]:
+    """Return a row for each figure of a scenario, without rounds that failed."""
     by_peer = {
         peer: {
             record.round: {figure.name: figure for figure in record.figures}

@@ -150,9 +150,9 @@ def steady(peer: Peer, load: Load, window_s: float, *, windows_max: int = WINDOW
     There are at least two windows and at most `windows_max`. If no two differ so little, the last
     two count, `is_steady` is false, and `peer.unsteady` is incremented.
     """
-    before = _window(peer, load, window_s)
+    before = _measure_window(peer, load, window_s)
     for number in range(2, windows_max + 1):
-        now = _window(peer, load, window_s)
+        now = _measure_window(peer, load, window_s)
         is_steady = abs(now.rate - before.rate) < STEADY * before.rate
         if is_steady or number >= windows_max:
             break
@@ -169,7 +169,8 @@ def steady(peer: Peer, load: Load, window_s: float, *, windows_max: int = WINDOW
     )
 
 
-def _window(peer: Peer, load: Load, window_s: float) -> Measured:
+def _measure_window(peer: Peer, load: Load, window_s: float) -> Measured:
+    """Run the load once, and measure it. Raises RuntimeError if it did nothing."""
     peer.prepare()
     cpu, client_cpu = peer.cpu_seconds(), client_cpu_seconds()
     began = time.perf_counter()

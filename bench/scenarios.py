@@ -85,6 +85,7 @@ def single_load(peer: Peer, connections: int) -> Load:
         return sum(end_offset(peer.port, topic, index) for index in range(connections))
 
     def load(seconds: float) -> Done:
+        """Replay the requests. Raises RuntimeError unless each answer was a written record."""
         before = written()
         done = replay_targets(targets, seconds)
         if written() - before != done.answers:

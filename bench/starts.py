@@ -82,6 +82,7 @@ SCENARIOS: dict[str, Callable[[int, float], list[Figure]]] = {
 
 
 def create(broker: BrokerProcess, topic: str, partitions: int) -> None:
+    """Create a topic; more than CREATED_AT_ONCE partitions are added step by step."""
     admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
     first = min(partitions, CREATED_AT_ONCE)
     for future in admin.create_topics([NewTopic(topic, first, 1)]).values():
@@ -120,6 +121,10 @@ def timed(broker: BrokerProcess) -> float:
 
 
 def main() -> int:
+    """Measure the starts, and print each figure's median and range.
+
+    With --json all values are written too.
+    """
     parser = argparse.ArgumentParser(prog="python -m bench.starts", description=__doc__)
     parser.add_argument("--scenarios", default=",".join(SCENARIOS), help="which")
     parser.add_argument("--rounds", type=int, default=3)

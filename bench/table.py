@@ -32,7 +32,7 @@ def terminal(run: Run, rows: Sequence[Row]) -> str:
     lines[-1] += "      ratio  quartiles"
     for scenario, scenario_rows in groupby(rows, lambda row: row.scenario):
         lines.append(f"{scenario.name}: {scenario.title}; {load_of(scenario)}")
-        lines += [_line(run, row) for row in scenario_rows]
+        lines += [_table_line(run, row) for row in scenario_rows]
     lines += failures(run)
     goals = [row.met for row in rows if row.met is not None]
     if goals:
@@ -40,7 +40,7 @@ def terminal(run: Run, rows: Sequence[Row]) -> str:
     return "\n".join(lines)
 
 
-def _line(run: Run, row: Row) -> str:
+def _table_line(run: Run, row: Row) -> str:
     line = f"  {label_of(row):30}"
     for name in run.peers:
         values = row.values.get(name)

@@ -91,6 +91,10 @@ class Reader(Wire):
         return end - start
 
     def _fill(self, start: int, end: int) -> None:
+        """Receive until the room is full from `start` to `end`.
+
+        Raises ConnectionError if the broker closes.
+        """
         room = memoryview(self._room)
         while start < end:
             got = self.socket.recv_into(room[start:end])

@@ -70,6 +70,7 @@ def fetches(wire: Wire, frames: Sequence[bytes]) -> Load:
     turns = itertools.cycle(frames)
 
     def load(seconds: float) -> Done:
+        """Fetch in turn. Raises RuntimeError if an answer was too small."""
         clock = time.perf_counter
         received, trips = 0, list[float]()
         began = sent = clock()

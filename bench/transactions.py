@@ -91,6 +91,7 @@ class ConfluentLoad:
             time.sleep(0.01)
 
     def _window(self, seconds: float) -> Done:
+        """Count the commits and take the trips of some seconds. Raises a thread's failure."""
         before = sum(self.committed)
         trips: list[float] = []
         self.trips = trips
@@ -107,6 +108,7 @@ class ConfluentLoad:
             self.failures.append(error)
 
     def _produce(self, number: int) -> None:
+        """Commit transactions until the load stops, and count them."""
         producer = Producer(
             {
                 "bootstrap.servers": self.bootstrap,
@@ -126,6 +128,7 @@ class ConfluentLoad:
             self.committed[number] += 1
 
     def _consume(self) -> None:
+        """Read committed records until the load stops; note their trips during a window."""
         consumer = Consumer(
             {
                 "bootstrap.servers": self.bootstrap,
@@ -163,6 +166,7 @@ def by_java(producers: int) -> Run:
     """Measure by `tests/java/src/TransactionLoad.java`, in a JVM that warms up first."""
 
     def run(peer: Peer, window_s: float) -> list[Figure]:
+        """Run the Java load. Raises RuntimeError if it fails."""
         topic = f"transactions-java-{producers}"
         create_topic(peer.port, topic, PARTITIONS, peer.nodes)
         words = (peer.bootstrap, topic, str(PARTITIONS), str(producers), str(window_s))

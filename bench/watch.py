@@ -30,6 +30,10 @@ def watched(peer: Peer, seconds: float) -> Iterator[None]:
     deadline = time.monotonic() + seconds
 
     def look(_number: int, _frame: FrameType | None) -> None:
+        """Raise an error if the peer has died or the time is over.
+
+        The errors are PeerDiedError and TooSlowError; the timer stops then.
+        """
         reason: RuntimeError | None = None
         if (death := peer.death()) is not None:
             reason = PeerDiedError(f"{peer.name} {death}")

@@ -53,11 +53,12 @@ class Wire:
     def ask(self, request: Any, version: int) -> Any:
         """Send one request and return its decoded response."""
         self.socket.sendall(encode_request(request, version, 1, CLIENT_ID))
-        size = int.from_bytes(self._exactly(4), "big")
-        frame = memoryview(self._exactly(size))
+        size = int.from_bytes(self._receive_exactly(4), "big")
+        frame = memoryview(self._receive_exactly(size))
         return decode_response(ApiKey(request.API_KEY), frame, version)[1]
 
-    def _exactly(self, size: int) -> bytes:
+    def _receive_exactly(self, size: int) -> bytes:
+        """Receive so many bytes. Raises ConnectionError if the broker closes before."""
         data = bytearray()
         while len(data) < size:
             part = self.socket.recv(size - len(data))
@@ -180,9 +181,10 @@ def produce_one(port: int, topic: str, partitions: int = 1) -> None:
 
 
 def _produce_error(wire: Wire, request: bytes) -> ErrorCode:
+    """Send a Produce request, and return its partition's error code."""
     wire.socket.sendall(request)
-    size = int.from_bytes(wire._exactly(4), "big")
-    frame = memoryview(wire._exactly(size))
+    size = int.from_bytes(wire._receive_exactly(4), "big")
+    frame = memoryview(wire._receive_exactly(size))
     _, response = decode_response(ApiKey.PRODUCE, frame, PRODUCE_VERSION)
     return ErrorCode(response.responses[0].partition_responses[0].error_code)
 

@@ -51,12 +51,13 @@ class Ledger:
         """Return whether these members own all `partitions`, as evenly as possible."""
         if len(self._holders) != partitions:
             return False
-        counts: Mapping[str, int] = self._counts(members)
+        counts: Mapping[str, int] = self._partition_counts(members)
         return (
             sum(counts.values()) == partitions and max(counts.values()) - min(counts.values()) <= 1
         )
 
-    def _counts(self, members: Iterable[str]) -> dict[str, int]:
+    def _partition_counts(self, members: Iterable[str]) -> dict[str, int]:
+        """Return how many partitions each of the members holds."""
         counts = dict.fromkeys(members, 0)
         for holder in self._holders.values():
             if holder in counts:

@@ -95,14 +95,18 @@ class Member:
         self.epoch, self.interval_ms = answer.member_epoch, answer.heartbeat_interval_ms
         self.beat_at_s = now + self.interval_ms / 1e3
         if answer.assignment is not None:
-            self._follow(answer, now)
+            self._take_assignment(answer, now)
 
     def quiet_frame(self) -> bytes:
         """Return a heartbeat with only the member's epoch, as it sends them from now on."""
         request = ConsumerGroupHeartbeatRequest(self.group, self.member_id, self.epoch)
         return encode_request(request, VERSION, 1, self.client_id)
 
-    def _follow(self, answer: ConsumerGroupHeartbeatResponse, now: float) -> None:
+    def _take_assignment(self, answer: ConsumerGroupHeartbeatResponse, now: float) -> None:
+        """Give up and take partitions as the answer assigns them.
+
+        Notes both in the ledger, and makes a heartbeat due now.
+        """
         assert answer.assignment is not None
         assigned = {
             (topic.topic_id, partition): None

@@ -70,6 +70,7 @@ def stable(members: int, settings: Mapping[str, str]) -> Run:
     """Measure the time until `members` new members are Stable, repeatedly for two windows."""
 
     def run(peer: Peer, window_s: float) -> list[Figure]:
+        """Measure how long new groups take to become stable, and their CPU time."""
         new_group = begun(peer, MEMBERS, settings)
         times: list[float] = []
         cpus: list[float] = []
@@ -95,6 +96,10 @@ def change(settings: Mapping[str, str], *, dies: bool) -> Run:
     """Measure the time until a hundred members are Stable after one joins, or after one dies."""
 
     def run(peer: Peer, window_s: float) -> list[Figure]:
+        """Measure how long a change of members takes.
+
+        Also measures how long the moved partitions pause.
+        """
         group = begun(peer, 2 * MEMBERS, settings)()
         group.add(MEMBERS)
         group.settle()
@@ -200,7 +205,7 @@ def _scenario(
     )
 
 
-def _stables() -> list[Scenario]:
+def _stable_scenarios() -> list[Scenario]:
     return [
         _scenario(
             f"stable-{members}{suffix}",
@@ -220,7 +225,7 @@ def _stables() -> list[Scenario]:
 
 
 SCENARIOS = [
-    *_stables(),
+    *_stable_scenarios(),
     _scenario(
         *("join", f"one comes to {MEMBERS} consumers, hurried", MEMBERS, 2 * MEMBERS),
         change(HURRIED, dies=False),

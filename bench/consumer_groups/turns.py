@@ -89,6 +89,8 @@ def changes_of(peer: Peer) -> list[Change]:
     group = Group(peer.port, "changing", PARTITIONS, classic.TOPIC, LATER)
 
     def then_settles(do: Did) -> Did:
+        """Return a function that changes the group and waits until it is stable."""
+
         def change() -> None:
             group.spread()
             do()
@@ -149,7 +151,7 @@ def heartbeats_of(peer: Peer, rounds: int = ROUNDS) -> dict[int, float]:
     The heartbeat has no changes; the value is the median of `rounds` turns.
     """
     create_topic(peer.port, "beating", max(SIZES))
-    groups = [_settled(peer.port, size) for size in SIZES]
+    groups = [_settled_group(peer.port, size) for size in SIZES]
     frames = [group.members[0].quiet_frame() for group in groups]
     costs_by_size: dict[int, list[float]] = {size: [] for size in SIZES}
     loads = list(zip(SIZES, frames, groups, strict=True))
@@ -165,7 +167,8 @@ def heartbeats_of(peer: Peer, rounds: int = ROUNDS) -> dict[int, float]:
     return {size: median(costs) for size, costs in costs_by_size.items()}
 
 
-def _settled(port: int, size: int) -> Group:
+def _settled_group(port: int, size: int) -> Group:
+    """Return a stable group of this size, with no heartbeat on its way."""
     group = Group(port, f"beating-{size}", max(SIZES), "beating")
     group.add(size)
     group.settle()
@@ -189,7 +192,8 @@ def table(changes: list[Change], heartbeats: dict[int, float]) -> Iterator[str]:
 
 
 @contextmanager
-def _node(name: str) -> Iterator[Peer]:
+def _running_node(name: str) -> Iterator[Peer]:
+    """Run a node for this context."""
     peer = start_peer(name, metrics=True)
     try:
         yield peer
@@ -198,12 +202,13 @@ def _node(name: str) -> Iterator[Peer]:
 
 
 def main() -> int:
+    """Print the turns' tables. Return 1 if a turn of a change is longer than GOAL_S."""
     parser = argparse.ArgumentParser(prog="python -m bench.consumer_groups.turns")
     parser.add_argument("--peer", default="ottla", help="ottla, or ottla@CHECKOUT")
     options = parser.parse_args()
-    with _node(options.peer) as peer:
+    with _running_node(options.peer) as peer:
         changes = changes_of(peer)
-    with _node(options.peer) as peer:
+    with _running_node(options.peer) as peer:
         find_coordinator(peer.port)
         heartbeats = heartbeats_of(peer)
     print("\n".join(table(changes, heartbeats)))

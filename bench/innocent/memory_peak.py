@@ -41,9 +41,10 @@ class MemoryPeak:
         self._pid = pid
         self.peak = memory_of(pid)
         self._is_over = threading.Event()
-        self._thread = threading.Thread(target=self._look, daemon=True)
+        self._thread = threading.Thread(target=self._sample_until_over, daemon=True)
 
-    def _look(self) -> None:
+    def _sample_until_over(self) -> None:
+        """Raise `peak` every EVERY_S seconds until it is over or the process has ended."""
         while not self._is_over.wait(EVERY_S):
             try:
                 self.peak = self.peak.at_least(memory_of(self._pid))

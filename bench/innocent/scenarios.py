@@ -69,7 +69,7 @@ def noticed(peer: Peer, name: str, window_s: float) -> Noticed:
         before = turns_of(peer.metrics_port)
         client = stack.enter_context(innocent_client(peer.port, TOPIC, PER_S))
         client.expect("ready", READY_S)
-        _until_whole(load_process, window_s)
+        _wait_until_whole(load_process, window_s)
         trips = trips_of(client)
         loaded = ended(load_process)
         after = turns_of(peer.metrics_port)
@@ -77,7 +77,8 @@ def noticed(peer: Peer, name: str, window_s: float) -> Noticed:
     return Noticed(trips, memory.peak, memory_of(peer.pid), loaded, (before, after))
 
 
-def _until_whole(load_process: LineProcess, window_s: float) -> None:
+def _wait_until_whole(load_process: LineProcess, window_s: float) -> None:
+    """Wait two windows, or longer: until the load's process says that it is whole."""
     began = time.monotonic()
     line = load_process.line(2 * window_s)
     if line is not None:
@@ -88,7 +89,10 @@ def _until_whole(load_process: LineProcess, window_s: float) -> None:
 
 def figures(seen: Noticed, unit: str) -> list[Figure]:
     """Return the figures of the report: round trips in ms, memory in MiB."""
-    report_figures = [*_waits("produce", seen.trips.produce), *_waits("fetch", seen.trips.fetch)]
+    report_figures = [
+        *_wait_figures("produce", seen.trips.produce),
+        *_wait_figures("fetch", seen.trips.fetch),
+    ]
     report_figures.append(Figure("unanswered", "", float(seen.trips.unanswered), SMALLER))
     report_figures += [
         Figure(name, "MiB", value, SMALLER)
@@ -107,7 +111,8 @@ def figures(seen: Noticed, unit: str) -> list[Figure]:
     return report_figures
 
 
-def _waits(kind: str, trips: Sequence[float]) -> list[Figure]:
+def _wait_figures(kind: str, trips: Sequence[float]) -> list[Figure]:
+    """Return the median, p99 and maximum of these round trips."""
     ordered = sorted(trips)
     return [
         Figure(

@@ -98,6 +98,7 @@ def stalled_readers(port: int, progress: Progress) -> None:
     poll = select.epoll()
 
     def begin() -> None:
+        """Connect a reader that sends a request and reads nothing; poll for its end."""
         reader = stalling(port)
         reader.sendall(frame)
         readers[reader.fileno()] = reader

@@ -33,6 +33,10 @@ COMPILED = ("broker", "controller", "ground", "ottla", "protocol", "storage", "t
 
 
 def main() -> int:
+    """Measure the candidates, or only report kept values.
+
+    Return 1 if Ottla misses a goal or the run is broken off.
+    """
     parser = argparse.ArgumentParser(
         prog="python -m bench.testing",
         description=__doc__,

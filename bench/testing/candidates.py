@@ -107,7 +107,7 @@ class Ottla:
             text=True,
             env={**os.environ, "PYTHONPATH": str(ROOT)},
         )
-        return _line_of(self._alone)
+        return _read_line(self._alone)
 
     def end_first_of_all(self) -> None:
         _ended(self._alone)
@@ -256,10 +256,11 @@ def _asked(process: subprocess.Popen[str], word: str) -> str:
     assert process.stdin is not None
     process.stdin.write(f"{word}\n")
     process.stdin.flush()
-    return _line_of(process)
+    return _read_line(process)
 
 
-def _line_of(process: subprocess.Popen[str]) -> str:
+def _read_line(process: subprocess.Popen[str]) -> str:
+    """Return the process's next line. Raises RuntimeError if it has ended."""
     assert process.stdout is not None
     line = process.stdout.readline().strip()
     if not line:

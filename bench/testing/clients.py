@@ -115,6 +115,7 @@ def aiokafka(servers: str, topic: str, group: str) -> None:
 
 
 async def _aiokafka(servers: str, topic: str, group: str) -> None:
+    """Produce and consume all values by aiokafka, and commit."""
     producer = AIOKafkaProducer(bootstrap_servers=servers)
     await producer.start()
     try:
@@ -161,6 +162,7 @@ def leave_behind(servers: str, name: str) -> None:
 
 
 def _confluent_produce(servers: str, topic: str, values: list[bytes]) -> None:
+    """Produce the values, and wait until all are delivered. Raises NotInTime if one is not."""
     failed: list[object] = []
     producer = Producer(_confluent(servers))
     for value in values:

@@ -23,6 +23,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
 
 @cache
 def _with_mocks() -> ctypes.CDLL:
+    """Return librdkafka with the signatures of its mock cluster's functions."""
     librdkafka = library()
     for name, (result, arguments) in _SIGNATURES.items():
         function = getattr(librdkafka, name)

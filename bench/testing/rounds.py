@@ -85,29 +85,31 @@ class Rounds:
             for number in range(count + 1):
                 self._counts = number > 0
                 for candidate in in_turn(self._candidates, number):
-                    self._round(candidate, has_first_start=number <= FIRST_STARTS)
+                    self._measure_round(candidate, has_first_start=number <= FIRST_STARTS)
                 if number % 10 == 0 or number == count:
                     say(f"round {number} of {count}")
         finally:
             for shared, _ in self._shared.values():
                 shared.close()
 
-    def _round(self, candidate: Candidate, has_first_start: bool) -> None:
+    def _measure_round(self, candidate: Candidate, has_first_start: bool) -> None:
+        """Measure everything once with a candidate, and stop it."""
         address: list[str] = []
         self._measure(candidate, START, lambda: _answering(candidate.start, address))
         if address:
-            self._on_a_new_one(candidate, *address)
+            self._measure_first_uses(candidate, *address)
         candidate.stop()
         for client in CLIENTS:
             self._measure(candidate, own_broker(client), partial(self._own, candidate, client))
             candidate.stop()  # where it failed
         if SHARED not in candidate.lacks:
-            self._with_shared(candidate)
+            self._measure_shared(candidate)
         if FIRST_OF_ALL not in candidate.lacks and has_first_start:
             self._measure(candidate, FIRST_START, lambda: _answering(candidate.first_of_all, []))
             candidate.end_first_of_all()
 
-    def _on_a_new_one(self, candidate: Candidate, address: str) -> None:
+    def _measure_first_uses(self, candidate: Candidate, address: str) -> None:
+        """Measure the first record and the first group on a broker that has just started."""
         topic, group = self._fresh("topic"), self._fresh("group")
         self._measure(candidate, FIRST_RECORD, partial(clients.first_record, address, topic))
         self._measure(candidate, FIRST_GROUP, partial(clients.first_group, address, topic, group))
@@ -124,7 +126,8 @@ class Rounds:
         CLIENTS[client](address, candidate.topic(self._fresh("topic")), self._fresh("group"))
         candidate.stop()
 
-    def _with_shared(self, candidate: Candidate) -> None:
+    def _measure_shared(self, candidate: Candidate) -> None:
+        """Measure on the candidate's shared broker, which is started once and keeps running."""
         if candidate.name not in self._shared:
             second = candidate.second()
             self._shared[candidate.name] = second, second.start()

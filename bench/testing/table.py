@@ -18,11 +18,11 @@ def table(results: Results, measures: Sequence[str], goals_ms: Mapping[str, floa
     notes: list[str] = []
     rows = [["milliseconds", *names, "goal"]]
     for measure in measures:
-        cells = [_cell(results, name, measure, notes) for name in names]
+        cells = [_result_cell(results, name, measure, notes) for name in names]
         rows.append([measure, *cells, _goal(results, names[0], measure, goals_ms)])
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     rows.insert(1, ["-" * width for width in widths])
-    lines = [_line(row, widths) for row in rows]
+    lines = [_table_line(row, widths) for row in rows]
     facts = [f"{name}: {what}" for name, what in [*results.machine.items(), *_told(results)]]
     return "\n\n".join("\n".join(part) for part in (lines, notes, facts) if part)
 
@@ -31,7 +31,7 @@ def _told(results: Results) -> list[tuple[str, str]]:
     return [*results.candidates.items(), ("rounds", str(results.rounds))]
 
 
-def _line(row: Sequence[str], widths: Sequence[int]) -> str:
+def _table_line(row: Sequence[str], widths: Sequence[int]) -> str:
     first, *others = (
         cell.ljust(width) if column == 0 else cell.rjust(width)
         for column, (cell, width) in enumerate(zip(row, widths, strict=True))
@@ -39,7 +39,8 @@ def _line(row: Sequence[str], widths: Sequence[int]) -> str:
     return f"| {' | '.join([first, *others])} |"
 
 
-def _cell(results: Results, name: str, measure: str, notes: list[str]) -> str:
+def _result_cell(results: Results, name: str, measure: str, notes: list[str]) -> str:
+    """Return the median and quartiles; failures and what is lacking become footnotes in `notes`."""
     values = results.of(name, measure)
     failed = results.failures.get(name, {}).get(measure, [])
     reason = results.lacking.get(name, {}).get(measure)
