@@ -54,7 +54,10 @@ def new_authority(name: str, now_ms: int) -> Pem:
 
 
 def new_certificate(authority: Pem, name: str, hosts: Sequence[str], now_ms: int) -> Pem:
-    """Return a certificate, signed by `authority`, for a node at `hosts` (names and addresses)."""
+    """Return a certificate, signed by `authority`, for a node at `hosts` (names and addresses).
+
+    Raises StartError if the authority's key is of another kind than Ottla's.
+    """
     from cryptography import x509
     from cryptography.hazmat.primitives.asymmetric import ec
     from cryptography.hazmat.primitives.serialization import load_pem_private_key

@@ -106,7 +106,7 @@ def compress(codec: int, data: Bytes, level: int | None = None) -> bytes:
 
     `level` is a value of the topic config `compression.<codec>.level` (gzip -1 and 1 to 9, lz4 1 to
     17, zstd -131072 to 22); None and, for gzip, -1 are the codec's default. lz4 has 12 levels;
-    higher values mean the highest.
+    higher values mean the highest. Raises ValueError for an unknown codec.
     """
     if codec == Codec.NONE:
         return bytes(data)
@@ -133,7 +133,8 @@ def _decompress_stream(codec: int, data: Bytes, limit_bytes: int) -> bytes:
     """Unpack into a buffer of a guessed size. If it is too small, unpack again into a buffer of 4
     times the size.
 
-    The sizes that the sender wrote cannot be trusted, so some batches are unpacked twice.
+    The sizes that the sender wrote cannot be trusted, so some batches are unpacked twice. Raises
+    DecompressionLimit if the limit is exceeded.
     """
     room = max(_FIRST_GUESS_BYTES, _FIRST_GUESS_FACTOR * len(data))
     while True:
@@ -188,7 +189,10 @@ def _decompress_snappy_into(data: memoryview, out: memoryview) -> int:
 
 
 def _snappy_blocks(data: memoryview) -> Iterator[memoryview]:
-    """Yield the raw blocks of a xerial stream; or `data` itself, if it is one raw block."""
+    """Yield the raw blocks of a xerial stream; or `data` itself, if it is one raw block.
+
+    Raises CorruptBatch if the stream is cut off.
+    """
     if data[: len(_XERIAL_MAGIC)] != _XERIAL_MAGIC:
         yield data
         return

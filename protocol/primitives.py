@@ -284,7 +284,7 @@ def compact_nullable_string(value: str | None) -> bytes:
 
 
 def read_nullable_records(buf: memoryview, pos: int) -> tuple[memoryview | None, int]:
-    """Read records as a view of `buf`, which is valid as long as `buf` is."""
+    """Read records as a view of `buf`, which is valid as long as `buf` is. None stands for null."""
     (length,) = _INT32.unpack_from(buf, pos)
     pos += 4
     if length < 0:
@@ -294,7 +294,7 @@ def read_nullable_records(buf: memoryview, pos: int) -> tuple[memoryview | None,
 
 
 def read_compact_nullable_records(buf: memoryview, pos: int) -> tuple[memoryview | None, int]:
-    """Read records as a view of `buf`, which is valid as long as `buf` is."""
+    """Read records as a view of `buf`, which is valid as long as `buf` is. None stands for null."""
     length = buf[pos]
     pos += 1
     if length > 0x7F:

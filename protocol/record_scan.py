@@ -76,7 +76,10 @@ def scan_records(  # noqa: C901  a call for each check would take longer than th
 
 
 def _skip(body: Bytes, pos: int, end: int) -> tuple[int, int]:
-    """Return the length of a key or value, -1 for null, and the position after it."""
+    """Return the length of a key or value, -1 for null, and the position after it.
+
+    Raises CorruptBatch if the record is too short for it.
+    """
     length, pos = read_varint(body, pos)
     if length == -1:
         return length, pos

@@ -199,7 +199,10 @@ class Host:
         )
 
     def _signal(self, args: Arguments) -> Json:
-        """Send a signal to a process of this host, and return whether it was alive."""
+        """Send a signal to a process of this host, and return whether it was alive.
+
+        Raises NotDone if this host did not start it.
+        """
         was_alive = self._processes.signal(args["pid"], args["signal"])
         if was_alive is None:
             raise NotDone(f"no process {args['pid']} was started here")

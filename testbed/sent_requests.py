@@ -115,7 +115,10 @@ class SentRequests:
         return answer
 
     def expect(self, connection: Connection, message: memoryview) -> Expected | None:
-        """Return the request of `Entrance.expect`, which is kept when it arrives."""
+        """Return the request of `Entrance.expect`, which is kept when it arrives.
+
+        Returns None if the request cannot be expected.
+        """
         expected = self._behind.expect(connection, message)
         return expected and _Kept(self, connection, message[SIZE_BYTES:], expected)
 
@@ -156,7 +159,10 @@ class _Kept:
         self._expected = expected
 
     def answer(self) -> Answer | None:
-        """Answer the request that now lies in the buffer of the one before it, and keep it."""
+        """Answer the request that now lies in the buffer of the one before it, and keep it.
+
+        Returns None if nothing was done, so that it is handled in the general way.
+        """
         kept_frame = bytes(self._frame[:FRAME_BYTES_MAX])
         answer = self._expected.answer()
         if answer is not None:

@@ -106,7 +106,10 @@ class Batching:
         sender: BatchSender,
         now_ms: Callable[[], int],
     ) -> None:
-        """Begin without lines; `bytes_max`: the largest batch of the topic, None if not known."""
+        """Begin without lines; `bytes_max`: the largest batch of the topic, None if not known.
+
+        Raises StartError if the topic lacks the settings' partition.
+        """
         self.settings = settings
         self._topic = topic
         self._bytes_max = bytes_max or BATCH_BYTES
@@ -130,7 +133,10 @@ class Batching:
         self._take_rest()
 
     def lines(self, data: bytes) -> None:
-        """Send the complete lines of the file's next bytes; keep the rest of an incomplete one."""
+        """Send the complete lines of the file's next bytes; keep the rest of an incomplete one.
+
+        Raises NoRecord at a line that is too large or no record.
+        """
         self.bytes_read += len(data)
         lines = data.split(b"\n")
         last = lines.pop()

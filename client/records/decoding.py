@@ -124,7 +124,8 @@ def _walk(  # noqa: C901  a call for each number would take longer than reading 
     """Append the values of `count` records to `values`. Return the position after them.
 
     A record's own length is read only if needed, because the batch's checksum was verified. Numbers
-    are read inline, because a call takes longer than reading the number.
+    are read inline, because a call takes longer than reading the number. Raises HasHeadersError if
+    `times` is given and a record has headers.
     """
     append = values.append
     for _ in range(count):

@@ -287,7 +287,8 @@ class _Printed:
     ) -> None:
         """Print until the reader's end, until `most` records are printed, or until Ctrl-C.
 
-        Each batch is printed and counted inside `whole`, which signals do not interrupt.
+        Each batch is printed and counted inside `whole`, which signals do not interrupt. Raises
+        StartError at records that cannot be read.
         """
         try:
             for batch in self._reader.batches():

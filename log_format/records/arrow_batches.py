@@ -142,7 +142,10 @@ class ArrowDecoder:
 
 def _unpacked(piece: Piece) -> Iterator[tuple[Piece, bytes, Ints, Ints]]:
     """Yield batches with their unpacked records' bytes, and where each batch's records begin and
-    end in these."""
+    end in these.
+
+    Raises the piece's DamagedLog at a batch that does not unpack.
+    """
     codecs = column(piece.headers, "attributes") & CODEC_MASK
     starts = piece.positions + HEADER_BYTES
     ends = piece.positions + LOG_OVERHEAD + column(piece.headers, "length")

@@ -52,7 +52,10 @@ def unpack(codec: int, data: memoryview, limit_bytes: int = UNPACKED_MAX_BYTES) 
 
 
 def _gunzip(data: memoryview, limit_bytes: int) -> bytes:
-    """Unpack all gzip members of `data`, as Java's reader does."""
+    """Unpack all gzip members of `data`, as Java's reader does.
+
+    Raises BadCompression if they are cut off or exceed the limit.
+    """
     out = b""
     rest: bytes | memoryview = data
     while len(rest):
@@ -67,7 +70,10 @@ def _gunzip(data: memoryview, limit_bytes: int) -> bytes:
 
 
 def _stream(name: str, data: memoryview, limit_bytes: int) -> bytes:
-    """Unpack in steps of growing size, because the unpacked size is unknown before the end."""
+    """Unpack in steps of growing size, because the unpacked size is unknown before the end.
+
+    Raises BadCompression if the limit is exceeded.
+    """
     room = max(_FIRST_GUESS_BYTES, _FIRST_GUESS_FACTOR * len(data))
     parts: list[Any] = []
     filled = 0
@@ -82,7 +88,10 @@ def _stream(name: str, data: memoryview, limit_bytes: int) -> bytes:
 
 
 def _snappy_blocks(data: memoryview) -> list[memoryview]:
-    """Return the raw blocks of a xerial stream; or `data` itself, if it is one raw block."""
+    """Return the raw blocks of a xerial stream; or `data` itself, if it is one raw block.
+
+    Raises BadCompression if a block is cut off.
+    """
     if data[: len(_XERIAL_MAGIC)] != _XERIAL_MAGIC:
         return [data]
     blocks = []

@@ -80,7 +80,10 @@ class Channel:
         fds: Sequence[int] = (),
     ) -> int:
         """Send a call, and return its id, with which `result` waits for the answer. `deadline` is a
-        time of `time.monotonic()`."""
+        time of `time.monotonic()`.
+
+        Raises Misuse in a process forked from the owner.
+        """
         if os.getpid() != self._owner_pid:
             raise Misuse(
                 f"{self._peer_name} belongs to the process that started it, not to one forked from "

@@ -238,7 +238,10 @@ class Cluster(Contents):
         return self.existing_topic(topic).name if isinstance(topic, str) else topic.name
 
     def _controller(self, after_epoch: int) -> Broker:
-        """Return the active controller, as soon as its epoch is higher than `after_epoch`."""
+        """Return the active controller, as soon as its epoch is higher than `after_epoch`.
+
+        Raises DeadlinePassed if there is none in time.
+        """
         deadline = time.monotonic() + CALL_TIMEOUT_S
         while time.monotonic() < deadline:
             states = [broker.call("controller.show") for broker in self.brokers if broker.running]

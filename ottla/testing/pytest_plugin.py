@@ -154,7 +154,10 @@ def ottla_cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 
 def _wanted(request: pytest.FixtureRequest) -> tuple[Mapping[str, str], Mapping[str, int]]:
     """Return the properties, and the topics with their numbers of partitions, that the marker of
-    the test, its class or its module asks for."""
+    the test, its class or its module asks for.
+
+    Raises pytest.UsageError if the marker has other arguments.
+    """
     marker = request.node.get_closest_marker("ottla")
     if marker is None:
         return {}, {}

@@ -316,7 +316,10 @@ class FrameReader:
         return self._first
 
     def _move_rest(self) -> None:
-        """Move the rest of the source, which is less than a frame, into the own buffer."""
+        """Move the rest of the source, which is less than a frame, into the own buffer.
+
+        Raises FrameSizeError if the next frame's size is wrong.
+        """
         if self._error is not None:
             raise FrameSizeError(*self._error)
         start = self.position

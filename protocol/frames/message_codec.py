@@ -181,7 +181,10 @@ def decode_response_steps(
 
 
 def _read_response_header(response: Any, frame: memoryview, version: int) -> tuple[int, int]:
-    """Return the correlation id, and the offset of the response's body."""
+    """Return the correlation id, and the offset of the response's body.
+
+    Raises ProtocolError if the frame is too short.
+    """
     if len(frame) < 4:
         raise ProtocolError(f"a frame of {len(frame)} bytes is too short for a response header")
     (correlation_id,) = _SIZE.unpack_from(frame)

@@ -15,7 +15,10 @@ Place = tuple[bytes, int]
 
 
 def batches(partition: Partition, end: int) -> dict[int, bytes]:
-    """Return a digest of each batch of a replica below `end`, by its first offset."""
+    """Return a digest of each batch of a replica below `end`, by its first offset.
+
+    Raises AssertionError if the log cannot be read.
+    """
     log = partition.log
     offset, data = log.log_start_offset, b""
     while offset < end:

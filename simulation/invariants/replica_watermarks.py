@@ -21,7 +21,7 @@ class ReplicasWatermarksDoNotGoBack(Invariant):
         self._truncations: dict[tuple[str, Place], int] = {}
 
     def node_ran(self, broker: SimBroker) -> None:
-        """Check every partition of a broker."""
+        """Check every partition of a broker. Raises Violation if its offsets are out of order."""
         if not broker.is_broker:
             return
         for partition in broker.replicas.partitions():

@@ -58,12 +58,15 @@ class ClusterView:
         ]
 
     def leader(self, topic: str, index: int) -> SimBroker | None:
-        """Return the leader of a partition, by the newest image."""
+        """Return the leader of a partition, by the newest image. Returns None if there is none."""
         registration = self.newest_image().topics.partition(topic, index)
         return None if registration is None else self._by_id.get(registration.leader)
 
     def coordinator(self) -> SimBroker | None:
-        """Return the leader of the first partition of the offsets topic."""
+        """Return the leader of the first partition of the offsets topic.
+
+        Returns None if there is none.
+        """
         return self.leader(OFFSETS_TOPIC, 0)
 
     def transaction_coordinator(self) -> SimBroker | None:

@@ -311,7 +311,10 @@ class UserClient(SimClient):
         existed: bool = False,
     ) -> Waits:
         """Create a topic, and return when all its partitions have leaders. If it did not exist
-        before, TOPIC_ALREADY_EXISTS is success: an earlier try has reached the controller."""
+        before, TOPIC_ALREADY_EXISTS is success: an earlier try has reached the controller.
+
+        Raises NotDone with the broker's reason if there is no success in time.
+        """
         settings = [CreatableTopicConfig(name, value) for name, value in configs.items()]
         wanted = CreatableTopic(topic, partitions, replication, [], settings)
         end_ms, words = self.world.now_ms + timeout_ms, ""
@@ -358,7 +361,10 @@ class UserClient(SimClient):
         broker: int | None,
         timeout_ms: float,
     ) -> Waits:
-        """Send any request once, to `broker` or to any broker, and return the whole response."""
+        """Send any request once, to `broker` or to any broker, and return the whole response.
+
+        Raises NotDone if no response comes.
+        """
         key = api_of(api)
         message, number = request_of(key, fields), version_of(key, version)
         exchange = yield from self._exchange(message, number, broker, timeout_ms)

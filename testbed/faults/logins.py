@@ -64,7 +64,10 @@ class LoginFaults:
         self, login: LoginUnderWay, frame: memoryview, later: Callable[[ReplyOrRefusal], None]
     ) -> ReplyOrRefusal | None:
         """Apply the faults to a frame of a login, or have it carried out; see
-        `broker.network.server.login.Login.check`."""
+        `broker.network.server.login.Login.check`.
+
+        Returns None if the answer comes later.
+        """
         reply = _LoginReply(later)
         meeting = (
             None if login.is_bare or not self._faults.rules() else self._of(login, frame, reply)

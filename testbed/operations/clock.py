@@ -17,7 +17,10 @@ _BLOCKING_S = 5.0
 @operation("time.advance")
 async def advance(broker: ServedBroker, args: Arguments) -> Json:
     """Move the clocks by `ms`, and return how many timers fired and how far ahead the clocks
-    are."""
+    are.
+
+    Raises OperationError for a negative `ms`.
+    """
     ms = float(args["ms"])
     if ms < 0:
         raise OperationError("misuse", f"time goes on and never back: not by {ms} ms")

@@ -24,7 +24,8 @@ from testbed.served import ServedBroker
 async def add(broker: ServedBroker, args: Arguments) -> Json:
     """Add a fault from now on, under its `key`: a `deed`, an `api` and further conditions.
 
-    `counted_at`: the path of the tally that several brokers share.
+    `counted_at`: the path of the tally that several brokers share. Raises OperationError if the API
+    cannot be matched or does not answer with the error.
     """
     deed = Deed(args["deed"])
     api = None if args.get("api") is None else api_key(args["api"])
@@ -88,7 +89,10 @@ async def close_connections(broker: ServedBroker, _args: Arguments) -> Json:
 @operation("disk.fill")
 async def fill_disk(broker: ServedBroker, args: Arguments) -> Json:
     """Leave no room below one log directory, or below all of them and the metadata's. Return the
-    directories that are full."""
+    directories that are full.
+
+    Raises OperationError for another directory.
+    """
     config = broker.config
     directories = list(dict.fromkeys([*config.log_dirs, config.metadata_log_dir]))
     wanted = args.get("log_dir")
@@ -134,7 +138,10 @@ async def show_controller(broker: ServedBroker, _args: Arguments) -> Json:
 
 @operation("controller.resign")
 async def resign_controller(broker: ServedBroker, _args: Arguments) -> Json:
-    """Have this node, the active controller, resign; return the epoch that ends."""
+    """Have this node, the active controller, resign; return the epoch that ends.
+
+    Raises OperationError if it is not the active controller.
+    """
     raft = broker.node.controller.raft
     if not raft.is_leader:
         raise OperationError("misuse", "this node is not the active controller any more: ask again")

@@ -50,7 +50,10 @@ class InProcess:
         self._listener_name = listener_name
 
     async def __call__(self, node_id: int | None, message: Request, version: int) -> Answer:
-        """Handle a request and return the response as a client decodes it."""
+        """Handle a request and return the response as a client decodes it.
+
+        Raises NotServed if the broker lacks the API.
+        """
         answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         api = self._requests.apis.get(message.API_KEY)
         if api is None:

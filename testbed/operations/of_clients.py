@@ -89,7 +89,10 @@ async def connect(broker: ServedBroker, args: Arguments) -> Json:
 
 @operation("requests")
 async def requests(broker: ServedBroker, args: Arguments) -> Json:
-    """Return the requests of clients, decoded: see `decoded_requests.decoded`."""
+    """Return the requests of clients, decoded: see `decoded_requests.decoded`.
+
+    Raises OperationError if the tests did not start the broker.
+    """
     if broker in _worlds and _worlds[broker].inside is None:
         raise OperationError(
             "not possible",

@@ -109,7 +109,11 @@ class World:
         return Attempts(self.now_s, deadline_s, lambda: pause_s, _was_not_sent, also)
 
     async def run(self, steps: Steps[T]) -> T:
-        """Run an operation of `client.core`: send its requests, and pause where it waits."""
+        """Run an operation of `client.core`: send its requests, and pause where it waits.
+
+        Raises NoAnswer if no response comes, and OperationError if no coordinator or leader is
+        found.
+        """
         answer: Answer = None
         error: core.NoAnswer | None = None
         try:

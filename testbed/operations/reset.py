@@ -68,7 +68,10 @@ async def reset(world: World, timeout_s: float = TIMEOUT_S) -> dict[str, Json]:
 
 async def begin_reset(world: World) -> int:
     """Begin a reset at one node of a cluster: remove faults and the like, and serve no client from
-    now on. Return how many clients' connections were closed."""
+    now on. Return how many clients' connections were closed.
+
+    Raises OperationError if the broker has changes that no reset can undo.
+    """
     inside = _checked_inside(world)
     irrevocable = inside.irrevocable()
     if irrevocable:

@@ -117,7 +117,10 @@ async def lead(
     timeout_s: float = TIMEOUT_S,
 ) -> int:
     """Make another replica lead a partition, and return its node when every broker names it. The
-    leader is `node_id`, or the next replica in sync; it is the preferred one from then on."""
+    leader is `node_id`, or the next replica in sync; it is the preferred one from then on.
+
+    Raises OperationError if the partition or another replica in sync is missing.
+    """
     view = await _metadata(world, None, [name])
     listed = (p for topic in view.topics if not topic.error_code for p in topic.partitions)
     described = next((p for p in listed if p.partition_index == partition), None)

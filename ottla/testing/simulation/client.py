@@ -154,7 +154,10 @@ class SimulatedClient:
         self, topic: str, partition: int = 0, which: str = "latest", *, timeout: float = TIMEOUT_S
     ) -> int:
         """Return the first offset of a partition ("earliest"), or the offset of its next record
-        ("latest")."""
+        ("latest").
+
+        Raises Misuse for another word.
+        """
         if which not in ("earliest", "latest"):
             raise Misuse(f"an offset is a number, 'earliest' or 'latest', not {which!r}")
         args = {

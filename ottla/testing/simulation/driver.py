@@ -159,7 +159,10 @@ class Driver:
     # --- one turn ------------------------------------------------------------------------------
 
     def _run_ready(self, main_task: Task) -> bool:
-        """Run all tasks that can continue. Return whether `main_task` has not ended yet."""
+        """Run all tasks that can continue. Return whether `main_task` has not ended yet.
+
+        Raises the error of a task that no other task awaits.
+        """
         while self._ready and not main_task.done:
             task, value, error = self._ready.popleft()
             if not task.done:
