@@ -74,7 +74,7 @@ def main() -> int:
             # Installed packages and Kafka's jars are compiled too: so a start compiles nothing.
             compileall.compile_dir(folder, quiet=1)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _end)
+        signal.signal(number, _interrupt)
     cache = PageCache() if _fills(options) else None
     try:
         work_through(run, scenarios, path, cache.fill if cache is not None else nothing)
@@ -142,7 +142,8 @@ def _fills(options: argparse.Namespace) -> bool:
     return not (options.quick or options.keep_page_cache) and gives_free_memory_back()
 
 
-def _end(_number: int, _frame: FrameType | None) -> None:
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    """Raise KeyboardInterrupt, and ignore further signals while peers are removed."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # no signal interrupts the removal of peers
     raise KeyboardInterrupt

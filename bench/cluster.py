@@ -54,9 +54,9 @@ def replicated_batches(peer: Peer, window_s: float) -> list[Figure]:
     lots = [Lot([b"v" * VALUE_BYTES] * LOT, index) for index in range(NODES)]
 
     def load(seconds: float) -> Done:
-        before = _written(peer, topic)
+        before = _records_written(peer, topic)
         producer.load(topic, lots, seconds)
-        return Done(_written(peer, topic) - before)
+        return Done(_records_written(peer, topic) - before)
 
     with BatchProducer(peer.bootstrap, acks="all") as producer:
         return _batch_figures(steady(peer, load, window_s))
@@ -71,7 +71,7 @@ def replayed_batches(peer: Peer, window_s: float) -> list[Figure]:
     targets = _encoded(peer, topic)
 
     def load(seconds: float) -> Done:
-        before = _written(peer, topic)
+        before = _records_written(peer, topic)
         done = replay_targets(targets, seconds, depth=DEPTH)
         return Done(_all_written(peer, topic, before, done.answers), done.trips, done.seconds)
 
@@ -107,7 +107,7 @@ def paced_batches(peer: Peer, window_s: float) -> list[Figure]:
 
     def load(seconds: float) -> Done:
         """Produce to all nodes at once. Raises RuntimeError unless all records were written."""
-        before = _written(peer, topic)
+        before = _records_written(peer, topic)
         until = time.perf_counter() + seconds
         with ThreadPoolExecutor(NODES) as threads:
             by_node = threads.map(produce, range(NODES), [until] * NODES)
@@ -132,12 +132,13 @@ def _encoded(peer: Peer, topic: str) -> list[Target]:
 def _all_written(peer: Peer, topic: str, before: int, batches: int) -> int:
     """Return the number of records. Raises RuntimeError if some are not in the logs."""
     records = batches * BATCH_RECORDS
-    if _written(peer, topic) - before != records:
+    if _records_written(peer, topic) - before != records:
         raise RuntimeError("some of the measured requests were refused")
     return records
 
 
-def _written(peer: Peer, topic: str) -> int:
+def _records_written(peer: Peer, topic: str) -> int:
+    """Return the end offsets of all partitions, added up."""
     ports = leader_ports(peer.port, topic)
     return sum(end_offset(port, topic, index) for index, port in enumerate(ports))
 

@@ -114,7 +114,7 @@ def main() -> int:
             set_ratio(admin, "1.0")
             busy.sort()
             ratio = percentile(busy, 99) / percentile(idle, 99)
-            print(f"turn {number + 1}: idle {said(idle)}; while it compacts {said(busy)}")
+            print(f"turn {number + 1}: idle {trip_text(idle)}; while it compacts {trip_text(busy)}")
             print(f"        p99 ratio {ratio:.2f}")
     return 0
 
@@ -123,7 +123,7 @@ def percentile(sorted_trips: list[float], which: int) -> float:
     return sorted_trips[len(sorted_trips) * which // 100]
 
 
-def said(sorted_trips: list[float]) -> str:
+def trip_text(sorted_trips: list[float]) -> str:
     p50, p99 = (percentile(sorted_trips, which) * 1e6 for which in (50, 99))
     return f"p50 {p50:.0f} µs, p99 {p99:.0f} µs ({len(sorted_trips)} requests)"
 

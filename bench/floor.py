@@ -127,7 +127,7 @@ def _over_append(mode: str, peer: Peer, window_s: float) -> list[Figure]:
                 raise RuntimeError("the floor did not write what it answered")
             return Done(done.answers, done.trips, done.seconds)
 
-        return _floor_figures(measured, _measured(floor, peer, load, window_s), 1e6, "µs/req")
+        return _floor_figures(measured, _measure_floor(floor, peer, load, window_s), 1e6, "µs/req")
 
 
 def over_send(peer: Peer, window_s: float) -> list[Figure]:
@@ -144,7 +144,7 @@ def over_send(peer: Peer, window_s: float) -> list[Figure]:
                 raise RuntimeError("the floor sent less than a batch")
             return Done(done.received_bytes, done.trips, done.seconds)
 
-        return _floor_figures(measured, _measured(floor, peer, load, window_s), 1e9, "s/GB")
+        return _floor_figures(measured, _measure_floor(floor, peer, load, window_s), 1e9, "s/GB")
 
 
 def under_batches(peer: Peer, window_s: float) -> list[Figure]:
@@ -167,7 +167,7 @@ def under_batches(peer: Peer, window_s: float) -> list[Figure]:
                 raise RuntimeError("the floor did not write what it answered")
             return Done(messages)
 
-        bare = _measured(floor, peer, load, window_s)
+        bare = _measure_floor(floor, peer, load, window_s)
     return [
         Figure("messages", "msg/s", measured.rate, LARGER),
         Figure("floor messages", "msg/s", bare.rate, LARGER),
@@ -179,7 +179,8 @@ def under_batches(peer: Peer, window_s: float) -> list[Figure]:
     ]
 
 
-def _measured(floor: FloorPeer, peer: Peer, load: Load, window_s: float) -> Measured:
+def _measure_floor(floor: FloorPeer, peer: Peer, load: Load, window_s: float) -> Measured:
+    """Measure the floor, prepared as the peer is."""
     floor.prepare = peer.prepare
     return steady(floor, load, window_s)
 

@@ -81,6 +81,7 @@ def keys(salt: str, iterations: int) -> tuple[bytes, bytes, bytes]:
 
 
 def _authenticate(wire: Wire, token: str) -> str:
+    """Send a SASL token and return the broker's. Raises RuntimeError if it is rejected."""
     answer = wire.ask(SaslAuthenticateRequest(token.encode()), 1)
     if answer.error_code:
         raise RuntimeError(f"error {answer.error_code}: {answer.error_message}")

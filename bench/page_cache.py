@@ -147,12 +147,13 @@ def zones(zoneinfo: str) -> dict[str, int]:
             zone_values[-1][words[0]] = int(words[1])
     *small, largest = sorted(zone_values, key=lambda zone: zone["managed"])
     return {
-        LARGEST_ROOM: _room(largest),
-        SMALL_ROOM: sum(map(_room, small)),
+        LARGEST_ROOM: _free_bytes(largest),
+        SMALL_ROOM: sum(map(_free_bytes, small)),
         SMALL_TOTAL: sum(zone["managed"] for zone in small) * mmap.PAGESIZE,
     }
 
 
-def _room(zone: dict[str, int]) -> int:
+def _free_bytes(zone: dict[str, int]) -> int:
+    """Return how many bytes of a zone are free above what the kernel keeps."""
     kept = zone.get("high", 0) + zone.get("protected", 0)
     return max(0, zone.get("nr_free_pages", 0) - kept) * mmap.PAGESIZE

@@ -45,10 +45,10 @@ class Row:
         verdicts = []
         first = next(iter(self.values.values()))
         if self.goal is not None and self.ratios:
-            is_enough = self.enough is not None and _met(first, self.enough, larger)
-            verdicts.append(is_enough or _met(self.ratios, self.goal, larger))
+            is_enough = self.enough is not None and _is_met(first, self.enough, larger)
+            verdicts.append(is_enough or _is_met(self.ratios, self.goal, larger))
         if self.limit is not None:
-            verdicts.append(_met(first, self.limit, larger))
+            verdicts.append(_is_met(first, self.limit, larger))
         return all(verdicts) if verdicts else None
 
 
@@ -60,7 +60,8 @@ def quartiles(values: Sequence[float]) -> tuple[float, float]:
     return low, high
 
 
-def _met(values: Sequence[float], wanted: float, larger: bool) -> bool:
+def _is_met(values: Sequence[float], wanted: float, larger: bool) -> bool:
+    """Return whether the worse quartile of the values reaches the goal."""
     low, high = quartiles(values)
     return low >= wanted if larger else high <= wanted
 

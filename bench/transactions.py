@@ -102,6 +102,7 @@ class ConfluentLoad:
         return Done(sum(self.committed) - before, trips)
 
     def _guarded(self, work: Callable[..., None], *arguments: Any) -> None:
+        """Run the work of a thread; what it raises is kept in `failures`."""
         try:
             work(*arguments)
         except BaseException as error:  # noqa: BLE001 - the measuring thread raises it

@@ -146,7 +146,7 @@ class ClusterStatus:
 def ask(call: Call) -> ClusterStatus:
     """Ask one node for the cluster's status. Raises StatusRefused, and the errors of `call`."""
     cluster = call(DescribeClusterRequest(include_fenced_brokers=True))
-    _check("DescribeCluster", cluster.error_code)
+    _raise_for("DescribeCluster", cluster.error_code)
     # An empty list asks for no topics, null for all; and a status must not create any.
     metadata = call(MetadataRequest(topics=None, allow_auto_topic_creation=False))
     partitions = _partitions(metadata)
@@ -264,7 +264,8 @@ def _quorum(call: Call) -> QuorumState | None:
     )
 
 
-def _check(api: str, error_code: int) -> None:
+def _raise_for(api: str, error_code: int) -> None:
+    """Raise StatusRefused if the code is an error, with advice if it is a controller's port."""
     if error_code == ErrorCode.MISMATCHED_ENDPOINT_TYPE:
         raise StatusRefused("this is a controller's port: name a broker's")
     if error_code != ErrorCode.NONE:

@@ -33,7 +33,7 @@ def status_of(
     for host, port in addresses:
         try:
             with BlockingClient(host, port, timeout_s, guard=guard) as client:
-                status = ask(partial(_answer, client))
+                status = ask(partial(_answer_if_served, client))
         except (OSError, ProtocolError, StatusRefused) as error:
             unanswered.add((host, port), error)
             if isinstance(error, StatusRefused):
@@ -59,7 +59,8 @@ def _with_reachability(status: ClusterStatus) -> ClusterStatus:
     )
 
 
-def _answer(client: BlockingClient, request: Any) -> Any:
+def _answer_if_served(client: BlockingClient, request: Any) -> Any:
+    """Return the response, None if the node lacks the API."""
     try:
         return client.call(request)
     except ApiNotServed:

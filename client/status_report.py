@@ -19,9 +19,13 @@ _INTERNAL_PREFIX = "__"
 
 def report(status: ClusterStatus) -> list[str]:
     """Return the lines of a status, with the verdict first."""
-    lines = [f"cluster {status.cluster_id}: {verdict(status)}", "", f"brokers ({_brokers(status)})"]
+    lines = [
+        f"cluster {status.cluster_id}: {verdict(status)}",
+        "",
+        f"brokers ({_brokers_text(status)})",
+    ]
     lines += aligned([_broker_row(broker) for broker in status.brokers], _INDENT)
-    lines += ["", f"controller ({_controller(status.quorum)})"]
+    lines += ["", f"controller ({_controller_text(status.quorum)})"]
     if status.quorum is not None:
         lines += aligned(_quorum_rows(status.quorum), _INDENT)
     else:
@@ -45,13 +49,13 @@ def verdict(status: ClusterStatus) -> str:
     """Return `healthy`, or `degraded:` with all that is degraded."""
     lacking = []
     if status.fenced:
-        lacking.append(f"{_named('broker', status.fenced)} fenced")
+        lacking.append(f"{_noun_with_ids('broker', status.fenced)} fenced")
     if status.quorum is None:
         lacking.append("the quorum is lost, no active controller answers")
         if status.unreachable:
-            lacking.append(f"{_named('broker', status.unreachable)} not reached")
+            lacking.append(f"{_noun_with_ids('broker', status.unreachable)} not reached")
     elif status.lagging_voters:
-        lacking.append(f"{_named('controller', status.lagging_voters)} lagging")
+        lacking.append(f"{_noun_with_ids('controller', status.lagging_voters)} lagging")
     for count, word in (
         (len(status.offline), "offline"),
         (len(status.under_min_isr), "under min ISR"),
@@ -62,7 +66,7 @@ def verdict(status: ClusterStatus) -> str:
     return "healthy" if status.healthy else f"degraded: {', '.join(lacking)}"
 
 
-def _named(noun: str, ids: Sequence[int]) -> str:
+def _noun_with_ids(noun: str, ids: Sequence[int]) -> str:
     plural = "" if len(ids) == 1 else "s"
     return f"{noun}{plural} {', '.join(map(str, ids))}"
 
@@ -71,7 +75,7 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _brokers(status: ClusterStatus) -> str:
+def _brokers_text(status: ClusterStatus) -> str:
     alive = sum(not broker.fenced and broker.reachable is not False for broker in status.brokers)
     return f"{alive} of {len(status.brokers)} alive"
 
@@ -80,16 +84,16 @@ def _broker_row(broker: BrokerState) -> list[str]:
     # A broker that was fenced long ago may have an empty host.
     host = f"[{broker.host}]" if ":" in broker.host else broker.host
     rack = f"rack {broker.rack}" if broker.rack is not None else ""
-    return [str(broker.node_id), f"{host}:{broker.port}", rack, _state(broker)]
+    return [str(broker.node_id), f"{host}:{broker.port}", rack, _state_text(broker)]
 
 
-def _state(broker: BrokerState) -> str:
+def _state_text(broker: BrokerState) -> str:
     if broker.fenced:
         return "fenced"
     return "takes no connection" if broker.reachable is False else "alive"
 
 
-def _controller(quorum: QuorumState | None) -> str:
+def _controller_text(quorum: QuorumState | None) -> str:
     if quorum is None:
         return "no active controller answers"
     return f"node {quorum.leader_id} leads, epoch {quorum.epoch}"
@@ -131,7 +135,9 @@ def _list(
     lacking: dict[str, int] = {}
     for partition in ordered:
         lacking[partition.topic] = lacking.get(partition.topic, 0) + 1
-    rows = [[name, _share(count, partitions_by_topic.get(name))] for name, count in lacking.items()]
+    rows = [
+        [name, _share_text(count, partitions_by_topic.get(name))] for name, count in lacking.items()
+    ]
     lines = [f"{title}: {len(partitions)}", *aligned(rows[:PARTITIONS_SHOWN], _INDENT)]
     if len(rows) > PARTITIONS_SHOWN:
         more = _count(len(rows) - PARTITIONS_SHOWN, "topic")
@@ -143,7 +149,7 @@ def _own_first(partition: PartitionState) -> tuple[bool, str, int]:
     return partition.topic.startswith(_INTERNAL_PREFIX), partition.topic, partition.partition
 
 
-def _share(count: int, total: int | None) -> str:
+def _share_text(count: int, total: int | None) -> str:
     return f"{count} of {_count(total, 'partition')}" if total else _count(count, "partition")
 
 

@@ -76,14 +76,14 @@ def run_cli(arguments: Sequence[str]) -> int:
         if error.ctx is not None and _lacks_a_command(error):
             echo(error.ctx.get_help(), to_stderr=True)
             return EXIT_REFUSED
-        return _refused(_usage_line(error, arguments))
+        return _refuse(_usage_line(error, arguments))
     except Refused as error:
-        _refused(str(error))
+        _refuse(str(error))
         return EXIT_REFUSED_BY_CLUSTER
     except (click.Abort, KeyboardInterrupt):
         return 130
     except _STOPS as error:
-        return _refused(*_reasons(error))
+        return _refuse(*_reasons(error))
     return code if isinstance(code, int) else 0  # click returns the code of an Exit
 
 
@@ -144,7 +144,8 @@ def _lacks_a_command(error: click.UsageError) -> bool:
     return type(error).__name__ == "NoArgsIsHelpError"
 
 
-def _refused(*reasons: str) -> int:
+def _refuse(*reasons: str) -> int:
+    """Print each reason on stderr, and return the exit code of a refusal."""
     for reason in reasons:
         say(f"ottla: {' '.join(reason.split())}", error=True)
     return EXIT_REFUSED

@@ -92,7 +92,7 @@ def is_current(
     if loaded.issuer != issuer.subject:
         return True
     names = loaded.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    time_left = loaded.not_valid_after_utc - _time(now_ms)
+    time_left = loaded.not_valid_after_utc - _utc_time(now_ms)
     enough = time_left > datetime.timedelta(days=RENEWED_DAYS_BEFORE)
     return enough and all(_alternative_name(host) in list(names) for host in hosts)
 
@@ -112,7 +112,7 @@ def _signed_certificate(
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
 
-    now = _time(now_ms)
+    now = _utc_time(now_ms)
     builder = (
         x509.CertificateBuilder()
         .subject_name(subject)
@@ -157,5 +157,5 @@ def _alternative_name(text: str) -> x509.GeneralName:
         return x509.DNSName(text)
 
 
-def _time(now_ms: int) -> datetime.datetime:
+def _utc_time(now_ms: int) -> datetime.datetime:
     return datetime.datetime.fromtimestamp(now_ms // 1000, datetime.UTC)

@@ -131,7 +131,7 @@ def new_layout(brokers: int, first_port: int = FIRST_PORT) -> ClusterLayout:
     assert 1 <= brokers <= BROKERS_MAX
     controllers = min(brokers - (brokers + 1) % 2, CONTROLLERS_MAX)
     return ClusterLayout(
-        [_node(node_id, first_port, node_id <= controllers) for node_id in _ids(brokers)]
+        [_node_at(node_id, first_port, node_id <= controllers) for node_id in _ids(brokers)]
     )
 
 
@@ -143,7 +143,9 @@ def grown(layout: ClusterLayout, brokers: int) -> ClusterLayout:
     first_port = layout.nodes[0].port - layout.nodes[0].node_id + 1
     known_ids = [node.node_id for node in layout.nodes]
     added = [
-        _node(node_id, first_port, False) for node_id in _ids(brokers) if node_id not in known_ids
+        _node_at(node_id, first_port, False)
+        for node_id in _ids(brokers)
+        if node_id not in known_ids
     ]
     return ClusterLayout([*layout.nodes, *added])
 
@@ -151,7 +153,10 @@ def grown(layout: ClusterLayout, brokers: int) -> ClusterLayout:
 def moved(layout: ClusterLayout, first_port: int) -> ClusterLayout:
     """Return the layout with the same nodes on other ports, from `first_port` on."""
     return ClusterLayout(
-        [_node(node.node_id, first_port, node.controller_port is not None) for node in layout.nodes]
+        [
+            _node_at(node.node_id, first_port, node.controller_port is not None)
+            for node in layout.nodes
+        ]
     )
 
 
@@ -170,7 +175,8 @@ def _ids(brokers: int) -> range:
     return range(1, brokers + 1)
 
 
-def _node(node_id: int, first_port: int, controls: bool) -> ClusterNode:
+def _node_at(node_id: int, first_port: int, controls: bool) -> ClusterNode:
+    """Return the node with the ports that follow from its id."""
     port = first_port + node_id - 1
     return ClusterNode(node_id, port, port + CONTROLLER_PORTS_FROM if controls else None)
 

@@ -39,11 +39,13 @@ def scram_record(text: str, random_bytes: Callable[[int], bytes]) -> UserScramCr
     """
     mechanism_name, equals, configs = trim(text).partition("=")
     if not equals:
-        raise _wrong("there is no equals sign in it: MECHANISM=[name=USER,password=PASSWORD]")
+        raise _argument_error(
+            "there is no equals sign in it: MECHANISM=[name=USER,password=PASSWORD]"
+        )
     mechanism = SCRAM_MECHANISMS.get(mechanism_name)
     if mechanism is None:
         supported = " and ".join(SCRAM_MECHANISMS)
-        raise _wrong(f"this mechanism is not supported; {supported} are")
+        raise _argument_error(f"this mechanism is not supported; {supported} are")
     return _checked_record(mechanism, _parsed_values(configs), random_bytes)
 
 
@@ -53,9 +55,9 @@ def _parsed_values(configs: str) -> dict[str, str]:
     Raises StartError if the text has another form.
     """
     if not configs.startswith("["):
-        raise _wrong("what follows the mechanism has to start with [")
+        raise _argument_error("what follows the mechanism has to start with [")
     if not configs.endswith("]"):
-        raise _wrong("it has to end with ]")
+        raise _argument_error("it has to end with ]")
     parts = configs[1:-1].split(",")
     while len(parts) > 1 and not parts[-1]:
         parts.pop()
@@ -63,7 +65,7 @@ def _parsed_values(configs: str) -> dict[str, str]:
     for part in parts:
         key, equals, value = part.partition("=")
         if not equals:
-            raise _wrong(
+            raise _argument_error(
                 "a part between commas has no equals sign; a password with a comma can be given by "
                 "salt and saltedpassword only"
             )
@@ -80,16 +82,16 @@ def _checked_record(
     Raises StartError if a value is missing, wrong or unknown.
     """
     if not values.get("name"):
-        raise _wrong("it needs a name")
+        raise _argument_error("it needs a name")
     password, salted = values.get("password"), _base64_value(values, "saltedpassword")
     salt = _base64_value(values, "salt")
     if not (password or (salted and password is None)):
-        raise _wrong("it needs a password or a saltedpassword, which must not be empty")
+        raise _argument_error("it needs a password or a saltedpassword, which must not be empty")
     if password is None and salt is None:
-        raise _wrong("saltedpassword needs its salt")
+        raise _argument_error("saltedpassword needs its salt")
     iterations = _iterations(values)
     if any(key not in _KEYS for key in values):
-        raise _wrong(f"it has an unknown key; the known ones are {', '.join(_KEYS)}")
+        raise _argument_error(f"it has an unknown key; the known ones are {', '.join(_KEYS)}")
     salt = random_bytes(SALT_BYTES) if salt is None else salt
     if password is not None:
         salted = salted_password(mechanism, password, salt, iterations)
@@ -107,7 +109,9 @@ def _iterations(values: dict[str, str]) -> int:
     text = values.get("iterations", str(ITERATIONS_MIN))
     iterations = integer(text, 32)
     if iterations is None or not ITERATIONS_MIN <= iterations <= ITERATIONS_MAX:
-        raise _wrong(f"iterations has to be a number from {ITERATIONS_MIN} to {ITERATIONS_MAX}")
+        raise _argument_error(
+            f"iterations has to be a number from {ITERATIONS_MIN} to {ITERATIONS_MAX}"
+        )
     return iterations
 
 
@@ -121,8 +125,8 @@ def _base64_value(values: dict[str, str], key: str) -> bytes | None:
     try:
         return base64.b64decode(values[key], validate=True)
     except (binascii.Error, ValueError) as error:
-        raise _wrong(f"{key} is not in base64") from error
+        raise _argument_error(f"{key} is not in base64") from error
 
 
-def _wrong(reason: str) -> StartError:
+def _argument_error(reason: str) -> StartError:
     return StartError(f"{OPTION}: {reason}")

@@ -72,6 +72,7 @@ class DataFolderSource(DataSource):
         return PartitionsReader(options) if self._view() == "partitions" else RecordsReader(options)
 
     def _view(self) -> str:
+        """Return the option `view`. Raises LogError unless it is records or partitions."""
         view = _option(self.options, "view", "records")
         if view not in _VIEWS:
             raise LogError(f"option view is {view}: records or partitions is wanted")
@@ -137,4 +138,5 @@ def _partition_row(surveyed: SurveyedPartition) -> dict[str, object]:
 
 
 def _option(options: Mapping[str, str], name: str, default: str) -> str:
+    """Return an option, whose name's case does not matter."""
     return next((value for key, value in options.items() if key.lower() == name), default)

@@ -195,6 +195,7 @@ class StringTooLong(ValueError):
 
 
 def _slice_end(buf: memoryview, pos: int, length: int) -> int:
+    """Return the end. Raises ProtocolError if the length is negative or exceeds the buffer."""
     end = pos + length
     if length < 0 or end > len(buf):
         raise ProtocolError(f"length {length} with {len(buf) - pos} bytes remaining")
@@ -262,6 +263,7 @@ def read_compact_nullable_string(buf: memoryview, pos: int) -> tuple[str | None,
 
 
 def string(value: str) -> bytes:
+    """Encode with an INT16 length. Raises StringTooLong above 32,767 bytes."""
     data = value.encode()
     if len(data) > _MOST_INT16:
         raise StringTooLong(len(data))
@@ -273,6 +275,7 @@ def nullable_string(value: str | None) -> bytes:
 
 
 def compact_string(value: str) -> bytes:
+    """Encode with a varint length. Raises StringTooLong above 32,767 bytes."""
     data = value.encode()
     if len(data) > _MOST_INT16:
         raise StringTooLong(len(data))
@@ -309,7 +312,8 @@ def read_compact_nullable_records(buf: memoryview, pos: int) -> tuple[memoryview
     return buf[pos:end], end
 
 
-def _present(view: memoryview | None) -> memoryview:
+def _not_null(view: memoryview | None) -> memoryview:
+    """Return the view. Raises ProtocolError if it is None."""
     if view is None:
         raise ProtocolError("bytes that may not be null are null")
     return view
@@ -317,12 +321,12 @@ def _present(view: memoryview | None) -> memoryview:
 
 def read_records(buf: memoryview, pos: int) -> tuple[memoryview, int]:
     view, pos = read_nullable_records(buf, pos)
-    return _present(view), pos
+    return _not_null(view), pos
 
 
 def read_compact_records(buf: memoryview, pos: int) -> tuple[memoryview, int]:
     view, pos = read_compact_nullable_records(buf, pos)
-    return _present(view), pos
+    return _not_null(view), pos
 
 
 def read_nullable_bytes(buf: memoryview, pos: int) -> tuple[bytes | None, int]:
@@ -337,12 +341,12 @@ def read_compact_nullable_bytes(buf: memoryview, pos: int) -> tuple[bytes | None
 
 def read_bytes(buf: memoryview, pos: int) -> tuple[bytes, int]:
     view, pos = read_nullable_records(buf, pos)
-    return bytes(_present(view)), pos
+    return bytes(_not_null(view)), pos
 
 
 def read_compact_bytes(buf: memoryview, pos: int) -> tuple[bytes, int]:
     view, pos = read_compact_nullable_records(buf, pos)
-    return bytes(_present(view)), pos
+    return bytes(_not_null(view)), pos
 
 
 def unread_bytes(value: object) -> int:
@@ -379,6 +383,7 @@ def write_compact_records(out: MessageBuffer, value: Records | None) -> None:
 
 
 def _check_array_length(buf: memoryview, pos: int, length: int, item_size: int) -> None:
+    """Raise ProtocolError above ARRAY_LENGTH_MAX, or if the buffer is too short for the items."""
     if length > ARRAY_LENGTH_MAX:
         raise ProtocolError(f"array length {length} is over the limit of {ARRAY_LENGTH_MAX}")
     if length * item_size > len(buf) - pos:
@@ -424,6 +429,7 @@ def read_numbers(
 
 
 def refuse_null_array() -> None:
+    """Raise ProtocolError."""
     raise ProtocolError("an array that may not be null is null")
 
 

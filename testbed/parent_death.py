@@ -23,6 +23,7 @@ def die_with_parent(parent_pid: int) -> Callable[[], None]:
     prctl = ctypes.CDLL(None, use_errno=True).prctl
 
     def arrange() -> None:
+        """Have the kernel kill this process when its parent dies; exit if it has died already."""
         prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         if os.getppid() != parent_pid:  # the parent died before this
             os._exit(1)

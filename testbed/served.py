@@ -150,6 +150,7 @@ class ServedBroker:
 
 
 def _required(part: Part | None) -> Part:
+    """Return the part. Raises NotStarted if it is None."""
     if part is None:
         raise NotStarted("no broker was started here")
     return part

@@ -104,6 +104,7 @@ def check_fetched(answer: memoryview) -> None:
 
 
 def _raise_for(code: int) -> None:
+    """Raise RuntimeError if the code is an error."""
     if code:
         raise RuntimeError(f"the innocent client is refused: {ErrorCode(code).name}")
 

@@ -126,13 +126,17 @@ def trips_of(client: LineProcess) -> Trips:
 def ended(process: LineProcess) -> Loaded:
     """End a load and return its work; a line `whole` may come before."""
     process.terminate()
-    while isinstance(line := _read(process), str):
+    while isinstance(line := _read_result(process), str):
         if line != "whole":
             raise RuntimeError(f"a load says {line!r}")
     return Loaded(**line)
 
 
-def _read(process: LineProcess) -> Any:
+def _read_result(process: LineProcess) -> Any:
+    """Return the process's next line, parsed if it is JSON.
+
+    Raises TimeoutError after END_S seconds.
+    """
     line = process.line(END_S)
     if line is None:
         raise TimeoutError("a load does not end")

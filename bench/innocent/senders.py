@@ -138,6 +138,7 @@ class SlowSender:
         self._socket.close()
 
     def _send(self, part: bytes) -> int:
+        """Send as much as the socket takes now, and return how many bytes that was."""
         sent = self._socket.send(part)
         self._left -= sent
         return sent

@@ -53,7 +53,7 @@ def topics_come_and_go(port: int, progress: Progress) -> None:
         names = [f"comes-and-goes-{number}-{index}" for index in range(COMING_AND_GOING)]
         make_topics(wire, names)
         request = DeleteTopicsRequest(topic_names=names, timeout_ms=TIMEOUT_MS)
-        _check(wire.ask(request, 5).responses)
+        _check_results(wire.ask(request, 5).responses)
         progress.did(len(names))
         progress.whole()
 
@@ -61,10 +61,11 @@ def topics_come_and_go(port: int, progress: Progress) -> None:
 def make_topics(wire: Wire, names: list[str]) -> None:
     """Create the topics by one request, with one partition each."""
     topics = [CreatableTopic(name, 1, 1, [], []) for name in names]
-    _check(wire.ask(CreateTopicsRequest(topics, TIMEOUT_MS), 5).topics)
+    _check_results(wire.ask(CreateTopicsRequest(topics, TIMEOUT_MS), 5).topics)
 
 
-def _check(results: list[object]) -> None:
+def _check_results(results: list[object]) -> None:
+    """Raise RuntimeError if a result is an error."""
     codes = {result.error_code for result in results}  # type: ignore[attr-defined]
     if codes - {0}:
         raise RuntimeError(f"refused: {[ErrorCode(code).name for code in sorted(codes)]}")

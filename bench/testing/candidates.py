@@ -215,7 +215,7 @@ class Kfake:
 
     def first_of_all(self) -> str:
         self._alone = _go_process()
-        return _asked(self._alone, "start")
+        return _ask(self._alone, "start")
 
     def end_first_of_all(self) -> None:
         _ended(self._alone)
@@ -223,7 +223,7 @@ class Kfake:
 
     def start(self) -> str:
         assert self._program is not None, "prepare() it"
-        address = _asked(self._program, "start")
+        address = _ask(self._program, "start")
         self._runs = True
         return address
 
@@ -236,7 +236,7 @@ class Kfake:
     def stop(self) -> None:
         if self._runs and self._program is not None:
             self._runs = False
-            _asked(self._program, "stop")
+            _ask(self._program, "stop")
 
     def second(self) -> Candidate:
         raise NotImplementedError
@@ -252,7 +252,8 @@ def _go_process() -> subprocess.Popen[str]:
     )
 
 
-def _asked(process: subprocess.Popen[str], word: str) -> str:
+def _ask(process: subprocess.Popen[str], word: str) -> str:
+    """Send the process a word, and return its next line. Raises RuntimeError if it has ended."""
     assert process.stdin is not None
     process.stdin.write(f"{word}\n")
     process.stdin.flush()

@@ -76,7 +76,7 @@ def confluent(servers: str, topic: str, group: str) -> None:
     consumer = Consumer(_confluent_group(servers, group))
     consumer.subscribe([topic])
     try:
-        _check(message.value() for message in consumer.consume(RECORDS, PATIENCE_S))
+        _check_values(message.value() for message in consumer.consume(RECORDS, PATIENCE_S))
         consumer.commit(asynchronous=False)
     finally:
         consumer.close()
@@ -103,7 +103,7 @@ def kafka_python(servers: str, topic: str, group: str) -> None:
     )
     try:
         # In this order: with the consumer first, `zip` would wait for another record.
-        _check(record.value for _, record in zip(VALUES, consumer, strict=False))
+        _check_values(record.value for _, record in zip(VALUES, consumer, strict=False))
         consumer.commit()
     finally:
         consumer.close()
@@ -128,7 +128,7 @@ async def _aiokafka(servers: str, topic: str, group: str) -> None:
     )
     await consumer.start()
     try:
-        _check([(await consumer.getone()).value for _ in VALUES])
+        _check_values([(await consumer.getone()).value for _ in VALUES])
         await consumer.commit()
     finally:
         await consumer.stop()
@@ -179,7 +179,8 @@ def _confluent(servers: str) -> dict[str, str]:
     return {"bootstrap.servers": servers, "log_level": "4"}
 
 
-def _check(values: Iterable[bytes | None]) -> None:
+def _check_values(values: Iterable[bytes | None]) -> None:
+    """Raise NotInTime unless the values are those that were produced, in any order."""
     received = list(values)
     if sorted(value or b"" for value in received) != VALUES:  # a topic may have several partitions
         raise NotInTime(f"{len(received)} of {RECORDS} records came")

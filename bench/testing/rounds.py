@@ -100,7 +100,9 @@ class Rounds:
             self._measure_first_uses(candidate, *address)
         candidate.stop()
         for client in CLIENTS:
-            self._measure(candidate, own_broker(client), partial(self._own, candidate, client))
+            self._measure(
+                candidate, own_broker(client), partial(self._use_own_broker, candidate, client)
+            )
             candidate.stop()  # where it failed
         if SHARED not in candidate.lacks:
             self._measure_shared(candidate)
@@ -110,20 +112,23 @@ class Rounds:
 
     def _measure_first_uses(self, candidate: Candidate, address: str) -> None:
         """Measure the first record and the first group on a broker that has just started."""
-        topic, group = self._fresh("topic"), self._fresh("group")
+        topic, group = self._fresh_name("topic"), self._fresh_name("group")
         self._measure(candidate, FIRST_RECORD, partial(clients.first_record, address, topic))
         self._measure(candidate, FIRST_GROUP, partial(clients.first_group, address, topic, group))
         if TOPICS not in candidate.lacks:
-            topic_made_before = candidate.topic(self._fresh("topic"))
+            topic_made_before = candidate.topic(self._fresh_name("topic"))
             self._measure(
                 candidate,
                 FIRST_RECORD_THERE,
                 partial(clients.first_record, address, topic_made_before),
             )
 
-    def _own(self, candidate: Candidate, client: str) -> None:
+    def _use_own_broker(self, candidate: Candidate, client: str) -> None:
+        """Start the candidate, let the client produce and consume, and stop it."""
         address = candidate.start()
-        CLIENTS[client](address, candidate.topic(self._fresh("topic")), self._fresh("group"))
+        CLIENTS[client](
+            address, candidate.topic(self._fresh_name("topic")), self._fresh_name("group")
+        )
         candidate.stop()
 
     def _measure_shared(self, candidate: Candidate) -> None:
@@ -135,22 +140,26 @@ class Rounds:
         before = partial(self._left_behind, shared, address)
         self._measure(candidate, RESET, partial(self._reset, shared), before)
         for client in CLIENTS:
-            work = partial(self._emptied, shared, address, client)
+            work = partial(self._use_emptied_broker, shared, address, client)
             self._measure(candidate, shared_broker(client), work)
 
     def _left_behind(self, candidate: Candidate, address: str) -> None:
         candidate.reset()
-        clients.leave_behind(address, self._fresh("left"))
+        clients.leave_behind(address, self._fresh_name("left"))
 
     @staticmethod
     def _reset(candidate: Candidate) -> None:
+        """Reset the candidate. Raises NotInTime unless it removed what was left behind."""
         removed = candidate.reset()
         if removed != LEFT_BEHIND:
             raise NotInTime(f"the reset found {removed}")
 
-    def _emptied(self, candidate: Candidate, address: str, client: str) -> None:
+    def _use_emptied_broker(self, candidate: Candidate, address: str, client: str) -> None:
+        """Reset the candidate, and let the client produce and consume."""
         candidate.reset()
-        CLIENTS[client](address, candidate.topic(self._fresh("topic")), self._fresh("group"))
+        CLIENTS[client](
+            address, candidate.topic(self._fresh_name("topic")), self._fresh_name("group")
+        )
 
     def _measure(
         self,
@@ -176,7 +185,7 @@ class Rounds:
             if self._counts:
                 self._results.add(candidate.name, measure, milliseconds)
 
-    def _fresh(self, word: str) -> str:
+    def _fresh_name(self, word: str) -> str:
         self._made += 1
         return f"{word}-{self._made}"
 

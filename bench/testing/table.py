@@ -19,15 +19,16 @@ def table(results: Results, measures: Sequence[str], goals_ms: Mapping[str, floa
     rows = [["milliseconds", *names, "goal"]]
     for measure in measures:
         cells = [_result_cell(results, name, measure, notes) for name in names]
-        rows.append([measure, *cells, _goal(results, names[0], measure, goals_ms)])
+        rows.append([measure, *cells, _goal_text(results, names[0], measure, goals_ms)])
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     rows.insert(1, ["-" * width for width in widths])
     lines = [_table_line(row, widths) for row in rows]
-    facts = [f"{name}: {what}" for name, what in [*results.machine.items(), *_told(results)]]
+    facts = [f"{name}: {what}" for name, what in [*results.machine.items(), *_facts(results)]]
     return "\n\n".join("\n".join(part) for part in (lines, notes, facts) if part)
 
 
-def _told(results: Results) -> list[tuple[str, str]]:
+def _facts(results: Results) -> list[tuple[str, str]]:
+    """Return the candidates' descriptions and the number of rounds, as label and text."""
     return [*results.candidates.items(), ("rounds", str(results.rounds))]
 
 
@@ -63,7 +64,7 @@ def _note(notes: list[str], text: str) -> str:
     return f"[{texts.index(text) + 1}]"
 
 
-def _goal(results: Results, name: str, measure: str, goals_ms: Mapping[str, float]) -> str:
+def _goal_text(results: Results, name: str, measure: str, goals_ms: Mapping[str, float]) -> str:
     if measure not in goals_ms:
         return ""
     verdict = "not met" if results.missed(name, {measure: goals_ms[measure]}) else "met"

@@ -90,6 +90,7 @@ def delete(call: Call, user: str, mechanism: ScramMechanism) -> None:
 
 
 def _alter(call: Call, request: AlterUserScramCredentialsRequest) -> None:
+    """Change logins. Raises Refused at the first user that the broker refuses."""
     for result in call(request, AlterUserScramCredentialsResponse).results:
         if result.error_code:
             reason = why(result.error_code, result.error_message, "Alter on the cluster")

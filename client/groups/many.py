@@ -92,5 +92,6 @@ def _is_classic(row: GroupSummary) -> bool:
 
 
 def _chunks(names: Sequence[str]) -> Iterator[list[str]]:
+    """Yield the names in lists of at most GROUPS_A_REQUEST."""
     for start in range(0, len(names), GROUPS_A_REQUEST):
         yield list(names[start : start + GROUPS_A_REQUEST])

@@ -52,10 +52,16 @@ def look(
         if leaders.get(place) in by_broker
     }
     names = [group.group for group in listed(cluster)] if groups is None else groups
-    return Sample(at, first, last, sizes, {name: _standing(cluster, name) for name in names})
+    return Sample(
+        at, first, last, sizes, {name: _committed_or_none(cluster, name) for name in names}
+    )
 
 
-def _standing(cluster: Cluster, group: str) -> dict[Partition, int]:
+def _committed_or_none(cluster: Cluster, group: str) -> dict[Partition, int]:
+    """Return the group's committed offsets.
+
+    Returns {} if the login may not read them, or the group is gone.
+    """
     try:
         return committed_offsets(cluster, group)
     except Refused:  # this login may list the group but not describe it, or the group is gone

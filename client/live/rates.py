@@ -86,7 +86,7 @@ def topic_rates(before: Sample, now: Sample) -> list[TopicRate]:
         rows.append(
             TopicRate(topic, of_records, of_bytes, len(own_partitions), records, byte_count)
         )
-    return sorted(rows, key=_busiest)
+    return sorted(rows, key=_by_bytes)
 
 
 def group_rates(before: Sample, now: Sample) -> list[GroupRate]:
@@ -113,7 +113,7 @@ def group_rates(before: Sample, now: Sample) -> list[GroupRate]:
         change_per_s = sum(changes) / elapsed_s if changes else None
         read_per_s = sum(read) / elapsed_s if read else None
         rows.append(GroupRate(group, lag.records, change_per_s, read_per_s, lag.unknown))
-    return sorted(rows, key=_furthest)
+    return sorted(rows, key=_by_lag)
 
 
 def screen(topics: Sequence[TopicRate], groups: Sequence[GroupRate], height: int) -> list[str]:
@@ -132,7 +132,7 @@ def screen(topics: Sequence[TopicRate], groups: Sequence[GroupRate], height: int
     rows = [
         [
             printable(topic.topic),
-            _rate(topic.records_per_s),
+            _rate_text(topic.records_per_s),
             "-" if topic.bytes_per_s is None else size_text(topic.bytes_per_s),
             str(topic.partitions),
             f"{topic.records:,}",
@@ -146,8 +146,8 @@ def screen(topics: Sequence[TopicRate], groups: Sequence[GroupRate], height: int
             [
                 printable(group.group),
                 _lag_text(group),
-                _rate(group.change_per_s, signed=True),
-                _rate(group.read_per_s),
+                _rate_text(group.change_per_s, signed=True),
+                _rate_text(group.read_per_s),
             ]
             for group in groups[:of_groups]
         ]
@@ -169,15 +169,17 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _rate(rate: float | None, *, signed: bool = False) -> str:
+def _rate_text(rate: float | None, *, signed: bool = False) -> str:
     if rate is None:
         return "-"
     return f"{rate:+,.0f}" if signed and round(rate) else f"{rate:,.0f}"
 
 
-def _busiest(rate: TopicRate) -> tuple[float, float, str]:
+def _by_bytes(rate: TopicRate) -> tuple[float, float, str]:
+    """Return the key that sorts the busiest topics first."""
     return -(rate.bytes_per_s or 0), -(rate.records_per_s or 0), rate.topic
 
 
-def _furthest(rate: GroupRate) -> tuple[int, str]:
+def _by_lag(rate: GroupRate) -> tuple[int, str]:
+    """Return the key that sorts the groups with the largest lag first."""
     return -(rate.lag or 0), rate.group

@@ -351,6 +351,7 @@ def _headers_of_object(headers: object, text: str) -> tuple[tuple[str, bytes | N
 
 
 def _parsed_header(header: object, text: str) -> tuple[str, bytes | None]:
+    """Return the header of a JSON object. Raises ValueError if it is no such object."""
     if not isinstance(header, dict) or not isinstance(header.get("key"), str):
         raise ValueError('a header is an object with a "key" and a "value"')
     return header["key"], _data_of(header, "value", text)
@@ -377,6 +378,7 @@ def _bytes_of(value: object) -> bytes | None:
 
 
 def _header_of(text: str) -> tuple[str, bytes | None]:
+    """Return the header in `NAME=VALUE`. Raises StartError if the text has another form."""
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise StartError(f"--header {text}: write it as NAME=VALUE")

@@ -19,13 +19,13 @@ def member_texts(text: str) -> dict[str, str]:
     Raises ValueError if `text` is no object.
     """
     texts: dict[str, str] = {}
-    at = _past(text, _behind_space(text, 0), "{")
+    at = _position_after(text, _behind_space(text, 0), "{")
     while not text.startswith("}", at := _behind_space(text, at)):
         if texts:
-            at = _behind_space(text, _past(text, at, ","))
-        _past(text, at, '"')
+            at = _behind_space(text, _position_after(text, at, ","))
+        _position_after(text, at, '"')
         name, at = _decode(text, at)
-        at = _behind_space(text, _past(text, _behind_space(text, at), ":"))
+        at = _behind_space(text, _position_after(text, _behind_space(text, at), ":"))
         _value, end = _decode(text, at)
         texts[name] = text[at:end]
         at = end
@@ -35,10 +35,10 @@ def member_texts(text: str) -> dict[str, str]:
 def item_texts(text: str) -> list[str]:
     """Return the text of each item of a JSON list. Raises ValueError if `text` is no list."""
     texts: list[str] = []
-    at = _past(text, _behind_space(text, 0), "[")
+    at = _position_after(text, _behind_space(text, 0), "[")
     while not text.startswith("]", at := _behind_space(text, at)):
         if texts:
-            at = _behind_space(text, _past(text, at, ","))
+            at = _behind_space(text, _position_after(text, at, ","))
         _value, end = _decode(text, at)
         texts.append(text[at:end])
         at = end
@@ -51,7 +51,8 @@ def _behind_space(text: str, at: int) -> int:
     return space.end()
 
 
-def _past(text: str, at: int, sign: str) -> int:
+def _position_after(text: str, at: int, sign: str) -> int:
+    """Return the position after the sign. Raises ValueError if it is not there."""
     if not text.startswith(sign, at):
         raise ValueError(f"{sign!r} is missing at character {at + 1}")
     return at + 1

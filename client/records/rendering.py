@@ -137,10 +137,11 @@ def _as_text(batch: Batch, record: Record, view: View) -> bytes:
         parts.append(NULL if record.key is None else record.key)
     parts.append(NULL if record.value is None else record.value)
     line = view.separator.join(parts)
-    return _harmless(line) if view.for_terminal else line
+    return _printable_line(line) if view.for_terminal else line
 
 
-def _harmless(line: bytes) -> bytes:
+def _printable_line(line: bytes) -> bytes:
+    """Return the line with invisible characters shown as code points, except tabs."""
     text = line.decode("utf-8", "backslashreplace")
     return "\t".join(map(printable, text.split("\t"))).encode()
 

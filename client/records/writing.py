@@ -97,7 +97,7 @@ class Writer:
             waiting = self._on_the_way.setdefault(node_id, deque())
         waiting.append(_Sent(partition, batch, records))
         try:
-            self._put(node_id, waiting[-1])
+            self._send_to(node_id, waiting[-1])
         except (OSError, ProtocolError, StartError) as error:
             self._send_again(str(error))
 
@@ -115,7 +115,8 @@ class Writer:
             partition.partition_index: partition.leader_id for partition in topic.partitions
         }
 
-    def _put(self, node_id: int, sent: _Sent) -> None:
+    def _send_to(self, node_id: int, sent: _Sent) -> None:
+        """Send a batch to this node without waiting for the response."""
         place, timeout_ms = (self._topic, sent.partition), int(WITHIN_S * 1000 / 2)
         request = produce_request(place, sent.batch, ACKS_OF_ALL, timeout_ms)
         self._cluster.node(node_id).send(request, NAMES_VERSION_MAX)
@@ -185,7 +186,7 @@ class Writer:
         while unacknowledged:
             node_id = self._leaders[unacknowledged[0].partition]
             try:
-                self._put(node_id, unacknowledged[0])
+                self._send_to(node_id, unacknowledged[0])
                 answer = self._cluster.node(node_id).receive(ProduceResponse)
             except (OSError, ProtocolError, StartError) as error:
                 self._cluster.drop(node_id)

@@ -143,7 +143,7 @@ def add_acls(bootstrap_server: str, command_config: str | None, as_json: bool, *
         echo(f"ottla: warning: {line}", to_stderr=True)
     with Cluster(bootstrap_server, command_config) as cluster:
         add(cluster.call, acls)
-    _print(sorted(acls), as_json=as_json)
+    _print_acls(sorted(acls), as_json=as_json)
 
 
 @acl.command("list")
@@ -180,7 +180,7 @@ def list_acls(
     ]
     with Cluster(bootstrap_server, command_config) as cluster:
         acls = find(cluster.call, by_principal)
-    _print(acls, as_json=as_json)
+    _print_acls(acls, as_json=as_json)
     if not acls:
         echo("no ACLs found", to_stderr=True)
 
@@ -212,7 +212,7 @@ def delete_acls(
         if not force:
             _confirm(acls)
         removed = remove(cluster.call, filters)
-    _print(removed, as_json=as_json)
+    _print_acls(removed, as_json=as_json)
 
 
 def _confirm(acls: Sequence[Acl]) -> None:
@@ -240,5 +240,5 @@ def _typed_options(context: click.Context) -> TypedOptions:
     return TypedOptions(resources, **others)
 
 
-def _print(acls: Sequence[Acl], *, as_json: bool) -> None:
+def _print_acls(acls: Sequence[Acl], *, as_json: bool) -> None:
     show(Row._fields, [row(acl) for acl in acls], as_json=as_json)

@@ -100,9 +100,9 @@ def add(
             set_password(cluster.call, name, kind, iterations, secret, os.urandom)
             added.append(Credential(name, mechanism, iterations))
     if as_json:
-        _print(added, as_json=True)
+        _print_users(added, as_json=True)
         return
-    echo(f"user {name} can log in by {_by(added)}")
+    echo(f"user {name} can log in by {_mechanism_names(added)}")
 
 
 @user.command("list")
@@ -116,7 +116,7 @@ def list_users(
     """List the users NAME, or all of them."""
     with Cluster(bootstrap_server, command_config) as cluster:
         listed = credentials(cluster.call, names)
-    _print(listed, as_json=as_json)
+    _print_users(listed, as_json=as_json)
     if not listed:
         echo("no user can log in by SCRAM: ottla user add NAME makes one", to_stderr=True)
 
@@ -152,13 +152,13 @@ def delete_user(
             if not mechanisms or credential.mechanism in mechanisms
         ]
         if not deleted:
-            raise Refused(f"user {name} logs in by {_by(existing)} alone")
+            raise Refused(f"user {name} logs in by {_mechanism_names(existing)} alone")
         for credential in deleted:
             delete(cluster.call, name, SCRAM_MECHANISMS[credential.mechanism])
     if as_json:
-        _print(deleted, as_json=True)
+        _print_users(deleted, as_json=True)
         return
-    echo(f"user {name} can no longer log in by {_by(deleted)}; open connections stay")
+    echo(f"user {name} can no longer log in by {_mechanism_names(deleted)}; open connections stay")
 
 
 def _read_password(typed: str | None, file: str | None) -> str:
@@ -197,9 +197,9 @@ def _first_line(name: str, file: TextIO) -> str:
     return password
 
 
-def _by(listed: Sequence[Credential]) -> str:
+def _mechanism_names(listed: Sequence[Credential]) -> str:
     return " and ".join(credential.mechanism for credential in listed)
 
 
-def _print(listed: Sequence[Credential], *, as_json: bool) -> None:
+def _print_users(listed: Sequence[Credential], *, as_json: bool) -> None:
     show(Credential._fields, listed, as_json=as_json)

@@ -88,15 +88,16 @@ class Tail:
 
         If a later segment exists, the next calls continue with it. Raises OSError.
         """
-        added = self._added()
+        added = self._new_bytes()
         if not added and self._next_file():
-            added = self._added()
+            added = self._new_bytes()
         whole = whole_bytes(added)
         decode = self._decode if self._with_records else None
         start, self._position = self._position, self._position + whole
         return segment_entries(added[:whole], decode, start)
 
-    def _added(self) -> bytes:
+    def _new_bytes(self) -> bytes:
+        """Return what the file holds after the position that was read."""
         with self.file.open("rb") as opened:
             opened.seek(self._position)
             return opened.read()

@@ -54,7 +54,7 @@ def top(
     if isnan(interval):
         raise click.UsageError("--interval nan: give a number of seconds")
     with Cluster(bootstrap_server, command_config) as cluster:
-        before = _look(cluster, internal=internal)
+        before = _sample(cluster, internal=internal)
         shown = 0
         if sys.stdout.isatty() and not as_json:
             _print_rates(Sample(before.at), before, as_json=False)  # the state, without rates
@@ -62,7 +62,7 @@ def top(
             while count is None or shown < count:
                 time.sleep(interval)
                 try:
-                    now = _look(cluster, internal=internal)
+                    now = _sample(cluster, internal=internal)
                 except (StartError, Refused) as error:
                     note(f"waiting for the cluster: {error}")
                     continue
@@ -72,7 +72,8 @@ def top(
             return
 
 
-def _look(cluster: Cluster, *, internal: bool) -> Sample:
+def _sample(cluster: Cluster, *, internal: bool) -> Sample:
+    """Take a sample now."""
     return look(cluster, seen_topics(cluster, internal=internal), time.monotonic())
 
 

@@ -76,17 +76,21 @@ class RunningNode:
                 f"no ottla cluster runs in {self.folder}: start it with "
                 f"ottla cluster --dir {self.folder}"
             )
-        if self._process() is not None:
+        if self._pid() is not None:
             self._end(signal.SIGTERM, ask=True)
         else:
             ask_to_start(self.folder, self.node_id)
-        self._wait(lambda: not _request(self.folder, self.node_id).exists(), "is not started again")
+        self._wait(
+            lambda: not _start_request_file(self.folder, self.node_id).exists(),
+            "is not started again",
+        )
         port = self.config.broker_listeners[0].port
         host = self.config.broker_listeners[0].host or "localhost"
         self._wait(lambda: accepts(host, port), "does not serve yet")
-        return self._process() or 0
+        return self._pid() or 0
 
-    def _process(self) -> int | None:
+    def _pid(self) -> int | None:
+        """Return the id of the process that locks the data folder, None if there is none."""
         return holder_of(Path(self.config.log_dirs[0]))
 
     def _end(self, number: int, *, ask: bool = False) -> int:
@@ -95,7 +99,7 @@ class RunningNode:
         `ask`: ask the running cluster command to start it again. Raises StartError if the node does
         not run or has not ended after WAIT_S.
         """
-        process = self._process()
+        process = self._pid()
         if process is None:
             raise StartError(f"node {self.node_id} does not run")
         if ask:
@@ -117,22 +121,22 @@ class RunningNode:
 
 def ask_to_start(folder: Path, node_id: int) -> None:
     """Request that the `ottla cluster` of `folder` starts a node as soon as it has ended."""
-    request = _request(folder, node_id)
+    request = _start_request_file(folder, node_id)
     request.parent.mkdir(parents=True, exist_ok=True)
     request.touch()
 
 
 def is_asked_to_start(folder: Path, node_id: int) -> bool:
     """Return whether there is a request to start the node."""
-    return _request(folder, node_id).exists()
+    return _start_request_file(folder, node_id).exists()
 
 
 def take_request(folder: Path, node_id: int) -> None:
     """Delete the request to start a node, if there is one."""
-    _request(folder, node_id).unlink(missing_ok=True)
+    _start_request_file(folder, node_id).unlink(missing_ok=True)
 
 
-def _request(folder: Path, node_id: int) -> Path:
+def _start_request_file(folder: Path, node_id: int) -> Path:
     return folder / f"broker-{node_id}" / _REQUEST
 
 

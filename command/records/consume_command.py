@@ -200,6 +200,7 @@ def _view(*, as_json: bool, view_options: Mapping[str, object]) -> View:
 
 
 def _committer(cluster: Cluster, group: str) -> Commits:
+    """Return the function that commits offsets for the group."""
     from client.groups.committed import commit_offsets
 
     return partial(commit_offsets, cluster, group)
@@ -296,7 +297,7 @@ class _Printed:
                 rendered = render(batch, view, left)
                 with whole():
                     if rendered.data:
-                        _write(rendered.data)
+                        _write_stdout(rendered.data)
                     self.records += rendered.records
                     self._ends[batch.topic, batch.partition] = rendered.end
                 if time.monotonic() - self._committed_at >= _COMMITTED_EACH_S:
@@ -319,7 +320,8 @@ class _Printed:
             self._commits(self._ends)
 
 
-def _write(data: bytes) -> None:
+def _write_stdout(data: bytes) -> None:
+    """Write all of the data to standard output. Raises BrokenPipeError if its reader has ended."""
     view = memoryview(data)
     while view:
         view = view[os.write(_STDOUT, view) :]

@@ -71,7 +71,9 @@ def find_records(data: bytes, starts: Ints, ends: Ints, counts: Ints) -> Records
     """
     raw = np.frombuffer(data, dtype=np.uint8)
     impossible = (counts < 0) | (counts * _SMALLEST_RECORD_BYTES > ends - starts)
-    _refuse(impossible, np.arange(len(counts)), "it has no room for as many records as it says")
+    _refuse_wrong(
+        impossible, np.arange(len(counts)), "it has no room for as many records as it says"
+    )
     begins = _begins(data, raw, starts, ends, counts)
     batch = np.repeat(np.arange(len(counts), dtype=np.int64), counts)
     length, at = varints(raw, begins)
@@ -84,7 +86,7 @@ def find_records(data: bytes, starts: Ints, ends: Ints, counts: Ints) -> Records
     wrong = (length < 0) | (key_length < -1) | (value_length < -1) | (headers < 0)
     wrong |= (headers_at > end) | (headers * 2 > end - headers_at) | (end > ends[batch])
     wrong |= (headers == 0) & (headers_at != end)
-    _refuse(wrong, batch, "a record's parts do not add up to its length")
+    _refuse_wrong(wrong, batch, "a record's parts do not add up to its length")
     return Records(
         batch,
         timestamp_delta,
@@ -111,7 +113,7 @@ def find_headers(data: bytes, records: Records) -> HeaderFields:
         at = value_start + np.maximum(value_length, 0)
         wrong = (key_length < 0) | (value_length < -1) | (at > records.ends[record])
         wrong |= (left == 1) & (at != records.ends[record])
-        _refuse(wrong, records.batch[record], "a header's parts do not add up to its record")
+        _refuse_wrong(wrong, records.batch[record], "a header's parts do not add up to its record")
         fields.append((record, key_start, key_length, value_start, value_length))
         more = left > 1
         record, at, left = record[more], at[more], left[more] - 1
@@ -197,11 +199,12 @@ def _begins_abreast(raw: npt.NDArray[np.uint8], starts: Ints, ends: Ints, counts
         length, after = varints(raw, positions)
         at[:size] = after + length
         if (length < 0).any():
-            _refuse(length < 0, order[:size], "a record's length is below 0")
-    _refuse(at != ends[order], order, "its records do not fill it")
+            _refuse_wrong(length < 0, order[:size], "a record's length is below 0")
+    _refuse_wrong(at != ends[order], order, "its records do not fill it")
     return begins
 
 
-def _refuse(wrong: npt.NDArray[np.bool_], batch: Ints, why: str) -> None:
+def _refuse_wrong(wrong: npt.NDArray[np.bool_], batch: Ints, why: str) -> None:
+    """Raise BadRecords, with the first batch of a wrong record, if any is wrong."""
     if wrong.any():
         raise BadRecords(int(batch[int(np.argmax(wrong))]), why)

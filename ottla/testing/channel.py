@@ -197,6 +197,10 @@ class Channel:
                 view, fds = view[sent:], ()
 
     def _wait_until_writable(self, deadline: float) -> None:
+        """Wait until the peer takes data.
+
+        Ends the channel and raises DeadlinePassed if it does not in time.
+        """
         if not _poll(self._socket, select.POLLOUT, deadline - time.monotonic()):
             # the other end may have got half a frame
             self._end_reason = "it takes nothing any more"

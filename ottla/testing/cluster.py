@@ -254,6 +254,7 @@ class Cluster(Contents):
         raise DeadlinePassed("no node became the active controller: do most controllers run?")
 
     def _running_broker(self) -> Broker:
+        """Return the first node that runs. Raises Misuse if none does."""
         running = next((broker for broker in self.brokers if broker.running), None)
         if running is None:
             raise Misuse("no node of the cluster runs: start() it")

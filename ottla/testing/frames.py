@@ -74,6 +74,7 @@ def _decode(text: bytes) -> Message:
 
 
 def _as_json(value: object) -> dict[str, str]:
+    """Return bytes as base64. Raises TypeError for anything else that JSON lacks."""
     if isinstance(value, bytes | bytearray | memoryview):
         return {"b64": base64.b64encode(value).decode()}
     raise TypeError(f"{type(value).__name__} cannot go over the control channel")

@@ -115,7 +115,7 @@ class OnePerProcess(Generic[Resource]):
         self._started: list[Resource] = []
         """The last object is in use. The others have ended, or belong to a process from which this
         one was forked; then this process must not close them."""
-        atexit.register(self._close)
+        atexit.register(self._close_own)
 
     def get(self) -> Resource:
         """Return this process's object. Start it if it is not running."""
@@ -124,7 +124,8 @@ class OnePerProcess(Generic[Resource]):
                 self._started.append(self._start())
             return self._started[-1]
 
-    def _close(self) -> None:
+    def _close_own(self) -> None:
+        """Close what this process started; leave what its parent did before a fork."""
         for resource in self._started:
             if resource.owner_pid == os.getpid():
                 resource.close()

@@ -57,7 +57,7 @@ class RunningCluster(Contents):
         """Note the topics and groups that exist, which do not belong to the test. Do nothing within
         a test."""
         if self._before is None:
-            self._before = self._present()
+            self._before = self._present_names()
             self._named = set(), set()
 
     def drop_topics(self) -> None:
@@ -65,7 +65,7 @@ class RunningCluster(Contents):
         named and that did not exist before it."""
         before, self._before = self._before, None
         if before is not None:
-            named, present = self._named, self._present()
+            named, present = self._named, self._present_names()
             topics, groups = (
                 sorted((named[kind] & present[kind]) - before[kind]) for kind in (0, 1)
             )
@@ -76,7 +76,8 @@ class RunningCluster(Contents):
             self._topics().clear()
         super().drop_topics()
 
-    def _present(self) -> tuple[set[str], set[str]]:
+    def _present_names(self) -> tuple[set[str], set[str]]:
+        """Ask for the names of the present topics and groups."""
         return set(self.topics()), {group["group"] for group in self.call("group.list")}
 
     def output(self, offset: int = 0) -> str:

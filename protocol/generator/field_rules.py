@@ -71,11 +71,13 @@ def version_condition(versions: Versions, context: Versions) -> str | None:
 
 
 def attribute(f: FieldSpec) -> str:
+    """Return the attribute's name, with `_` after a Python keyword."""
     name = f.attribute
     return name + "_" if keyword.iskeyword(name) else name
 
 
 def local(f: FieldSpec) -> str:
+    """Return the local variable's name, with `_` after a name that the generated code uses."""
     name = attribute(f)
     return name + "_" if name in RESERVED else name
 

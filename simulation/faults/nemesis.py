@@ -96,7 +96,8 @@ class Nemesis:
     def _about_to_die(self) -> SimBroker | None:
         return next((node for node in self._nodes if node.disk.die_at is not None), None)
 
-    def _did(self, kind: str, target: str) -> None:
+    def _count_and_tell(self, kind: str, target: str) -> None:
+        """Count a fault of this kind, and add it to the trace."""
         self.counts[kind] = self.counts.get(kind, 0) + 1
         self._tell(f"nemesis: {kind} of {target}")
 
@@ -135,7 +136,7 @@ class Nemesis:
 
     def _kill_node(self, kind: str, node: SimBroker | None) -> None:
         if node is not None and node.alive:
-            self._did(kind, node.address)
+            self._count_and_tell(kind, node.address)
             node.kill()
 
     def _kill_all(self) -> None:
@@ -171,13 +172,13 @@ class Nemesis:
     def _die_in_a_write(self) -> None:
         node = self._living_node()
         if node is not None:
-            self._did("die_in_a_write", node.address)
+            self._count_and_tell("die_in_a_write", node.address)
             node.disk.die_in(self._chance.randint(0, 30), self._chance.choice([0.0, 0.3, 0.9, 1.0]))
 
     def _stop(self) -> None:
         node = self._living_node()
         if node is not None and node.serving and not node.paused and not node.stopping:
-            self._did("stop", node.address)
+            self._count_and_tell("stop", node.address)
             node.stop(lambda: None)
 
     # --- disks and power -------------------------------------------------------------------------
@@ -187,7 +188,7 @@ class Nemesis:
         node = self._living_node()
         if node is None:
             return
-        self._did("disk_error", node.address)
+        self._count_and_tell("disk_error", node.address)
         operation = self._chance.choice(["append", "append", "sync", "replace", "rename"])
         number = self._chance.choice([errno.EIO, errno.ENOSPC])
         folder = self._chance.choice(node.config.log_dirs)
@@ -199,7 +200,7 @@ class Nemesis:
         node = self._living_node()
         if node is None:
             return
-        self._did("disk_full", node.address)
+        self._count_and_tell("disk_full", node.address)
         disk = node.disk
         disk.limit(disk.used_bytes() + self._chance.randint(0, 2_000))
         self._world.call_later(self._chance.uniform(1_000.0, 5_000.0), lambda: disk.limit(None))
@@ -212,8 +213,8 @@ class Nemesis:
         node = self._living_node()
         if node is None or not self._can_be_spared(node):
             return
-        self._did("power_loss", node.address)
-        self._destroy(node)
+        self._count_and_tell("power_loss", node.address)
+        self._note_damage(node)
         self._power_lost(node)
         node.lose_power(self._chance)
 
@@ -222,8 +223,8 @@ class Nemesis:
         node = self._living_node()
         if node is None or not node.is_broker or not self._can_be_spared(node):
             return
-        self._did("wipe", node.address)
-        self._destroy(node)
+        self._count_and_tell("wipe", node.address)
+        self._note_damage(node)
         self._power_lost(node)
         node.kill()
         node.wipe()
@@ -242,7 +243,11 @@ class Nemesis:
             any(member in running for member in isr) for isr in isrs
         )
 
-    def _destroy(self, node: SimBroker) -> None:
+    def _note_damage(self, node: SimBroker) -> None:
+        """Note the node whose data is lost.
+
+        With a single node, what was promised may be lost too.
+        """
         if len(self._nodes) == 1:
             self._promises.lose_power(self._world.now_ms)
         self._damaged = node
@@ -262,16 +267,17 @@ class Nemesis:
         """Pause a node for two to eight seconds, unless it is dead or paused."""
         if node is None or not node.alive or node.paused:
             return
-        self._did(kind, node.address)
+        self._count_and_tell(kind, node.address)
         node.pause()
         self._world.call_later(
             self._chance.uniform(2_000.0, 8_000.0), lambda: node.resume(self._chance)
         )
 
     def _clock(self) -> None:
+        """Move a live node's clock by five seconds or half an hour, in either direction."""
         node = self._living_node()
         if node is not None:
-            self._did("clock", node.address)
+            self._count_and_tell("clock", node.address)
             node.set_clock(self._chance.choice([-1_800_000, -5_000, 5_000, 1_800_000]))
 
     # --- links ---------------------------------------------------------------------------------
@@ -289,7 +295,7 @@ class Nemesis:
         """Cut a node off from the other nodes; sometimes from its clients too."""
         if node is None:
             return
-        self._did(kind, node.address)
+        self._count_and_tell(kind, node.address)
         others = [other.address for other in self._nodes if other is not node]
         if self._chance.random() < 0.3:
             others += self._clients()
@@ -298,12 +304,13 @@ class Nemesis:
 
     def _one_way(self) -> None:
         source, target = self._chance.sample(self._nodes, 2)
-        self._did("one_way", f"{source.address} → {target.address}")
+        self._count_and_tell("one_way", f"{source.address} → {target.address}")
         self._cut([(source.address, target.address)])
 
     def _partial(self) -> None:
+        """Cut two nodes from each other for a while; the others still reach both."""
         first, second = self._chance.sample(self._nodes, 2)
-        self._did("partial", f"{first.address} and {second.address}")
+        self._count_and_tell("partial", f"{first.address} and {second.address}")
         self._cut([(first.address, second.address), (second.address, first.address)])
 
     def _ring(self) -> None:
@@ -311,7 +318,7 @@ class Nemesis:
         them."""
         if len(self._nodes) < 5:
             return
-        self._did("ring", "all")
+        self._count_and_tell("ring", "all")
         order = self._chance.sample([node.address for node in self._nodes], len(self._nodes))
         near = {frozenset(pair) for pair in pairwise([*order, order[0]])}
         self._cut(
@@ -324,14 +331,14 @@ class Nemesis:
         if not self._clients():
             return
         client = self._chance.choice(self._clients())
-        self._did("cut_client", f"{client} and {node.address}")
+        self._count_and_tell("cut_client", f"{client} and {node.address}")
         ways = [(client, node.address), (node.address, client)]
         self._cut(self._chance.choice([ways, ways[:1], ways[1:]]))
 
     def _slow_links(self) -> None:
         """Delay the messages from one node to another."""
         source, target = self._chance.sample(self._nodes, 2)
-        self._did("slow_links", f"{source.address} → {target.address}")
+        self._count_and_tell("slow_links", f"{source.address} → {target.address}")
         self._network.links.slow(
             source.address, target.address, self._chance.choice([300.0, 1_500.0])
         )
@@ -357,6 +364,7 @@ class Nemesis:
         self._world.call_later(downtime, lambda: self._start(broker))
 
     def _start(self, broker: SimBroker) -> None:
+        """Start a broker, unless it is alive or is kept down."""
         if not broker.alive and broker not in self._kept_down:
             broker.start()
 

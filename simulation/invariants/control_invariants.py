@@ -62,6 +62,7 @@ class IdsAreUnique(Invariant):
         self._epochs[epoch] = exchange.client
 
     def node_served(self, broker: SimBroker) -> None:
+        """Raise Violation if the broker's new epoch is not above the one before."""
         if any(before >= broker.epochs[-1] for before in broker.epochs[:-1][-1:]):
             raise self.broken(f"broker epochs {broker.epochs}")
 
@@ -77,6 +78,7 @@ class EachRequestEnds(Invariant):
         self._open: dict[Exchange, None] = {}
 
     def handled(self, exchange: Exchange) -> None:
+        """Check the request when its limit has passed."""
         self._open[exchange] = None
         self.world.call_later(self._limit_ms(exchange), lambda: self._check(exchange))
 
@@ -130,14 +132,17 @@ class NoServerError(Invariant):
     name = "I19"
 
     def node_ran(self, broker: SimBroker) -> None:
+        """Raise Violation if the node failed to apply a metadata record."""
         if broker.node is not None and broker.node.controller.loader.apply_errors:
             raise self.broken(f"{broker.address} failed on a change of the metadata")
 
     def received(self, exchange: Exchange) -> None:
+        """Raise Violation at UNKNOWN_SERVER_ERROR, unless faults may cause it."""
         if getattr(exchange.response, "error_code", 0) == -1 and not self.promises.interfered:
             raise self.broken(f"UNKNOWN_SERVER_ERROR for {exchange.key.name}")
 
     def answered(self, exchange: Exchange) -> None:
+        """Raise Violation if a request is refused by closing, unless faults may cause it."""
         if self.promises.interfered:
             return
         if exchange.refused is not None and exchange.expects_answer:

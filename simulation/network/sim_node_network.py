@@ -157,6 +157,7 @@ class _Connection:
         return chance.random() * weather.late_ms
 
     def _break(self) -> None:
+        """Lose the connection; in half of the cases also what is on its way to the server."""
         if self._network.chance.random() < 0.5:
             self._cut = True
         self.fail(ChannelFailure.LOST)

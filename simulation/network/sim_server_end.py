@@ -202,7 +202,7 @@ class ServerEnd(Generic[Item]):
     def hear_close(self) -> None:
         """Take note that the peer has closed the connection."""
         if self._life == self.server.life:
-            self.server.arrive(self._closed)
+            self.server.arrive(self._take_close)
 
     def process_died(self, silently: bool) -> None:
         """Close the end because its process has ended."""
@@ -213,12 +213,14 @@ class ServerEnd(Generic[Item]):
             self._reset()
 
     def _reset(self) -> None:
+        """Close without the server's doing; the client hears of it later."""
         if not self.gone:
             self.gone = True
             self._ends.remove(self)
             self._back.carry(self._peer.hears_close, self._delay_ms())
 
-    def _closed(self) -> None:
+    def _take_close(self) -> None:
+        """Drop queued requests, and report the closed connection to the server."""
         self.gone = True
         self._queue.clear()
         self._ends.remove(self)
@@ -262,7 +264,7 @@ class ServerEnd(Generic[Item]):
             self._muted = True
             self.server.run_later(mute_ms, self._unmute)
         if parts is None:
-            self._next()
+            self._finish_request()
             return
         copied: list[Any] = [
             bytes(part) if isinstance(part, bytes | bytearray | memoryview) else part
@@ -280,13 +282,14 @@ class ServerEnd(Generic[Item]):
             return
         frame = b"".join(pieces)
         self._back.carry(lambda: self._peer.deliver(item, frame), self._delay_ms())
-        self._next()
+        self._finish_request()
 
     def _unmute(self) -> None:
         self._muted = False
         self._handle_next()
 
-    def _next(self) -> None:
+    def _finish_request(self) -> None:
+        """Handle the next queued request."""
         self._busy = None
         self._handle_next()
 

@@ -258,7 +258,7 @@ class UserClient(SimClient):
             if len(fetched) >= count:
                 most = count or len(fetched)
                 next_offset = fetched[most].offset if len(fetched) > most else position
-                shown = [_shown(topic, partition, record) for record in fetched[:most]]
+                shown = [_record_json(topic, partition, record) for record in fetched[:most]]
                 return [shown, next_offset, data.high_watermark]
             if attempts.is_over:
                 raise NotDone(TIMED_OUT, f"{action}: {len(fetched)} of {count} records came")
@@ -473,6 +473,6 @@ def _not_written(answer: Answer) -> int:
     return ErrorCode.NONE if code == ErrorCode.DUPLICATE_SEQUENCE_NUMBER else code
 
 
-def _shown(topic: str, partition: int, record: Record) -> Json:
+def _record_json(topic: str, partition: int, record: Record) -> Json:
     headers = [[name, value] for name, value in record.headers]
     return [topic, partition, record.offset, record.timestamp, record.key, record.value, headers]

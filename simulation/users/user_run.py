@@ -97,6 +97,10 @@ class UserRun(SimulatedCluster):
         self.watched(self._advance)
 
     def _advance(self) -> None:
+        """Run until an operation is done or the time limit has passed.
+
+        Raises Violation if no event is left.
+        """
         while not self._done and not self.over:
             if not self.step():
                 raise Violation("I20", "nothing will ever happen any more")

@@ -25,7 +25,7 @@ class FetchSessions:
 
     def topics(self, session_id: int) -> Iterator[str]:
         """Yield the topic of each partition in a session; none if there is no such session."""
-        session = self._get(session_id)
+        session = self._session(session_id)
         for topic, _index in () if session is None else session.partitions:
             name = self._name(topic)
             if name is not None:
@@ -33,7 +33,7 @@ class FetchSessions:
 
     def show_all(self, response: FetchResponse, concerns: Concerns) -> None:
         """Add the partitions that a Fetch's response leaves out; see `Sessions.show_all`."""
-        session = self._get(response.session_id)
+        session = self._session(response.session_id)
         if session is None:
             return
         shown = {_key(topic, data) for topic in response.responses for data in topic.partitions}
@@ -44,7 +44,8 @@ class FetchSessions:
             if key not in shown:
                 response.responses.append(_response_topic(key))
 
-    def _get(self, session_id: int) -> FetchSession | None:
+    def _session(self, session_id: int) -> FetchSession | None:
+        """Return the session, None if the broker has dropped it."""
         return next((session for session in self._cache if session.session_id == session_id), None)
 
     def _name(self, topic: bytes | str) -> str | None:

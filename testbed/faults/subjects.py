@@ -79,7 +79,7 @@ def topics_of(request: Message, name_of: NameOf) -> Iterator[str]:
             names = (topic_of(item, name_of) for item in value or ())
             yield from (name for name in names if name is not None)
         elif field == "resources":
-            yield from _named(value, _TOPIC_RESOURCE)
+            yield from _resource_names(value, _TOPIC_RESOURCE)
         elif field in _NESTED:
             for part in value if isinstance(value, list) else (value,):
                 if isinstance(part, Message):
@@ -110,8 +110,8 @@ def groups_of(api: ApiKey, request: Message) -> Iterator[str]:
         for group in getattr(request, field, ()):
             yield group if isinstance(group, str) else group.group_id
     if api is ApiKey.FIND_COORDINATOR:
-        yield from _keys(request, _GROUP_KEY)
-    yield from _named(getattr(request, "resources", ()), _GROUP_RESOURCE)
+        yield from _coordinator_keys(request, _GROUP_KEY)
+    yield from _resource_names(getattr(request, "resources", ()), _GROUP_RESOURCE)
 
 
 def transactional_ids_of(api: ApiKey, request: Message) -> Iterator[str]:
@@ -124,7 +124,7 @@ def transactional_ids_of(api: ApiKey, request: Message) -> Iterator[str]:
     for transaction in getattr(request, "transactions", ()):
         yield transaction.transactional_id
     if api is ApiKey.FIND_COORDINATOR:
-        yield from _keys(request, _TRANSACTION_KEY)
+        yield from _coordinator_keys(request, _TRANSACTION_KEY)
 
 
 def is_of_a_node(api: ApiKey, request: Message, client_id: str) -> bool:
@@ -161,13 +161,15 @@ def split(
     return replace(request, **concerned), replace(request, **others)
 
 
-def _named(resources: Iterable[Message] | None, kind: int) -> Iterator[str]:
+def _resource_names(resources: Iterable[Message] | None, kind: int) -> Iterator[str]:
+    """Yield the names of the resources of this type."""
     for resource in resources or ():
         if getattr(resource, "resource_type", None) == kind:
             yield getattr(resource, "resource_name", "")
 
 
-def _keys(request: Message, kind: int) -> Iterator[str]:
+def _coordinator_keys(request: Message, kind: int) -> Iterator[str]:
+    """Yield the keys of a FindCoordinator request, if it asks for this type."""
     if getattr(request, "key_type", None) == kind:
         key = getattr(request, "key", "")
         yield from [key] if key else getattr(request, "coordinator_keys", ())

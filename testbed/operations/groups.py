@@ -170,6 +170,7 @@ def _group_json(group: Group) -> dict[str, Json]:
 
 
 async def _committed(world: World, group: str, deadline_s: float) -> dict[Partition, int]:
+    """Return the group's committed offsets. Raises OperationError if the broker refuses."""
     answer = await world.run(committed(world.attempts(deadline_s), group))
     check(answer.error_code, f"the offsets of group {group} are not told")
     return offsets_in(answer.topics)

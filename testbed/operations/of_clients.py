@@ -110,6 +110,7 @@ async def requests(broker: ServedBroker, args: Arguments) -> Json:
 
 
 def _world(broker: ServedBroker) -> World:
+    """Return the means to reach this broker's cluster; create them at the first use."""
     world = _worlds.get(broker)
     if world is None:
         world = _worlds[broker] = _own_world(broker)

@@ -86,6 +86,7 @@ async def delete(world: World, names: Sequence[str], timeout_s: float = TIMEOUT_
             check(result.error_code, f"topic {result.name} was not deleted", result.error_message)
 
     async def lacking(node: int) -> str | None:
+        """Return which topics the node still names, None if it names none."""
         remaining = await leaders_at(world, node, names)
         return f"node {node} still names {', '.join(remaining)}" if remaining else None
 
@@ -200,6 +201,10 @@ async def led(world: World, names: Sequence[str], timeout_s: float, partitions: 
     leaders: Leaders = {}
 
     async def lacking(node: int) -> str | None:
+        """Take the node's leaders into `leaders`.
+
+        Return what is missing, None if all partitions are led.
+        """
         leaders.update(await leaders_at(world, node, names))
         missing = await _lacking(world, leaders, names, partitions)
         return None if missing is None else f"node {node} says: {missing}"

@@ -209,6 +209,7 @@ class Driver:
             self._ready.append((task, None, refusal))
 
     def _end(self, task: Task) -> None:
+        """Mark the task as done, and make ready the tasks that await it."""
         task.done = True
         for waiter in task.waiters:
             self._ready.append((waiter, None, None))

@@ -249,6 +249,7 @@ class _Run:
     # --- how it ended --------------------------------------------------------------------------
 
     def _failure(self, error: Exception) -> SimulationFailed:
+        """Return the error with the timeline, to which the unfinished operations are added."""
         for operation in self._under_way.values():
             self._timeline.under_way(operation)
         replay = f"seeds=[{self._seed}], or {SEED_VARIABLE}={self._seed} in the environment"

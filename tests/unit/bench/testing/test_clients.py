@@ -21,9 +21,9 @@ def mock() -> Iterator[str]:
 
 
 def test_records_may_come_in_any_order_but_all_must() -> None:
-    clients._check(reversed(VALUES))
+    clients._check_values(reversed(VALUES))
     with pytest.raises(NotInTime, match="9 of 10"):
-        clients._check(VALUES[1:])
+        clients._check_values(VALUES[1:])
 
 
 def test_an_error_is_no_answer() -> None:

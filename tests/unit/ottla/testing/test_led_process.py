@@ -82,5 +82,5 @@ def test_one_of_a_kind() -> None:
     second = kind.get()
     assert second is not first
     second.owner_pid = 1  # as if this process had been forked from that one
-    kind._close()
+    kind._close_own()
     assert (first.closed, second.closed) == (1, 0)
