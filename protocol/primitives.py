@@ -429,7 +429,7 @@ def read_numbers(
 
 
 def refuse_null_array() -> None:
-    """Raise ProtocolError."""
+    """Raise ProtocolError for a null array that may not be null."""
     raise ProtocolError("an array that may not be null is null")
 
 

@@ -65,6 +65,7 @@ def _note(notes: list[str], text: str) -> str:
 
 
 def _goal_text(results: Results, name: str, measure: str, goals_ms: Mapping[str, float]) -> str:
+    """Return the goal and whether it is met; "" without a goal."""
     if measure not in goals_ms:
         return ""
     verdict = "not met" if results.missed(name, {measure: goals_ms[measure]}) else "met"

@@ -193,11 +193,11 @@ def _consumer_group(group: consumer_group_describe.DescribedGroup, coordinator: 
         Member(
             member.client_id,
             member.client_host,
-            _places(member.assignment),
+            _partitions_in(member.assignment),
             member.member_id,
             member.instance_id,
             member.member_epoch,
-            _places(member.target_assignment),
+            _partitions_in(member.target_assignment),
             _MEMBER_TYPES.get(member.member_type),
         )
         for member in group.members
@@ -218,7 +218,7 @@ def _in_order(member: Member) -> tuple[str, str, str]:
     return member.name, member.host, member.member_id
 
 
-def _places(assignment: Assignment) -> list[Partition]:
+def _partitions_in(assignment: Assignment) -> list[Partition]:
     return [
         (topic.topic_name, index)
         for topic in assignment.topic_partitions

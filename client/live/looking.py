@@ -53,11 +53,11 @@ def look(
     }
     names = [group.group for group in listed(cluster)] if groups is None else groups
     return Sample(
-        at, first, last, sizes, {name: _committed_or_none(cluster, name) for name in names}
+        at, first, last, sizes, {name: _committed_or_empty(cluster, name) for name in names}
     )
 
 
-def _committed_or_none(cluster: Cluster, group: str) -> dict[Partition, int]:
+def _committed_or_empty(cluster: Cluster, group: str) -> dict[Partition, int]:
     """Return the group's committed offsets.
 
     Returns {} if the login may not read them, or the group is gone.

@@ -121,6 +121,7 @@ def _keyed(module: ModuleType) -> Decode:
             classes[cls.API_KEY, name.endswith("Key")] = cls
 
     def decode(record: Record) -> Decoded | None:
+        """Decode a record by the type in its key; None if it cannot be read."""
         if record.key is None:
             return _without_secrets(record)
         try:

@@ -37,7 +37,7 @@ def complete_groups(context: click.Context, _: click.Parameter, incomplete: str)
 def _completions(context: click.Context, incomplete: str, names: Names) -> list[str]:
     """Return the names that complete the word; none if the cluster cannot be asked.
 
-    Internal topics' "__" and a leading "-" are offered only once typed.
+    Leaves out names that begin with "__" or "-" until that is typed.
     """
     options = context.params
     servers, config = options.get("bootstrap_server"), options.get("command_config")

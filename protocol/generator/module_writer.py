@@ -83,6 +83,7 @@ class ModuleWriter:
         return any(_is_read_in_steps(m) and holds_arrays(m.structs[-1]) for m in self.messages)
 
     def _class(self, out: Lines, message: MessageSpec, struct: StructSpec) -> None:
+        """Write a struct's class; that of the message itself also gets the constants."""
         name = self.names.class_names[id(struct)]
         out.add("")
         out.add("")
@@ -113,6 +114,7 @@ class ModuleWriter:
                 self._per_encoding(out, message, struct, self._write.body)
 
     def _init(self, out: Lines, struct: StructSpec) -> None:
+        """Write `__init__`, if the struct has fields."""
         if not struct.fields:
             return
         out.add("def __init__(")
@@ -130,6 +132,7 @@ class ModuleWriter:
         out.add("")
 
     def _constants(self, out: Lines, message: MessageSpec) -> None:
+        """Write the message's API key and versions."""
         flexible = message.flexible.low if message.flexible else 32767
         if message.api_key is not None:
             out.add(f"API_KEY: ClassVar[int] = {message.api_key}")

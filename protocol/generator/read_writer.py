@@ -75,6 +75,7 @@ class ReadWriter:
             self._read_field(out, run[0], versions, flex)
 
     def _read_field(self, out: Lines, f: FieldSpec, versions: Versions, flex: bool) -> None:
+        """Write the code that reads a field, which may be nullable in some of the versions only."""
         nullable = f.nullable & versions
         compact = flex and not f.always_classic
         if f.is_array:
@@ -123,6 +124,7 @@ class ReadWriter:
                     out.add(f"stop += p.unread_bytes({target}.{attribute(inner)})")
 
     def _read_array(self, out: Lines, f: FieldSpec, versions: Versions, compact: bool) -> None:
+        """Write the code that reads an array. The code rejects null where null is invalid."""
         kind = "compact_" if compact else ""
         size = least_size(f, versions, compact)
         out.add(f"n, pos = p.read_{kind}array_length(buf, pos, {size})")

@@ -99,6 +99,10 @@ class WriteWriter:
     def _write_array(
         self, out: Lines, f: FieldSpec, nullable: bool, compact: bool, to: str
     ) -> None:
+        """Write the code that writes an array.
+
+        Where null is invalid, the code asserts that the array is not None.
+        """
         value = "self." + attribute(f)
         length = "p.uvarint(len({0}) + 1)" if compact else "p.array_length(len({0}))"
         null = 'b"\\0"' if compact else "p.array_length(-1)"

@@ -92,7 +92,8 @@ class EachRequestEnds(Invariant):
     def _check(self, exchange: Exchange) -> None:
         """Raise Violation if a request is still unanswered at its limit.
 
-        A request is excused if it was paused or faults have interfered.
+        If the broker was paused, the request's time starts again. After a fault that may lose
+        answers, nothing is checked.
         """
         if exchange not in self._open or self.promises.interfered:
             return

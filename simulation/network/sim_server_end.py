@@ -213,7 +213,7 @@ class ServerEnd(Generic[Item]):
             self._reset()
 
     def _reset(self) -> None:
-        """Close without the server's doing; the client hears of it later."""
+        """Close this end, once; the client hears of it later."""
         if not self.gone:
             self.gone = True
             self._ends.remove(self)

@@ -36,9 +36,9 @@ async def add(broker: ServedBroker, args: Arguments) -> Json:
         error = error_of(args["error"])
         assert api is not None, "an error is one of an API"
         if not is_documented(api, error) and not args.get("force"):
-            raise OperationError("misuse", _not_documented(api, error))
+            raise OperationError("misuse", _undocumented_text(api, error))
     rule = Rule(
-        _aim(api, args),
+        _aim_of(api, args),
         deed,
         error,
         float(args.get("delay_ms") or 0),
@@ -150,7 +150,8 @@ async def resign_controller(broker: ServedBroker, _args: Arguments) -> Json:
     return epoch
 
 
-def _aim(api: ApiKey | None, args: Arguments) -> Aim:
+def _aim_of(api: ApiKey | None, args: Arguments) -> Aim:
+    """Return which requests the fault is for; those of an API that only nodes use are of nodes."""
     return Aim(
         api,
         args.get("topic"),
@@ -161,7 +162,7 @@ def _aim(api: ApiKey | None, args: Arguments) -> Aim:
     )
 
 
-def _not_documented(api: ApiKey, error: ErrorCode) -> str:
+def _undocumented_text(api: ApiKey, error: ErrorCode) -> str:
     names = ", ".join(known_error.name for known_error in errors_of(api))
     return (
         f"{pascal(api)} never answers with {error.name}, but with {names}; "

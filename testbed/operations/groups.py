@@ -246,7 +246,7 @@ async def _has_member(world: World, join: JoinGroupRequest, deadline_s: float) -
 
 
 async def _remove_members(world: World, group: str, deadline_s: float) -> None:
-    """Remove all members of the group; their own errors are not checked."""
+    """Remove all members of the group. Errors in the answer are not checked."""
     described_group = await _described(world, group, deadline_s)
     if described_group.members:
         members = [
