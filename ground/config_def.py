@@ -185,6 +185,8 @@ def format_value(value: ConfigValue) -> str | None:
 
 
 def _value_text(value: object) -> str:
+    """Return a value as Kafka shows it: true or false, a float as Java prints it, a list with
+    commas."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
@@ -195,6 +197,8 @@ def _value_text(value: object) -> str:
 
 
 def _key_from(entry: Mapping[str, object]) -> ConfigKey:
+    """Return a key's definition from its entry in a file of definitions. A key without `valid`
+    accepts all values."""
     config_type = ConfigType[str(entry["type"])]
     default = entry["default"]
     valid = entry.get("valid")
@@ -228,6 +232,8 @@ def _accept_all(_name: str, _value: ConfigValue) -> None:
 
 
 def _between(low: str, high: str | None, kind: ConfigType) -> Validator:
+    """Return a check of the bounds, both allowed; None as `high` is no upper bound. The check
+    raises ConfigError for null and for a number outside."""
     number = float if kind is ConfigType.DOUBLE else int
 
     def check(name: str, value: ConfigValue) -> None:
@@ -243,6 +249,8 @@ def _between(low: str, high: str | None, kind: ConfigType) -> Validator:
 
 
 def _one_of(choices: tuple[str, ...]) -> Validator:
+    """Return a check that raises ConfigError unless the value is among the choices."""
+
     def check(name: str, value: ConfigValue) -> None:
         if value not in choices:
             reason = f"String must be one of: {', '.join(choices)}"
@@ -252,6 +260,9 @@ def _one_of(choices: tuple[str, ...]) -> Validator:
 
 
 def _one_of_ignoring_case(choices: tuple[str, ...]) -> Validator:
+    """Return a check that raises ConfigError unless the value is among the choices, which are in
+    upper case."""
+
     def check(name: str, value: ConfigValue) -> None:
         if value is None or str(value).upper() not in choices:
             reason = f"String must be one of (case insensitive): {', '.join(choices)}"
@@ -261,8 +272,11 @@ def _one_of_ignoring_case(choices: tuple[str, ...]) -> Validator:
 
 
 def _list_of(choices: tuple[str, ...]) -> Validator:
+    """Return a check that raises ConfigError for a list with an empty element or with one outside
+    the choices."""
+
     def check(name: str, value: ConfigValue) -> None:
-        _no_empty_element(name, value)
+        _reject_empty_element(name, value)
         assert isinstance(value, tuple)
         for element in value:
             if element not in choices:
@@ -272,7 +286,8 @@ def _list_of(choices: tuple[str, ...]) -> Validator:
     return check
 
 
-def _no_empty_element(name: str, value: ConfigValue) -> None:
+def _reject_empty_element(name: str, value: ConfigValue) -> None:
+    """Raise ConfigError if a list has an empty element. Accept null."""
     if value is None:
         return
     assert isinstance(value, tuple)
@@ -285,12 +300,14 @@ def _non_empty_string(name: str, value: ConfigValue) -> None:
         raise ConfigError.invalid(name, value, "String must be non-empty")
 
 
-def _non_null(name: str, value: ConfigValue) -> None:
+def _reject_null(name: str, value: ConfigValue) -> None:
+    """Raise ConfigError if the value is null."""
     if value is None:
         raise ConfigError.invalid(name, None, "entry must be non null")
 
 
-def _gzip_level(name: str, value: ConfigValue) -> None:
+def _check_gzip_level(name: str, value: ConfigValue) -> None:
+    """Raise ConfigError unless the level is -1 or from 1 to 9."""
     assert isinstance(value, int)
     if value != -1 and not 1 <= value <= 9:
         reason = "Value must be between 1 and 9 or equal to -1"
@@ -322,11 +339,11 @@ def _offset_reset(name: str, value: ConfigValue) -> None:
 
 
 _NAMED_VALIDATORS: dict[str, Validator] = {
-    _GZIP_LEVELS: _gzip_level,
+    _GZIP_LEVELS: _check_gzip_level,
     _THROTTLED_REPLICAS: _throttled_replicas,
     _OFFSET_RESETS: _offset_reset,
-    "": _no_empty_element,
-    "non-empty list": _no_empty_element,
+    "": _reject_empty_element,
+    "non-empty list": _reject_empty_element,
     "non-empty string": _non_empty_string,
-    "non-null string": _non_null,
+    "non-null string": _reject_null,
 }

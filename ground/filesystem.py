@@ -211,6 +211,7 @@ class LocalFile:
         self.size = position + length
 
     def _cut_back(self, position: int) -> None:
+        """Cut the file to `position` after a partial write. An error is ignored."""
         try:
             os.ftruncate(self._fd, position)
         except OSError:
@@ -325,6 +326,8 @@ class LocalFilesystem:
             os.close(self._spares.pop())
 
     def _keep_spares(self) -> None:
+        """Open spare descriptors up to the wanted number. If the process has too few, later calls
+        try again."""
         try:
             while len(self._spares) < self._spares_wanted:
                 self._spares.append(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
@@ -336,6 +339,8 @@ class LocalFilesystem:
         return 0o600 if self._is_private(path) else 0o644
 
     def _opener(self, path: str) -> Callable[[str, int], int] | None:
+        """Return the opener for a private file, which only the owner may read; None for other
+        files."""
         if not self._is_private(path):
             return None
         return lambda temporary, flags: os.open(temporary, flags, 0o600)
@@ -344,6 +349,8 @@ class LocalFilesystem:
         return any(path == private or path.startswith(f"{private}/") for private in self._private)
 
     def _retried(self, call: Callable[[], T]) -> T:
+        """Return the result of `call`. If the process has too few descriptors, close a spare and
+        call again. Raises the OSError of the last call."""
         try:
             result = call()
         except OSError as error:

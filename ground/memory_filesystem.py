@@ -36,6 +36,7 @@ class _Inode:
     modified_ms: int = 0
 
     def sync(self) -> None:
+        """Make the current bytes survive a power failure."""
         self.synced = bytes(self.data)
         self.unsynced.clear()
 
@@ -49,15 +50,21 @@ class _Folder:
     unsynced: list[dict[str, _Inode | _Folder | None]] = field(default_factory=list)
 
     def change(self, changes: dict[str, _Inode | _Folder | None]) -> None:
+        """Change the names now; a power failure may lose all changes of this call together. None
+        removes a name."""
         self.unsynced.append(changes)
-        _apply(self.names, changes)
+        _apply_changes(self.names, changes)
 
     def sync(self) -> None:
+        """Make the current names survive a power failure, but not the bytes of their files."""
         self.synced = dict(self.names)
         self.unsynced.clear()
 
 
-def _apply(names: dict[str, _Inode | _Folder], changes: dict[str, _Inode | _Folder | None]) -> None:
+def _apply_changes(
+    names: dict[str, _Inode | _Folder], changes: dict[str, _Inode | _Folder | None]
+) -> None:
+    """Set the changed names in `names`, and remove those with None."""
     for name, node in changes.items():
         if node is None:
             names.pop(name, None)
@@ -91,6 +98,8 @@ class MemoryFile:
         self.append(b"".join(parts))
 
     def append(self, data: BytesLike) -> None:
+        """Append `data` as `File.append` does. If the process dies by this call, append the part of
+        it that `torn` says, then raise Died."""
         whole = bytes(data)
         try:
             self._check("append")
@@ -109,6 +118,7 @@ class MemoryFile:
         self._write(bytes(data), offset)
 
     def _write(self, data: bytes, offset: int) -> None:
+        """Change the bytes at `offset`, and note the write as unsynced."""
         inode = self._inode
         inode.data[offset : offset + len(data)] = data
         inode.unsynced.append((offset, data))
@@ -136,6 +146,8 @@ class MemoryFile:
         raise OSError(errno.EBADF, "a file in memory has no descriptor", self.path)
 
     def _check(self, operation: str, *, changes: bool = True) -> None:
+        """Raise the fault that is planned for this operation, or EBADF if the process that opened
+        the file has died."""
         if self._life != self._filesystem.life:
             raise OSError(errno.EBADF, "the process that opened it is dead", self.path)
         self._filesystem.check(operation, self.path, changes=changes)
@@ -247,7 +259,7 @@ class MemoryFilesystem:
 
     def files(self) -> list[tuple[str, bytes]]:
         """Return the path and contents of each file, sorted by path."""
-        return _paths(self._root, "")
+        return _contents_by_path(self._root, "")
 
     def kill(self) -> None:
         """End the process: written data stays; locks are released, and handles can no longer be
@@ -405,6 +417,7 @@ class MemoryFilesystem:
     # ---- the tree ------------------------------------------------------------------------------
 
     def _node(self, path: str) -> _Inode | _Folder | None:
+        """Return the file or folder at `path`, None if there is none."""
         node: _Inode | _Folder | None = self._root
         for name in _parts(path):
             if not isinstance(node, _Folder):
@@ -413,18 +426,22 @@ class MemoryFilesystem:
         return node
 
     def _file(self, path: str) -> _Inode:
+        """Return the file at `path`. Raises FileNotFoundError if it is missing or a folder."""
         node = self._node(path)
         if not isinstance(node, _Inode):
             raise FileNotFoundError(errno.ENOENT, "No such file", path)
         return node
 
     def _folder(self, path: str) -> _Folder:
+        """Return the folder at `path`. Raises FileNotFoundError if it is missing or a file."""
         node = self._node(path)
         if not isinstance(node, _Folder):
             raise FileNotFoundError(errno.ENOENT, "No such directory", path)
         return node
 
     def _parent(self, path: str) -> tuple[_Folder, str]:
+        """Return the folder that holds `path`, and the name in it. Raises FileNotFoundError if
+        there is no such folder; the name may be missing."""
         parent, _, name = path.rpartition("/")
         return self._folder(parent), name
 
@@ -434,6 +451,7 @@ def _parts(path: str) -> list[str]:
 
 
 def _files(folder: _Folder) -> list[_Inode]:
+    """Return all files in and below a folder; each is there once, even if it has several names."""
     inodes: dict[int, _Inode] = {}
     for node in folder.names.values():
         for inode in _files(node) if isinstance(node, _Folder) else [node]:
@@ -442,24 +460,29 @@ def _files(folder: _Folder) -> list[_Inode]:
 
 
 def _folders(folder: _Folder) -> list[_Folder]:
+    """Return a folder and all folders below it."""
     below = [node for node in folder.names.values() if isinstance(node, _Folder)]
     return [folder, *(inner for node in below for inner in _folders(node))]
 
 
-def _paths(folder: _Folder, path: str) -> list[tuple[str, bytes]]:
+def _contents_by_path(folder: _Folder, path: str) -> list[tuple[str, bytes]]:
+    """Return (path, current bytes) of each file in and below a folder that lies at `path`, sorted
+    by name."""
     paths = []
     for name, node in sorted(folder.names.items()):
         if isinstance(node, _Folder):
-            paths += _paths(node, f"{path}/{name}")
+            paths += _contents_by_path(node, f"{path}/{name}")
         else:
             paths.append((f"{path}/{name}", bytes(node.data)))
     return paths
 
 
 def _forget_names(folder: _Folder, chance: random.Random) -> None:
+    """Lose names as a power failure does: keep a random number of the unsynced changes, the oldest
+    first, in this folder and all below it. The kept names count as synced."""
     kept = dict(folder.synced)
     for changes in folder.unsynced[: chance.randint(0, len(folder.unsynced))]:
-        _apply(kept, changes)
+        _apply_changes(kept, changes)
     folder.names, folder.synced, folder.unsynced = kept, dict(kept), []
     for node in kept.values():
         if isinstance(node, _Folder):
@@ -467,6 +490,8 @@ def _forget_names(folder: _Folder, chance: random.Random) -> None:
 
 
 def _forget_bytes(inode: _Inode, chance: random.Random) -> None:
+    """Lose bytes as a power failure does: keep a random number of the unsynced writes, the oldest
+    first, and perhaps a part of the next write. The kept bytes count as synced."""
     data = bytearray(inode.synced)
     kept = chance.randint(0, len(inode.unsynced))
     for write in inode.unsynced[:kept]:
@@ -485,6 +510,8 @@ def _forget_bytes(inode: _Inode, chance: random.Random) -> None:
 
 
 def _redo(data: bytearray, write: tuple[int, bytes] | int) -> None:
+    """Apply an unsynced write to `data`: (offset, bytes), or the size of a truncation. A gap is
+    filled with zeros."""
     if isinstance(write, int):
         del data[write:]
         return
@@ -495,12 +522,14 @@ def _redo(data: bytearray, write: tuple[int, bytes] | int) -> None:
 
 
 def _copy_folder(folder: _Folder, nodes: dict[int, _Inode | _Folder]) -> _Folder:
+    """Return a deep copy of a folder. `nodes` maps the id of each copied file or folder to its
+    copy, and gets those that are new."""
     twin = _Folder()
     nodes[id(folder)] = twin
     twin.names = _copy_names(folder.names, nodes)
     twin.synced = _copy_names(folder.synced, nodes)
     twin.unsynced = [
-        {name: None if node is None else _copy(node, nodes) for name, node in changes.items()}
+        {name: None if node is None else _copy_node(node, nodes) for name, node in changes.items()}
         for changes in folder.unsynced
     ]
     return twin
@@ -509,10 +538,12 @@ def _copy_folder(folder: _Folder, nodes: dict[int, _Inode | _Folder]) -> _Folder
 def _copy_names(
     names: dict[str, _Inode | _Folder], nodes: dict[int, _Inode | _Folder]
 ) -> dict[str, _Inode | _Folder]:
-    return {name: _copy(node, nodes) for name, node in names.items()}
+    """Return the names with copies of their files and folders, which `nodes` has or gets."""
+    return {name: _copy_node(node, nodes) for name, node in names.items()}
 
 
-def _copy(node: _Inode | _Folder, nodes: dict[int, _Inode | _Folder]) -> _Inode | _Folder:
+def _copy_node(node: _Inode | _Folder, nodes: dict[int, _Inode | _Folder]) -> _Inode | _Folder:
+    """Return the copy in `nodes` of a file or folder, which is made if it is missing."""
     if id(node) in nodes:
         return nodes[id(node)]
     if isinstance(node, _Folder):

@@ -82,6 +82,8 @@ class OrderedWork:
             self._sliced.run(steps, self._ended)
 
     def _begin(self, steps: Steps[object], done: Done) -> None:
+        """Do a piece up to the end of its first slice, and call `done` if it has ended. Raises the
+        error of that slice; `done` is then not called."""
         if self._sliced is None:
             done(in_one_go(steps), None)
             return
@@ -96,6 +98,8 @@ class OrderedWork:
             done(ended[0], None)
 
     def _begin_later(self, piece: _Piece) -> None:
+        """Begin a piece that has waited. `done` gets the error of its first slice, except an
+        AssertionError, which is raised."""
         try:
             self._begin(*piece)
         except AssertionError:

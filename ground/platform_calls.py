@@ -152,6 +152,7 @@ def sync_volume() -> Callable[[int], int] | None:
 
 
 def _is_linux_from(*wanted: int) -> bool:
+    """Return whether this is Linux with at least this (major, minor) release."""
     system, _node, release, *_rest = os.uname()
     numbers = re.match(r"(\d+)\.(\d+)", release)
     return (

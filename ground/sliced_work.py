@@ -194,6 +194,7 @@ class SlicedWork:
         self._go_on(_Work(steps, done), job)
 
     def _enqueue(self, work: _Work[Any]) -> None:
+        """Let `work` have a slice in a later turn."""
         self._ready.append(work)
         if not self._turn_is_due:
             self._turn_is_due = True
@@ -222,6 +223,7 @@ class SlicedWork:
             self._go_on(work, job)
 
     def _go_on(self, work: _Work[Any], job: Job | None) -> None:
+        """Give `work` another slice if it yielded None; otherwise queue the job that it yielded."""
         if job is None:
             self._enqueue(work)
             return
@@ -232,11 +234,13 @@ class SlicedWork:
         self._next_job()
 
     def _end(self, work: _Work[Any], result: Any, error: Exception | None) -> None:
+        """Release the bytes that `work` holds, begin a waiting job, and call `done` of the work."""
         self._hold(work, 0)
         self._next_job()
         work.done(result, error)
 
     def _hold(self, work: _Work[Any], size: int) -> None:
+        """Set the number of bytes that `work` holds."""
         self.held_bytes += size - work.held_bytes
         work.held_bytes = size
 
@@ -260,6 +264,7 @@ class SlicedWork:
         self._blocking.submit(job.call, lambda result, error: self._job_done(work, result, error))
 
     def _job_done(self, work: _Work[Any], result: Any, error: Exception | None) -> None:
+        """Give `work` the result or error of its job in its next slice, and begin the next job."""
         self._job_runs = False
         work.result, work.error = result, error
         self._enqueue(work)
