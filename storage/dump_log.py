@@ -104,15 +104,15 @@ def entries_of(
     if suffix == "timeindex":
         return _index(name, data, TIME_ENTRY)
     if suffix == "txnindex":
-        return _transaction_index(data)
+        return _transaction_entries(data)
     if suffix == "snapshot":
-        return _snapshot(data)
+        return _snapshot_entries(data)
     if name in _OFFSET_CHECKPOINTS:
-        return _offset_checkpoint(data)
+        return _offset_entries(data)
     if name == _LEADER_EPOCHS:
-        return _leader_epochs(data)
+        return _leader_epoch_entries(data)
     if name in (META_PROPERTIES, PARTITION_METADATA, CLEAN_SHUTDOWN, "quorum-state"):
-        return (_text(LINE, line) for line in data.decode("utf-8", "replace").splitlines())
+        return (_text_entry(LINE, line) for line in data.decode("utf-8", "replace").splitlines())
     raise UnknownFile(
         f"dump-log cannot read '{name}': expected .log, .index, .timeindex, .txnindex, .snapshot, "
         ".checkpoint, a checkpoint without a suffix, quorum-state or meta.properties"
@@ -143,9 +143,9 @@ def segment_entries(data: bytes, decode: Decode | None, start: int = 0) -> Itera
         rest, rest_start = data[end:], start + end
         if rest.strip(b"\0"):
             text = f"position {rest_start}, {len(rest)} bytes to the end of the file: {damage}"
-            yield _text(DAMAGE, text)
+            yield _text_entry(DAMAGE, text)
         else:
-            yield _text(
+            yield _text_entry(
                 REST, f"position {rest_start}: {len(rest)} zero bytes to the end of the file"
             )
 
@@ -161,7 +161,7 @@ def whole_bytes(data: bytes) -> int:
     return end
 
 
-def _text(kind: str, text: str) -> Entry:
+def _text_entry(kind: str, text: str) -> Entry:
     return Entry(kind, {"text": text})
 
 
@@ -208,6 +208,7 @@ def record_entry(header: RecordBatchHeader, record: Record, decode: Decode) -> E
 
 
 def _record_facts(header: RecordBatchHeader, record: Record) -> dict[str, object]:
+    """Return the fields of a record without its key and value. Sizes are in bytes, -1 for null."""
     return {
         "offset": record.offset,
         _timestamp_name(header): TimeMs(record.timestamp),
@@ -234,10 +235,11 @@ def _control(header: RecordBatchHeader, record: Record) -> Entry:
     return Entry(RECORD, facts)
 
 
-def _transaction_index(data: bytes) -> Iterator[Entry]:
+def _transaction_entries(data: bytes) -> Iterator[Entry]:
+    """Yield an entry for each aborted transaction; one of damage if the file cannot be decoded."""
     entries = decode_transactions(data)
     if entries is None:
-        yield _text(DAMAGE, "no transaction index of version 0")
+        yield _text_entry(DAMAGE, "no transaction index of version 0")
         return
     for entry in entries:
         facts: dict[str, object] = {
@@ -263,23 +265,24 @@ def _index(name: str, data: bytes, entry: Struct) -> Iterator[Entry]:
         first, second = int(pair[0]), int(pair[1])
         if previous is not None and (first, second) == (0, 0):
             entries_left = whole // entry.size - number
-            yield _text(REST, f"{entries_left} empty entries to the end of the file")
+            yield _text_entry(REST, f"{entries_left} empty entries to the end of the file")
             return
         if entry is OFFSET_ENTRY:
             yield Entry(ENTRY, {"offset": base_offset + first, "position": second})
         else:
             yield Entry(ENTRY, {"timestamp": TimeMs(first), "offset": base_offset + second})
         if previous is not None and first < previous[0]:
-            yield _text(DAMAGE, f"entry {number} lies before the one above it")
+            yield _text_entry(DAMAGE, f"entry {number} lies before the one above it")
         previous = (first, second)
     if whole != len(data):
-        yield _text(DAMAGE, f"{len(data) - whole} bytes are less than one entry")
+        yield _text_entry(DAMAGE, f"{len(data) - whole} bytes are less than one entry")
 
 
-def _snapshot(data: bytes) -> Iterator[Entry]:
+def _snapshot_entries(data: bytes) -> Iterator[Entry]:
+    """Yield an entry for each producer; one of damage if the file cannot be decoded."""
     entries = decode_snapshot(data)
     if entries is None:
-        yield _text(DAMAGE, "no producer snapshot of version 1 with a right checksum")
+        yield _text_entry(DAMAGE, "no producer snapshot of version 1 with a right checksum")
         return
     for entry in entries:
         facts: dict[str, object] = {
@@ -294,19 +297,21 @@ def _snapshot(data: bytes) -> Iterator[Entry]:
         yield Entry(ENTRY, facts)
 
 
-def _offset_checkpoint(data: bytes) -> Iterator[Entry]:
+def _offset_entries(data: bytes) -> Iterator[Entry]:
+    """Yield an entry for each partition's offset; one of damage if the file cannot be decoded."""
     offsets = decode_offsets(data)
     if offsets is None:
-        yield _text(DAMAGE, "no offset checkpoint of version 0")
+        yield _text_entry(DAMAGE, "no offset checkpoint of version 0")
         return
     for (topic, partition), offset in offsets.items():
         yield Entry(ENTRY, {"topic": topic, "partition": partition, "offset": offset})
 
 
-def _leader_epochs(data: bytes) -> Iterator[Entry]:
+def _leader_epoch_entries(data: bytes) -> Iterator[Entry]:
+    """Yield an entry for each leader epoch; one of damage if the file cannot be decoded."""
     epochs = decode_leader_epochs(data)
     if epochs is None:
-        yield _text(DAMAGE, "no leader epoch checkpoint of version 0")
+        yield _text_entry(DAMAGE, "no leader epoch checkpoint of version 0")
         return
     for epoch, start in epochs:
         yield Entry(ENTRY, {"leaderEpoch": epoch, "startOffset": start})
@@ -353,6 +358,8 @@ def object_of(entry: Entry) -> dict[str, object]:
 
 
 def _fact_text(name: str, value: object, time_text: Callable[[int], str]) -> str:
+    """Return the text of a field's value: keys and payloads decoded, times by `time_text`, none for
+    null."""
     if name in ("key", "payload"):
         return _decoded_text(value)
     if isinstance(value, bool):

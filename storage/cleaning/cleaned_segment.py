@@ -82,6 +82,8 @@ class CleanedSegment:
         return self._write_out() if self._waiting >= self._buffer_bytes else 0
 
     def _write_out(self) -> int:
+        """Append the waiting parts to the file, which is synced after each `_SYNC_BYTES`. Return
+        the bytes written, 0 if no part waits."""
         written, self._waiting = self._waiting, 0
         if written:
             self._file.append_parts(self._parts)

@@ -114,6 +114,8 @@ class Cleaner:
         return f"{self._job.directory}/{offset_name(base_offset)}{suffix}"
 
     def _aborted_transactions(self) -> list[AbortedTxn]:
+        """Return the aborted transactions of all segments, later ones too. Raises CleaningFailed if
+        an index is damaged."""
         aborted: list[AbortedTxn] = []
         for base in (*(base for base, _ in self._job.segments), *self._job.later_segments):
             path = self._path(base, TXN_INDEX_SUFFIX)
@@ -210,8 +212,8 @@ class Cleaner:
         log_bytes = offset_bytes = time_bytes = 0
         for segment, after in self._with_ends(segments):
             base, size = segment
-            offset_index = self._size(base, INDEX_SUFFIX)
-            time_index = self._size(base, TIME_INDEX_SUFFIX)
+            offset_index = self._file_size(base, INDEX_SUFFIX)
+            time_index = self._file_size(base, TIME_INDEX_SUFFIX)
             if group and not (
                 log_bytes + size <= job.segment_bytes
                 and offset_bytes + offset_index <= job.index_bytes_max
@@ -232,13 +234,16 @@ class Cleaner:
         bases = (base for base, _ in islice(segments, 1, None))
         return zip(segments, chain(bases, (self._job.first_uncleanable_offset,)), strict=False)
 
-    def _size(self, base_offset: int, suffix: str) -> int:
+    def _file_size(self, base_offset: int, suffix: str) -> int:
+        """Return the size in bytes of a file of the segment, 0 if it is missing."""
         path = self._path(base_offset, suffix)
         return self._filesystem.size(path) if self._filesystem.exists(path) else 0
 
     def _clean_group(
         self, group: list[SourceSegment], transactions: CleanedTransactions
     ) -> CleanedGroup:
+        """Copy the segments of `group` into one cleaned segment, and return it, finished. Add its
+        size to the bytes written."""
         job = self._job
         cleaned = CleanedSegment(
             self._filesystem,
@@ -282,6 +287,8 @@ class Cleaner:
         self._write(cleaned, unchanged, start, end)
 
     def _write(self, cleaned: CleanedSegment, data: bytes, start: int, end: int) -> None:
+        """Append data[start:end] to the cleaned segment, if it is not empty, and wait as the limit
+        on I/O requires."""
         if start < end:
             self._throttle(cleaned.write(memoryview(data)[start:end]))
 
@@ -325,6 +332,9 @@ class Cleaner:
         header: RecordBatchHeader,
         transactions: CleanedTransactions,
     ) -> bytearray | RecordBatchHeader | None:
+        """Return the batch that replaces a control batch: `header` to keep it, None to drop it. A
+        marker stays until its transaction is over and its delete horizon, set by the first such
+        round, has passed."""
         is_over = transactions.is_over(header, _marker(data, position, header))
         horizon = header.delete_horizon_ms
         if not header.record_count:
@@ -337,9 +347,13 @@ class Cleaner:
         return rebuild(body, [(first, end)], header, self._new_horizon())
 
     def _new_horizon(self) -> int:
+        """Return the delete horizon of a batch whose records this round found deletable, in
+        wall-clock ms."""
         return self._job.now_ms + self._job.delete_retention_ms
 
     def _without_records(self, header: RecordBatchHeader) -> bytearray | RecordBatchHeader | None:
+        """Return an empty batch in place of this one; None if the batch need not stay, `header` if
+        it is empty already."""
         if not self._must_stay(header):
             return None
         return empty_batch(header) if header.record_count else header

@@ -159,6 +159,7 @@ class LogCleaner:
         self._timer = self._environment.scheduler.call_later(wait_ms, self._turn)
 
     def _turn(self) -> None:
+        """Look for due logs, and schedule the next turn."""
         if not self._stopped:
             self.look()
             self._schedule_turn()
@@ -171,6 +172,8 @@ class LogCleaner:
         self._work.take(self._look(), raise_error)
 
     def _look(self) -> Steps[None]:
+        """Forget logs that are gone, then begin rounds of the dirtiest due logs while threads are
+        free."""
         self._looking = False
         logs = self._logs.logs
         yield from self._manager.settle(logs)
@@ -195,11 +198,14 @@ class LogCleaner:
             self._begin(candidate)
 
     def _look_soon(self) -> None:
+        """Look for due logs in a later turn of the loop, once for several calls."""
         if not self._looking and not self._stopped:
             self._looking = True
             self._environment.scheduler.call_soon(self.look)
 
     def _forget_gone(self, logs: Iterable[UnifiedLog]) -> Steps[None]:
+        """Drop the marks of logs that are deleted or moved, and cancel the rounds of logs that are
+        offline."""
         if self.uncleanable or self._held_until:
             log_dirs: dict[TopicPartition, str] = {}
             pace = Pace(_LOGS_A_SLICE)
@@ -244,6 +250,8 @@ class LogCleaner:
             return None
 
     def _may_begin(self, log: UnifiedLog) -> bool:
+        """Return False while the log is offline, being cleaned, uncleanable or held back after a
+        failure."""
         partition = log.partition
         if log.offline or partition in self._running:
             return False
@@ -254,6 +262,8 @@ class LogCleaner:
     # ---- one round -------------------------------------------------------------------------------
 
     def _begin(self, candidate: LogToClean) -> None:
+        """Start the round of a log: mark the log as being cleaned, and submit its job to the
+        runner."""
         log = candidate.log
         log_round = _Round(
             log, log.directory, candidate.first_dirty_offset, log.flusher.truncations
@@ -267,6 +277,8 @@ class LogCleaner:
         )
 
     def _job(self, candidate: LogToClean) -> CleanJob:
+        """Return the job of a round, with its segments and an equal share of the memory and the I/O
+        limit for each thread."""
         log, settings, config = candidate.log, self._settings, candidate.log.config
         threads = max(settings.log_cleaner_threads, 1)
         end = candidate.first_uncleanable_offset
@@ -310,6 +322,8 @@ class LogCleaner:
         )
 
     def _handle_failure(self, log_round: _Round, error: Exception) -> None:
+        """Log the error, and hold back the log, mark it uncleanable or take its directory offline,
+        as the error requires. Ignore the error if the round is not wanted any more."""
         log = log_round.log
         if not self._is_still_wanted(log_round):  # truncated, deleted or cancelled: expected
             return
@@ -332,15 +346,19 @@ class LogCleaner:
             self._mark_uncleanable(log, f"{type(error).__name__}: {error}")
 
     def _mark_uncleanable(self, log: UnifiedLog, reason: str) -> None:
+        """Exclude the log from cleaning until the next start, and log the reason."""
         self.uncleanable[(log.log_dir, log.partition)] = reason
         _log.warning("%s is not cleaned any more until the next start: %s", log.partition, reason)
 
     def _hold_back(self, log: UnifiedLog) -> None:
+        """Delay the next round of this log by several backoff intervals."""
         wait_ms = _HELD_BACK_INTERVALS * self._settings.log_cleaner_backoff_ms
         now_ms = self._environment.scheduler.monotonic_ms()
         self._held_until[log.partition] = now_ms + wait_ms
 
     def _is_still_wanted(self, log_round: _Round) -> bool:
+        """Return False if the result is of no use: the cleaner was stopped, the round cancelled, or
+        the log moved or truncated, or the topic no longer compacted."""
         log = log_round.log
         return not (
             self._stopped
@@ -376,6 +394,9 @@ class LogCleaner:
     def _run_blocking(
         self, log_round: _Round, job: Callable[[], None], then: Callable[[], None]
     ) -> None:
+        """Run `job` in another thread, then call `then` on the loop. After an OSError take the
+        directory offline, unless the log is gone, and end the round instead."""
+
         def done(_: object, error: Exception | None) -> None:
             if isinstance(error, OSError):
                 if not log_round.is_gone:
@@ -397,12 +418,16 @@ class LogCleaner:
         self._run_blocking(log_round, lambda: remove_cleaned(filesystem, directory, keep), then)
 
     def _discard(self, log_round: _Round) -> None:
+        """Remove the `.cleaned` files of the round, then end it without a result. After a stop, or
+        for a log that is gone, leave the files."""
         if self._stopped or log_round.is_gone:
             self._end(log_round)
         else:
             self._remove_cleaned_files(log_round, (), lambda: self._end(log_round))
 
     def _finish(self, log_round: _Round, result: CleanResult) -> None:
+        """Note the offset up to which the log is clean, log the counts, end the round, and look for
+        the next one. After a stop, do nothing."""
         log = log_round.log
         if self._stopped:
             return
@@ -425,5 +450,6 @@ class LogCleaner:
         self._look_soon()
 
     def _end(self, log_round: _Round) -> None:
+        """Mark the log as not being cleaned, and free the thread of its round."""
         log_round.log.set_being_cleaned(False)
         self._running.pop(log_round.log.partition, None)

@@ -115,6 +115,8 @@ class LogCleanerManager:
             self._write(path)
 
     def _forget_gone(self, present: _Present, changed: dict[str, None]) -> Steps[None]:
+        """Drop the clean offsets of logs that are deleted, moved or replaced by a new topic. Add
+        their directories to `changed`."""
         pace = Pace(_LOGS_A_SLICE)
         for path, clean_offsets in self._clean_up_to.items():
             for partition, clean in list(clean_offsets.items()):
@@ -147,6 +149,7 @@ class LogCleanerManager:
             self._write(log.log_dir)
 
     def _write(self, path: str) -> None:
+        """Write the checkpoint of a log directory, off the loop."""
         offsets: Offsets = {
             partition: clean.offset for partition, clean in self._clean_up_to[path].items()
         }
@@ -200,6 +203,8 @@ def _dirty(closed: list[LogSegment], first_dirty_offset: int) -> list[LogSegment
 
 
 def _first_too_young(closed: list[LogSegment], dirty: int, min_lag_ms: int, now_ms: int) -> int:
+    """Return the base offset of the first dirty segment with a record younger than `min_lag_ms`;
+    LONG_MAX if there is none, or no lag."""
     if min_lag_ms <= 0:
         return LONG_MAX
     for segment in _dirty(closed, dirty):
@@ -209,6 +214,7 @@ def _first_too_young(closed: list[LogSegment], dirty: int, min_lag_ms: int, now_
 
 
 def _is_overdue(closed: list[LogSegment], dirty: int, max_lag_ms: int, now_ms: int) -> bool:
+    """Return whether a dirty segment begins with a record older than `max_lag_ms`."""
     if max_lag_ms >= LONG_MAX:
         return False
     return any(

@@ -129,6 +129,8 @@ class FutureLogs:
             self._remove(log)
 
     def _remove(self, log: UnifiedLog) -> None:
+        """Rename the copy's folder for deletion, close the log, and remove the folder later. Ignore
+        a failing directory."""
         name = set_aside_name(log.partition, self._random_bytes(16).hex(), DELETE_DIR_SUFFIX)
         with suppress(LogDirFailure):  # the next start finds the copy under its old name
             log.rename(f"{log.log_dir}/{name}")

@@ -55,11 +55,14 @@ class LogCreation:
             raise environment.failures.fail(path, f"creating {partition}", error) from error
 
     def _check_free(self, path: str, directory: str, topic_id: bytes) -> None:
+        """Raise LogPlaceTaken if the folder holds another topic's files."""
         why = why_taken(self._environment.filesystem, directory, topic_id)
         if why is not None:
             raise LogPlaceTaken(path, f"{why}: move it away, and start again")
 
     def _choose_dir(self, preferred: str | None, wanted: str | None) -> str:
+        """Return the preferred directory if it is online, else the wanted one, else the online one
+        with the fewest logs. Raises LogDirFailure if none is online."""
         online = [path for path in self._dirs if not self._environment.failures.is_offline(path)]
         if preferred in online:
             return preferred

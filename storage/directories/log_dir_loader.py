@@ -117,6 +117,8 @@ def survey_directory(filesystem: Filesystem, log_dir: LogDirState) -> Survey:
     notes: list[str] = []
 
     def offsets(path: str, cost: str) -> Offsets:
+        """Return the checkpointed offsets, none if the file is missing or damaged, which is then
+        noted with its cost."""
         kept_offsets = read_offsets(filesystem, path)
         if kept_offsets is None:
             notes.append(f"{path} is damaged: {cost}")
@@ -271,6 +273,7 @@ class LogDirLoader:
         self._fill()
 
     def _fill(self) -> None:
+        """Submit jobs until as many run as may. If none runs and none waits, report the end."""
         if self._filling:
             return  # called by the end of a job that ran within `submit`
         self._filling = True
@@ -281,6 +284,7 @@ class LogDirLoader:
             self._finish(None)
 
     def _submit(self, log_folder: LogFolder) -> None:
+        """Open a log in another thread. `_opened` gets the log or its error."""
         assert self.survey is not None
         report = self._running[log_folder] = RecoveryReport()
         environment, survey, log_dir = self._environment, self.survey, self.log_dir.path
@@ -318,6 +322,8 @@ class LogDirLoader:
     def _opened(
         self, log_folder: LogFolder, log: UnifiedLog | None, error: Exception | None
     ) -> None:
+        """Count an opened log, pass it or its damage to the owner, and submit the next job. An
+        error of the disk, or of the owner, ends the opening."""
         self._running.pop(log_folder)
         self._scanned += log_folder.bytes_to_scan
         self.logs_opened += 1
@@ -337,6 +343,8 @@ class LogDirLoader:
         self._fill()
 
     def _finish(self, error: Exception | None) -> None:
+        """Drop the waiting jobs, and report the end with `error` or None. A second call has no
+        effect."""
         done, self._done = self._done, None
         self._queue.clear()
         if done is not None:

@@ -213,9 +213,11 @@ class LogManager:
             self._logs[partition] = log
             self._dirs[log.log_dir].logs[partition] = log
         else:
-            self._choose(twin, log)
+            self._choose_copy(twin, log)
 
-    def _choose(self, first: UnifiedLog, second: UnifiedLog) -> None:
+    def _choose_copy(self, first: UnifiedLog, second: UnifiedLog) -> None:
+        """Keep one of two copies of a log, and set the other aside as stray. If neither can be
+        chosen, stop using both: the partition is offline. Add a line to the report."""
         partition = first.partition
         where = f"{partition} lies in {first.log_dir} and in {second.log_dir}"
         replica_dir = self._home_of(partition)
@@ -412,6 +414,8 @@ class LogManager:
         return True
 
     def _set_aside(self, log: UnifiedLog, suffix: str) -> None:
+        """Stop using the log, close it, and rename its folder to a name with `suffix`. Raises
+        LogDirFailure."""
         del self._logs[log.partition]
         del self._dirs[log.log_dir].logs[log.partition]
         name = set_aside_name(log.partition, self._random_bytes(16).hex(), suffix)
@@ -464,6 +468,7 @@ class LogManager:
         self._environment.failures.listen(lambda log_dir, _: callback(log_dir))
 
     def _dir_failed(self, path: str, _: str) -> None:
+        """Take all logs of a failed directory offline, and stop using them."""
         log_dir = self._dirs.get(path)
         if log_dir is None:
             return

@@ -92,6 +92,9 @@ class LogUpkeep:
     def _every(
         self, interval_ms: int, work: Callable[[], None], first_ms: int | None = None
     ) -> None:
+        """Call `work` every `interval_ms`, first after `first_ms` if that is earlier, until the
+        upkeep is stopped."""
+
         def run() -> None:
             if not self._stopped:
                 work()
@@ -107,17 +110,19 @@ class LogUpkeep:
 
     def checkpoint_recovery_points(self) -> None:
         """Write the offset up to which each log is fsynced."""
-        self._run(self._write(_recovery_points))
+        self._run(self._write_checkpoints(_recovery_points))
 
     def checkpoint_log_starts(self) -> None:
         """Write the log starts that are above the first segment's base offset."""
-        self._run(self._write(_log_starts))
+        self._run(self._write_checkpoints(_log_starts))
 
     def checkpoint_high_watermarks(self) -> None:
         """Write the high watermarks."""
-        self._run(self._write(_high_watermarks))
+        self._run(self._write_checkpoints(_high_watermarks))
 
-    def _write(self, checkpoint_of: _Checkpoint) -> Steps[None]:
+    def _write_checkpoints(self, checkpoint_of: _Checkpoint) -> Steps[None]:
+        """Write a checkpoint of each online directory. A directory that fails meanwhile is left
+        out; after a stop none is written."""
         for log_dir in self._online():
             checkpoint, offsets = checkpoint_of(log_dir)
             data = yield from encode_offsets_in_slices((yield from offsets))
@@ -127,6 +132,7 @@ class LogUpkeep:
                 checkpoint.write_encoded(data)
 
     def _run(self, steps: Steps[None]) -> None:
+        """Do the steps in slices, after those of earlier calls. Their error is raised."""
         self._work.take(steps, raise_error)
 
     def checkpoint_soon(self) -> None:
@@ -171,10 +177,11 @@ class LogUpkeep:
         self._run(self._write_all())
 
     def _write_all(self) -> Steps[None]:
+        """Write all three checkpoints of each online directory."""
         self._checkpoint_due = False
         for checkpoint_of in (_recovery_points, _log_starts, _high_watermarks):
             if not self._stopped:
-                yield from self._write(checkpoint_of)
+                yield from self._write_checkpoints(checkpoint_of)
 
     # ---- retention -----------------------------------------------------------------------------
 
@@ -187,6 +194,8 @@ class LogUpkeep:
         self._retain_some(iter(self._logs()))
 
     def _retain_some(self, logs: Iterator[UnifiedLog]) -> None:
+        """Apply retention to the next logs of the iterator, and to the rest in later turns of the
+        loop."""
         if self._stopped:
             return
         batch = list(islice(logs, _LOGS_A_GO))
@@ -198,6 +207,9 @@ class LogUpkeep:
             self._environment.scheduler.call_soon(lambda: self._retain_some(logs))
 
     def _retain_one(self, log: UnifiedLog, now_ms: int) -> None:
+        """Free unused blocks of the log, and delete its expired segments unless the log is being
+        cleaned. The callbacks get what was deleted. Ignore a failing directory, which is already
+        reported."""
         try:
             log.give_back_unused_room()
             if log.being_cleaned:
@@ -215,10 +227,12 @@ class LogUpkeep:
         self._run(each(self._flush_one, self._logs(), _LOGS_A_GO))
 
     def _flush_one(self, log: UnifiedLog) -> None:
+        """Flush the log if its last flush was `flush.ms` ago."""
         if not self._stopped and not log.offline:
             log.flusher.flush_if_due(log.config.flush_ms)
 
     def _remove_expired_producers(self) -> None:
+        """Remove expired producers from the state of each online log, in slices."""
         now_ms = self._environment.scheduler.wall_ms()
 
         def expire(log: UnifiedLog) -> None:

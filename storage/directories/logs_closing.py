@@ -100,6 +100,9 @@ class LogsClosing:
         return flushes
 
     def _write_one(self, log: UnifiedLog, flushes: list[_Flush]) -> None:
+        """Begin to close the log, and add the flushes that this takes to `flushes`. A log that is
+        offline or fails adds none."""
+
         def keep(
             job: Callable[[], None], ended: Callable[[object, Exception | None], None]
         ) -> None:
@@ -112,6 +115,7 @@ class LogsClosing:
             pass  # `close_directory` gets the same error, and leaves no marker
 
     def _written(self, flushes: list[_Flush] | None, error: Exception | None) -> None:
+        """Run the flushes. Raises `error`, if there is one."""
         if error is not None:
             raise error  # our own bug: errors of a disk are handled in `_write`
         assert flushes is not None
@@ -142,6 +146,7 @@ class _FlushQueue:
                 self._next()
 
     def _next(self) -> None:
+        """Submit the next flush. After the last one has ended, report the end."""
         flush = self._waiting.pop()
         self._under_way += 1
 

@@ -88,6 +88,8 @@ class LogsLoading:
     # ---- one directory ---------------------------------------------------------------------------
 
     def _looked(self, loader: LogDirLoader, survey: Survey | None, error: Exception | None) -> None:
+        """Use the survey of a directory: set stray logs aside, and open the others. With an error
+        in place of a survey, the directory's loading ends."""
         if self._done is None:
             return
         self._looking -= 1
@@ -118,6 +120,7 @@ class LogsLoading:
         self._announce_recovery()
 
     def _take(self, log_folder: LogFolder, log: UnifiedLog) -> None:
+        """Pass an opened log to the owner; a future log continues its move."""
         if self._done is not None:
             (self._owner.future_logs.resume if log_folder.is_future else self._owner.take)(log)
 
@@ -149,6 +152,8 @@ class LogsLoading:
             self._finish(None)
 
     def _forget_stale_watermarks(self, loader: LogDirLoader) -> None:
+        """Write the checkpoint soon if it has a high watermark that is above its log's, or of a log
+        that is gone."""
         assert loader.survey is not None
         current = loader.log_dir.watermarks()
         if any(current.get(name, -1) < old for name, old in loader.survey.high_watermarks.items()):
@@ -156,6 +161,8 @@ class LogsLoading:
             self._owner.checkpoint_soon()
 
     def _finish(self, error: Exception | None) -> None:
+        """Stop the progress lines, and report the end with `error` or None. A second call has no
+        effect."""
         done, self._done = self._done, None
         self._cancel()
         if done is not None:
@@ -188,7 +195,7 @@ class LogsLoading:
         logs = sum(loader.logs_to_open for loader in self._loaders)
         self._began_ms = self._environment.scheduler.monotonic_ms()
         self._report_line(
-            f"The last stop was not clean: recovering {logs} log(s), {_size(to_scan)} to scan"
+            f"The last stop was not clean: recovering {logs} log(s), {_size_text(to_scan)} to scan"
         )
         self._schedule_progress()
 
@@ -196,6 +203,7 @@ class LogsLoading:
         self._timer = self._environment.scheduler.call_later(PROGRESS_INTERVAL_MS, self._progress)
 
     def _progress(self) -> None:
+        """Report a line on the logs opened and the bytes scanned, and schedule the next one."""
         if self._done is None:
             return
         loaders = self._loaders
@@ -221,22 +229,24 @@ def progress_line(
     """Return a line on how far a recovery is after `elapsed_ms`; `scanned`, `to_scan` in bytes."""
     scanned = min(scanned, to_scan)
     line = (
-        f"Recovering: {logs_opened} of {logs} log(s), {_size(scanned)} of {_size(to_scan)} scanned"
+        f"Recovering: {logs_opened} of {logs} log(s), "
+        f"{_size_text(scanned)} of {_size_text(to_scan)} scanned"
     )
     if not scanned:
         return line
     left_s = elapsed_ms / scanned * (to_scan - scanned) / 1000
-    return f"{line} ({100 * scanned // to_scan} %), about {_duration(left_s)} left"
+    return f"{line} ({100 * scanned // to_scan} %), about {_duration_text(left_s)} left"
 
 
-def _size(size: int) -> str:
+def _size_text(size: int) -> str:
     for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if size >= factor:
             return f"{size / factor:.1f} {unit}"
     return f"{size} bytes"
 
 
-def _duration(seconds: float) -> str:
+def _duration_text(seconds: float) -> str:
+    """Return a text of seconds, or minutes from 100 s on."""
     if seconds < 100:
         return f"{max(1, round(seconds))} s"
     return f"{round(seconds / 60)} min"

@@ -69,6 +69,8 @@ class OffsetCheckpoint:
             self._submit(data)
 
     def _submit(self, data: bytes) -> None:
+        """Replace the file by `data` off the loop, and then by data that came meanwhile. The
+        failure callback gets an OSError; other errors are dropped."""
         self._is_writing = True
         filesystem, path = self._filesystem, self.path
 

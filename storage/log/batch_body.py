@@ -66,6 +66,8 @@ class BatchBody:
             self._drop()
 
     def _unpack(self, room: int) -> int | None:
+        """Decompress the body into a new buffer of `room` bytes. Return the size of the body, None
+        if it does not fit."""
         buffer = self._allocate(room)
         size = unpack_into(self._codec, self._packed, memoryview(buffer))
         if size is not None:

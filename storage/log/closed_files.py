@@ -136,6 +136,8 @@ class ClosedFile:
         return file
 
     def _hold(self, file: File) -> None:
+        """Keep the file open, and a weak reference to it by which slices share its descriptor after
+        it is released here."""
         self._file = file
         self._last = ref(file)
 

@@ -38,11 +38,13 @@ class FlushOrder:
         def ended(error: Exception | None) -> None:
             flush.ended = True
             flush.error = flush.error or error
-            self._count()
+            self._report_ended()
 
         return ended
 
-    def _count(self) -> None:
+    def _report_ended(self) -> None:
+        """Call `counted` of each flush that has ended with all before it. The error of a flush is
+        passed to all that wait behind it."""
         while self._flushes and self._flushes[0].ended:
             flush = self._flushes.popleft()
             if flush.error is not None and self._flushes:

@@ -153,6 +153,8 @@ class Flusher:
                 raise self._failed("fsync", error) from error
 
     def _sync_now(self, from_offset: int) -> None:
+        """Flush from `from_offset` to the end on the caller's thread, and raise the recovery point.
+        Raises OSError."""
         end = self._end()
         self._unflushed_messages = 0
         self._sync_job(from_offset, end, elsewhere=False)()

@@ -67,6 +67,8 @@ def _begins_after(segment: IndexedSegment, position: int) -> bool:
 
 
 def _check_time(segment: IndexedSegment) -> None:
+    """Raise CorruptIndex unless the last entry of the time index is the last offset of a batch with
+    that timestamp. An index without entries is valid if the first batch has no timestamp."""
     timestamp, offset = segment.time_index.last(segment.path(TIME_INDEX_SUFFIX))
     if timestamp < 0:  # legal if no record has a timestamp
         wrong = segment.header_at(0).max_timestamp >= 0

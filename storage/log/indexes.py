@@ -93,7 +93,7 @@ class _Index:
         first, second = self.ENTRY.unpack(self._opened(path).pread(size, number * size))
         return first, second
 
-    def _last(self, path: str) -> tuple[int, int] | None:
+    def _last_entry(self, path: str) -> tuple[int, int] | None:
         count = self.entries(path)
         return self._entry(path, count - 1) if count else None
 
@@ -132,6 +132,7 @@ class _Index:
         return data
 
     def _check_size(self, path: str, size: int) -> None:
+        """Raise CorruptIndex if the file does not hold whole entries."""
         if size % self.ENTRY.size:
             raise CorruptIndex(f"{path} has {size} bytes, no multiple of {self.ENTRY.size}")
 
@@ -158,6 +159,7 @@ class _Index:
             file.close()
 
     def _opened(self, path: str) -> File:
+        """Return the open file, and mark it as used last. Raises OSError."""
         if self._file is None:
             self._file = self._files.open(self, self._filesystem, path)
         else:
@@ -203,7 +205,7 @@ class OffsetIndex(_Index):
 
     def last(self, path: str) -> tuple[int, int]:
         """Return (offset, position) of the last entry; (base offset, 0) for an empty index."""
-        relative, position = self._last(path) or (0, 0)
+        relative, position = self._last_entry(path) or (0, 0)
         return self.base_offset + relative, position
 
     def truncate_to(self, offset: int) -> None:
@@ -272,7 +274,7 @@ class TimeIndex(_Index):
 
     def last(self, path: str) -> tuple[int, int]:
         """Return the last (timestamp, offset); (-1, base offset) for an empty index."""
-        timestamp, relative = self._last(path) or (NO_TIMESTAMP, 0)
+        timestamp, relative = self._last_entry(path) or (NO_TIMESTAMP, 0)
         return timestamp, self.base_offset + relative
 
     def truncate_to(self, offset: int) -> None:

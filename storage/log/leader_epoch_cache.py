@@ -90,6 +90,7 @@ class LeaderEpochCache:
             self._changed_from(start_offset)
 
     def _changed_from(self, offset: int) -> None:
+        """Note that entries from `offset` on are not written to the file yet."""
         if self._unwritten_from is None or offset < self._unwritten_from:
             self._unwritten_from = offset
 
@@ -99,6 +100,8 @@ class LeaderEpochCache:
             self._assign(epoch, start_offset)
 
     def _assign(self, epoch: int, start_offset: int) -> bool:
+        """Add an entry in memory, in place of those it contradicts. Return False if it adds
+        nothing."""
         if epoch == self.latest and start_offset >= self._starts[-1]:
             return False
         # A new entry replaces those it contradicts: later epochs, and starts at or after its own.

@@ -155,6 +155,8 @@ class LocalLog:
             self._remove_later(renamed)
 
     def _remove_later(self, paths: list[str]) -> None:
+        """Remove the files off the loop, after `file.delete.delay.ms`. The log's failure callback
+        gets an OSError."""
         environment, filesystem = self._environment, self._filesystem
 
         def remove() -> None:
@@ -247,6 +249,8 @@ class LocalLog:
         self._next_segment.give_back(self.directory, self.segments.active)
 
     def _create(self, base_offset: int, now_ms: int) -> LogSegment:
+        """Return a new segment at `base_offset`, in the preallocated file if there is one. Files of
+        a failed removal are emptied."""
         self._next_segment.take(
             self.directory, segment_path(self.directory, base_offset, LOG_SUFFIX)
         )

@@ -135,6 +135,8 @@ class LogLoader:
         return [name for name in kept if name not in orphans]
 
     def _open_segments(self, names: list[str]) -> None:
+        """Add the segments of the log files in `names`. Without any, add an empty one at the log
+        start, and count the stop as clean."""
         for name in names:
             base_offset = base_offset_of(name, LOG_SUFFIX)
             if base_offset is not None:
@@ -147,6 +149,8 @@ class LogLoader:
             self._clean = True
 
     def _segment(self, base_offset: int, *, created_ms: int, create: bool) -> LogSegment:
+        """Return the segment at a base offset. Unless created, its files open when they are
+        used."""
         return LogSegment(
             self._filesystem,
             self._directory,
@@ -162,6 +166,8 @@ class LogLoader:
         return self.segments.from_floor(self.recovery_point)
 
     def _open_closed(self, segment: LogSegment, following: LogSegment) -> None:
+        """Check the indexes of a closed segment and rebuild damaged ones. Note records that are
+        missing up to `following` in the report; a compacted log may lack records."""
         try:
             segment.open_closed()
             end = segment.next_offset()
@@ -268,6 +274,7 @@ class LogLoader:
                 return
 
     def _remove(self, segments: list[LogSegment]) -> None:
+        """Remove the segments with their files, and count their bytes in the report."""
         for segment in segments:
             self.report.removed(segment.size)
             segment.remove_files()
@@ -286,6 +293,8 @@ class LogLoader:
         return cut
 
     def _scan(self, segment: LogSegment, *, cut: bool) -> int:
+        """Rebuild the indexes of a segment from its batches, and set the next offset. Return the
+        number of invalid bytes at the end. With `cut`, remove them and replay the producers."""
         size, report = segment.size, self.report
         scanned_before = report.bytes_scanned
 
@@ -303,6 +312,8 @@ class LogLoader:
         return invalid
 
     def _open_active(self, unflushed: list[LogSegment]) -> None:
+        """Open the active segment, unless recovery of unflushed segments has opened it. With
+        damaged indexes, scan it and note that in the report."""
         active = self.segments.active
         active.file.give_back_room()  # blocks that a killed process had preallocated
         if unflushed:
@@ -359,6 +370,8 @@ class LogLoader:
             self.epochs.write()
 
     def _settle_offsets(self, unflushed: list[LogSegment]) -> None:
+        """Bring the log start, recovery point and leader epochs in line with the records that are
+        left. If all of them lie before the log start, replace them by an empty segment there."""
         first = self.segments.first
         self.log_start_offset = max(self.log_start_offset, first.base_offset)
         if self.next_offset < self.log_start_offset:
@@ -377,6 +390,8 @@ class LogLoader:
             self.epochs.write()
 
     def _rebuild_producers(self, up_to: int) -> None:
+        """Rebuild the producer state up to an offset. A corrupt batch leaves it incomplete, which
+        the report notes."""
         try:
             rebuild_producers(
                 self.segments,

@@ -324,6 +324,7 @@ class LogSegment(SegmentReads, SegmentTransactions):
         self.roll_at_ms = -1
 
     def _ensure_open(self) -> None:
+        """Open both indexes, unless they are open."""
         if not self.offset_index.is_open:
             self.offset_index.open(self.path(INDEX_SUFFIX))
             self.time_index.open(self.path(TIME_INDEX_SUFFIX))

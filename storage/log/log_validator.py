@@ -224,6 +224,8 @@ def check_batch(
 
 
 def _check_time(header: RecordBatchHeader, config: LogConfig, now_ms: int) -> Refusal | None:
+    """Return the refusal of a batch by its header: LogAppendTime from the client, or a timestamp
+    too far in the future. Return None if both are right."""
     if config.message_timestamp_type == LOG_APPEND_TIME:
         if header.timestamp_type is TimestampType.LOG_APPEND_TIME:
             return _invalid_timestamp(

@@ -81,6 +81,8 @@ class NextSegment:
     def _made(
         self, failed: Callable[[OSError], object], made: bool | None, error: Exception | None
     ) -> None:
+        """Note the preallocated file. `failed` gets an OSError; another error is raised. With
+        `made` None or False there is no file."""
         self._under_way = False
         if isinstance(error, OSError):
             failed(error)

@@ -69,6 +69,8 @@ def decode_snapshot(data: bytes) -> list[ProducerStateEntry] | None:
 
 
 def _entry(fields: tuple[int, ...]) -> ProducerStateEntry:
+    """Return the state of a producer from the fields of a snapshot's entry, in their order
+    there."""
     producer_id, epoch, sequence, offset, delta, timestamp, coordinator_epoch, txn_first = fields
     last = BatchMetadata(sequence, offset, delta, timestamp)
     return ProducerStateEntry.of_snapshot(

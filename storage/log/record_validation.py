@@ -97,6 +97,8 @@ def _look_at_body(
     now_ms: int,
     partition: str,
 ) -> Steps[memoryview | Refusal]:
+    """Check each record of a decompressed body. Return the batch to append, which has the topic's
+    codec, or a refusal."""
     checks = _RecordChecks(config, now_ms, partition)
     yield from checks.run(header, body)
     refusal = checks.refusal()
@@ -141,6 +143,8 @@ class _RecordChecks:
             index += 1
 
     def _note(self, index: int, message: str | None) -> None:
+        """Count a refused record, and keep its index and message while the list has room. None as
+        the message: the record lacks a key."""
         self._error_count += 1
         if len(self._errors) < RECORD_ERRORS_TOLD:
             if message is None:
@@ -170,6 +174,8 @@ class _RecordChecks:
 
 
 def _is_out_of_range(timestamp: int, config: LogConfig, now_ms: int) -> bool:
+    """Return whether a timestamp in ms is too far from now for the topic. A record without a
+    timestamp is not."""
     if timestamp == NO_TIMESTAMP:
         return False
     difference = now_ms - timestamp
@@ -193,7 +199,7 @@ def _recompressed(
     """
     packed: Bytes = body
     if codec != Codec.NONE:
-        call = partial(compress, codec, body, _level(config, codec))
+        call = partial(compress, codec, body, _compression_level(config, codec))
         packed = call() if len(body) <= PACKED_AT_ONCE_BYTES else (yield Job(call))
     size = HEADER_SIZE + len(packed)
     if size > config.max_message_bytes:
@@ -212,7 +218,8 @@ def too_large(size: int, config: LogConfig, partition: str) -> Refusal:
     )
 
 
-def _level(config: LogConfig, codec: int) -> int | None:
+def _compression_level(config: LogConfig, codec: int) -> int | None:
+    """Return the topic's level for a codec, None if the codec has no levels."""
     if codec == Codec.GZIP:
         return config.compression_gzip_level
     if codec == Codec.LZ4:

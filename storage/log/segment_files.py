@@ -34,6 +34,8 @@ class SegmentFiles:
     def _begin_files(
         self, directory: str, files: ClosedFiles | None, *, closed: bool, create: bool
     ) -> None:
+        """Set the attributes of the files. A closed segment's file opens when it is used; another
+        is opened now, and created if `create` is set. Raises OSError."""
         self.directory = directory
         self._files = files if files is not None else ClosedFiles()
         self._indexes_unsynced = self._transactions_unsynced = False

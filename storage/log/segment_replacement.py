@@ -144,6 +144,7 @@ def _without_damaged(
 
 
 def _is_whole(filesystem: Filesystem, path: str) -> bool:
+    """Return whether all batch headers of a log file are valid up to its end. Raises OSError."""
     file = filesystem.open(path)
     try:
         for _ in iterate_headers(file, 0, file.size):

@@ -73,6 +73,8 @@ class SegmentTransactions(SegmentFiles):
         raise NotImplementedError
 
     def _read_aborted(self) -> list[AbortedTxn]:
+        """Return the aborted transactions of the segment. Raises OSError if the index is damaged,
+        which means that the disk fails."""
         try:
             return self.aborted
         except CorruptBatch as damage:  # it was valid when the log was opened: the disk fails
@@ -103,6 +105,7 @@ class SegmentTransactions(SegmentFiles):
         self._aborted = transactions
 
     def _truncate_aborted(self, offset: int) -> None:
+        """Remove the transactions whose marker is at or after `offset`."""
         aborted = self._read_aborted()
         kept = bisect_left(aborted, offset, key=lambda transaction: transaction.last_offset)
         if kept < len(aborted):

@@ -56,6 +56,8 @@ def look_up_by_time(log: UnifiedLog, timestamp: int) -> Steps[TimestampAndOffset
 
 
 def _candidate(log: UnifiedLog, timestamp: int, start_offset: int) -> Candidate | None:
+    """Return the batch that may have the searched record, None if there is none. Raises
+    LogDirFailure if the disk fails."""
     start_offset = max(start_offset, log.log_start_offset)
     try:
         if timestamp == MAX_TIMESTAMP:
@@ -90,6 +92,8 @@ def _first_in_batch(
     start_offset: int,
     allocate: Allocate,
 ) -> Steps[TimestampAndOffset | None]:
+    """Return the first record with this offset or later and this timestamp or later; None if the
+    batch has none."""
     body = BatchBody(batch, header, allocate)
     yield from body.open()
     record = None
@@ -139,6 +143,7 @@ def batch_of_max_timestamp(segments: LogSegments, start_offset: int) -> Candidat
 
 
 def _find_in_segment(segment: LogSegment, timestamp: int, start_offset: int) -> memoryview | None:
+    """Return the first batch with a record that is late enough, None if the segment has none."""
     entry_timestamp, near = segment.time_index.lookup(segment.path(TIME_INDEX_SUFFIX), timestamp)
     if entry_timestamp >= 0 and not _is_entry_of_a_batch(segment, entry_timestamp, near):
         near = segment.base_offset  # a damaged entry could lead past the batch
@@ -154,6 +159,8 @@ def _is_entry_of_a_batch(segment: LogSegment, timestamp: int, offset: int) -> bo
 def _find_from(
     segment: LogSegment, place: tuple[int, int] | None, timestamp: int, start_offset: int
 ) -> memoryview | None:
+    """Return the first batch from `place` on, a (position, …) pair, that is late enough; None if
+    there is none."""
     if place is None:
         return None
     scan = iterate_headers(segment.file, place[0], segment.size, LOOKUP_CHUNK_BYTES)

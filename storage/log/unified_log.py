@@ -159,8 +159,7 @@ class UnifiedLog:
 
     @property
     def producers(self) -> list[ProducerStateEntry]:
-        """The known producers, for DescribeProducers. Expired ones stay until their next
-        removal."""
+        """The producers for DescribeProducers. Expired ones stay until their next removal."""
         return list(self.producer_state.entries.values())
 
     @property
@@ -197,11 +196,9 @@ class UnifiedLog:
         guard: VerificationGuard | None = None,
         looked_at: LookedAt | None = None,
     ) -> LogAppendInfo:
-        """Assign offsets to a client's batch, in place, and append it.
-
-        `guard` is that of `start_verification` if a transaction begins. `looked_at` is the outcome
-        of an earlier check of the records.
-        """
+        """Assign offsets to a client's batch, in place, and append it. `guard` is that of
+        `start_verification` if a transaction begins. `looked_at` is the outcome of an earlier check
+        of the records."""
         self.timestamp_max = now_ms + self._after_max_ms
         # The records of a coordinator are not checked, although its topic is compacted.
         own = origin is AppendOrigin.COORDINATOR and not self._counts_messages
@@ -256,12 +253,10 @@ class UnifiedLog:
         return self._appended(first, offset - 1, max_timestamp, size, stamp)
 
     def append_as_follower(self, records: memoryview, leader_epoch: int) -> LogAppendInfo:
-        """Append the whole batches that the leader sent, with the leader's offsets.
-
-        Batches of a later epoch than `leader_epoch`, that of the fetch, are left out (KAFKA-18723).
-        Damage is refused with CORRUPT_MESSAGE; offsets that do not follow the log's end are refused
-        with OFFSET_OUT_OF_RANGE and the leader's `first_offset`.
-        """
+        """Append the whole batches that the leader sent, with the leader's offsets. Batches of a
+        later epoch than `leader_epoch`, that of the fetch, are left out (KAFKA-18723). Damage is
+        refused with CORRUPT_MESSAGE; offsets that do not follow the log's end are refused with
+        OFFSET_OUT_OF_RANGE and the leader's `first_offset`."""
         own = not self._counts_messages
         first = append_plain(self, records, leader_epoch, COPIED, own, copied=True)
         if first >= 0:
@@ -299,9 +294,7 @@ class UnifiedLog:
         written: Callable[[], AbortedTxn | None],
     ) -> LogAppendInfo:
         """Append the control batch that `storage.log.end_transaction` built for the log's end.
-
-        `written()` updates the producer state, and returns the transaction if it was aborted.
-        """
+        `written()` updates the producer state, and returns the transaction if it was aborted."""
         offset, size = self.log_end_offset, len(batch)
         try:
             if leader_epoch != self.leader_epochs.latest:
@@ -369,6 +362,8 @@ class UnifiedLog:
         self._local.prepare_disk(early=self.is_replicated)
 
     def _note_aborted(self, transaction: AbortedTxn | None) -> None:
+        """Add an aborted transaction to its segment's index; None adds nothing. After an OSError,
+        which is raised, the log is offline."""
         if transaction is not None:
             self.has_aborted = True
             try:
@@ -408,6 +403,7 @@ class UnifiedLog:
 
     @contextmanager
     def _failing(self, doing: str, *, torn: bool = False) -> Iterator[None]:
+        """Report an OSError of the block as `failed` does, and raise its LogDirFailure."""
         try:
             yield
         except OSError as error:
@@ -491,6 +487,7 @@ class UnifiedLog:
             self._set_end(offset)
 
     def _set_end(self, offset: int) -> None:
+        """Set the end to `offset` after a truncation, and limit all other offsets to it."""
         self.active = self._local.segments.active
         self.log_end_offset = offset
         self.log_start_offset = min(self.log_start_offset, offset)
@@ -568,6 +565,7 @@ class UnifiedLog:
             self._roll(now_ms, self.log_end_offset)
 
     def _roll(self, now_ms: int, base_offset: int) -> LogSegment:
+        """Begin a new segment, and return it. Snapshot the producers, and flush the old segment."""
         old = self.active
         self.active = self._local.roll(base_offset, now_ms)
         if self.active is not old:

@@ -47,6 +47,8 @@ class WriteBack:
                 self._next(blocking)
 
     def _next(self, blocking: Blocking) -> None:
+        """Write back the segment that has waited longest, off the loop. A segment whose file is
+        closed or has nothing new is skipped."""
         segment = next(iter(self._waiting))
         failed = self._waiting.pop(segment)
         start, size = segment.take_for_write_back(TAIL_BYTES)
@@ -61,6 +63,7 @@ class WriteBack:
         )
 
     def _done(self, blocking: Blocking, failed: Failed, error: Exception | None) -> None:
+        """Begin the next segment. `failed` gets an OSError of this one; another error is raised."""
         self._under_way = False
         if self._waiting:
             self._next(blocking)
