@@ -104,6 +104,8 @@ class ControllerNode:
         )
 
     def _load_snapshot(self) -> None:
+        """Load the newest snapshot into the loader, if there is one, and the voters that it names.
+        Raises MetadataRecordError, with the file and a remedy, if it cannot be decoded."""
         if not self._log.snapshots:
             self._log.read_voters([])
             return
@@ -134,6 +136,7 @@ class ControllerNode:
         return self._loaded
 
     def _note_if_loaded(self) -> None:
+        """Note if the image has reached the high watermark that the leader announced."""
         if not self._loaded:
             high_watermark = self.raft.announced_high_watermark
             self._loaded = (
@@ -223,6 +226,7 @@ def _quorum_network(
     scheduler: Scheduler,
     voters: QuorumVoters,
 ) -> QuorumNetwork | None:
+    """Return the access to the other voters, None for a quorum of this node alone."""
     if network is None or settings.voters == (settings.node_id,):
         return None
     from controller.raft.quorum_network import QuorumNetwork  # a quorum of one starts without it

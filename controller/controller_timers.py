@@ -100,31 +100,38 @@ class ControllerTimers:
     # --- sessions ------------------------------------------------------------------------------
 
     def _arm_check(self) -> None:
+        """Check the sessions when the first one ends, but not before `GRACE_MS`."""
         now_ms = self._scheduler.monotonic_ms()
         delay_ms = self._controller.next_session_end_ms() - now_ms
-        self._arm_session(min(max(delay_ms, GRACE_MS), self._session_ms), self._check)
+        self._arm_session(min(max(delay_ms, GRACE_MS), self._session_ms), self._check_sessions)
 
     def _arm_session(self, delay_ms: float, call: Callable[[], None]) -> None:
+        """Run `call` after `delay_ms`, and keep the time at which it is due."""
         self._due_ms = self._scheduler.monotonic_ms() + delay_ms
         self._timers["session"] = self._scheduler.call_later(delay_ms, call)
 
-    def _check(self) -> None:
+    def _check_sessions(self) -> None:
+        """Wait for `GRACE_MS` before expired brokers are fenced. If the timer ran late, extend all
+        sessions first."""
         if self._late_ms() > self._session_ms / _LATE_PART:
             self._controller.grant_sessions()
         if self._controller.has_expired():
-            self._arm_session(GRACE_MS, self._confirm)
+            self._arm_session(GRACE_MS, self._fence_expired)
         else:
             self._arm_check()
 
-    def _confirm(self) -> None:
+    def _fence_expired(self) -> None:
+        """Fence the brokers that are still expired after the grace time; if the timer ran late,
+        check again."""
         if self._late_ms() > GRACE_MS:
-            self._check()  # paused again: the heartbeats that arrived meanwhile are not read yet
+            self._check_sessions()  # paused again: heartbeats that have arrived are not read yet
             return
         self._controller.fence_expired()
         if self._timers:  # none if the fencing showed that this node is no longer the leader
             self._arm_check()
 
     def _late_ms(self) -> float:
+        """Return by how many ms the session timer is late."""
         return self._scheduler.monotonic_ms() - self._due_ms
 
     # --- the other timers ----------------------------------------------------------------------
@@ -140,6 +147,8 @@ class ControllerTimers:
         self._timers["balance"] = self._scheduler.call_later(delay_ms, self._balance)
 
     def _balance(self) -> None:
+        """Start preferred elections, and the timer for the next ones, which come soon if some are
+        left."""
         self._arm_balance(self._balance_ms)
         if self._controller.balance_leaders():
             self._timers["balance"].cancel()
@@ -157,6 +166,8 @@ class ControllerTimers:
             self._arm_unclean(_AGAIN_MS)
 
     def _unclean(self) -> None:
+        """Start unclean elections, and the timer for the next ones, which come soon if some are
+        left."""
         self._arm_unclean(self._unclean_ms)
         if self._controller.elect_unclean():
             self.elect_unclean_soon()
@@ -165,6 +176,8 @@ class ControllerTimers:
         self._timers["tokens"] = self._token_scheduler.call_later(delay_ms, self._remove_tokens)
 
     def _remove_tokens(self) -> None:
+        """Remove expired tokens, and start the timer for the next ones, which comes soon if some
+        are left."""
         self._arm_tokens(self._tokens_ms)
         if self._controller.remove_expired_tokens():
             self._timers["tokens"].cancel()

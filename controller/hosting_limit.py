@@ -72,6 +72,8 @@ class HostingRoom:
         )
 
     def _refusal(self, held: int, new_replicas: int, allowed: int) -> ApiError:
+        """Return the error of a request for `new_replicas`: this broker has `held` and may have
+        `allowed`."""
         limit = self._limit
         text = (
             f"Broker {limit.node_id} has {held} partition(s) and may open {limit.descriptors_max} "

@@ -98,7 +98,7 @@ class Policies:
         done: Callable[[Rejections], None],
     ) -> None:
         """Run the policies on each topic and its validated result; `done` gets the rejections."""
-        self._next(self._topic_checks(topics), {}, done)
+        self._run_next(self._topic_checks(topics), {}, done)
 
     def check_configs(
         self,
@@ -113,11 +113,13 @@ class Policies:
             (index, partial(policy.validate, _altered(*resource)))
             for index, resource in resources.items()
         ]
-        self._next(iter(checks), {}, done)
+        self._run_next(iter(checks), {}, done)
 
     def _topic_checks(
         self, topics: Mapping[int, tuple[CreatableTopic, CreatableTopicResult]]
     ) -> Iterator[tuple[int, Callable[[], None]]]:
+        """Yield the index of a topic with each check of a policy to run in a thread, that of its
+        configs first."""
         for index, decided in topics.items():
             topic = _new_topic(*decided)
             if self._alter_config is not None and topic.configs:
@@ -126,12 +128,14 @@ class Policies:
             if self._create_topic is not None:
                 yield index, partial(self._create_topic.validate, topic)
 
-    def _next(
+    def _run_next(
         self,
         checks: Iterator[tuple[int, Callable[[], None]]],
         refused: Rejections,
         done: Callable[[Rejections], None],
     ) -> None:
+        """Run the next check in a thread, except for topics or resources already refused; after the
+        last one call `done`."""
         for index, job in checks:
             if index not in refused:
                 self._run_in_thread(job, partial(self._on_result, index, checks, refused, done))
@@ -147,12 +151,14 @@ class Policies:
         _result: None,
         error: Exception | None,
     ) -> None:
+        """Add the refusal, if there is one, and run the next check. If a policy did not answer,
+        refuse all that are left."""
         if error is not None:
             refused[index] = _refusal(error)
         if isinstance(error, NoAnswer):  # each of the others would wait until the deadline too
             for other, _ in checks:
                 refused.setdefault(other, refused[index])
-        self._next(checks, refused, done)
+        self._run_next(checks, refused, done)
 
 
 def _new_topic(topic: CreatableTopic, result: CreatableTopicResult) -> NewTopic:
@@ -179,6 +185,7 @@ def _altered(resource: ChangedResource, records: Sequence[MetadataRecord]) -> Al
 
 
 def _refusal(error: Exception) -> ApiError:
+    """Return the client's error for an error of a policy. Log an unexpected one."""
     if isinstance(error, PolicyViolation):
         return ApiError(ErrorCode.POLICY_VIOLATION, str(error) or None)
     if isinstance(error, NoAnswer):

@@ -186,6 +186,8 @@ class QuorumController:
         return self._settings.controller_queue_max_requests
 
     def _not_controller(self) -> ApiError:
+        """Return the error of a request that this node must not decide; it names another leader if
+        there is one."""
         leader = self._raft.leader_id
         if leader is None or leader == self._settings.node_id:
             return ApiError(ErrorCode.NOT_CONTROLLER, "No controller appears to be active.")
@@ -196,9 +198,12 @@ class QuorumController:
     # --- deciding ------------------------------------------------------------------------------
 
     def _run(self, command: _Command) -> None:
+        """Decide `command` after those before it."""
         self._work.take(self._execute(command), raise_error)
 
     def _execute(self, command: _Command) -> Steps[None]:
+        """Decide a command and append its records. `command.reply` gets the decision's reply after
+        they are committed, or an ApiError at once. Loss of leadership makes this node renounce."""
         epoch = self._epoch
         if epoch is None:  # leadership was lost after the command was submitted
             command.reply(self._not_controller())
@@ -255,6 +260,8 @@ class QuorumController:
             self._renounce()
 
     def _claim(self, epoch: int) -> None:
+        """Begin to decide as the leader of `epoch`: write its first records, start the timers,
+        submit the waiting commands and call the claim listeners."""
         self._epoch = epoch
         self._image = self._loader.image
         self._next_offset = self._raft.end_offset
@@ -269,6 +276,8 @@ class QuorumController:
             listener(unfenced)
 
     def _write_first_records(self, epoch: int) -> None:
+        """Append the bootstrap records if the metadata is empty, with the changes that their
+        features need."""
         if not self._image.features:
             logger.info("the metadata log is empty: writing %d first records", len(self._bootstrap))
             records = [*self._bootstrap]
@@ -336,19 +345,20 @@ class QuorumController:
 
     def has_expired(self) -> bool:
         """Return whether any broker's session has expired."""
-        return bool(self._expired())
+        return bool(self._expired_brokers())
 
     def grant_sessions(self) -> None:
         """Start a new session for every broker."""
         self.cluster.heartbeats.grant_all(self._scheduler.monotonic_ms())
 
-    def _expired(self) -> list[int]:
+    def _expired_brokers(self) -> list[int]:
+        """Return the ids of brokers whose session has expired."""
         now_ms = self._scheduler.monotonic_ms()
         return self.cluster.heartbeats.expired(self._image, now_ms)
 
     def fence_expired(self) -> None:
         """Fence the brokers whose sessions have expired, each by its own decision."""
-        for broker_id in self._expired():
+        for broker_id in self._expired_brokers():
             if broker_id not in self._to_be_fenced:
                 self._to_be_fenced[broker_id] = None
                 reply = partial(self._fencing_ended, broker_id)
@@ -357,7 +367,7 @@ class QuorumController:
     def _fence(self, broker_id: int, view: View) -> Decision[bool]:
         """Fence the broker, unless a heartbeat that waited behind a long decision was processed
         first."""
-        if broker_id not in self._expired():
+        if broker_id not in self._expired_brokers():
             return Decision(False)
         logger.warning("fencing broker %d: no heartbeat within its session", broker_id)
         return self.cluster.fence(view, broker_id)

@@ -120,6 +120,7 @@ class StandardAuthorizer:
 
 
 def _applies_to(acl: Acl, asker: Asker, acls: AclsImage) -> bool:
+    """Return whether an ACL is for this principal and host, both of which may be wildcards."""
     if acl.principal not in (asker.principal, WILDCARD_PRINCIPAL):
         return False
     return acl.host in (asker.host, ANY_HOST) or (

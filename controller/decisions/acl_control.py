@@ -92,6 +92,7 @@ class AclControl:
         return Decision(faults, records)
 
     def _new_id(self, image: AclsImage) -> bytes:
+        """Return a random id that no ACL has."""
         while (drawn := random_uuid(self._random_bytes)) in image.by_id:
             pass
         return drawn
@@ -148,6 +149,7 @@ def _size(acls: Iterable[Acl]) -> int:
 
 
 def _fault_of_acl(acl: Acl) -> ApiError | None:
+    """Return the error of an ACL to create, None if it is valid."""
     if acl.resource == Resource.CLUSTER and acl.name != CLUSTER_NAME:
         return _invalid(f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}")
     if not acl.name:
@@ -159,7 +161,7 @@ def _fault_of_acl(acl: Acl) -> ApiError | None:
         ("permissionType", acl.permission, _PERMISSIONS),
     ):
         if number not in allowed:
-            return _invalid(f"Invalid {field} {_name(field, number)}")
+            return _invalid(f"Invalid {field} {_field_value_name(field, number)}")
     if ":" not in acl.principal:
         return _invalid(
             f"Could not parse principal from `{acl.principal}` (no colon is present separating "
@@ -168,13 +170,15 @@ def _fault_of_acl(acl: Acl) -> ApiError | None:
     return None
 
 
-def _name(field: str, number: int) -> str:
+def _field_value_name(field: str, number: int) -> str:
+    """Return the name of an enum value that an ACL may not have."""
     if number == ANY:
         return "ANY"
     return "MATCH" if field == "patternType" and number == MATCH else "UNKNOWN"
 
 
 def _fault_of_filter(acl_filter: AclFilter) -> ApiError | None:
+    """Return the error of a filter with a value that no ACL can have, None if it is valid."""
     if acl_filter.resource not in _FILTER_RESOURCES or acl_filter.pattern not in _FILTER_PATTERNS:
         return _UNKNOWN_PATTERN
     if (

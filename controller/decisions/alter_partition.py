@@ -74,7 +74,7 @@ def alter_partitions(
             if partition is None or code is not ErrorCode.NONE:
                 topic_response.partitions.append(_refused(data, code))
                 continue
-            record = _change(image, topic, partition, data, rules)
+            record = _isr_change(image, topic, partition, data, rules)
             if record is not None:
                 records.append(record)
                 partition = changed[key] = merge(partition, record)
@@ -86,13 +86,14 @@ def alter_partitions(
     return Decision(response, records, atomic=False)
 
 
-def _change(
+def _isr_change(
     image: MetadataImage,
     topic: TopicImage,
     partition: PartitionRegistration,
     data: AlterPartitionRequestPartitionData,
     rules: TopicRules,
 ) -> MetadataRecord | None:
+    """Return the record that makes the requested ISR the partition's, None if nothing changes."""
     isr = [state.broker_id for state in new_isr(data)]
     targets = Targets(isr=isr, leader_recovery_state=data.leader_recovery_state)
     return partition_change(
@@ -111,6 +112,7 @@ def _fault(
     partition: PartitionRegistration | None,
     data: AlterPartitionRequestPartitionData,
 ) -> ErrorCode:
+    """Return the error of the leader's request, NONE if it is valid."""
     if partition is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     ahead = data.leader_epoch > partition.leader_epoch
@@ -130,6 +132,7 @@ def _isr_fault(
     partition: PartitionRegistration,
     data: AlterPartitionRequestPartitionData,
 ) -> ErrorCode:
+    """Return the error of the requested ISR and recovery state, NONE if they are valid."""
     states = new_isr(data)
     isr = [state.broker_id for state in states]
     unique = len(dict.fromkeys(isr)) == len(isr)
@@ -148,6 +151,8 @@ def _isr_fault(
 
 
 def _eligible(image: MetadataImage, partition: PartitionRegistration, state: BrokerState) -> bool:
+    """Return whether the broker may join the ISR: it is active, in this epoch of the broker, with
+    its replica's directory online."""
     broker = image.brokers.get(state.broker_id)
     if broker is None or not broker.active:
         return False
@@ -159,12 +164,14 @@ def _eligible(image: MetadataImage, partition: PartitionRegistration, state: Bro
 def _refused(
     data: AlterPartitionRequestPartitionData, code: ErrorCode
 ) -> AlterPartitionResponsePartitionData:
+    """Return the partition's response with an error."""
     return AlterPartitionResponsePartitionData(data.partition_index, int(code))
 
 
 def _accepted(
     data: AlterPartitionRequestPartitionData, partition: PartitionRegistration
 ) -> AlterPartitionResponsePartitionData:
+    """Return the partition's response with its new state."""
     return AlterPartitionResponsePartitionData(
         partition_index=data.partition_index,
         error_code=ErrorCode.NONE,

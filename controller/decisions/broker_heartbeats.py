@@ -76,6 +76,8 @@ class BrokerHeartbeats:
     def _unfenced(
         self, image: MetadataImage, now_ms: float
     ) -> list[tuple[BrokerRegistration, float]]:
+        """Return each unfenced broker with the monotonic time of its last heartbeat in ms, `now_ms`
+        without one."""
         return [
             (broker, self._last_heartbeat_ms.get(broker.id, now_ms))
             for broker in image.brokers.values()

@@ -58,6 +58,7 @@ def _interval_fault(value: str) -> ApiError | None:
 
 
 def _list_fault(name: str, value: str) -> ApiError | None:
+    """Return the error of a list, and of the patterns if it is `match`; None if it is valid."""
     elements = parse_type(name, ConfigType.LIST, value)
     assert isinstance(elements, tuple)
     if "" in elements:

@@ -112,6 +112,7 @@ def entity_in_slices(entry: AlterClientQuotasRequestEntryData, pace: Pace) -> St
 
 
 def _entity_fault(entity: QuotaEntity) -> ApiError | None:
+    """Return the error of a quota's entity, None if it is valid."""
     if not entity:
         return _invalid("Invalid empty client quota entity")
     for kind, name in entity:
@@ -134,6 +135,8 @@ def _entity_fault(entity: QuotaEntity) -> ApiError | None:
 
 
 def _value_fault(entity: QuotaEntity, ops: Collection[QuotaOp]) -> ApiError | None:
+    """Return the error of the first invalid key or value, None if all are valid. Removals always
+    are."""
     keys: Mapping[str, float | None] = _CLIENT_KEYS
     if entity[0][0] == IP:
         keys = _IP_KEYS
@@ -149,6 +152,8 @@ def _value_fault(entity: QuotaEntity, ops: Collection[QuotaOp]) -> ApiError | No
 
 
 def _number_fault(key: str, value: float, most: float | None) -> str | None:
+    """Return the message of the error in a quota's value, None if it is valid; `most` None allows
+    any fraction."""
     # Kafka accepts NaN, and then throttles for ever or never.
     if value <= 0 or isnan(value):
         return f"Quota {key} must be greater than 0"

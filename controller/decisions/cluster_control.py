@@ -96,6 +96,8 @@ class ClusterControl:
         return Decision(True, self._fencing(view.image, broker), atomic=False)
 
     def _fencing(self, image: MetadataImage, broker: BrokerRegistration) -> list[MetadataRecord]:
+        """Forget the broker's heartbeats. Return the records that fence it and move its
+        leaderships."""
         self.heartbeats.forget(broker.id)
         change = BrokerRegistrationChangeRecord(broker.id, broker.epoch, fenced=_FENCED)
         return [change, *self._leadership.broker_left(image, broker.id)]
@@ -141,6 +143,8 @@ class ClusterControl:
     def _registration_fault(
         self, view: View, request: BrokerRegistrationRequest, before: BrokerRegistration | None
     ) -> ApiError | None:
+        """Return why a broker may not register, None if it may. `before` is its earlier
+        registration."""
         if request.cluster_id != self._settings.cluster_id:
             text = (
                 f"Expected cluster ID {self._settings.cluster_id}, "
@@ -210,6 +214,8 @@ class ClusterControl:
     def _shut_down(
         self, view: View, broker: BrokerRegistration, caught_up: bool, want_fence: bool
     ) -> tuple[HeartbeatReply, list[MetadataRecord]]:
+        """Return the reply to a broker that wants to shut down, and the records. It may once it
+        leads nothing and all brokers have seen that; then it is fenced."""
         image = view.image
         ready = HeartbeatReply(caught_up, is_fenced=True, should_shut_down=True)
         not_yet = HeartbeatReply(caught_up, is_fenced=False)
@@ -252,6 +258,8 @@ def _leads_anything(image: MetadataImage, broker_id: int) -> bool:
 
 
 def _directory_fault(image: MetadataImage, request: BrokerRegistrationRequest) -> ApiError | None:
+    """Return the error of the broker's directory ids: none, duplicates, or those of another broker.
+    None if they are valid."""
     if not request.log_dirs:
         return ApiError(ErrorCode.INVALID_REGISTRATION, "No directories specified in request")
     if len(dict.fromkeys(request.log_dirs)) != len(request.log_dirs):

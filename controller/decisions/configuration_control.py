@@ -156,6 +156,7 @@ class ConfigurationControl:
     def _apply(
         self, resource_type: int, change: ConfigChange, after: dict[str, str]
     ) -> ApiError | None:
+        """Apply one change to the configs in `after`. Return the error if it is not valid."""
         name, operation = change.name, change.operation
         if operation == ConfigOperation.DELETE:
             after.pop(name, None)
@@ -191,6 +192,7 @@ class ConfigurationControl:
         return key is not None and key.type is ConfigType.LIST
 
     def _default_list(self, resource_type: int, name: str) -> str:
+        """Return the value from which an append or a subtraction starts if the key is not set."""
         if resource_type != ResourceType.TOPIC:
             return self._static.get(name, "")
         return format_value(self._defaults.get(name)) or ""
@@ -205,6 +207,8 @@ class ConfigurationControl:
         new_topic: bool,
         changed_again: Container[str] = (),
     ) -> Steps[list[MetadataRecord] | ApiError]:
+        """Return the records that turn the configs `before` into `after`, or the error. Keys in
+        `changed_again` are written even if their value stays."""
         if resource_type == ResourceType.TOPIC:
             after = yield from _without_unknown_keys(after)
         error = self._fault(resource_type, name, after)
@@ -243,6 +247,8 @@ class ConfigurationControl:
     # --- checks --------------------------------------------------------------------------------
 
     def _fault(self, resource_type: int, name: str, after: Mapping[str, str]) -> ApiError | None:
+        """Return the error of a resource's name or of its configs as a whole, None if they are
+        valid."""
         if resource_type == ResourceType.TOPIC:
             if not name:
                 text = "Default topic resources are not allowed."
@@ -298,6 +304,8 @@ class ConfigurationControl:
         return config
 
     def _look_up(self, image: MetadataImage, key: str) -> EffectiveConfig:
+        """Return the node's value of a topic config with its source, from the most specific level
+        that sets it."""
         layers = (
             (
                 image.config(ResourceType.BROKER, str(self._settings.node_id)),
@@ -344,6 +352,7 @@ def _without_unknown_keys(configs: Mapping[str, str]) -> Steps[Mapping[str, str]
     unknown: list[str] = []
 
     def sort_out(batch: Iterable[tuple[str, str]]) -> None:
+        """Add known keys to `known_keys`; keep the alphabetically first unknown one."""
         for key, value in batch:
             if key in LOG_CONFIG_DEF:
                 known_keys[key] = value
@@ -380,6 +389,7 @@ def _pieces(value: str) -> list[str]:
 
 
 def _null_values(names: Sequence[str], new_topic: bool) -> ApiError:
+    """Return the error of configs that are null."""
     if new_topic:
         text = f"Null value not supported for topic configs: {','.join(sorted(names))}"
         return ApiError(ErrorCode.INVALID_CONFIG, text)
@@ -402,6 +412,8 @@ def _missing(image: MetadataImage, resource_type: int, name: str) -> ApiError | 
 
 
 def _broker_name_fault(name: str) -> ApiError | None:
+    """Return the error of a resource name that is no broker id. The empty name, for all brokers, is
+    valid."""
     if not name:
         return None
     broker_id = integer(name, 32)

@@ -106,7 +106,7 @@ class DelegationTokenControl:
         period_ms = self._expiry_time_ms
         if change.period_ms > 0:
             period_ms = min(period_ms, change.period_ms)
-        return _expires(token, now_ms + period_ms)
+        return _decide_expiry(token, now_ms + period_ms)
 
     def expire(self, view: View, change: ExpiryChange, now_ms: int) -> Decision[int]:
         """Change a token's expiry time, which is the reply. With a negative period, remove the
@@ -117,7 +117,7 @@ class DelegationTokenControl:
             return Decision(token)
         if removed:
             return Decision(now_ms, [RemoveDelegationTokenRecord(token.token_id)])
-        return _expires(token, now_ms + change.period_ms)
+        return _decide_expiry(token, now_ms + change.period_ms)
 
     def remove_expired(self, view: View, now_ms: int) -> Decision[bool]:
         """Remove expired tokens; the reply is whether more are left."""
@@ -151,6 +151,7 @@ class DelegationTokenControl:
         return token if token.belongs_to(change.principal) else _NOT_OWNER
 
 
-def _expires(token: DelegationToken, expiry_ms: int) -> Decision[int]:
+def _decide_expiry(token: DelegationToken, expiry_ms: int) -> Decision[int]:
+    """Decide a token's new expiry, at most its maximum; the reply is the expiry in ms."""
     changed = token._replace(expiry_ms=min(expiry_ms, token.max_ms))
     return Decision(changed.expiry_ms, [token_record(changed)])

@@ -72,12 +72,16 @@ class _Assignment:
         self.records: list[MetadataRecord] = []
 
     def assign(self, topic_id: bytes, indexes: Sequence[int], directory: bytes) -> list[ErrorCode]:
+        """Assign `directory` to the broker's replicas of a topic, and add the records. Return an
+        error, or NONE, for each index."""
         topic = self._image.topics.get_by_id(topic_id)
         if topic is None:
             return [ErrorCode.UNKNOWN_TOPIC_ID] * len(indexes)
         return [self._assign(topic, index, directory) for index in indexes]
 
     def _assign(self, topic: TopicImage, index: int, directory: bytes) -> ErrorCode:
+        """Assign `directory` to the broker's replica, and add the records. If the directory is
+        lost, the replica leaves leadership and ISR. Return the error or NONE."""
         key, broker_id = (topic.id, index), self._broker_id
         partition = self._changed.get(key) or topic.partitions.get(index)
         if partition is None:

@@ -90,6 +90,8 @@ def elect_leaders(
 def _requested_partitions(
     image: MetadataImage, request: ElectLeadersRequest
 ) -> Iterator[tuple[str, list[int]]]:
+    """Yield a topic's name and its partitions for each topic of the request; without any, for all
+    topics."""
     if request.topic_partitions is not None:
         for requested in request.topic_partitions:
             yield requested.topic, requested.partitions
@@ -106,6 +108,8 @@ def _elect(
     rules: TopicRules,
     records: list[MetadataRecord],
 ) -> ApiError:
+    """Elect a leader, and add its record to `records`. Return the result for the client, which may
+    be no error."""
     topic = image.topics.get(name)
     if topic is None:
         return ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"No such topic as {name}")
@@ -133,7 +137,7 @@ def balance_leaders(view: View, rules: TopicRules) -> Decision[bool]:
         return partition.leader != preferred and is_active(view.image, preferred)
 
     records: list[MetadataRecord] = []
-    for topic, index, partition in _partitions(view.image):
+    for topic, index, partition in _all_partitions(view.image):
         if needs_balancing(partition):
             preferred_rules = rules.of(view.image, topic)._replace(election=Election.PREFERRED)
             record = partition_change(topic.id, index, partition, preferred_rules)
@@ -148,7 +152,7 @@ def elect_unclean(view: View, rules: TopicRules) -> Decision[bool]:
     """Elect leaders for partitions without one if the topic allows a leader that may lack committed
     records; the reply is whether more may be left to do."""
     records: list[MetadataRecord] = []
-    for topic, index, partition in _partitions(view.image):
+    for topic, index, partition in _all_partitions(view.image):
         if partition.leader == NO_LEADER and rules.unclean_allowed(view.image, topic):
             topic_rules = rules.of(view.image, topic)
             record = partition_change(topic.id, index, partition, topic_rules)
@@ -159,7 +163,7 @@ def elect_unclean(view: View, rules: TopicRules) -> Decision[bool]:
     return Decision(False, records, atomic=False)
 
 
-def _partitions(
+def _all_partitions(
     image: MetadataImage,
 ) -> Iterator[tuple[TopicImage, int, PartitionRegistration]]:
     for topic in image.topics.by_name.values():

@@ -91,6 +91,8 @@ class FeatureUpdates:
     def _fault(
         self, image: MetadataImage, update: FeatureUpdate, proposed: Mapping[str, int]
     ) -> ApiError | None:
+        """Return the error of an update, None if it is valid. `proposed` has the levels after all
+        updates."""
         name, level = update.name, update.level
         default = MINIMUM_LEVEL if name == METADATA_VERSION else 0
         text = self._level_fault(image, update, image.features.get(name, default))
@@ -105,6 +107,8 @@ class FeatureUpdates:
         return None
 
     def _level_fault(self, image: MetadataImage, update: FeatureUpdate, now: int) -> str | None:
+        """Return the message of the error in the new level of a feature at level `now`, None if it
+        is valid."""
         if update.upgrade_type not in tuple(UpgradeType):
             return "The controller does not support the given upgrade type."
         if update.level < 0:
@@ -127,6 +131,8 @@ class FeatureUpdates:
         return None
 
     def _unsupported(self, image: MetadataImage, name: str, level: int) -> str | None:
+        """Return a message on the first node that does not support this level of the feature, None
+        if all do."""
         node_id = self._settings.node_id
         own = self._settings.supported_features
         text = _range_fault(f"Local controller {node_id}", own, name, level)
@@ -154,6 +160,7 @@ def _invalid(update: FeatureUpdate, text: str) -> ApiError:
 def _range_fault(
     node: str, features: Mapping[str, tuple[int, int]], name: str, level: int
 ) -> str | None:
+    """Return why the node does not support this level, None if it does."""
     low, high = features.get(name, (0, 0))
     if low <= level <= high:
         return None
@@ -163,6 +170,7 @@ def _range_fault(
 
 
 def _metadata_version_fault(image: MetadataImage, update: FeatureUpdate) -> ApiError | None:
+    """Return the error of a downgrade that would lose metadata, None if the change is allowed."""
     level = update.level
     if level >= image.metadata_level or not changes_metadata(level, image.metadata_level):
         return None

@@ -60,7 +60,7 @@ class LeadershipChanges:
         change = _Change(
             is_affected, _without(image, broker_id), broker_id, (broker_id,) if unclean else ()
         )
-        return self._records(image, change)
+        return self._leaving_records(image, change)
 
     def broker_unfenced(self, image: MetadataImage, broker_id: int) -> list[MetadataRecord]:
         """Return records for the partitions without a leader that `broker_id` can lead."""
@@ -71,7 +71,7 @@ class LeadershipChanges:
         def active(other: int) -> bool:
             return other == broker_id or is_active(image, other)
 
-        return self._records(image, _Change(is_affected, active))
+        return self._leaving_records(image, _Change(is_affected, active))
 
     def directories_lost(
         self, image: MetadataImage, broker_id: int, directories: Collection[bytes]
@@ -84,7 +84,9 @@ class LeadershipChanges:
                 broker_id in partition.isr or partition.leader == broker_id
             ) and partition.directory_of(broker_id) in directories
 
-        return self._records(image, _Change(is_affected, _without(image, broker_id), broker_id))
+        return self._leaving_records(
+            image, _Change(is_affected, _without(image, broker_id), broker_id)
+        )
 
     def replica_lost(
         self,
@@ -100,9 +102,10 @@ class LeadershipChanges:
         `partition` may be newer than the image: it has the earlier changes of this decision.
         """
         rules = self.rules.of(image, topic, _without(image, broker_id))
-        return _leave(topic, index, partition, rules, broker_id)
+        return _leaving_record(topic, index, partition, rules, broker_id)
 
-    def _records(self, image: MetadataImage, change: _Change) -> list[MetadataRecord]:
+    def _leaving_records(self, image: MetadataImage, change: _Change) -> list[MetadataRecord]:
+        """Return the records of all affected partitions that the broker leaves."""
         records: list[MetadataRecord] = []
         for topic in image.topics.by_name.values():
             rules: ChangeRules | None = None
@@ -111,7 +114,7 @@ class LeadershipChanges:
                     continue
                 if rules is None:
                     rules = self.rules.of(image, topic, change.active, change.unclean_shutdown)
-                record = _leave(topic, index, partition, rules, change.leaving)
+                record = _leaving_record(topic, index, partition, rules, change.leaving)
                 if record is not None:
                     records.append(record)
         return records
@@ -121,12 +124,14 @@ def _without(image: MetadataImage, broker_id: int) -> IsActive:
     return lambda other: other != broker_id and is_active(image, other)
 
 
-def _leave(
+def _leaving_record(
     topic: TopicImage,
     index: int,
     partition: PartitionRegistration,
     rules: ChangeRules,
     broker_id: int,
 ) -> PartitionChangeRecord | None:
+    """Return the record by which a broker leaves a partition's ISR and leadership, None if nothing
+    changes."""
     isr = [replica for replica in partition.isr if replica != broker_id]
     return partition_change(topic.id, index, partition, rules, Targets(isr=isr))

@@ -229,6 +229,8 @@ class _Change:
             record.adding_replicas = list(adding)
 
     def _directory(self, replica: int) -> bytes:
+        """Return the directory id of a replica: the requested one, the present one, or that of a
+        new replica."""
         directories = self._targets.directories
         if directories is not None and replica in directories:
             return directories[replica]
@@ -242,6 +244,7 @@ def _or_default(values: Sequence[int] | None, default: tuple[int, ...]) -> tuple
 
 
 def _changes(record: PartitionChangeRecord) -> bool:
+    """Return whether a record changes anything."""
     return (
         record.leader != NO_LEADER_CHANGE
         or record.isr is not None

@@ -99,6 +99,8 @@ def _alter(
     rules: TopicRules,
     room: HostingRoom,
 ) -> PartitionChangeRecord | ApiError | None:
+    """Return the record that begins or cancels a partition's reassignment, None if nothing changes,
+    or the error. New replicas are taken from `room`."""
     topic = image.topics.get(name)
     if topic is None:
         text = f"Unable to find a topic named {name}."
@@ -128,6 +130,7 @@ def _alter(
 
 
 def _targets(partition: PartitionRegistration, replicas: Sequence[int]) -> Targets:
+    """Return the replicas, with those to add and to remove, at the beginning of a reassignment."""
     begun = begin(partition.replicas, replicas)
     added = (*partition.adding_replicas, *begun.adding)
     adding = sorted(replica for replica in begun.replicas if replica in added)
@@ -147,6 +150,8 @@ def _cancel(
     partition: PartitionRegistration,
     rules: TopicRules,
 ) -> PartitionChangeRecord | ApiError | None:
+    """Return the record that reverts a reassignment, None if nothing changes, or the error if none
+    is in progress or the revert would be unclean."""
     if not reassignment_of(partition).in_progress:
         return ApiError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
     reverted = revert(partition)
@@ -194,6 +199,8 @@ def list_reassignments(
 def _requested_partitions(
     image: MetadataImage, request: ListPartitionReassignmentsRequest
 ) -> Iterator[tuple[TopicImage | None, Sequence[int]]]:
+    """Yield the topic, None if unknown, and its partitions for each topic of the request; without
+    any, for all topics."""
     if request.topics is None:
         for topic in image.topics.by_name.values():
             yield topic, list(topic.partitions)

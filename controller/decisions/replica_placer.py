@@ -86,6 +86,7 @@ def place_replicas(
 
 
 def _refusal(brokers: Sequence[UsableBroker], replication_factor: int) -> str | None:
+    """Return why the replicas cannot be placed, None if they can."""
     if replication_factor <= 0:
         return (
             f"Invalid replication factor {replication_factor}: "
@@ -103,6 +104,8 @@ def _refusal(brokers: Sequence[UsableBroker], replication_factor: int) -> str | 
 
 
 def _racks(brokers: Sequence[UsableBroker]) -> list[_Rack]:
+    """Return the racks of the brokers, each with its brokers in the order of their ids. Brokers
+    without a rack share one."""
     racks: dict[str | None, _Rack] = {}
     for broker in sorted(brokers, key=lambda b: b.id):
         rack = racks.setdefault(broker.rack, _Rack())

@@ -118,6 +118,7 @@ class ReplicationControl:
         return Decision(results, [] if validate_only else records)
 
     def _requested_partitions(self, topics: Sequence[CreatableTopic]) -> Steps[int]:
+        """Return how many partitions the request would create."""
         count = 0
         pace = Pace(BULK_AT_ONCE)
         for topic in topics:
@@ -138,6 +139,8 @@ class ReplicationControl:
         room: HostingRoom,
         pace: Pace,
     ) -> Steps[_NewTopic | ApiError]:
+        """Return the records of a new topic with its response, or the error. Replicas are taken
+        from `room`. `names` has the existing topics by normalized name."""
         error = _name_error(image, topic.name, names)
         if error is not None:
             return error
@@ -179,6 +182,7 @@ class ReplicationControl:
     def _described(
         self, image: MetadataImage, overrides: Mapping[str, str]
     ) -> list[CreatableTopicConfigs]:
+        """Return the configs of a topic for its response, with its own overrides."""
         return [
             CreatableTopicConfigs(config.name, config.value, False, int(config.source), False)
             for config in self._configuration.effective_topic_configs(image, overrides)
@@ -187,6 +191,7 @@ class ReplicationControl:
     def _assignment(
         self, image: MetadataImage, topic: CreatableTopic, pace: Pace
     ) -> Steps[list[list[int]] | ApiError]:
+        """Return the replicas of each partition, as requested or placed here, or the error."""
         if topic.assignments:
             return (yield from _manual_assignment(image, topic, pace))
         factor, count = topic.replication_factor, topic.num_partitions
@@ -201,6 +206,7 @@ class ReplicationControl:
         return self._place(image, count, factor)
 
     def _place(self, image: MetadataImage, count: int, factor: int) -> list[list[int]] | ApiError:
+        """Return the replicas of `count` partitions with `factor` replicas each, or the error."""
         placed = place_replicas(usable_brokers(image), count, factor, self._draw)
         if isinstance(placed, ApiError):
             text = f"Unable to replicate the partition {factor} time(s): {placed.message}"
@@ -271,6 +277,8 @@ class ReplicationControl:
     def _add_partitions(
         self, image: MetadataImage, topic: CreatePartitionsTopic, room: HostingRoom, pace: Pace
     ) -> Steps[list[MetadataRecord] | ApiError]:
+        """Return the records of a topic's new partitions, or the error. Replicas are taken from
+        `room`."""
         present = image.topics.get(topic.name)
         if present is None:
             return ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
@@ -315,6 +323,8 @@ def usable_brokers(image: MetadataImage) -> list[UsableBroker]:
 
 
 def _growth_error(topic: CreatePartitionsTopic, count: int, additional: int) -> ApiError | None:
+    """Return the error of a new partition count, None if it is valid. `count` is the present
+    one."""
     if additional == 0:
         return ApiError(ErrorCode.INVALID_PARTITIONS, f"Topic already has {count} partition(s).")
     if additional < 0:
@@ -335,6 +345,8 @@ def _growth_error(topic: CreatePartitionsTopic, count: int, additional: int) -> 
 
 
 def _name_error(image: MetadataImage, name: str, names: Mapping[str, str]) -> ApiError | None:
+    """Return the error of a new topic's name: invalid, in use, or colliding with another. None if
+    it is free."""
     fault = topic_name_fault(name)
     if fault is not None:
         return ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, fault)
@@ -350,6 +362,7 @@ def _name_error(image: MetadataImage, name: str, names: Mapping[str, str]) -> Ap
 def _manual_assignment(
     image: MetadataImage, topic: CreatableTopic, pace: Pace
 ) -> Steps[list[list[int]] | ApiError]:
+    """Return the requested replicas of each partition in order, or the error."""
     if topic.replication_factor != -1:
         text = (
             "A manual partition assignment was specified, but replication factor was not set to -1."
@@ -381,6 +394,7 @@ def _manual_assignment(
 def _partition_records(
     image: MetadataImage, topic_id: bytes, assignment: list[list[int]], first: int, pace: Pace
 ) -> Steps[list[MetadataRecord]]:
+    """Return the records of new partitions, with indexes from `first` on."""
     records: list[MetadataRecord] = []
     for index, replicas in enumerate(assignment, first):
         if pace.is_full():

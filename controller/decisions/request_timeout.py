@@ -63,6 +63,7 @@ class RequestTimeouts:
         answered = False
 
         def answer(outcome: T | ApiError) -> None:
+            """Pass the outcome to `reply`, unless the time-out has answered already."""
             nonlocal answered
             if not answered:
                 answered = True

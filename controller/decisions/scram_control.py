@@ -112,6 +112,7 @@ def alter_credentials(
 
 
 def _fault(scram: ScramImage, change: Deletion | Upsertion) -> ApiError | None:
+    """Return the error of a change, None if it is valid."""
     if not change.name:
         return _NO_NAME
     if change.mechanism not in _MECHANISMS:
@@ -128,6 +129,7 @@ def _fault(scram: ScramImage, change: Deletion | Upsertion) -> ApiError | None:
 
 
 def _record(change: Deletion | Upsertion) -> MetadataRecord:
+    """Return the record of a valid change."""
     mechanism = ScramMechanism(change.mechanism)
     if isinstance(change, Deletion):
         return RemoveUserScramCredentialRecord(change.name, mechanism)

@@ -158,7 +158,7 @@ class AclsImage(NamedTuple):
                 _mutable(for_principal, self.by_principal, _pattern_and_principal(acl)).append(acl)
         lengths = dict(self.prefix_lengths)
         for pattern, acls in about.items():
-            _count(lengths, pattern, bool(acls) - (pattern in self.by_pattern))
+            _count_prefix(lengths, pattern, bool(acls) - (pattern in self.by_pattern))
         by_pattern, by_principal = (
             _merged(self.by_pattern, about),
             _merged(self.by_principal, for_principal),
@@ -169,6 +169,7 @@ class AclsImage(NamedTuple):
     def _addresses_after(
         self, changes: Mapping[bytes, Acl | None], by_id: Mapping[bytes, Acl]
     ) -> Mapping[str, str]:
+        """Return the spellings of the IPv6 hosts of `by_id`, which has the ACLs after `changes`."""
         addresses = dict(self.addresses)
         for acl in changes.values():
             if acl is not None and ":" in acl.host and acl.host not in addresses:
@@ -212,7 +213,9 @@ def _merged(
     return after
 
 
-def _count(lengths: dict[tuple[int, int], int], pattern: Pattern, more: int) -> None:
+def _count_prefix(lengths: dict[tuple[int, int], int], pattern: Pattern, more: int) -> None:
+    """Add `more`, which may be negative, to the number of prefixed patterns of this length. Ignore
+    other patterns."""
     resource, kind, name = pattern
     if kind != PatternType.PREFIXED or not more:
         return

@@ -52,6 +52,8 @@ class AclFilter(NamedTuple):
         )
 
     def _matches_pattern(self, acl: Acl) -> bool:
+        """Return whether the filter's pattern and name cover those of the ACL. MATCH covers each
+        pattern that applies to the name."""
         if self.pattern not in (ANY, MATCH, acl.pattern):
             return False
         if self.name is None:

@@ -152,6 +152,8 @@ class MetadataDelta:
         self.changed_brokers[record.id] = broker._replace(fenced=False)
 
     def _broker(self, broker_id: int, epoch: int) -> BrokerRegistration:
+        """Return the changed registration of a broker. Raises MetadataRecordError unless it has
+        this epoch."""
         if broker_id in self.changed_brokers:
             broker = self.changed_brokers[broker_id]
         else:
@@ -172,10 +174,10 @@ class MetadataDelta:
 
     # --- topics --------------------------------------------------------------------------------
 
-    def _topic(self, record: m.TopicRecord) -> None:
+    def _add_topic(self, record: m.TopicRecord) -> None:
         self.topics.create(record.name, record.topic_id)
 
-    def _partition(self, record: m.PartitionRecord) -> None:
+    def _set_partition(self, record: m.PartitionRecord) -> None:
         registration = PartitionRegistration(
             replicas=tuple(record.replicas),
             directories=tuple(record.directories) or (bytes(16),) * len(record.replicas),
@@ -195,6 +197,7 @@ class MetadataDelta:
         self.topics.change_partition(record)
 
     def _remove_topic(self, record: m.RemoveTopicRecord) -> None:
+        """Remove a topic with its configs. Raises MetadataRecordError if it is unknown."""
         topic = self.topics.remove(record.topic_id)
         # In Kafka too, RemoveTopicRecord implies the removal of the topic's configs.
         key = (2, topic.name)
@@ -207,10 +210,11 @@ class MetadataDelta:
     # --- configs, features, ids ----------------------------------------------------------------
 
     def _configs_of(self, key: ConfigResource) -> Mapping[str, str]:
+        """Return all configs of a resource after the changes so far."""
         changed = self.changed_configs.get(key)
         return self.image.configs.get(key, {}) if changed is None else changed
 
-    def _config(self, record: m.ConfigRecord) -> None:
+    def _set_config(self, record: m.ConfigRecord) -> None:
         key = (record.resource_type, record.resource_name)
         if key not in self.changed_configs:
             self.changed_configs[key] = dict(self.image.configs.get(key, {}))
@@ -219,10 +223,10 @@ class MetadataDelta:
         else:
             self.changed_configs[key][record.name] = record.value
 
-    def _feature_level(self, record: m.FeatureLevelRecord) -> None:
+    def _set_feature_level(self, record: m.FeatureLevelRecord) -> None:
         self.changed_features[record.name] = record.feature_level
 
-    def _producer_ids(self, record: m.ProducerIdsRecord) -> None:
+    def _set_next_producer_id(self, record: m.ProducerIdsRecord) -> None:
         self._next_producer_id = record.next_producer_id
 
     def _ignore(self, record: MetadataRecord) -> None:
@@ -230,7 +234,7 @@ class MetadataDelta:
 
     # --- SCRAM users ---------------------------------------------------------------------------
 
-    def _scram(self, record: m.UserScramCredentialRecord) -> None:
+    def _set_scram_credential(self, record: m.UserScramCredentialRecord) -> None:
         self._scram_user(record.name)[_mechanism(record)] = ScramCredential(
             record.salt, record.stored_key, record.server_key, record.iterations
         )
@@ -239,6 +243,8 @@ class MetadataDelta:
         self._scram_user(record.name).pop(_mechanism(record), None)
 
     def _scram_user(self, name: str) -> dict[ScramMechanism, ScramCredential]:
+        """Return the changed credentials of a user to write to, copied from the image at the first
+        change."""
         if name not in self.changed_scram:
             self.changed_scram[name] = dict(self.image.scram.users.get(name, {}))
         return self.changed_scram[name]
@@ -251,7 +257,7 @@ class MetadataDelta:
 
     # --- ACLs ----------------------------------------------------------------------------------
 
-    def _acl(self, record: m.AccessControlEntryRecord) -> None:
+    def _set_acl(self, record: m.AccessControlEntryRecord) -> None:
         self.changed_acls[record.id] = acl_of(record)
 
     def _remove_acl(self, record: m.RemoveAccessControlEntryRecord) -> None:
@@ -259,7 +265,7 @@ class MetadataDelta:
 
     # --- delegation tokens ---------------------------------------------------------------------
 
-    def _token(self, record: m.DelegationTokenRecord) -> None:
+    def _set_token(self, record: m.DelegationTokenRecord) -> None:
         self.changed_tokens[record.token_id] = DelegationToken(
             record.token_id,
             record.owner,
@@ -275,7 +281,7 @@ class MetadataDelta:
 
     # --- client quotas -------------------------------------------------------------------------
 
-    def _quota(self, record: m.ClientQuotaRecord) -> None:
+    def _set_quota(self, record: m.ClientQuotaRecord) -> None:
         entity = entity_of(record)
         if entity not in self.changed_quotas:
             self.changed_quotas[entity] = dict(self.image.client_quotas.get(entity, {}))
@@ -313,6 +319,7 @@ def _features(
 def _mechanism(
     record: m.UserScramCredentialRecord | m.RemoveUserScramCredentialRecord,
 ) -> ScramMechanism:
+    """Return the record's mechanism. Raises MetadataRecordError if it is unknown."""
     try:
         return ScramMechanism(record.mechanism)
     except ValueError as error:
@@ -332,24 +339,24 @@ _REPLAY: dict[type, Callable[[MetadataDelta, Any], None]] = {
     m.FenceBrokerRecord: MetadataDelta._fence_broker,
     m.UnfenceBrokerRecord: MetadataDelta._unfence_broker,
     m.RegisterControllerRecord: MetadataDelta._register_controller,
-    m.TopicRecord: MetadataDelta._topic,
-    m.PartitionRecord: MetadataDelta._partition,
+    m.TopicRecord: MetadataDelta._add_topic,
+    m.PartitionRecord: MetadataDelta._set_partition,
     m.PartitionChangeRecord: MetadataDelta._change_partition,
     m.RemoveTopicRecord: MetadataDelta._remove_topic,
     m.ClearElrRecord: MetadataDelta._clear_elr,
-    m.ConfigRecord: MetadataDelta._config,
-    m.FeatureLevelRecord: MetadataDelta._feature_level,
-    m.ProducerIdsRecord: MetadataDelta._producer_ids,
+    m.ConfigRecord: MetadataDelta._set_config,
+    m.FeatureLevelRecord: MetadataDelta._set_feature_level,
+    m.ProducerIdsRecord: MetadataDelta._set_next_producer_id,
     m.NoOpRecord: MetadataDelta._ignore,
     m.BeginTransactionRecord: MetadataDelta._ignore,
     m.EndTransactionRecord: MetadataDelta._ignore,
     m.AbortTransactionRecord: MetadataDelta._ignore,
     m.ZkMigrationStateRecord: MetadataDelta._ignore,
-    m.AccessControlEntryRecord: MetadataDelta._acl,
+    m.AccessControlEntryRecord: MetadataDelta._set_acl,
     m.RemoveAccessControlEntryRecord: MetadataDelta._remove_acl,
-    m.UserScramCredentialRecord: MetadataDelta._scram,
+    m.UserScramCredentialRecord: MetadataDelta._set_scram_credential,
     m.RemoveUserScramCredentialRecord: MetadataDelta._remove_scram,
-    m.DelegationTokenRecord: MetadataDelta._token,
+    m.DelegationTokenRecord: MetadataDelta._set_token,
     m.RemoveDelegationTokenRecord: MetadataDelta._remove_token,
-    m.ClientQuotaRecord: MetadataDelta._quota,
+    m.ClientQuotaRecord: MetadataDelta._set_quota,
 }

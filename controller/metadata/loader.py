@@ -121,6 +121,8 @@ class MetadataLoader:
             self.image = MetadataDelta(self.image).apply(*position)
 
     def _replay(self, delta: MetadataDelta, record: MetadataRecord) -> MetadataDelta:
+        """Add a record to `delta`, or begin or end a metadata transaction. Return the delta to go
+        on with, an empty one after an abort. Raises MetadataRecordError."""
         if isinstance(record, BeginTransactionRecord):
             if self._transaction is not None:
                 raise MetadataRecordError("a metadata transaction begins inside another")
@@ -138,6 +140,8 @@ class MetadataLoader:
         return delta
 
     def _publish(self, delta: MetadataDelta) -> None:
+        """Call the listeners with a change, if it is not empty. An error of a listener is logged
+        and counted."""
         if delta.is_empty:
             return
         for listener, work in self._listeners:
@@ -151,6 +155,7 @@ class MetadataLoader:
                 self._work_done(None, error)
 
     def _work_done(self, _result: object, error: Exception | None) -> None:
+        """Log and count an error of a listener."""
         if error is None:
             return
         self.apply_errors += 1
@@ -192,6 +197,7 @@ def _note_changed_users(before: ScramImage, after: ScramImage, delta: MetadataDe
 
 
 def _note_changed_acls(before: AclsImage, after: AclsImage, delta: MetadataDelta) -> None:
+    """Add to `delta` the ACLs that differ between two images, None for removed ones."""
     if before is after:
         return
     for acl_id in (*before.by_id, *after.by_id):
@@ -200,6 +206,7 @@ def _note_changed_acls(before: AclsImage, after: AclsImage, delta: MetadataDelta
 
 
 def _note_changed_tokens(before: Tokens, after: Tokens, delta: MetadataDelta) -> None:
+    """Add to `delta` the tokens that differ between two images, None for removed ones."""
     if before is after:
         return
     for token_id in (*before, *after):

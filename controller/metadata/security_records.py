@@ -36,33 +36,34 @@ def in_words(value: bytes) -> str | None:
     return f"{record_name(record)} {_WORDS[type(record)](record)}"
 
 
-def _removed_credential(record: MetadataRecord) -> str:
+def _removed_credential_text(record: MetadataRecord) -> str:
     names = [kind.mechanism_name for kind in ScramMechanism if kind == record.mechanism]
     mechanism = names[0] if names else str(record.mechanism)
     return f"name: {_shown(record.name)} mechanism: {mechanism}"
 
 
-def _credential(record: MetadataRecord) -> str:
+def _credential_text(record: MetadataRecord) -> str:
+    """Return the text of a record's fields, without the salt and the keys."""
     hidden = "(salt and keys are not shown)"
-    return f"{_removed_credential(record)} iterations: {record.iterations} {hidden}"
+    return f"{_removed_credential_text(record)} iterations: {record.iterations} {hidden}"
 
 
-def _removed_acl(record: MetadataRecord) -> str:
+def _removed_acl_text(record: MetadataRecord) -> str:
     return f"id: {uuid_to_string(record.id)}"
 
 
-def _acl(record: MetadataRecord) -> str:
-    return f"{_removed_acl(record)} {_shown(str(acl_of(record)))}"
+def _acl_text(record: MetadataRecord) -> str:
+    return f"{_removed_acl_text(record)} {_shown(str(acl_of(record)))}"
 
 
-def _removed_token(record: MetadataRecord) -> str:
+def _removed_token_text(record: MetadataRecord) -> str:
     return f"id: {_shown(record.token_id)}"
 
 
-def _token(record: MetadataRecord) -> str:
+def _token_text(record: MetadataRecord) -> str:
     renewers = ", ".join(record.renewers) or "nobody"
     return (
-        f"{_removed_token(record)} owner: {_shown(record.owner)} requester: "
+        f"{_removed_token_text(record)} owner: {_shown(record.owner)} requester: "
         f"{_shown(record.requester)} renewers: {_shown(renewers)} issued: {record.issue_timestamp}"
         f" expires: {record.expiration_timestamp} at most: {record.max_timestamp}"
     )
@@ -74,11 +75,11 @@ def _shown(name: str) -> str:
 
 
 _WORDS: dict[MetadataRecord, Callable[[MetadataRecord], str]] = {
-    m.UserScramCredentialRecord: _credential,
-    m.RemoveUserScramCredentialRecord: _removed_credential,
-    m.AccessControlEntryRecord: _acl,
-    m.RemoveAccessControlEntryRecord: _removed_acl,
-    m.DelegationTokenRecord: _token,
-    m.RemoveDelegationTokenRecord: _removed_token,
+    m.UserScramCredentialRecord: _credential_text,
+    m.RemoveUserScramCredentialRecord: _removed_credential_text,
+    m.AccessControlEntryRecord: _acl_text,
+    m.RemoveAccessControlEntryRecord: _removed_acl_text,
+    m.DelegationTokenRecord: _token_text,
+    m.RemoveDelegationTokenRecord: _removed_token_text,
 }
 _BEGINNINGS = tuple(bytes((FRAME_VERSION, record.API_KEY)) for record in _WORDS)

@@ -152,6 +152,7 @@ def image_records(image: MetadataImage) -> Iterator[MetadataRecord]:
 
 
 def _security_records(image: MetadataImage) -> Iterator[MetadataRecord]:
+    """Yield the records of all SCRAM credentials, ACLs and delegation tokens."""
     for user, credentials in image.scram.users.items():
         for mechanism, credential in credentials.items():
             yield credential_record(user, mechanism, credential)

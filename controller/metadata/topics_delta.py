@@ -70,11 +70,11 @@ class TopicsDelta:
 
     def set_partition(self, topic_id: bytes, index: int, to: PartitionRegistration) -> None:
         """Replay a PartitionRecord."""
-        self._topic(topic_id).changed[index] = to
+        self._topic_to_change(topic_id).changed[index] = to
 
     def change_partition(self, record: PartitionChangeRecord) -> None:
         """Replay a PartitionChangeRecord."""
-        topic = self._topic(record.topic_id)
+        topic = self._topic_to_change(record.topic_id)
         before = topic.partition(record.partition_id)
         if before is None:
             raise MetadataRecordError(
@@ -84,7 +84,7 @@ class TopicsDelta:
 
     def remove(self, topic_id: bytes) -> TopicDelta:
         """Replay a RemoveTopicRecord."""
-        topic = self._topic(topic_id)
+        topic = self._topic_to_change(topic_id)
         del self.changed[topic_id]
         if topic.before is not None:
             self.deleted[topic_id] = topic.before
@@ -97,9 +97,11 @@ class TopicsDelta:
             ids += [topic_id for topic_id in self.changed if topic_id not in self.image.by_id]
         for topic_id in ids:
             if topic_id is not None and topic_id not in self.deleted:
-                self._clear_topic_elr(self._topic(topic_id))
+                self._clear_topic_elr(self._topic_to_change(topic_id))
 
     def _image_ids(self, name: str) -> list[bytes | None]:
+        """Return the ids of the image's topics with this name, None for an unknown name; all ids
+        for an empty name."""
         if not name:
             return list(self.image.by_id)
         topic = self.image.by_name.get(name)
@@ -111,7 +113,9 @@ class TopicsDelta:
             if registration.elr or registration.last_known_elr:
                 topic.changed[index] = registration._replace(elr=(), last_known_elr=())
 
-    def _topic(self, topic_id: bytes) -> TopicDelta:
+    def _topic_to_change(self, topic_id: bytes) -> TopicDelta:
+        """Return the delta of a topic, which counts as changed from now on. Raises
+        MetadataRecordError if the topic is unknown or deleted."""
         topic = self.changed.get(topic_id)
         if topic is None:
             before = self.image.by_id.get(topic_id)
@@ -141,7 +145,7 @@ class TopicsDelta:
             del by_id[topic.id]
             del by_name[topic.name]
         for delta in self.changed.values():
-            changed_topic = TopicImage(delta.name, delta.id, _partitions(delta))
+            changed_topic = TopicImage(delta.name, delta.id, _merged_partitions(delta))
             by_name[delta.name] = by_id[delta.id] = changed_topic
         return TopicsImage(by_name, by_id)
 
@@ -165,6 +169,8 @@ def _add_local(
     now: PartitionRegistration,
     broker_id: int,
 ) -> None:
+    """Add a partition to `changes` if this broker lost its replica, or has to lead or follow it in
+    a new partition epoch."""
     before = None if topic.before is None else topic.before.partitions.get(index)
     key = (topic.name, topic.id, index)
     if broker_id not in now.replicas:
@@ -177,7 +183,8 @@ def _add_local(
         changes.followers[key] = now
 
 
-def _partitions(delta: TopicDelta) -> Mapping[int, PartitionRegistration]:
+def _merged_partitions(delta: TopicDelta) -> Mapping[int, PartitionRegistration]:
+    """Return all partitions of the topic after its changes, by ascending index."""
     if delta.before is None:
         return dict(sorted(delta.changed.items()))
     if not delta.changed:
@@ -218,6 +225,7 @@ def merge(before: PartitionRegistration, record: PartitionChangeRecord) -> Parti
 
 
 def _directory_of(before: PartitionRegistration, replica: int) -> bytes:
+    """Return the directory id of a replica, that of unassigned ones if the broker had none."""
     if replica in before.replicas:
         return before.directory_of(replica)
     return UNASSIGNED_DIRECTORY

@@ -66,6 +66,8 @@ class CommittedBatches:
 
 
 def _decoded(raw: RawBatch) -> CommittedBatch:
+    """Return a batch with its metadata records, without any if it is a control batch. Raises
+    MetadataRecordError if a record is unknown."""
     header = raw.header
     records: list[MetadataRecord] = []
     if not header.is_control:

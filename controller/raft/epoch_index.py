@@ -86,6 +86,8 @@ class EpochIndex:
         self._epochs.clear()
 
     def _epoch_at(self, offset: int) -> int:
+        """Return the epoch of the record at `offset`; the log's start epoch if no entry begins
+        before."""
         slot = bisect_right(self._starts, offset) - 1
         return self._epochs[slot] if slot >= 0 else self._start_epoch
 

@@ -139,6 +139,7 @@ class LeaderState:
         return True
 
     def _forget_silent(self, now_ms: float) -> None:
+        """Forget observers that have not fetched for `OBSERVERS_REMEMBERED_MS`."""
         limit = now_ms - OBSERVERS_REMEMBERED_MS
         while self.observers:
             observer, progress = next(iter(self.observers.items()))

@@ -95,6 +95,8 @@ class QuorumNetwork:
             lane.close()
 
     def _lane(self, message: m.Send) -> _Lane:
+        """Return the lane of a message, which is made at its first use. A voter has two, of which
+        one is for fetches."""
         fetches = isinstance(message.message, m.Fetch | m.FetchSnapshot)
         lane = self._lanes.get((message.to, fetches))
         if lane is None:
@@ -152,6 +154,8 @@ class QuorumNetwork:
             self._silence.failed(f"{node}@{shown_host}:{port}", reason)
 
     def _check_resignation(self) -> None:
+        """Report the end of the resignation, once, when no EndQuorumEpoch is waiting or in
+        flight."""
         if self._when_resignation_acknowledged is None:
             return
         if not any(lane.carries(m.EndQuorumEpoch) for lane in self._lanes.values()):
@@ -190,16 +194,19 @@ class _Lane:
     def send(self, message: m.Message) -> None:
         """Send `message` in its turn, in place of a waiting one of the same kind."""
         self._waiting[type(message)] = message
-        self._next()
+        self._send_next()
 
     def close(self) -> None:
+        """Drop the waiting messages, and close the connection. Later responses are ignored."""
         self._closed = True
         self._waiting.clear()
         if self._timer is not None:
             self._timer.cancel()
         self._channel.close()
 
-    def _next(self) -> None:
+    def _send_next(self) -> None:
+        """Send the first waiting message, unless another is in flight, a back-off runs, or the lane
+        is closed."""
         if self._closed or self._in_flight is not None or self._timer is not None:
             return
         if self._waiting:
@@ -209,6 +216,7 @@ class _Lane:
             self._channel.send(request, self._on_response, self._timeout_ms)
 
     def _back_off(self, grows: bool) -> None:
+        """Send nothing until a wait is over, which doubles each time if `grows`."""
         low = float(self._backoff_min_ms)
         if grows:
             self._backoff_ms = min(max(self._backoff_ms * 2, low), BACKOFF_MAX_MS)
@@ -217,9 +225,10 @@ class _Lane:
 
     def _backoff_over(self) -> None:
         self._timer = None
-        self._next()
+        self._send_next()
 
     def _on_response(self, response: Any, failure: ChannelFailure | None) -> None:
+        """Pass the reply, or the failure to get one, to Raft, and send the next message."""
         message, self._in_flight = self._in_flight, None
         if self._closed:
             return
@@ -232,9 +241,11 @@ class _Lane:
         else:
             event = self._reply_event(message, response)
         self._network.deliver(event)
-        self._next()
+        self._send_next()
 
     def _reply_event(self, message: m.Message, response: Any) -> m.Received | m.Unreachable:
+        """Return the event for a response: an unusable one counts as Unreachable. Back off after a
+        fetch that brought nothing."""
         kind = type(message).__name__
         try:
             answer = message_of(message, response)

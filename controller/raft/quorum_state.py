@@ -144,6 +144,7 @@ def decode_static_voters(data: bytes) -> list[int]:
 
 
 def _optional(node_id: object) -> int | None:
+    """Return a node id, None for a negative one. Raises TypeError."""
     if not isinstance(node_id, int):
         raise TypeError("a node id is a number")
     return None if node_id < 0 else node_id

@@ -159,18 +159,22 @@ class QuorumVoters:
             self._check()
 
     def _read_batches(self, data: memoryview) -> None:
+        """Note the level and voters of the control records in `data`."""
         for position, header in iterate_batches(data):
             if header.is_control:
                 for record in iterate_records(data, position):
                     self._note(*decode_control_record(record))
 
     def _note(self, kind: ControlRecordType, message: Any) -> None:
+        """Note a record's level of kraft.version, or its voters. Ignore other kinds."""
         if kind is ControlRecordType.KRAFT_VERSION:
             self.kraft_version = message.k_raft_version
         elif kind is ControlRecordType.KRAFT_VOTERS:
             self._record = message
 
     def _check(self) -> None:
+        """Raise MetadataRecordError if the metadata has an unknown level, other voters than the
+        configuration, or another directory id of this node."""
         if not 0 <= self.kraft_version <= KNOWN_KRAFT_VERSION:
             raise MetadataRecordError(
                 f"the metadata has kraft.version {self.kraft_version}; this release knows levels "
@@ -206,6 +210,7 @@ class QuorumVoters:
 
 
 def _endpoint_of(voter: VotersRecordVoter, listener_name: str) -> Endpoint | None:
+    """Return the voter's endpoint of this listener, else its first one, None without any."""
     endpoints = [
         endpoint for endpoint in voter.endpoints if endpoint.name == listener_name
     ] or voter.endpoints

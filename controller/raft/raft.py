@@ -145,6 +145,7 @@ class Raft:
         return self._finish()
 
     def _finish(self) -> m.Ready:
+        """Return the work collected since the last call, with the next deadline."""
         ready, self._ready = self._ready, m.Ready()
         ready.deadline_ms = self._next_deadline()
         return ready
@@ -189,6 +190,7 @@ class Raft:
             self._step_down(now_ms)
 
     def _step_down(self, now_ms: float) -> None:
+        """Resign, and tell the other voters with EndQuorumEpoch."""
         assert self.leading is not None
         successors = self.leading.successors()
         self._become(Role.RESIGNED)
@@ -252,6 +254,7 @@ class Raft:
         self._answer(event, m.VoteReply(self.epoch, self.leader_id, granted, vote.pre_vote))
 
     def _would_grant(self, vote: m.Vote) -> bool:
+        """Return whether this node may vote for the candidate in the present epoch."""
         if not self.log.is_up_to_date(vote.last_epoch, vote.end_offset):
             return False
         if self.role is Role.FOLLOWER:
@@ -427,6 +430,7 @@ class Raft:
     # --- changes of role -----------------------------------------------------------------------
 
     def _become(self, role: Role) -> None:
+        """Change the role, and forget what belonged to the former one."""
         check_transition(self.role, role, self.is_voter)
         self.role = role
         self.leading = None
@@ -437,6 +441,7 @@ class Raft:
         self._fetching = None
 
     def _persist(self, election: ElectionState) -> None:
+        """Set the election state. The caller persists a changed state before it sends anything."""
         assert election.epoch >= self.election.epoch, "an epoch never goes back"
         if election != self.election:
             self.election = election
@@ -518,6 +523,7 @@ class Raft:
         self._ready.send.append(m.Send(voter, vote))
 
     def _count_vote(self, voter: int, granted: bool, now_ms: float) -> None:
+        """Note a vote. Enter the next role with a majority; without the chance of it, back off."""
         self._granted[voter] = granted
         majority = len(self.config.voters) // 2 + 1
         granting = [v for v, is_granted in self._granted.items() if is_granted]
@@ -567,6 +573,7 @@ class Raft:
         self._ready.append.append(append)
 
     def _commit(self, high_watermark: int | None) -> None:
+        """Raise the high watermark; a lower one or None has no effect."""
         if high_watermark is None:
             return
         if self.leading is not None:

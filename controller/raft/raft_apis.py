@@ -171,6 +171,7 @@ class RaftApis:
     def _vote_fault(
         self, request: voting.VoteRequest, requested: voting.VoteRequestPartitionData
     ) -> ErrorCode:
+        """Return the error of a vote request, NONE if it is valid or Raft itself rejects it."""
         if requested.last_offset < 0 or requested.last_offset_epoch < 0:
             return ErrorCode.INVALID_REQUEST
         # A candidate has raised its epoch above all that its log has; a prospective has not.
@@ -255,6 +256,8 @@ class RaftApis:
         is_for_another: bool,
         answer: Callable[[ErrorCode, ErrorCode, int, int | None], None],
     ) -> None:
+        """Pass a leader's message to Raft, or answer it with an error. `answer` gets the response's
+        error, the partition's error, the epoch and the leader."""
         raft = self._raft
         error = ErrorCode.NONE
         # An earlier epoch is fenced by Raft itself, after its own epoch is durable.
@@ -277,6 +280,7 @@ class RaftApis:
     def _node_endpoints(
         self, endpoint: Callable[[int, str, int], T], leader_id: int | None
     ) -> list[T]:
+        """Return the leader's endpoint in a list, which is empty if it is unknown."""
         address = None if leader_id is None else self._settings.voter_endpoints.get(leader_id)
         return [] if leader_id is None or address is None else [endpoint(leader_id, *address)]
 
@@ -317,6 +321,8 @@ class RaftApis:
         self._raft.receive(m.Received(request.replica_id, message, on_reply))
 
     def _read_part(self, reply: m.SnapshotReply, max_bytes: int, respond: Respond) -> None:
+        """Read a part of a snapshot off the loop, and answer with it or with an error."""
+
         def refuse(code: ErrorCode) -> None:
             respond(self._snapshot_response(code, reply.epoch, reply.leader_id))
 
@@ -348,6 +354,7 @@ class RaftApis:
         leader_id: int | None,
         reply: m.SnapshotReply | None = None,
     ) -> snapshots.FetchSnapshotResponse:
+        """Return the response with an error, or with the part in `reply`."""
         partition = snapshots.FetchSnapshotResponsePartitionSnapshot(
             0, code, current_leader=snapshots.LeaderIdAndEpoch(_id(leader_id), epoch)
         )
@@ -394,6 +401,8 @@ class RaftApis:
         respond(describe.DescribeQuorumResponse(topics=[topic], nodes=nodes))
 
     def _replica(self, replica_id: int, progress: ReplicaProgress) -> describe.ReplicaState:
+        """Return the progress of a replica for DescribeQuorum. This node itself is always caught
+        up."""
         if replica_id == self._settings.node_id:
             now_ms = self._scheduler.wall_ms()
             return describe.ReplicaState(
@@ -412,6 +421,7 @@ class RaftApis:
         )
 
     def _wall_ms(self, monotonic_ms: float) -> int:
+        """Convert monotonic to wall-clock ms. Return -1 for a negative time: never."""
         if monotonic_ms < 0:
             return -1
         ago_ms = self._scheduler.monotonic_ms() - monotonic_ms
@@ -442,6 +452,7 @@ def _denied(api_key: int) -> object:
 
 
 def _is_metadata_partition(topics: list[Any]) -> bool:
+    """Return whether a request is for the metadata partition alone."""
     if len(topics) != 1 or len(topics[0].partitions) != 1:
         return False
     partition = topics[0].partitions[0]
@@ -453,6 +464,7 @@ def _is_metadata_partition(topics: list[Any]) -> bool:
 def _describe_refusal(
     topics: list[describe.DescribeQuorumRequestTopicData], code: ErrorCode
 ) -> describe.DescribeQuorumResponse:
+    """Return a response with this error for each requested partition."""
     return describe.DescribeQuorumResponse(
         topics=[
             describe.DescribeQuorumResponseTopicData(

@@ -269,10 +269,13 @@ class RaftClient:
     # --- execution -----------------------------------------------------------------------------
 
     def _step(self, event: m.Event) -> None:
+        """Pass an event to Raft, and execute its work. Do nothing after a stop."""
         if not self._stopped:
             self._take(self._raft.step(event, self._scheduler.monotonic_ms()))
 
     def _take(self, ready: m.Ready) -> None:
+        """Queue the work of Raft, set its timer, and execute it unless a caller does that
+        already."""
         self._readys.append(ready)
         self._arm(ready.deadline_ms)
         if not self._executing:
@@ -298,6 +301,8 @@ class RaftClient:
             self._executing = False
 
     def _persisted(self, error: Exception | None) -> None:
+        """Execute the work that waited for the election state. Retry after a lack of descriptors;
+        fail after another error."""
         self._persisting = False
         if self._stopped:
             return
@@ -313,6 +318,8 @@ class RaftClient:
         self._execute_all()
 
     def _execute(self, ready: m.Ready) -> None:
+        """Do the work of a Ready in its order: the log, messages, snapshot part, commits, leader
+        change. Then call the watchers."""
         self._change_log(ready)
         for message in ready.send:
             self._send(message)
@@ -327,6 +334,8 @@ class RaftClient:
                 watcher()
 
     def _change_log(self, ready: m.Ready) -> None:
+        """Load a snapshot, truncate and append, as far as the Ready says, and begin a flush of what
+        was appended."""
         if ready.load_snapshot is not None:
             self._load_snapshot(ready.load_snapshot)
         if ready.truncate_to is not None:
@@ -340,6 +349,8 @@ class RaftClient:
             self._flush()
 
     def _send(self, message: m.Send | m.SendReply) -> None:
+        """Send a message, or answer the request to which it replies. Without a network, drop
+        messages."""
         if isinstance(message, m.SendReply):
             assert callable(message.correlation)
             message.correlation(message.message)
@@ -347,6 +358,8 @@ class RaftClient:
             self._network.send(message)
 
     def _append(self, append: m.Append) -> None:
+        """Append batches of the leader as they are, or this leader's own as a new batch, which
+        waits for its commit."""
         payload = append.payload
         if append.fetched:
             assert isinstance(payload, bytes | bytearray | memoryview)
@@ -368,6 +381,8 @@ class RaftClient:
         self._log.flush(lambda error: self._flush_done(end, error))
 
     def _flush_done(self, end_offset: int, error: Exception | None) -> None:
+        """Report the durable end of the log to Raft, and flush the rest. Retry after a lack of
+        descriptors; fail after another error."""
         self._flushing = False
         if self._stopped:
             return
@@ -395,6 +410,7 @@ class RaftClient:
     # --- timers --------------------------------------------------------------------------------
 
     def _arm(self, deadline_ms: float | None) -> None:
+        """Set the timer for Raft's deadline in monotonic ms; None: no timer."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -409,6 +425,8 @@ class RaftClient:
     # --- listeners -----------------------------------------------------------------------------
 
     def _committed(self, high_watermark: int) -> None:
+        """Deliver the batches up to the high watermark. With the first commit of its own epoch, a
+        leader begins to act."""
         assert self._batches is not None and self._listener is not None
         self._log.committed(high_watermark)
         self._batches.deliver(high_watermark)
@@ -418,6 +436,8 @@ class RaftClient:
             self._listener.handle_leader_change(self._raft.config.node_id, self._raft.epoch)
 
     def _load_snapshot(self, snapshot: tuple[int, int]) -> None:
+        """Replace the log by a fetched snapshot, and pass its image to the listener. Raises
+        MetadataRecordError if it has other voters."""
         assert self._batches is not None and self._listener is not None
         self._log.load_snapshot(SnapshotId(*snapshot))
         self._flushed_to = snapshot[0]
@@ -425,6 +445,8 @@ class RaftClient:
         self._listener.handle_load_snapshot(self._download.image(snapshot))
 
     def _leader_changed(self, leader: m.Leader) -> None:
+        """Report another node's leadership to the listener. Its own leadership begins in
+        `_committed`."""
         assert self._listener is not None
         if leader.leader_id != self._raft.config.node_id:
             self._listener.handle_leader_change(leader.leader_id, leader.epoch)

@@ -147,6 +147,7 @@ class RaftFetches:
         )
 
     def _note_directory(self, replica_id: int, directory_id: bytes) -> None:
+        """Remember the directory id of a replica. If there are too many, forget all others."""
         if replica_id >= 0 and self._directories.get(replica_id) != directory_id:
             if len(self._directories) >= MAX_DIRECTORIES:
                 self._directories.clear()
@@ -168,6 +169,8 @@ class RaftFetches:
             self._hold(pending)
 
     def _hold(self, pending: _PendingFetch) -> None:
+        """Let a Fetch wait for news, at most its own wait time. An earlier one of the same replica
+        is answered."""
         replica_id = pending.message.replica_id
         for other in [
             fetch for fetch in self._waiting if fetch.message.replica_id == replica_id >= 0
@@ -180,6 +183,7 @@ class RaftFetches:
         self._waiting[pending] = None
 
     def _release(self, pending: _PendingFetch) -> None:
+        """Stop the wait of a Fetch, which the caller answers."""
         self._waiting.pop(pending, None)
         if pending.timer is not None:
             pending.timer.cancel()
@@ -189,6 +193,7 @@ class RaftFetches:
         self._answer_late(pending)
 
     def _answer_ready(self) -> None:
+        """Answer the waiting Fetches with news, or all if this node no longer leads."""
         for pending in list(self._waiting):
             if pending in self._waiting and (not self._leads(pending) or self._has_news(pending)):
                 self._release(pending)
@@ -205,6 +210,7 @@ class RaftFetches:
         return self._raft.is_leader and self._raft.epoch == pending.message.epoch
 
     def _has_news(self, pending: _PendingFetch) -> bool:
+        """Return whether there are records, or a high watermark, that the sender does not have."""
         if self._log.end_offset > pending.message.offset:
             return True
         return self._known_high_watermark() > pending.high_watermark
@@ -214,6 +220,7 @@ class RaftFetches:
         return -1 if high_watermark is None else high_watermark
 
     def _reject(self, pending: _PendingFetch, reply: m.EpochReply) -> None:
+        """Answer a Fetch with the error that its epoch has on this node, which does not lead it."""
         epoch = pending.message.epoch
         code = ErrorCode.NOT_LEADER_OR_FOLLOWER
         if epoch != reply.epoch:
@@ -248,7 +255,9 @@ class RaftFetches:
     def _response(
         self, reply: m.FetchReply, records: bytes, version: int
     ) -> fetching.FetchResponse:
-        partition = self._partition(ErrorCode.NONE, reply.epoch, reply.leader_id)
+        """Return the response to a valid Fetch, with the records, or the diverging epoch or
+        snapshot of `reply`."""
+        partition = self._partition_data(ErrorCode.NONE, reply.epoch, reply.leader_id)
         if reply.high_watermark is not None:
             partition.high_watermark = reply.high_watermark
         partition.records = records
@@ -256,17 +265,19 @@ class RaftFetches:
             partition.diverging_epoch = fetching.EpochEndOffset(*reply.diverging)
         if reply.snapshot is not None:
             partition.snapshot_id = fetching.SnapshotId(*reply.snapshot)
-        return self._whole(partition, reply.leader_id, version)
+        return self._whole_response(partition, reply.leader_id, version)
 
     def _refusal(
         self, code: ErrorCode, reply: m.EpochReply, version: int
     ) -> fetching.FetchResponse:
-        partition = self._partition(code, reply.epoch, reply.leader_id)
-        return self._whole(partition, reply.leader_id, version)
+        """Return the response with an error, and the leader."""
+        partition = self._partition_data(code, reply.epoch, reply.leader_id)
+        return self._whole_response(partition, reply.leader_id, version)
 
-    def _partition(
+    def _partition_data(
         self, code: ErrorCode, epoch: int, leader_id: int | None
     ) -> fetching.PartitionData:
+        """Return the partition of a response, without records and high watermark."""
         return fetching.PartitionData(
             partition_index=METADATA_PARTITION.partition,
             error_code=code,
@@ -276,9 +287,11 @@ class RaftFetches:
             records=b"",
         )
 
-    def _whole(
+    def _whole_response(
         self, partition: fetching.PartitionData, leader_id: int | None, version: int
     ) -> fetching.FetchResponse:
+        """Return the response with a partition, and with the leader's endpoint if the version has
+        it."""
         nodes = []
         knows = leader_id is not None and leader_id in self._settings.voter_endpoints
         if knows and version >= VERSION_WITH_LEADER_ENDPOINT:
@@ -307,6 +320,7 @@ def denied_fetch(request: fetching.FetchRequest, version: int) -> fetching.Fetch
 
 
 def _is_metadata_partition(topics: list[fetching.FetchTopic], version: int) -> bool:
+    """Return whether a Fetch is for the metadata partition alone."""
     if len(topics) != 1 or len(topics[0].partitions) != 1:
         return False
     if version >= VERSION_WITH_IDS:

@@ -126,12 +126,15 @@ class RaftLog:
         return end < snapshot.end_offset or self._log.latest_epoch < snapshot.epoch
 
     def _begin_at(self, snapshot: SnapshotId) -> None:
+        """Remove all records and earlier snapshots: the log continues at the end of `snapshot`."""
         self._log.truncate_fully_and_start_at(snapshot.end_offset)
         self._log.update_high_watermark(snapshot.end_offset)
         self._remove_snapshots([other for other in self.snapshots if other < snapshot])
         self.snapshots = [other for other in self.snapshots if other >= snapshot]
 
     def _make_directory(self, log_dir: str) -> None:
+        """Create the folder of the metadata log with its `partition.metadata`, unless it exists.
+        Raises OSError."""
         if self._filesystem.exists(self.directory):
             return
         self._filesystem.make_dirs(self.directory)
@@ -249,6 +252,8 @@ class RaftLog:
     # --- snapshots -----------------------------------------------------------------------------
 
     def _find_snapshots(self) -> list[SnapshotId]:
+        """Return the snapshots in the folder, oldest first, and remove incomplete ones. Raises
+        OSError."""
         snapshots = []
         for name in self._filesystem.list_dir(self.directory):
             snapshot_id = snapshot_id_of(name)
@@ -282,6 +287,7 @@ class RaftLog:
         )
 
     def _add_snapshot(self, snapshot_id: SnapshotId) -> None:
+        """Add a complete snapshot, or remove it if the log starts after its end."""
         if snapshot_id.end_offset < self.start_offset:
             self._remove_snapshots([snapshot_id])  # a newer one was loaded meanwhile
             return
@@ -300,6 +306,7 @@ class RaftLog:
         path, filesystem = f"{self.directory}/{snapshot_id.file_name}", self._filesystem
 
         def read() -> tuple[int, bytes]:
+            """Return the file's size and the part's bytes. Raises OSError."""
             file = filesystem.open(path)
             try:
                 return file.size, file.pread(max_bytes, position)
@@ -323,6 +330,8 @@ class RaftLog:
         path, filesystem = self._part_path(snapshot_id), self._filesystem
 
         def write() -> bool:
+            """Append the part, and return True; False if it does not follow the last one. Raises
+            OSError."""
             file = filesystem.open(path, create=position == 0)
             try:
                 if position == 0 and file.size:
@@ -351,6 +360,8 @@ class RaftLog:
         path = f"{self.directory}/{snapshot_id.file_name}"
 
         def store() -> T:
+            """Check the downloaded file, make it durable under its final name, and return the
+            result of the check. An invalid file is removed. Raises MetadataRecordError, OSError."""
             try:
                 checked = check(filesystem.read(part))
             except MetadataRecordError:
@@ -395,6 +406,7 @@ class RaftLog:
         return self.start_offset
 
     def _remove_snapshots(self, unwanted: list[SnapshotId]) -> None:
+        """Remove the files of snapshots off the loop; an error is ignored."""
         paths = [f"{self.directory}/{snapshot.file_name}" for snapshot in unwanted]
         filesystem = self._filesystem
 

@@ -130,6 +130,7 @@ class RaftRequests:
         )
 
     def _own_endpoints(self, endpoint: Callable[[str, str, int], T]) -> list[T]:
+        """Return this node's endpoint in a list, which is empty if it has none."""
         address = self._settings.voter_endpoints.get(self._settings.node_id)
         name = self._settings.controller_listener_name
         return [] if address is None else [endpoint(name, *address)]
@@ -187,6 +188,7 @@ def message_of(message: m.Message, response: Response) -> m.Message:
 
 
 def _election_reply(message: m.Message, response: Elections) -> m.VoteReply | m.EpochReply:
+    """Return the reply to a vote or to a leader's message. Raises as `_check` does."""
     _check(response.error_code)
     topics: Sequence[Any] = response.topics  # all three have the same fields for the leader
     partition = _only(_only(topics).partitions)
@@ -202,6 +204,8 @@ def _election_reply(message: m.Message, response: Elections) -> m.VoteReply | m.
 
 
 def _fetch_reply(message: m.Fetch, response: fetching.FetchResponse) -> m.Message:
+    """Return the reply to a Fetch: one on the epoch, or the batches that follow the log. Raises as
+    `_check` does."""
     _check(response.error_code)
     partition = _only(_only(response.responses).partitions)
     # An omitted tagged field has its default.
@@ -255,6 +259,8 @@ def followers_batches(
 def _snapshot_reply(
     message: m.FetchSnapshot, response: snapshots.FetchSnapshotResponse
 ) -> m.Message:
+    """Return the reply to FetchSnapshot: one on the epoch, or the part, which has no data if the
+    snapshot is gone. Raises as `_check` does."""
     _check(response.error_code)
     partition = _only(_only(response.topics).partitions)
     current = partition.current_leader or snapshots.LeaderIdAndEpoch()
@@ -278,6 +284,7 @@ def _snapshot_reply(
 
 
 def _check(error_code: int) -> None:
+    """Raise PeerStopping, NotAllowed, OtherCluster or UnusableResponse for an error code."""
     if error_code == ErrorCode.BROKER_NOT_AVAILABLE:
         raise PeerStopping
     if error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
@@ -289,6 +296,7 @@ def _check(error_code: int) -> None:
 
 
 def _only(values: Sequence[T]) -> T:
+    """Return the only value. Raises UnusableResponse if there are none or several."""
     if len(values) != 1:
         raise UnusableResponse(f"{len(values)} topics or partitions in place of one")
     return values[0]

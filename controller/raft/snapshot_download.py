@@ -72,7 +72,7 @@ class SnapshotDownload:
             elif part.position + len(part.data) < part.size:
                 self._done(m.SnapshotWritten(part.snapshot, part.position + len(part.data)))
             else:
-                self._log.store_snapshot(snapshot_id, _load(snapshot_id), stored)
+                self._log.store_snapshot(snapshot_id, _loader_of(snapshot_id), stored)
 
         def stored(loaded: _Loaded | None, error: Exception | None) -> None:
             if isinstance(error, MetadataRecordError) or is_lack_of_descriptors(error):
@@ -95,6 +95,7 @@ class SnapshotDownload:
         return image
 
     def _done(self, event: m.Event) -> None:
+        """Report the end of a write to Raft, and write the part that came meanwhile."""
         self._writing = False
         part, self._next = self._next, None
         self._step(event)
@@ -102,6 +103,8 @@ class SnapshotDownload:
             self.write(part)
 
     def _unusable(self, snapshot_id: SnapshotId, why: str) -> None:
+        """Log why the snapshot cannot be used, and report that to Raft after a wait, so that it is
+        fetched again."""
         logger.warning("fetched snapshot %s is of no use: %s", snapshot_id.file_name, why)
 
         def again() -> None:
@@ -110,7 +113,9 @@ class SnapshotDownload:
         self._scheduler.call_later(AGAIN_AFTER_MS, again)
 
 
-def _load(snapshot_id: SnapshotId) -> Callable[[bytes], _Loaded]:
+def _loader_of(snapshot_id: SnapshotId) -> Callable[[bytes], _Loaded]:
+    """Return a function that decodes a snapshot's bytes. It raises MetadataRecordError."""
+
     def load(data: bytes) -> _Loaded:
         content = decode_snapshot(data)
         return _Loaded(image_of(content, snapshot_id), content.control)

@@ -59,6 +59,8 @@ class SnapshotGenerator:
         self._at_ms = self._scheduler.monotonic_ms()
 
     def _generate(self) -> None:
+        """Write a snapshot of the present image off the loop, then remove what it replaces from the
+        log, and report it. After an error, the next trigger tries again."""
         image, now_ms = self._loader.image, self._scheduler.wall_ms()
         snapshot_id = SnapshotId(image.offset + 1, image.epoch)
         self._writing = True

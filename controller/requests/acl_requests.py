@@ -89,7 +89,7 @@ class AclRequests:
         def answer(outcome: Created | ApiError) -> Steps[CreateAclsResponse]:
             if isinstance(outcome, ApiError):
                 return (yield from refused_creations(request, outcome))
-            return CreateAclsResponse(results=(yield from map_in_slices(outcome, _created)))
+            return CreateAclsResponse(results=(yield from map_in_slices(outcome, _creation_result)))
 
         if context.rights.unlimited:
             self._long.settle("create ACLs", _DISABLED, answer, respond)
@@ -107,7 +107,9 @@ class AclRequests:
         def answer(outcome: Deleted | ApiError) -> Steps[DeleteAclsResponse]:
             if isinstance(outcome, ApiError):
                 return (yield from refused_deletions(request, outcome))
-            results = yield from map_parts_in_slices(outcome, _matches_or_none, _removed, _deleted)
+            results = yield from map_parts_in_slices(
+                outcome, _matches_or_none, _removed_acl, _filter_result
+            )
             return DeleteAclsResponse(filter_results=results)
 
         if context.rights.unlimited:
@@ -154,17 +156,18 @@ def _access_error(rights: Rights) -> ApiError | None:
 
 def refused_creations(request: CreateAclsRequest, error: ApiError) -> Steps[CreateAclsResponse]:
     """Return the response with `error` for every ACL."""
-    results = yield from map_in_slices(request.creations, lambda _: _created(error))
+    results = yield from map_in_slices(request.creations, lambda _: _creation_result(error))
     return CreateAclsResponse(results=results)
 
 
 def refused_deletions(request: DeleteAclsRequest, error: ApiError) -> Steps[DeleteAclsResponse]:
     """Return the response with `error` for every filter."""
-    results = yield from map_in_slices(request.filters, lambda _: _deleted(error, []))
+    results = yield from map_in_slices(request.filters, lambda _: _filter_result(error, []))
     return DeleteAclsResponse(filter_results=results)
 
 
-def _created(error: ApiError | None) -> AclCreationResult:
+def _creation_result(error: ApiError | None) -> AclCreationResult:
+    """Return the result of a creation; None as the error: it was created."""
     if error is None:
         return AclCreationResult()
     return AclCreationResult(error.code, error.message)
@@ -174,15 +177,17 @@ def _matches_or_none(matches: Sequence[Acl] | ApiError) -> Sequence[Acl]:
     return () if isinstance(matches, ApiError) else matches
 
 
-def _deleted(
+def _filter_result(
     matches: Sequence[Acl] | ApiError, removed: list[DeleteAclsMatchingAcl]
 ) -> DeleteAclsFilterResult:
+    """Return the result of a filter: its error, or the ACLs that it removed."""
     if isinstance(matches, ApiError):
         return DeleteAclsFilterResult(matches.code, matches.message)
     return DeleteAclsFilterResult(ErrorCode.NONE, None, removed)
 
 
-def _removed(acl: Acl) -> DeleteAclsMatchingAcl:
+def _removed_acl(acl: Acl) -> DeleteAclsMatchingAcl:
+    """Return the part of a response for a removed ACL."""
     return DeleteAclsMatchingAcl(
         ErrorCode.NONE,
         None,
@@ -209,6 +214,7 @@ def _acl(creation: AclCreation) -> Acl:
 
 
 def _filter(request: DescribeAclsRequest | DeleteAclsFilter) -> AclFilter:
+    """Return the filter of a request, with an address as host in its one spelling."""
     return AclFilter(
         request.resource_type_filter,
         request.resource_name_filter,

@@ -165,7 +165,7 @@ class ClusterRequests:
                 endpoint_type=CONTROLLER_ENDPOINTS,
                 cluster_id=self._settings.cluster_id,
                 controller_id=self._controller.leader_id,
-                brokers=_controllers(self._controller.image, context.listener_name),
+                brokers=_controller_endpoints(self._controller.image, context.listener_name),
                 cluster_authorized_operations=operations,
             )
         )
@@ -208,7 +208,8 @@ def _controller_record(request: ControllerRegistrationRequest) -> RegisterContro
     )
 
 
-def _controllers(image: MetadataImage, listener_name: str) -> list[DescribeClusterBroker]:
+def _controller_endpoints(image: MetadataImage, listener_name: str) -> list[DescribeClusterBroker]:
+    """Return the controllers for DescribeCluster, without those that do not have this listener."""
     brokers = []
     for controller in image.controllers.values():
         endpoint = controller.endpoints.get(listener_name)

@@ -108,6 +108,9 @@ class ConfigRequests:
             return response(responses=results)
 
         def begin(settle: Settle[list[ApiError | None]]) -> None:
+            """Submit the changes to the policies, if there are any, and the rest to the controller.
+            `settle` gets an error or None for each resource."""
+
             def decide_the_rest(rejections: Rejections) -> None:
                 alteration.settled.update(rejections)
                 self._controller.submit(name, alteration.decide, settle)
@@ -130,6 +133,7 @@ class ConfigRequests:
     def _changes(
         self, view: View, resource: change_messages.AlterConfigsResource
     ) -> Steps[list[MetadataRecord] | ApiError]:
+        """Return the records of an incremental change of a resource, or the error."""
         changes: list[ConfigChange] = []
         yield from in_bulk(
             lambda batch: changes.extend(
@@ -146,6 +150,7 @@ class ConfigRequests:
     def _replacement(
         self, view: View, resource: replace_messages.AlterConfigsResource
     ) -> Steps[list[MetadataRecord] | ApiError]:
+        """Return the records that replace all configs of a resource, or the error."""
         configs: dict[str, str | None] = {}
         yield from in_bulk(
             lambda batch: configs.update((config.name, config.value) for config in batch),
@@ -263,6 +268,8 @@ def _allows_unclean(record: MetadataRecord) -> bool:
 def _resource_error(
     rights: Rights, resource: Any, counts: Counter[tuple[int, str]]
 ) -> Steps[ApiError | None]:
+    """Return the error of a resource: duplicate, denied, with duplicate keys or a logger. None if
+    it is valid."""
     kind, name = resource.resource_type, resource.resource_name
     if counts[(kind, name)] > 1:
         return ApiError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
@@ -282,5 +289,6 @@ def _resource_error(
 
 
 def _row(resource: Any, error: ApiError | None) -> _Row:
+    """Return error code, message, type and name of a resource."""
     code, message = (ErrorCode.NONE, None) if error is None else (error.code, error.message)
     return code, message, resource.resource_type, resource.resource_name

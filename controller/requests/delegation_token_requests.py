@@ -100,11 +100,11 @@ class DelegationTokenRequests:
             if isinstance(outcome, ApiError):
                 respond(refused_creation(context, request, outcome.code, time_ms=0))
             else:
-                respond(self._created(outcome))
+                respond(self._creation_response(outcome))
 
         self._controller.submit("create delegation token", decide, reply)
 
-    def _created(self, token: DelegationToken) -> CreateDelegationTokenResponse:
+    def _creation_response(self, token: DelegationToken) -> CreateDelegationTokenResponse:
         assert self._key is not None
         return CreateDelegationTokenResponse(
             ErrorCode.NONE,
@@ -151,6 +151,8 @@ class DelegationTokenRequests:
         change: ExpiryChange,
         answer: Callable[[int, int], None],
     ) -> None:
+        """Submit a change of a token's expiry. `answer` gets the error code, and the expiry in ms
+        (not positive after an error)."""
         if not may_deal_with_tokens(context):
             answer(ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, -1)
             return
@@ -243,7 +245,7 @@ def described_tokens(
     )
     return DescribeDelegationTokenResponse(
         tokens=[
-            _described(token, key)
+            _description(token, key)
             for token in tokens.values()
             if _is_requested(token, owners) and _may_see(context, token)
         ]
@@ -251,12 +253,16 @@ def described_tokens(
 
 
 def _is_requested(token: DelegationToken, owners: set[str] | None) -> bool:
+    """Return whether a principal in `owners` owns, requested or may renew the token; None: all
+    tokens are requested."""
     if owners is None:
         return True
     return not owners.isdisjoint((token.owner, token.requester, *token.renewers))
 
 
 def _may_see(context: TokenContext, token: DelegationToken) -> bool:
+    """Return whether the principal may see a token: as its owner, requester or renewer, or by its
+    rights."""
     if token.concerns(context.principal):
         return True
     rights = context.rights
@@ -265,7 +271,7 @@ def _may_see(context: TokenContext, token: DelegationToken) -> bool:
     ) or rights.allows(Operation.DESCRIBE_TOKENS, Resource.USER, token.owner, audited=False)
 
 
-def _described(token: DelegationToken, key: TokenKey) -> DescribedDelegationToken:
+def _description(token: DelegationToken, key: TokenKey) -> DescribedDelegationToken:
     return DescribedDelegationToken(
         *_split(token.owner),
         *_split(token.requester),
@@ -279,5 +285,6 @@ def _described(token: DelegationToken, key: TokenKey) -> DescribedDelegationToke
 
 
 def _split(principal: str) -> tuple[str, str]:
+    """Return (type, name) of a principal."""
     kind, _, name = principal.partition(":")
     return kind, name

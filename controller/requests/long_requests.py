@@ -116,6 +116,9 @@ class LongRequests:
             self._timeouts.within(timeout_ms, reply, prepare)
 
     def _make(self, steps: Steps[T], ended: Callable[[T], None]) -> None:
+        """Run the steps, in slices if they can be, then call `ended` with the result. An error is
+        raised."""
+
         def done(result: T | None, error: Exception | None) -> None:
             raise_error(result, error)
             ended(cast(T, result))

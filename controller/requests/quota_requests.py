@@ -52,7 +52,7 @@ class QuotaRequests:
         def answer(outcome: QuotaErrors | ApiError) -> Steps[AlterClientQuotasResponse]:
             if isinstance(outcome, ApiError):
                 return (yield from refused_quotas(request, outcome))
-            return (yield from _altered(outcome.items()))
+            return (yield from _alteration_response(outcome.items()))
 
         allowed = if_allowed(context, Operation.ALTER_CONFIGS, decide)
         self._long.submit("alter client quotas", allowed, answer, respond)
@@ -69,12 +69,13 @@ def refused_quotas(
             yield None
         entity = yield from entity_in_slices(entry, pace)
         refused.append((entity, error))
-    return (yield from _altered(refused))
+    return (yield from _alteration_response(refused))
 
 
-def _altered(
+def _alteration_response(
     outcome: Iterable[tuple[QuotaEntity, ApiError | None]],
 ) -> Steps[AlterClientQuotasResponse]:
+    """Return the response, made in slices, with each entity's error or none."""
     entries = yield from map_parts_in_slices(
         outcome,
         lambda altered: altered[0],
@@ -88,5 +89,6 @@ def _entry(
     altered: tuple[QuotaEntity, ApiError | None],
     entity: list[AlterClientQuotasResponseEntityData],
 ) -> AlterClientQuotasResponseEntryData:
+    """Return the part of a response for an entity, whose own parts are made already."""
     error = altered[1] or ApiError(ErrorCode.NONE)
     return AlterClientQuotasResponseEntryData(int(error.code), error.message, entity)

@@ -75,7 +75,7 @@ class ScramRequests:
         ) -> Steps[AlterUserScramCredentialsResponse]:
             if isinstance(outcome, ApiError):
                 return (yield from refused_credentials(request, outcome))
-            return (yield from _altered(outcome.items()))
+            return (yield from _alteration_response(outcome.items()))
 
         allowed = if_allowed(context, Operation.ALTER, decide)
         self._long.submit("alter SCRAM credentials", allowed, answer, respond)
@@ -98,12 +98,13 @@ def refused_credentials(
     )
     yield from in_bulk(lambda batch: names.update(dict.fromkeys(batch)), requested_names)
     users = yield from in_order(names)
-    return (yield from _altered((user, error) for user in users))
+    return (yield from _alteration_response((user, error) for user in users))
 
 
-def _altered(
+def _alteration_response(
     outcome: Iterable[tuple[str, ApiError | None]],
 ) -> Steps[AlterUserScramCredentialsResponse]:
+    """Return the response, made in slices, with each user's error or none."""
     results = yield from map_in_slices(
         outcome,
         lambda altered: _result(altered[0], altered[1] or _DONE),
@@ -164,11 +165,13 @@ def described_credentials(
     for user, count in counts.items():
         if pace.is_full():
             yield None
-        results.append(_described(scram, user, count))
+        results.append(_description(scram, user, count))
     return DescribeUserScramCredentialsResponse(results=results)
 
 
-def _described(scram: ScramImage, user: str, count: int) -> DescribeUserScramCredentialsResult:
+def _description(scram: ScramImage, user: str, count: int) -> DescribeUserScramCredentialsResult:
+    """Return the credentials of a user, or the error: unknown, or `count` is above 1, a
+    duplicate."""
     if count > 1:
         code = ErrorCode.DUPLICATE_RESOURCE
         text = (

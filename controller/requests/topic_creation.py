@@ -91,6 +91,8 @@ class TopicCreation:
         answer: Answer,
         outcome: list[tuple[CreatableTopic, CreatableTopicResult]] | ApiError,
     ) -> None:
+        """Settle the topics that failed validation, submit the others to the policies, and then
+        create those that are left."""
         if isinstance(outcome, ApiError):
             answer(outcome)
             return
@@ -160,6 +162,7 @@ class TopicCreation:
         return (yield from self._remaining())
 
     def _judge(self) -> Steps[None]:
+        """Refuse the topics that the principal may not create, by the ACLs of the present epoch."""
         self._epoch = self._rights.epoch
         remaining = yield from self._remaining()
         allowed = yield from creatable_in_slices(self._rights, (topic.name for topic in remaining))

@@ -87,6 +87,7 @@ class TopicDeletion:
 
 
 def _refuse(results: list[DeletableTopicResult], refusals: Mapping[bytes, ApiError]) -> Steps[None]:
+    """Turn results into errors for the topic ids in `refusals`, unless they are errors already."""
     pace = Pace(BULK_AT_ONCE)
     for result in results:
         if pace.is_full():
@@ -123,7 +124,7 @@ def sort_out(
         if error is None and counts[key] > 1:
             if key in answered_keys:
                 continue
-            error = _duplicate(state)
+            error = _duplicate_error(state)
         answered_keys.add(key)
         topic = _named_topic(topics, state)
         if error is not None and topic is not None and key in both_ways:
@@ -146,6 +147,8 @@ def refused_deletion(state: DeleteTopicState, error: ApiError) -> DeletableTopic
 def _rights_on(
     rights: Rights, topics: TopicsImage, states: Sequence[DeleteTopicState]
 ) -> Steps[_Permitted]:
+    """Return the topics of the request that the principal may describe, and those that it may
+    delete."""
     names: list[str] = []
     pace = Pace()
     for state in states:
@@ -193,7 +196,7 @@ def _named_both_ways(
     return both_ways
 
 
-def _duplicate(state: DeleteTopicState) -> ApiError:
+def _duplicate_error(state: DeleteTopicState) -> ApiError:
     shown = "topic name" if state.name is not None else "topic id"
     return ApiError(ErrorCode.INVALID_REQUEST, f"Duplicate {shown}.")
 
@@ -201,6 +204,8 @@ def _duplicate(state: DeleteTopicState) -> ApiError:
 def _topic_error(
     topic: TopicImage | None, state: DeleteTopicState, permitted: _Permitted
 ) -> ApiError | None:
+    """Return the error of a topic's deletion, None if it is allowed. An unknown name without the
+    right to describe it is denied."""
     if state.name is not None and state.name not in permitted.describe:
         return TOPIC_DENIED
     if topic is None:
@@ -211,12 +216,15 @@ def _topic_error(
 def _refused(
     state: DeleteTopicState, topic: TopicImage | None, error: ApiError, permitted: _Permitted
 ) -> DeletableTopicResult:
+    """Return the result of a deletion that failed. It has the topic's name only if the principal
+    may describe the topic."""
     if error is TOPIC_DENIED and topic is not None and topic.name in permitted.describe:
         return DeletableTopicResult(topic.name, state.topic_id, error.code, error.message)
     return refused_deletion(state, error)
 
 
 def _state_error(state: DeleteTopicState) -> ApiError | None:
+    """Return the error of an entry with both name and id, or with neither; None if it is valid."""
     if state.name is None and state.topic_id == ZERO_UUID:
         return ApiError(ErrorCode.INVALID_REQUEST, "Neither topic name nor id were specified.")
     if state.name is not None and state.topic_id != ZERO_UUID:

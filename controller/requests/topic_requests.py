@@ -80,6 +80,7 @@ class TopicRequests:
         valid_topics: list[CreatableTopic] = []
 
         def prepare() -> Steps[None]:
+            """Refuse internal and duplicate topics, then judge the rights to create the others."""
             counts = Counter[str]()
             yield from in_bulk(counts.update, (topic.name for topic in request.topics))
             pace = Pace(BULK_AT_ONCE)
@@ -143,6 +144,7 @@ class TopicRequests:
             return DeleteTopicsResponse(responses=refusals)
 
         def begin(settle: Settle[list[DeletableTopicResult]]) -> None:
+            """Submit the deletion; `settle` gets an error if deletion is disabled."""
             if self._settings.delete_topic_enable:
                 self._controller.submit("delete topics", deletion.decide, settle)
                 return
@@ -224,6 +226,7 @@ class _Growth:
         )
 
     def _judge(self) -> Steps[None]:
+        """Refuse the topics that the principal may not alter, by the ACLs of the present epoch."""
         self._epoch, topics, self._topics = self._rights.epoch, self._topics, []
         names = (topic.name for topic in topics)
         allowed = yield from allowed_in_slices(self._rights, Operation.ALTER, Resource.TOPIC, names)
@@ -235,6 +238,7 @@ class _Growth:
         is_accepted: Callable[[str], object],
         error: ApiError,
     ) -> Steps[None]:
+        """Keep the topics whose name is accepted, and refuse the others with `error`."""
         pace = Pace(BULK_AT_ONCE)
         for topic in topics:
             if pace.is_full():
