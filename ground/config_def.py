@@ -105,7 +105,7 @@ class ConfigKey:
 
     def parse(self, text: str | None) -> ConfigValue:
         """Return the checked value of `text`. Raises ConfigError."""
-        allows_duplicates = self.validator is _throttled_replicas
+        allows_duplicates = self.validator is _check_throttled_replicas
         value = None if text is None else parse_type(self.name, self.type, text, allows_duplicates)
         self.validator(self.name, value)
         return value
@@ -129,7 +129,8 @@ class ConfigDef(Mapping[str, ConfigKey]):
 
     @classmethod
     def from_package(cls, package: str, file_name: str) -> ConfigDef:
-        """Return the definitions in the folder `definitions` of `package`."""
+        """Return the definitions in the folder `definitions` of `package`. Raises
+        FileNotFoundError."""
         data = pkgutil.get_data(package, f"definitions/{file_name}")
         if data is None:  # pragma: no cover - only where an importer cannot read data files
             raise FileNotFoundError(f"{package}/definitions/{file_name}")
@@ -295,7 +296,8 @@ def _reject_empty_element(name: str, value: ConfigValue) -> None:
         raise ConfigError(name, f"Configuration '{name}' values must not be empty.")
 
 
-def _non_empty_string(name: str, value: ConfigValue) -> None:
+def _reject_empty_string(name: str, value: ConfigValue) -> None:
+    """Raise ConfigError if the value is empty. Accept null."""
     if value == "":
         raise ConfigError.invalid(name, value, "String must be non-empty")
 
@@ -314,8 +316,8 @@ def _check_gzip_level(name: str, value: ConfigValue) -> None:
         raise ConfigError.invalid(name, value, reason)
 
 
-def _throttled_replicas(name: str, value: ConfigValue) -> None:
-    """Check that a value is empty, `*`, or pairs of partition and broker."""
+def _check_throttled_replicas(name: str, value: ConfigValue) -> None:
+    """Raise ConfigError unless the value is empty, `*`, or pairs of partition and broker."""
     assert isinstance(value, tuple)
     if value in ((), ("*",)):
         return
@@ -325,8 +327,9 @@ def _throttled_replicas(name: str, value: ConfigValue) -> None:
         raise ConfigError.invalid(name, value_text, reason + _THROTTLED_REPLICAS)
 
 
-def _offset_reset(name: str, value: ConfigValue) -> None:
-    """Check an offset reset of a share group (KIP-932), with the ISO 8601 duration of KIP-1106."""
+def _check_offset_reset(name: str, value: ConfigValue) -> None:
+    """Raise ConfigError unless the value is an offset reset of a share group (KIP-932), with the
+    ISO 8601 duration of KIP-1106."""
     text = str(value)
     kind, colon, duration = text.partition(":")
     elapsed_ns = java.duration_ns(duration) if kind == "by_duration" and colon else None
@@ -340,10 +343,10 @@ def _offset_reset(name: str, value: ConfigValue) -> None:
 
 _NAMED_VALIDATORS: dict[str, Validator] = {
     _GZIP_LEVELS: _check_gzip_level,
-    _THROTTLED_REPLICAS: _throttled_replicas,
-    _OFFSET_RESETS: _offset_reset,
+    _THROTTLED_REPLICAS: _check_throttled_replicas,
+    _OFFSET_RESETS: _check_offset_reset,
     "": _reject_empty_element,
     "non-empty list": _reject_empty_element,
-    "non-empty string": _non_empty_string,
+    "non-empty string": _reject_empty_string,
     "non-null string": _reject_null,
 }
