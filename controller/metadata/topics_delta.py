@@ -73,7 +73,8 @@ class TopicsDelta:
         self._topic_to_change(topic_id).changed[index] = to
 
     def change_partition(self, record: PartitionChangeRecord) -> None:
-        """Replay a PartitionChangeRecord."""
+        """Replay a PartitionChangeRecord. Raises MetadataRecordError if the topic or partition is
+        unknown."""
         topic = self._topic_to_change(record.topic_id)
         before = topic.partition(record.partition_id)
         if before is None:
@@ -83,7 +84,8 @@ class TopicsDelta:
         topic.changed[record.partition_id] = merge(before, record)
 
     def remove(self, topic_id: bytes) -> TopicDelta:
-        """Replay a RemoveTopicRecord."""
+        """Replay a RemoveTopicRecord, and return the topic's delta. Raises MetadataRecordError if
+        the topic is unknown."""
         topic = self._topic_to_change(topic_id)
         del self.changed[topic_id]
         if topic.before is not None:

@@ -94,12 +94,12 @@ class RaftApis:
         self._scheduler = scheduler
         self._fetches = RaftFetches(settings, raft, log, scheduler)
         self._handlers: dict[int, Callable[[RaftRequestContext, Any, Respond], None]] = {
-            voting.VoteRequest.API_KEY: self._vote,
-            begin.BeginQuorumEpochRequest.API_KEY: self._begin,
-            end.EndQuorumEpochRequest.API_KEY: self._end,
+            voting.VoteRequest.API_KEY: self._handle_vote,
+            begin.BeginQuorumEpochRequest.API_KEY: self._handle_begin_epoch,
+            end.EndQuorumEpochRequest.API_KEY: self._handle_end_epoch,
             FetchRequest.API_KEY: self._fetches.handle,
-            snapshots.FetchSnapshotRequest.API_KEY: self._fetch_snapshot,
-            describe.DescribeQuorumRequest.API_KEY: self._describe,
+            snapshots.FetchSnapshotRequest.API_KEY: self._handle_fetch_snapshot,
+            describe.DescribeQuorumRequest.API_KEY: self._handle_describe,
         }
 
     def handle(self, context: RaftRequestContext, request: Any, respond: Respond) -> None:
@@ -132,7 +132,7 @@ class RaftApis:
         own = (bytes(16), self._settings.directory_id)
         return voter_id != self._settings.node_id or directory_id not in own
 
-    def _vote(
+    def _handle_vote(
         self, _context: RaftRequestContext, request: voting.VoteRequest, respond: Respond
     ) -> None:
         refusal = self._refusal(request)
@@ -204,7 +204,7 @@ class RaftApis:
             return False
         return node_id != self._settings.node_id and self._raft.can_lead(node_id, epoch)
 
-    def _begin(
+    def _handle_begin_epoch(
         self, _context: RaftRequestContext, request: begin.BeginQuorumEpochRequest, respond: Respond
     ) -> None:
         def answer(code: ErrorCode, error: ErrorCode, epoch: int, leader_id: int | None) -> None:
@@ -225,7 +225,7 @@ class RaftApis:
         message = m.BeginQuorumEpoch(requested.leader_epoch, requested.leader_id)
         self._epoch_request(message, is_stranger, answer)
 
-    def _end(
+    def _handle_end_epoch(
         self, context: RaftRequestContext, request: end.EndQuorumEpochRequest, respond: Respond
     ) -> None:
         def answer(code: ErrorCode, error: ErrorCode, epoch: int, leader_id: int | None) -> None:
@@ -286,7 +286,7 @@ class RaftApis:
 
     # --- snapshots -----------------------------------------------------------------------------
 
-    def _fetch_snapshot(
+    def _handle_fetch_snapshot(
         self,
         _context: RaftRequestContext,
         request: snapshots.FetchSnapshotRequest,
@@ -368,7 +368,7 @@ class RaftApis:
 
     # --- DescribeQuorum ------------------------------------------------------------------------
 
-    def _describe(
+    def _handle_describe(
         self,
         _context: RaftRequestContext,
         request: describe.DescribeQuorumRequest,

@@ -209,8 +209,8 @@ class RaftLog:
         self.voters.read(snapshot, (batch.data for batch in self.read(start, self.end_offset)))
 
     def read_slice(self, start_offset: int, end_offset: int, max_bytes: int = READ_BYTES) -> bytes:
-        """Return the bytes of batches from `start_offset` on: at least of one batch, if there is
-        one."""
+        """Return the bytes of batches from `start_offset` on, at least one whole batch if there is
+        any. Raises MetadataLogFailure."""
         info: FetchDataInfo = self._log.read(start_offset, max_bytes, end_offset)
         if info.error is not ErrorCode.NONE:
             raise MetadataLogFailure(

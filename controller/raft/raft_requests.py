@@ -80,17 +80,17 @@ class RaftRequests:
     def request(self, to: int, message: m.Message, high_watermark: int | None) -> Request:
         """Return the request that carries `message` to voter `to`."""
         if isinstance(message, m.Fetch):
-            return self._fetch(message, high_watermark)
+            return self._fetch_request(message, high_watermark)
         if isinstance(message, m.FetchSnapshot):
-            return self._fetch_snapshot(message)
+            return self._fetch_snapshot_request(message)
         if isinstance(message, m.Vote):
-            return self._vote(to, message)
+            return self._vote_request(to, message)
         if isinstance(message, m.BeginQuorumEpoch):
-            return self._begin(to, message)
+            return self._begin_epoch_request(to, message)
         assert isinstance(message, m.EndQuorumEpoch)
-        return self._end(message)
+        return self._end_epoch_request(message)
 
-    def _vote(self, to: int, vote: m.Vote) -> voting.VoteRequest:
+    def _vote_request(self, to: int, vote: m.Vote) -> voting.VoteRequest:
         partition = voting.VoteRequestPartitionData(
             replica_epoch=vote.epoch,
             replica_id=vote.candidate_id,
@@ -103,7 +103,9 @@ class RaftRequests:
         topic = voting.VoteRequestTopicData(_TOPIC, [partition])
         return voting.VoteRequest(self._settings.cluster_id, to, [topic])
 
-    def _begin(self, to: int, message: m.BeginQuorumEpoch) -> begin.BeginQuorumEpochRequest:
+    def _begin_epoch_request(
+        self, to: int, message: m.BeginQuorumEpoch
+    ) -> begin.BeginQuorumEpochRequest:
         partition = begin.BeginQuorumEpochRequestPartitionData(
             voter_directory_id=self._voters.directory_of(to),
             leader_id=message.leader_id,
@@ -114,7 +116,7 @@ class RaftRequests:
             self._settings.cluster_id, to, [topic], self._own_endpoints(begin.LeaderEndpoint)
         )
 
-    def _end(self, message: m.EndQuorumEpoch) -> end.EndQuorumEpochRequest:
+    def _end_epoch_request(self, message: m.EndQuorumEpoch) -> end.EndQuorumEpochRequest:
         partition = end.EndQuorumEpochRequestPartitionData(
             leader_id=message.leader_id,
             leader_epoch=message.epoch,
@@ -135,7 +137,7 @@ class RaftRequests:
         name = self._settings.controller_listener_name
         return [] if address is None else [endpoint(name, *address)]
 
-    def _fetch(self, message: m.Fetch, high_watermark: int | None) -> fetching.FetchRequest:
+    def _fetch_request(self, message: m.Fetch, high_watermark: int | None) -> fetching.FetchRequest:
         partition = fetching.FetchPartition(
             current_leader_epoch=message.epoch,
             fetch_offset=message.offset,
@@ -152,7 +154,7 @@ class RaftRequests:
             topics=[fetching.FetchTopic(_TOPIC, METADATA_TOPIC_ID, [partition])],
         )
 
-    def _fetch_snapshot(self, message: m.FetchSnapshot) -> snapshots.FetchSnapshotRequest:
+    def _fetch_snapshot_request(self, message: m.FetchSnapshot) -> snapshots.FetchSnapshotRequest:
         partition = snapshots.FetchSnapshotRequestPartitionSnapshot(
             current_leader_epoch=message.epoch,
             snapshot_id=snapshots.FetchSnapshotRequestSnapshotId(*message.snapshot),

@@ -83,7 +83,7 @@ class AclRequests:
         """Answer a CreateAcls request."""
 
         def decide(view: View) -> Steps[Decision[Created]]:
-            acls = yield from map_in_slices(request.creations, _acl)
+            acls = yield from map_in_slices(request.creations, _acl_to_create)
             return (yield from self._controller.acls.create(view, acls))
 
         def answer(outcome: Created | ApiError) -> Steps[CreateAclsResponse]:
@@ -201,7 +201,7 @@ def _removed_acl(acl: Acl) -> DeleteAclsMatchingAcl:
     )
 
 
-def _acl(creation: AclCreation) -> Acl:
+def _acl_to_create(creation: AclCreation) -> Acl:
     return Acl(
         creation.resource_type,
         creation.resource_name,
