@@ -80,8 +80,9 @@ class _Assignment:
         return [self._assign(topic, index, directory) for index in indexes]
 
     def _assign(self, topic: TopicImage, index: int, directory: bytes) -> ErrorCode:
-        """Assign `directory` to the broker's replica, and add the records. If the directory is
-        lost, the replica leaves leadership and ISR. Return the error or NONE."""
+        """Assign `directory` to the broker's replica, and add the records. If the broker does not
+        have the directory online, remove its replica from ISR and leadership. Return the error or
+        NONE."""
         key, broker_id = (topic.id, index), self._broker_id
         partition = self._changed.get(key) or topic.partitions.get(index)
         if partition is None:

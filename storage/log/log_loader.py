@@ -294,7 +294,7 @@ class LogLoader:
 
     def _scan(self, segment: LogSegment, *, cut: bool) -> int:
         """Rebuild the indexes of a segment from its batches, and set the next offset. Return the
-        number of invalid bytes at the end. With `cut`, remove them and replay the producers."""
+        number of invalid bytes. With `cut`, cut them off, and replay the producers."""
         size, report = segment.size, self.report
         scanned_before = report.bytes_scanned
 

@@ -159,8 +159,8 @@ def _is_entry_of_a_batch(segment: LogSegment, timestamp: int, offset: int) -> bo
 def _find_from(
     segment: LogSegment, place: tuple[int, int] | None, timestamp: int, start_offset: int
 ) -> memoryview | None:
-    """Return the first batch from `place` on, a (position, …) pair, that is late enough; None if
-    there is none."""
+    """Return the first batch that is late enough, from the position in `place` on; None if there is
+    none or `place` is None."""
     if place is None:
         return None
     scan = iterate_headers(segment.file, place[0], segment.size, LOOKUP_CHUNK_BYTES)
