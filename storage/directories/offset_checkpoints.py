@@ -77,7 +77,7 @@ class OffsetCheckpoint:
         def done(_: object, error: Exception | None) -> None:
             self._is_writing = False
             if error is not None:
-                self._written = None
+                self._written = self._next_data = None  # a later write has newer offsets
                 if isinstance(error, OSError):
                     self._failed(error)
                 return

@@ -58,6 +58,20 @@ def test_an_error_is_told_and_what_is_on_disk_is_unknown_again() -> None:
     assert read_offsets(filesystem, PATH) == offsets(1)
 
 
+def test_offsets_that_waited_behind_a_failed_write_do_not_replace_later_ones() -> None:
+    filesystem, jobs = MemoryFilesystem(), Jobs()
+    jobs.held = True
+    written, _ = checkpoint(filesystem, jobs)
+    filesystem.inject("sync")
+    for value in (1, 2):
+        written.write(offsets(value))
+    jobs.run_one(0)
+    written.write(offsets(3))
+    while jobs.waiting:
+        jobs.run_one(0)
+    assert read_offsets(filesystem, PATH) == offsets(3)
+
+
 def test_missing_and_damaged_files_say_nothing() -> None:
     filesystem = MemoryFilesystem()
     assert read_offsets(filesystem, "/missing") == {}
