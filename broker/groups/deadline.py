@@ -52,6 +52,7 @@ class Deadline:
         self._timer = self._scheduler.call_later(delay_ms, self._fire)
 
     def _fire(self) -> None:
+        """Call `expired` if the deadline has passed; if it was extended, wait for the rest."""
         self._timer = None
         due = self._due_ms
         if due is None:

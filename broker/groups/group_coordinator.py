@@ -329,6 +329,7 @@ class GroupCoordinator:
             return
 
         def verified(permission: TransactionalAppend | ErrorCode) -> None:
+            """Commit the offsets with this permission, or answer with its error."""
             if isinstance(permission, ErrorCode):
                 done(permission, [])
                 return
@@ -413,6 +414,7 @@ class GroupCoordinator:
             done(DescribedConsumerGroup(error_code=error, error_message=message, group_id=group_id))
 
         def respond(error: ErrorCode, group: DescribedConsumerGroup | None) -> None:
+            """Answer with the description, or with the error; None is GROUP_ID_NOT_FOUND."""
             if error is not ErrorCode.NONE:
                 refuse(error)
             elif group is None:

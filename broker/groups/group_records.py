@@ -196,12 +196,16 @@ def offset_tombstone(group_id: str, topic: str, partition: int) -> tuple[bytes, 
 def read_group_record(key: bytes, value: bytes | None) -> GroupRecord:
     """Parse a record of the log. Raises ProtocolError if its bytes do not fit its type."""
     try:
-        return _read(key, value)
+        return _read_record(key, value)
     except (StructError, IndexError) as error:
         raise ProtocolError(f"record of __consumer_offsets too short: {error}") from None
 
 
-def _read(key: bytes, value: bytes | None) -> GroupRecord:
+def _read_record(key: bytes, value: bytes | None) -> GroupRecord:
+    """Return the key and the value of a record; None as value is a tombstone.
+
+    OtherRecord: this version does not know the type. Raises ProtocolError for an unknown version.
+    """
     view = memoryview(key)
     (record_type,) = _TYPE.unpack_from(key)
     if record_type == GROUP_METADATA:
@@ -232,6 +236,10 @@ def _read(key: bytes, value: bytes | None) -> GroupRecord:
 def _read_legacy(
     key: memoryview, value: bytes | None
 ) -> tuple[OffsetCommitKey, OffsetCommitValue | None]:
+    """Return an offset commit of the oldest key version in the current form.
+
+    None as its value is a tombstone.
+    """
     legacy, _ = LegacyOffsetCommitKey.read(key, 2, 0)
     current = OffsetCommitKey(legacy.group, legacy.topic, legacy.partition)
     if value is None:

@@ -151,6 +151,10 @@ class GroupShard:
         self.offsets.replay_marker(marker.producer_id, marker.committed, marker.offset)
 
     def _replay_group(self, group_id: str, value: GroupMetadataValue | None, offset: int) -> None:
+        """Apply the record of a classic group: install, restore, or remove the group for None.
+
+        A live removal ends the members' waits with REBALANCE_IN_PROGRESS.
+        """
         group = self._classic(group_id)
         if value is None:
             if group is not None:
@@ -169,6 +173,10 @@ class GroupShard:
     def _replay_consumer_group(
         self, key: ConsumerGroupKey, value: ConsumerGroupValue | None, offset: int
     ) -> None:
+        """Apply a record of a consumer group, which may create or remove the group.
+
+        The tombstone of a member also stops its timers.
+        """
         group_id = key.group_id
         group = self._consumer(group_id)
         if value is None:
@@ -242,6 +250,7 @@ class GroupShard:
             return Outcome(refuse, error=ErrorCode.UNKNOWN_MEMBER_ID)
 
         def created(error: ErrorCode) -> Outcome[Done]:
+            """Join the group that was created, or refuse with the error of its creation."""
             if error is not ErrorCode.NONE:
                 return Outcome(joining.refuse, error=error)
             group = self._classic(request.group_id)
@@ -286,7 +295,7 @@ class GroupShard:
         group = self._classic(request.group_id)
         if group is not None:
             return self._protocol.leave(group, request.members, reply)
-        return _unknown_members(request, reply)
+        return _refuse_leavers(request, reply)
 
     # -- members of consumer groups ------------------------------------------------------------
 
@@ -377,6 +386,7 @@ class GroupShard:
         generation: int,
         api_version: int,
     ) -> ErrorCode:
+        """Return the error for an offset commit, or NONE."""
         group = self.groups.get(request.group_id)
         if group is None:
             return commit_error_without_group(generation, api_version)
@@ -394,6 +404,7 @@ class GroupShard:
     def _partitions_of(
         self, request: OffsetCommitRequest | TxnOffsetCommitRequest
     ) -> Iterator[tuple[bytes, int]]:
+        """Yield the topic id and partition of each offset; ZERO_UUID for an unknown topic."""
         topics = self._surroundings.topics()
         for topic in request.topics:
             existing = topics.get(topic.name)
@@ -470,9 +481,10 @@ class GroupShard:
 
         Reply with the number of tombstones, as `forget_topics` does.
         """
-        return Removal(self._expired()).next_batch()
+        return Removal(self._expired_offsets()).next_batch()
 
-    def _expired(self) -> TombstoneScan:
+    def _expired_offsets(self) -> TombstoneScan:
+        """Scan all groups in slices, for tombstones of expired offsets and of empty groups."""
         now = self._scheduler.wall_ms()
         retention = self._config.offsets_retention_minutes * 60_000
         for group in list(self.groups.values()):
@@ -507,9 +519,10 @@ class GroupShard:
         return Removal(self.offsets.delete_topics(topics)).next_batch()
 
 
-def _unknown_members(
+def _refuse_leavers(
     request: LeaveGroupRequest, reply: Callable[[list[MemberResponse]], None]
 ) -> Steps[Outcome[Done]]:
+    """Answer a LeaveGroup with UNKNOWN_MEMBER_ID for each of its members, in slices."""
     unknown, responses = int(ErrorCode.UNKNOWN_MEMBER_ID), list[MemberResponse]()
 
     def add(member: MemberIdentity) -> None:

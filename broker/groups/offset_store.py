@@ -240,6 +240,7 @@ class OffsetStore:
 def _value(
     partition: OffsetCommitRequestPartition | TxnOffsetCommitRequestPartition, now_ms: int
 ) -> OffsetCommitValue:
+    """Return the record's value of a committed offset."""
     return OffsetCommitValue(
         offset=partition.committed_offset,
         leader_epoch=partition.committed_leader_epoch,

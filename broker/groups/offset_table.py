@@ -153,6 +153,7 @@ class OffsetTable:
             self._before.setdefault(key, deque()).append(self.get(key))
 
     def _forget_committed_changes(self) -> None:
+        """Drop the earlier values of offsets whose later values are committed now."""
         if not self._changes:
             return
         committed_below = self._committed_below()

@@ -39,6 +39,7 @@ class PendingOffsets:
             self._release(key, producer_id)
 
     def _release(self, key: Key, producer_id: int) -> None:
+        """Drop the producer's pending offset of this key. Raises KeyError if it has none."""
         keys = self._groups[key[0]]
         producers = keys[key]
         del producers[producer_id]

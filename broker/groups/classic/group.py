@@ -228,6 +228,7 @@ class ClassicGroup:
         }
 
     def _count_protocols(self, member: ClassicMember, change: int) -> None:
+        """Add `change` to the number of members that support each of the member's protocols."""
         for name in dict.fromkeys(protocol.name for protocol in member.protocols):
             count = self._protocol_counts.get(name, 0) + change
             if count:

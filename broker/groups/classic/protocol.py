@@ -88,6 +88,7 @@ class ClassicProtocol:
         return self._rejoin(group, joining)
 
     def _has_room_for(self, group: ClassicGroup, member_id: str) -> bool:
+        """Return True if the member may join or stay under `group.max.size`."""
         limit = self._config.group_max_size
         member = group.members.get(member_id)
         if group.state is PREPARING_REBALANCE:
@@ -99,6 +100,11 @@ class ClassicProtocol:
         return True
 
     def _join_new(self, group: ClassicGroup, joining: Joining) -> Outcome[Done]:
+        """Decide the JoinGroup of a client without a member id.
+
+        A static member joins or replaces its predecessor. A newer client gets MEMBER_ID_REQUIRED
+        with its id; an older client joins at once.
+        """
         request = joining.request
         instance_id = request.group_instance_id
         member_id = self._new_member_id(joining.client_id if instance_id is None else instance_id)
@@ -117,6 +123,10 @@ class ClassicProtocol:
         return Outcome(refuse, error=ErrorCode.MEMBER_ID_REQUIRED)
 
     def _rejoin(self, group: ClassicGroup, joining: Joining) -> Outcome[Done]:
+        """Decide the JoinGroup of a known member.
+
+        It starts or joins a rebalance, or repeats the last answer if nothing has changed.
+        """
         request = joining.request
         member_id = request.member_id
         error = group.validate_member(member_id, request.group_instance_id)
@@ -134,6 +144,7 @@ class ClassicProtocol:
         return _when_committed(group, joining, self._rebalancer.joined(group, member))
 
     def _add_member(self, group: ClassicGroup, joining: Joining, member_id: str) -> Outcome[Done]:
+        """Add a member, park its JoinGroup, and start or go on with the rebalance."""
         request = joining.request
         member = ClassicMember(
             member_id=member_id,
@@ -158,12 +169,17 @@ class ClassicProtocol:
     def _update_member(
         self, group: ClassicGroup, joining: Joining, member: ClassicMember
     ) -> Outcome[Done]:
-        self._park(group, joining, member)
+        """Park the member's JoinGroup with its new protocols, and begin or continue a rebalance."""
+        self._park_join(group, joining, member)
         return self._rebalancer.prepare_or_complete(
             group, f"member {member.member_id} joins again; client reason: {joining.reason}"
         )
 
-    def _park(self, group: ClassicGroup, joining: Joining, member: ClassicMember) -> None:
+    def _park_join(self, group: ClassicGroup, joining: Joining, member: ClassicMember) -> None:
+        """Take over the member's protocols and time-outs, and park its JoinGroup.
+
+        An earlier parked JoinGroup of the member is answered with REBALANCE_IN_PROGRESS.
+        """
         request = joining.request
         group.update_member(
             member, request.protocols, joining.rebalance_timeout_ms, request.session_timeout_ms
@@ -183,7 +199,7 @@ class ClassicProtocol:
         self._rebalancer.refuse_parked(group, old, ErrorCode.FENCED_INSTANCE_ID, old_id)
         member = group.replace_static_member(instance_id, old_id, new_id)
         self._rebalancer.extend_session(group, member)
-        self._park(group, joining, member)
+        self._park_join(group, joining, member)
         if group.state is STABLE:
             if group.select_protocol() == group.protocol_name:
                 return self._keep_generation(group, joining, old, member)
@@ -208,6 +224,7 @@ class ClassicProtocol:
         assignments = {key: other.assignment for key, other in group.members.items()}
 
         def written(error: ErrorCode) -> Outcome[Done]:
+            """Answer the new static member; after an error, put its predecessor back first."""
             if error is not ErrorCode.NONE:
                 group.update_member(
                     member, old.protocols, old.rebalance_timeout_ms, old.session_timeout_ms
@@ -267,6 +284,11 @@ class ClassicProtocol:
         return NOTHING
 
     def _assign(self, group: ClassicGroup, assignments: dict[str, bytes]) -> Outcome[Done]:
+        """Write the leader's assignment, then answer the parked SyncGroups.
+
+        If the write fails, the members get its error and must rejoin.
+        """
+
         def written(error: ErrorCode) -> Outcome[Done]:
             if error is ErrorCode.NONE:
                 return self._rebalancer.hand_out_assignment(group)
@@ -280,6 +302,7 @@ class ClassicProtocol:
         return Outcome(no_reply, [record], then=written)
 
     def _sync_error(self, group: ClassicGroup, request: SyncGroupRequest) -> ErrorCode:
+        """Return the error for a SyncGroup, or NONE."""
         if group.state is DEAD:
             return ErrorCode.COORDINATOR_NOT_AVAILABLE
         error = group.validate_member(request.member_id, request.group_instance_id)
@@ -348,6 +371,10 @@ class ClassicProtocol:
         return outcome._replace(reply=lambda _: reply(responses), after=AT_ONCE)
 
     def _leave_member(self, group: ClassicGroup, identity: MemberIdentity) -> ErrorCode:
+        """Remove a member, or the id of a client that never joined.
+
+        Return the error for this leaver, or NONE. Does not start the rebalance.
+        """
         if group.state is DEAD:
             # The group was unloaded since an earlier slice.
             return ErrorCode.COORDINATOR_NOT_AVAILABLE

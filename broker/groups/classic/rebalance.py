@@ -77,6 +77,10 @@ class Rebalancer:
         deadline.extend(session_timeout_ms)
 
     def _expire_session(self, group: ClassicGroup, member: ClassicMember) -> Outcome[Done]:
+        """Remove a member whose session is over, and rebalance.
+
+        Does nothing if the member left or the broker owes it an answer.
+        """
         alive = group.members.get(member.member_id) is member and group.state is not DEAD
         if not alive or member.satisfies_heartbeat:
             return NOTHING
@@ -156,6 +160,7 @@ class Rebalancer:
     def _end_join_phase_in(
         self, group: ClassicGroup, delay_ms: int, end: Callable[[], Outcome[Done]]
     ) -> Outcome[Done]:
+        """Call `end` after `delay_ms`, in place of the join phase's earlier deadline."""
         deadline = self._deadline(end)
         group.expect_joins(deadline)
         deadline.extend(delay_ms)
@@ -196,6 +201,7 @@ class Rebalancer:
     def _become_empty(
         self, group: ClassicGroup, value: GroupMetadataValue, error: ErrorCode
     ) -> None:
+        """Log the empty generation. It takes effect even if its record could not be written."""
         if error is not ErrorCode.NONE:
             # After a failover the previous generation would be loaded, and its members expire.
             log.warning("group %s: empty generation not written: %s", group.group_id, error.name)
@@ -203,6 +209,7 @@ class Rebalancer:
         log.info("group %s: generation %d is empty", group.group_id, group.generation_id)
 
     def _begin_generation(self, group: ClassicGroup) -> None:
+        """Begin the next generation: answer all parked JoinGroups and expect the SyncGroups."""
         group.begin_generation(self._scheduler.wall_ms())
         log.info(
             "group %s: generation %d with %d members",
@@ -237,6 +244,7 @@ class Rebalancer:
     # -- the sync phase ------------------------------------------------------------------------
 
     def _expect_syncs(self, group: ClassicGroup) -> None:
+        """Remove members without a SyncGroup within the rebalance time-out, and rebalance."""
         generation = group.generation_id
 
         def evict() -> Outcome[Done]:

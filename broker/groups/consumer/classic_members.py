@@ -136,6 +136,10 @@ class ClassicMembers:
         matched: MatchedMember,
         now_ms: int,
     ) -> Steps[Outcome[Done]]:
+        """Decide the JoinGroup of a classic member: its next position, and the records to write.
+
+        The group becomes a classic one if this replaces its last consumer-protocol member.
+        """
         request = joining.request
         protocols = [ClassicProtocol(offer.name, offer.metadata) for offer in request.protocols]
         current = matched.member.subscription._replace(
@@ -214,7 +218,7 @@ class ClassicMembers:
         self, group: ConsumerGroup, request: SyncGroupRequest, reply: SyncReply
     ) -> Outcome[Done]:
         """Decide a SyncGroup: the assignment exists already, so nothing is parked."""
-        member = self._member(
+        member = self._find_member(
             group, request.member_id, request.group_instance_id, request.generation_id
         )
         if isinstance(member, ErrorCode):
@@ -251,7 +255,7 @@ class ClassicMembers:
     def heartbeat(self, group: ConsumerGroup, request: HeartbeatRequest) -> ErrorCode:
         """Extend the member's session. Return NONE, or an error: REBALANCE_IN_PROGRESS if the
         member must join again."""
-        member = self._member(
+        member = self._find_member(
             group, request.member_id, request.group_instance_id, request.generation_id
         )
         if isinstance(member, ErrorCode):
@@ -270,9 +274,10 @@ class ClassicMembers:
         timeout_ms = member.subscription.rebalance_timeout_ms
         self._timers.await_return(group.group_id, member.member_id, timeout_ms)
 
-    def _member(
+    def _find_member(
         self, group: ConsumerGroup, member_id: str, instance_id: str | None, generation: int
     ) -> ConsumerMember | ErrorCode:
+        """Return a request's classic member, or the error if it is unknown, fenced or too old."""
         if instance_id is not None:
             fault = instance_fault(group, member_id, instance_id)
             if fault is not None:

@@ -63,10 +63,14 @@ class Computing:
         self._groups[group_id] = None
 
         def done(answer: GroupAssignment | None, error: Exception | None) -> None:
+            """Write the computed target, or log the error.
+
+            The next heartbeat computes again after an error.
+            """
             self._groups.pop(group_id, None)
             if answer is None:
                 # The next heartbeat tries again.
-                self._failed(group_id, assignor.name, error)
+                self._log_failure(group_id, assignor.name, error)
             else:
                 self._failures.pop(group_id, None)
                 self._submit(partial(self._install, group_id, answer, epoch))
@@ -81,7 +85,8 @@ class Computing:
         """Forget the failures of a group, which is deleted."""
         self._failures.pop(group_id, None)
 
-    def _failed(self, group_id: str, assignor: str, error: Exception | None) -> None:
+    def _log_failure(self, group_id: str, assignor: str, error: Exception | None) -> None:
+        """Log an error of the group's assignor, once for each type of error."""
         logged = self._failures.setdefault(group_id, {})
         kind = (assignor, type(error).__name__)
         if kind not in logged:

@@ -52,13 +52,14 @@ def _member(group: ConsumerGroup, member: ConsumerMember, topics: TopicsImage) -
         client_host=subscription.client_host,
         subscribed_topic_names=list(subscription.topics),
         subscribed_topic_regex=subscription.regex,
-        assignment=_assignment(_merged(position.assigned, position.revoking), topics),
+        assignment=_assignment(_all_held(position.assigned, position.revoking), topics),
         target_assignment=_assignment(group.target(member.member_id), topics),
         member_type=CLASSIC_MEMBER if member.uses_classic_protocol else CONSUMER_MEMBER,
     )
 
 
-def _merged(assigned: Held[bytes], revoking: Held[bytes]) -> Named[bytes]:
+def _all_held(assigned: Held[bytes], revoking: Held[bytes]) -> Named[bytes]:
+    """Return the partitions that a member holds, including those that it must still revoke."""
     topic_ids = [*assigned, *(topic_id for topic_id in revoking if topic_id not in assigned)]
     return {
         topic_id: tuple(sorted([*assigned.get(topic_id, ()), *revoking.get(topic_id, ())]))
@@ -67,6 +68,7 @@ def _merged(assigned: Held[bytes], revoking: Held[bytes]) -> Named[bytes]:
 
 
 def _assignment(named: Named[bytes], topics: TopicsImage) -> Assignment:
+    """Return the partitions with their topics' names, without deleted topics."""
     topic_partitions = []
     for topic_id, partitions in named.items():
         topic = topics.get_by_id(topic_id)

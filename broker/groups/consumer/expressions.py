@@ -140,7 +140,7 @@ class Expressions:
 
         def done(resolved: TopicsByRegex) -> None:
             self._looking_up.pop(group_id, None)
-            self._submit(partial(self._resolved, group_id, resolved, image.offset))
+            self._submit(partial(self._store_resolved, group_id, resolved, image.offset))
 
         names = list(image.topics.by_name)
         self._lookup.look_up(group.subscribed_regexes(), names, may_describe, done)
@@ -150,13 +150,18 @@ class Expressions:
         self._seen.pop(group_id, None)
 
     def _is_due(self, group: ConsumerGroup, topics: TopicsImage) -> bool:
+        """Return True if a lookup is missing, old, or older than the present topics."""
         lookups = group.lookups
         if lookups.are_missing:
             return True
         late = self._wall_ms() > lookups.oldest_ms + self._refresh_interval_ms
-        return late or self._other_topics(group, topics)
+        return late or self._have_names_changed(group, topics)
 
-    def _other_topics(self, group: ConsumerGroup, topics: TopicsImage) -> bool:
+    def _have_names_changed(self, group: ConsumerGroup, topics: TopicsImage) -> bool:
+        """Return True if topics were created or deleted since the group's last lookup.
+
+        If not, notes that these topics are seen.
+        """
         seen = self._seen.get(group.group_id)
         if seen is topics:
             return False
@@ -165,9 +170,10 @@ class Expressions:
         self._seen[group.group_id] = topics
         return False
 
-    def _resolved(
+    def _store_resolved(
         self, group_id: str, resolved: TopicsByRegex, version: int
     ) -> Steps[Outcome[Done]]:
+        """Return the records of the lookup's result, or nothing if the group is gone."""
         group = self._find(group_id)
         if group is None:
             return NOTHING

@@ -159,7 +159,7 @@ class HeartbeatHandler:
 
         `ahead`: records to write before those of the heartbeat. `now_ms`: wall-clock time.
         """
-        matched = self._admitted(group, beat)
+        matched = self._admitted_member(group, beat)
         if isinstance(matched, ApiError):
             return Outcome(refusal(matched))
         subscription = updated_subscription(matched.member.subscription, beat)
@@ -218,7 +218,8 @@ class HeartbeatHandler:
         self._reconcile(turn, owned)
         return turn
 
-    def _admitted(self, group: ConsumerGroup, beat: Beat) -> MatchedMember | ApiError:
+    def _admitted_member(self, group: ConsumerGroup, beat: Beat) -> MatchedMember | ApiError:
+        """Return the member of the heartbeat, or the error if it is fenced or the group is full."""
         full = len(group.members) >= self._surroundings.config.group_consumer_max_size
         if full and beat.request.member_id not in group.members:
             return ApiError(
@@ -271,6 +272,11 @@ class HeartbeatHandler:
             turn.set_position(position)
 
     def _answer(self, turn: Turn, beat: Beat) -> Outcome[ConsumerGroupHeartbeatResponse]:
+        """Return the response and the records of a heartbeat.
+
+        The assignment is only in it if it changed or the client needs all. The timers start once
+        the records are written.
+        """
         settings = self._surroundings.settings(turn.group.group_id)
         position = turn.position
         before = turn.matched.member.position
@@ -303,6 +309,7 @@ class HeartbeatHandler:
 
 
 def _assignment(position: PartitionsPosition) -> TopicPartitions:
+    """Return the assigned partitions as the response has them, without those being revoked."""
     return TopicPartitions(
         [
             ConsumerGroupHeartbeatResponseTopicPartitions(topic_id, list(partitions))

@@ -101,6 +101,10 @@ def find_member(group: ConsumerGroup, beat: Beat) -> MatchedMember | ApiError:
 
 
 def _find_static(group: ConsumerGroup, beat: Beat, instance_id: str) -> MatchedMember | ApiError:
+    """Return the member of a static client, or the error if the instance id is in use or fenced.
+
+    A join takes over the position of the member that left for a while.
+    """
     member_id = beat.request.member_id
     current_id = group.static_members.get(instance_id)
     if not beat.joins:
@@ -156,17 +160,21 @@ def epoch_fault(member: ConsumerMember, beat: Beat) -> ApiError | None:
         return None
     owned = beat.owned()
     if epoch > position.epoch:
-        return _fenced(epoch, "greater")
+        return _fenced_error(epoch, "greater")
     if epoch < position.epoch:
         lost_answer = epoch == position.previous_epoch
         if not lost_answer or owned is None or not is_within(owned, position.assigned):
-            return _fenced(epoch, "smaller")
+            return _fenced_error(epoch, "smaller")
     if position.state is UNKNOWN and owned != {}:
-        return _fenced(epoch, "older")
+        return _fenced_error(epoch, "older")
     return None
 
 
-def _fenced(epoch: int, how: str) -> ApiError:
+def _fenced_error(epoch: int, how: str) -> ApiError:
+    """Return the error for a member epoch.
+
+    `how` compares it to the current epoch: greater, smaller or older.
+    """
     return ApiError(
         ErrorCode.FENCED_MEMBER_EPOCH,
         f"The consumer group member has a {how} member epoch ({epoch}) than the one known by the "

@@ -193,7 +193,7 @@ def upgrade_records(classic: ClassicGroup, topics: TopicsImage) -> Steps[list[Re
         size = len(member.assignment) + sum(len(first.metadata) for first in member.protocols[:1])
         if pace.is_full(_PIECES_A_MEMBER + size // _BYTES_A_PIECE):
             yield None
-        member_id, subscription = member.member_id, (yield from _converted(member))
+        member_id, subscription = member.member_id, (yield from _converted_subscription(member))
         target = yield from _read_assignment(member.assignment, topics)
         position = Position(epoch, epoch, STABLE, with_given({}, target, epoch))
         yield from in_bulk(lambda part: names.update(dict.fromkeys(part)), subscription.topics)
@@ -210,7 +210,11 @@ def upgrade_records(classic: ClassicGroup, topics: TopicsImage) -> Steps[list[Re
     ]
 
 
-def _converted(member: ClassicMember) -> Steps[Subscription]:
+def _converted_subscription(member: ClassicMember) -> Steps[Subscription]:
+    """Return the subscription of a classic member, from its first protocol.
+
+    Raises ProtocolError if the member has no protocol or its metadata is malformed.
+    """
     if not member.protocols:
         raise ProtocolError("a member without protocols")
     declared = yield from read_subscription(member.protocols[0].metadata)
@@ -298,6 +302,10 @@ def downgrade_records(
 def _classic_record(
     group: ConsumerGroup, rest: Sequence[Remaining], topics: TopicsImage, now_ms: int
 ) -> Steps[Record]:
+    """Return the record of the classic group that consists of the remaining members.
+
+    The first one leads.
+    """
     protocol = _common_protocol([remaining.subscription for remaining in rest])
     pace, members = Pace(), []
     for member_id, subscription, has in rest:

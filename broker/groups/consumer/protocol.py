@@ -80,7 +80,7 @@ class ConsumerProtocol:
         self._find = find
         self._submit = submit
         self._became_classic = became_classic
-        self._timers = MemberTimers(scheduler, self._expired, self._not_revoked)
+        self._timers = MemberTimers(scheduler, self._expired, self._remove_if_not_revoked)
         submit_quietly = partial(submit_without_reply, submit)
         self._computing = Computing(surroundings, find, submit_quietly, scheduler.wall_ms)
         self._expressions = Expressions(
@@ -143,6 +143,7 @@ class ConsumerProtocol:
             answers.append(MemberResponse(member.member_id, member.group_instance_id, int(error)))
 
         def respond(error: ErrorCode) -> None:
+            """Answer each leaver; an error of the write goes to all that had none."""
             if error is ErrorCode.NONE:
                 reply(answers)
                 return
@@ -216,14 +217,15 @@ class ConsumerProtocol:
         if not outcome.records:
             return outcome
         log.info("group %s: a classic group until now, it is a consumer group", group_id)
-        return outcome._replace(then=partial(self._upgraded, group_id, outcome.then))
+        return outcome._replace(then=partial(self._finish_upgrade, group_id, outcome.then))
 
-    def _upgraded(
+    def _finish_upgrade(
         self,
         group_id: str,
         then: Callable[[ErrorCode], object] | None,
         error: ErrorCode,
     ) -> None:
+        """Call `then`, and start the time-outs of the classic members of a converted group."""
         if then is not None:
             then(error)
         group = self._find(group_id)
@@ -231,7 +233,7 @@ class ConsumerProtocol:
             return
         for member in group.members.values():
             if member.uses_classic_protocol:
-                self._expect(group, member)
+                self._start_timers(group, member)
 
     def join(self, group: ConsumerGroup, joining: Joining) -> Steps[Outcome[Done]]:
         """Decide a JoinGroup of a classic consumer."""
@@ -259,9 +261,10 @@ class ConsumerProtocol:
     def resume(self, group: ConsumerGroup) -> None:
         """Start the time-outs of all members, after the log is loaded."""
         for member in group.members.values():
-            self._expect(group, member)
+            self._start_timers(group, member)
 
-    def _expect(self, group: ConsumerGroup, member: ConsumerMember) -> None:
+    def _start_timers(self, group: ConsumerGroup, member: ConsumerMember) -> None:
+        """Start a member's session and its time to revoke partitions."""
         member_key = (group.group_id, member.member_id)
         subscription = member.subscription
         session_ms = self._surroundings.settings(group.group_id).session_timeout_ms
@@ -284,20 +287,30 @@ class ConsumerProtocol:
         self._timers.stop()
 
     def _expired(self, group_id: str, member_id: str, reason: str, retry: Again) -> None:
-        self._submit(partial(self._fence, group_id, member_id, reason), partial(_settled, retry))
+        self._submit(
+            partial(self._remove_member, group_id, member_id, reason), partial(_settled, retry)
+        )
 
-    def _not_revoked(self, group_id: str, member_id: str, epoch: int, retry: Again) -> None:
+    def _remove_if_not_revoked(
+        self, group_id: str, member_id: str, epoch: int, retry: Again
+    ) -> None:
+        """Remove the member if it has not revoked partitions since its time-out began at `epoch`.
+
+        `retry` sets the time-out again if the removal could not be written.
+        """
+
         def decide() -> Decided[Done]:
             group = self._find(group_id)
             member = None if group is None else group.members.get(member_id)
             if member is None or member.position.epoch != epoch:
                 return NOTHING
             reason = "it did not give up partitions within its rebalance time-out"
-            return self._fence(group_id, member_id, reason)
+            return self._remove_member(group_id, member_id, reason)
 
         self._submit(decide, partial(_settled, retry))
 
-    def _fence(self, group_id: str, member_id: str, reason: str) -> Steps[Outcome[Done]]:
+    def _remove_member(self, group_id: str, member_id: str, reason: str) -> Steps[Outcome[Done]]:
+        """Return the records that remove the member, or nothing if it is gone. Logs the reason."""
         group = self._find(group_id)
         member = None if group is None else group.members.get(member_id)
         if group is None or member is None:

@@ -47,7 +47,7 @@ class MemberTimers:
         session = self._sessions.get(key)
         if session is None:
             expired = partial(self._expired, group_id, member_id, "its session expired")
-            session = self._deadline(self._sessions, key, expired)
+            session = self._new_deadline(self._sessions, key, expired)
         session.extend(timeout_ms)
 
     def moved(
@@ -60,7 +60,7 @@ class MemberTimers:
             before.cancel()
         if position.state is UNREVOKED_PARTITIONS:
             late = partial(self._not_revoked, group_id, member_id, position.epoch)
-            revocation = self._deadline(self._revocations, key, late)
+            revocation = self._new_deadline(self._revocations, key, late)
             revocation.extend(max(timeout_ms, 0))
 
     def await_return(self, group_id: str, member_id: str, timeout_ms: int) -> None:
@@ -69,12 +69,18 @@ class MemberTimers:
         if key not in self._returns:
             reason = "it did not join or sync within its rebalance time-out"
             late = partial(self._expired, group_id, member_id, reason)
-            deadline = self._deadline(self._returns, key, late)
+            deadline = self._new_deadline(self._returns, key, late)
             deadline.extend(max(timeout_ms, 0))
 
-    def _deadline(
+    def _new_deadline(
         self, deadlines: dict[_Key, Deadline], key: _Key, reached: Callable[[Again], None]
     ) -> Deadline:
+        """Return a new deadline of the member, kept in `deadlines`.
+
+        `reached` gets a call that tries again after RETRY_MS, unless the deadline was replaced or
+        set meanwhile.
+        """
+
         def again() -> None:
             if deadlines.get(key) is deadline and not deadline.is_set:
                 deadline.extend(RETRY_MS)

@@ -63,12 +63,15 @@ class TopicNames:
             assert matches is not None
             done(matches)
 
-        for matches in self._work.begin(self._visible(expressions, names, may_describe), ended):
+        for matches in self._work.begin(
+            self._visible_matches(expressions, names, may_describe), ended
+        ):
             done(matches)
 
-    def _visible(
+    def _visible_matches(
         self, expressions: Sequence[str], names: Sequence[str], may_describe: Describable
     ) -> Steps[dict[str, list[str]]]:
+        """Return the matching names of each expression that the client may describe, in slices."""
         matches = yield from self._matching(expressions, names)
         if may_describe is all_names:
             return matches
@@ -88,6 +91,10 @@ class TopicNames:
     def _matching(
         self, expressions: Sequence[str], names: Sequence[str]
     ) -> Steps[dict[str, list[str]]]:
+        """Return the sorted matching names of each expression, in slices.
+
+        An invalid expression has none.
+        """
         matches: dict[str, list[str]] = {}
         pace = pace_of_names()
         for expression in expressions:

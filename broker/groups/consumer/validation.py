@@ -40,6 +40,7 @@ def heartbeat_fault(
 
 
 def _name_fault(request: ConsumerGroupHeartbeatRequest, api_version: int) -> ApiError | None:
+    """Return the error if an id of the request is empty, or None."""
     joins = request.member_epoch == JOIN_EPOCH
     if not request.member_id and (api_version >= MEMBER_ID_REQUIRED_FROM or not joins):
         return _invalid("MemberId can't be empty.")
@@ -53,6 +54,7 @@ def _name_fault(request: ConsumerGroupHeartbeatRequest, api_version: int) -> Api
 
 
 def _length_fault(request: ConsumerGroupHeartbeatRequest) -> ApiError | None:
+    """Return the error if the request names more than TOPICS_MAX topics, or None."""
     count = len(request.subscribed_topic_names or ())
     if count <= TOPICS_MAX:
         return None
@@ -63,6 +65,7 @@ def _length_fault(request: ConsumerGroupHeartbeatRequest) -> ApiError | None:
 
 
 def _epoch_fault(request: ConsumerGroupHeartbeatRequest) -> ApiError | None:
+    """Return the error of an invalid member epoch, or of a join that lacks a field, or None."""
     if request.member_epoch == JOIN_EPOCH:
         return _join_fault(request)
     if request.member_epoch == STATIC_LEAVE_EPOCH:
@@ -73,6 +76,7 @@ def _epoch_fault(request: ConsumerGroupHeartbeatRequest) -> ApiError | None:
 
 
 def _join_fault(request: ConsumerGroupHeartbeatRequest) -> ApiError | None:
+    """Return the error of a join that lacks a field or already owns partitions, or None."""
     if request.rebalance_timeout_ms == -1:
         return _invalid("RebalanceTimeoutMs must be provided in first request.")
     if request.topic_partitions is None or request.topic_partitions:

@@ -119,6 +119,11 @@ def _towards(
     owned: Named[K] | None,
     is_free: Callable[[K, int], bool],
 ) -> Position[K]:
+    """Return the position closer to the target.
+
+    The member first revokes lost partitions that it may own, then gets those that are free; it
+    waits for the others in the new epoch.
+    """
     wanted = only(target.named, target.is_wanted)
     kept, lost = split(position.assigned, wanted)
     missing = without(wanted, kept)

@@ -76,6 +76,10 @@ class SlicedOnTheLoop:
         topics: Mapping[bytes, int],
         done: Computed,
     ) -> list[GroupAssignment]:
+        """Return the target in a list if it is complete at once.
+
+        Otherwise `done` gets the target later, or the assignor's error.
+        """
         try:
             return self._work.begin(self._assignor.steps(members, topics), done)
         except AssertionError:

@@ -60,6 +60,10 @@ class PluginAssignor:
         topics: Mapping[bytes, int],
         done: Computed,
     ) -> list[GroupAssignment]:
+        """Compute on another thread.
+
+        `done` gets the checked answer, or the error of the class, which is logged as a failed call.
+        """
         question = _Question(self._image(), members, topics)
 
         def answered(result: GroupAssignment | None, error: Exception | None) -> None:
@@ -105,6 +109,7 @@ class _Question:
         return self._checked(answer)
 
     def _topic(self, topic_id: bytes, topic: TopicImage) -> Topic:
+        """Return a topic as the class sees it: its name and each partition's known racks."""
         brokers = self._image.brokers
         racks = tuple(
             tuple(
@@ -119,6 +124,10 @@ class _Question:
         return Topic(topic.name, self._counts[topic_id], racks)
 
     def _checked(self, answer: Mapping[object, object]) -> GroupAssignment:
+        """Return the answer by topic id, with an entry for each member.
+
+        Raises ValueError if a member or partition is unknown, not subscribed or assigned twice.
+        """
         ids = {topic.name: topic_id for topic_id, topic in self._topics.items()}
         assigned: dict[bytes, set[int]] = {}
         checked: dict[str, Assignment] = {}
@@ -134,15 +143,19 @@ class _Question:
                 topic_id = ids.get(name, b"")
                 if topic_id not in subscription.topic_ids:
                     raise ValueError(f"gave {name!r} to {member_id}, who is not subscribed to it")
-                numbers = self._numbers(topic_id, name, partitions, assigned)
+                numbers = self._checked_numbers(topic_id, name, partitions, assigned)
                 if numbers:
                     assignment[topic_id] = numbers
             checked[member_id] = assignment
         return checked
 
-    def _numbers(
+    def _checked_numbers(
         self, topic_id: bytes, name: str, partitions: object, assigned: dict[bytes, set[int]]
     ) -> tuple[int, ...]:
+        """Return the partitions in order and note them as assigned.
+
+        Raises ValueError for an unknown partition or a second assignment.
+        """
         if not isinstance(partitions, Iterable):
             raise ValueError(f"gave {type(partitions).__name__} for partitions of {name}")
         numbers = list(partitions)
@@ -157,6 +170,7 @@ class _Question:
 
 
 def _member(member_id: str, subscription: MemberSubscription, names: Mapping[bytes, str]) -> Member:
+    """Return a member as the class sees it, with topic names instead of ids."""
     return Member(
         member_id,
         subscription.instance_id,

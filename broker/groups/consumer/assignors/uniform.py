@@ -64,6 +64,11 @@ class _Shares:
         self._sizes: dict[str, int] = {}
 
     def give_out(self) -> Steps[GroupAssignment]:
+        """Return the target, in slices.
+
+        Each member keeps partitions of its last target up to its share; the free ones fill the
+        other shares.
+        """
         pieces = 0
         for member, subscription in self._members.items():
             self._keep(member, subscription.target)

@@ -124,12 +124,16 @@ class ConsumerGroup:
             self._set_regex(key.regular_expression, value)
 
     def _set_position(self, member_id: str, position: PartitionsPosition | None) -> None:
+        """Set a member's position and the holders of its partitions.
+
+        None resets the position of a known member.
+        """
         member = self.members.get(member_id)
         if member is None:
             if position is None:
                 return
             member = ConsumerMember(member_id)
-        self._release(member)
+        self._release_partitions(member)
         member = member._replace(position=position or Position())
         self.members[member_id] = member
         for held in (member.position.assigned, member.position.revoking):
@@ -143,26 +147,29 @@ class ConsumerGroup:
             self.targets[member_id] = target
 
     def _set_subscription(self, member_id: str, subscription: Subscription | None) -> None:
+        """Set a member's subscription and count its topics. None removes the member."""
         member = self.members.get(member_id)
         if member is not None:
-            self._count(member, -1)
+            self._count_subscriber(member, -1)
         if subscription is None:
             if member is not None:
-                self._release(member)
+                self._release_partitions(member)
                 del self.members[member_id]
             return
         member = (member or ConsumerMember(member_id))._replace(subscription=subscription)
         self.members[member_id] = member
-        self._count(member, 1)
+        self._count_subscriber(member, 1)
 
     def _set_regex(self, regex: str, value: ConsumerGroupRegularExpressionValue | None) -> None:
+        """Set the topics that the expression has matched. None removes them."""
         self._lookups = None
         if value is None:
             self.regexes.pop(regex, None)
         else:
             self.regexes[regex] = ResolvedRegex(tuple(value.topics), value.version, value.timestamp)
 
-    def _release(self, member: ConsumerMember) -> None:
+    def _release_partitions(self, member: ConsumerMember) -> None:
+        """Remove the member as the holder of its partitions."""
         for held in (member.position.assigned, member.position.revoking):
             for topic_id, partitions in held.items():
                 holders = self._holders.get(topic_id, {})
@@ -173,7 +180,11 @@ class ConsumerGroup:
                 if not holders:
                     self._holders.pop(topic_id, None)
 
-    def _count(self, member: ConsumerMember, change: int) -> None:
+    def _count_subscriber(self, member: ConsumerMember, change: int) -> None:
+        """Add `change`, 1 or -1, to the subscribers of the member's topics and expression.
+
+        Adds or removes its instance id too.
+        """
         subscription = member.subscription
         for name in subscription.topics:
             _add(self._subscribers, name, change)
@@ -381,6 +392,7 @@ class ConsumerGroup:
 
 
 def _add(counts: dict[str, int], name: str, change: int) -> None:
+    """Add to a name's count; a count of 0 drops the name."""
     count = counts.get(name, 0) + change
     if count > 0:
         counts[name] = count
