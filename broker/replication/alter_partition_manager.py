@@ -102,6 +102,10 @@ class AlterPartitionManager:
             self._scheduler.call_soon(self._send)
 
     def _send(self) -> None:
+        """Send all waiting proposals in one request.
+
+        Without any, the next `submit` sends at once.
+        """
         sent = dict(self._waiting)
         if not sent:
             self._under_way = False
@@ -110,6 +114,7 @@ class AlterPartitionManager:
         self._to_controller(request, lambda response: self._answered(sent, response))
 
     def _request(self, proposals: list[Proposal]) -> AlterPartitionRequest:
+        """Return the request with these proposals, grouped by topic."""
         topics: dict[bytes, AlterPartitionRequestTopicData] = {}
         for proposal in proposals:
             topic = topics.get(proposal.topic_id)
@@ -134,6 +139,10 @@ class AlterPartitionManager:
         sent: Mapping[PartitionKey, tuple[Proposal, Decided]],
         response: AlterPartitionResponse | None,
     ) -> None:
+        """Take the controller's answer.
+
+        Retry after RETRY_BACKOFF_MS if it is missing or an error.
+        """
         must_retry = True
         if response is None:
             _log.warning("the controller has not answered AlterPartition; sending it again")

@@ -95,6 +95,7 @@ class AssignmentsManager:
         self._to_report.pop((topic_id, index), None)
 
     def _send(self) -> None:
+        """Report up to ASSIGNMENTS_MAX waiting assignments; the rest follows after the answer."""
         sent = dict(list(self._to_report.items())[:ASSIGNMENTS_MAX])
         if not sent:
             self._under_way = False
@@ -118,6 +119,10 @@ class AssignmentsManager:
     def _answered(
         self, sent: dict[PartitionKey, bytes], response: AssignReplicasToDirsResponse | None
     ) -> None:
+        """Take the controller's answer.
+
+        Retry after a growing delay if it is missing or an error.
+        """
         must_retry = response is None or bool(response.error_code)
         if response is not None and not response.error_code:
             must_retry = self._take(sent, response)

@@ -219,6 +219,7 @@ class FetchSession:
             self._unlisten(entry)
 
     def _unlisten(self, entry: FetchPartition) -> None:
+        """Stop the partition's notices to this session about the entry."""
         partition = entry.partition
         if partition is not None and self.by_partition.get(partition) is entry:
             del self.by_partition[partition]
@@ -300,6 +301,7 @@ class FollowerSession(FetchSession):
         self.wakes_on_high_watermark = wakes_on_high_watermark
 
     def partition_changed(self, partition: Partition) -> None:
+        """Mark the entry as changed; wake the follower if the change is news to it."""
         entry = self.by_partition[partition]
         self.changed[entry.key] = entry
         if entry.replica is not None:
@@ -333,6 +335,10 @@ class FollowerSession(FetchSession):
         return entry
 
     def settle(self, entry: FetchPartition, read: PartitionRead) -> bool:
+        """Return True if the entry needs no look until its partition changes.
+
+        Then the replica counts as caught up to the fetch offset by this session.
+        """
         idle = super().settle(entry, read)
         partition = entry.partition
         if not idle or partition is None or partition.followers is None:

@@ -55,7 +55,7 @@ class FetchSessionHandler:
             (key,) = self._dirty
             position = position_of(key)
             if position is not None and self.sent_positions.get(key) != position:
-                return self._one(wait_ms, key, position)
+                return self._request_for_one(wait_ms, key, position)
         request = ReplicaFetchRequest(
             replica_state=ReplicaState(settings.node_id, settings.broker_epoch()),
             max_wait_ms=wait_ms,
@@ -64,7 +64,11 @@ class FetchSessionHandler:
         )
         return request if self._fill(request, everything, position_of) else None
 
-    def _one(self, wait_ms: int, key: FetchKey, position: Position) -> ReplicaFetchOne:
+    def _request_for_one(self, wait_ms: int, key: FetchKey, position: Position) -> ReplicaFetchOne:
+        """Return a request for the only partition that has changed.
+
+        Notes its position as sent and clears the changes.
+        """
         settings = self._settings
         self.sent_positions[key] = position
         self._dirty = {}
@@ -108,7 +112,7 @@ class FetchSessionHandler:
                 self.sent_positions[key] = position
                 topic_id, index = key
                 topics.setdefault(topic_id, FetchTopic("", topic_id)).partitions.append(
-                    self._partition(index, position)
+                    self._fetch_partition(index, position)
                 )
         self._dirty = {}
         request.session_id, request.session_epoch = self.session_id, self.epoch
@@ -116,7 +120,8 @@ class FetchSessionHandler:
         request.forgotten_topics_data = list(forgotten.values())
         return bool(self.sent_positions or forgotten)
 
-    def _partition(self, index: int, position: Position) -> FetchPartition:
+    def _fetch_partition(self, index: int, position: Position) -> FetchPartition:
+        """Return the partition's part of a Fetch request."""
         leader_epoch, fetch_offset, log_start, last_epoch = position
         return FetchPartition(
             index,

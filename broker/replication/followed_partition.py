@@ -194,6 +194,7 @@ class FollowedPartition:
         return False
 
     def _truncate(self, offset: int) -> None:
+        """Truncate the log to `offset`. Logs a warning if that drops committed records."""
         log = self.partition.log
         if offset < log.high_watermark:
             # Only the election of a replica that was not in sync takes back committed records.

@@ -82,6 +82,7 @@ class HeldBackReplicas:
             self._scheduler.call_later(RETRY_MS, self._again)
 
     def _log_waiting(self) -> None:
+        """Log an error: how many partitions, not counted before, wait for file descriptors."""
         unreported, self._unreported = self._unreported, 0
         topic, index = next(reversed(self._waiting), ("", 0))
         descriptors = self._descriptors

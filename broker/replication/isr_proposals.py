@@ -133,6 +133,10 @@ class IsrProposals:
     # --- the controller ------------------------------------------------------------------------
 
     def _propose(self, isr: tuple[int, ...]) -> None:
+        """Send an ISR to the controller as the pending proposal.
+
+        No other proposal may be pending.
+        """
         assert self._pending is None, "one proposal at a time"
         manager, partition = self._view.alter_partitions, self._partition
         assert manager is not None, "proposed without a way to the controller"
@@ -161,6 +165,10 @@ class IsrProposals:
         return epochs
 
     def _answered(self, change: IsrChange, answer: Altered | ErrorCode) -> None:
+        """Take the controller's answer to a proposal, unless newer metadata has replaced it.
+
+        After an unclear error, the proposed ISR stays pending until the metadata decides.
+        """
         if self._pending is not change:
             return  # newer metadata has replaced this proposal
         partition = self._partition

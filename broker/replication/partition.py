@@ -150,6 +150,10 @@ class Partition:
     def _lead(
         self, registration: PartitionRegistration, *, epoch_begins: bool, is_old: bool
     ) -> None:
+        """Update followers, ISR and high watermark of a partition that this broker leads.
+
+        `is_old`: the partition has this partition epoch already, so its ISR stays.
+        """
         if epoch_begins:
             self._open(registration.leader_epoch)
         if registration.replicas == (self.node_id,):
@@ -241,6 +245,7 @@ class Partition:
         return ErrorCode.NONE
 
     def _advance_high_watermark(self) -> bool:
+        """Advance the high watermark and inform its watch. Return True if it may have advanced."""
         if self.followers is None:
             self.log.update_high_watermark(self.log.log_end_offset)
         elif not self.followers.advance_high_watermark():

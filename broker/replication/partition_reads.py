@@ -149,6 +149,10 @@ def read_log(
 def _diverging_epoch(
     log: UnifiedLog, fetch_offset: int, last_fetched_epoch: int
 ) -> PartitionRead | None:
+    """Return the answer with which a diverged follower truncates, or OFFSET_OUT_OF_RANGE.
+
+    None: the follower's log agrees with this one.
+    """
     epoch, end_offset = log.end_offset_for_epoch(last_fetched_epoch)
     if epoch == NO_EPOCH or end_offset == NO_OFFSET:
         return PartitionRead(ErrorCode.OFFSET_OUT_OF_RANGE)

@@ -158,9 +158,13 @@ class ReplicaFetcher:
 
     def _step_now(self) -> None:
         self._step_soon = False
-        self._step()
+        self._send_next()
 
-    def _step(self) -> None:
+    def _send_next(self) -> None:
+        """Send the next request, unless a request is under way or the fetcher backs off.
+
+        Offsets of the leader are asked for before data.
+        """
         if self._closed or self._busy or self._backs_off:
             return
         if self._retry is not None:
@@ -172,14 +176,18 @@ class ReplicaFetcher:
             self._send(bounds_request, lambda response: self._take_bounds(bounds_request, response))
             return
         wait_ms = self._wait_ms()
-        request = self._session.request(wait_ms, self._followed, self._position_of)
+        request = self._session.request(wait_ms, self._followed, self._fetch_position)
         if request is not None:
             self._waits_for_data = True
-            self._send(request, self._fetched)
+            self._send(request, self._take_fetched)
         elif self._delayed:
-            self._call_back(wait_ms)
+            self._go_on_after(wait_ms)
 
-    def _position_of(self, key: FetchKey) -> Position | None:
+    def _fetch_position(self, key: FetchKey) -> Position | None:
+        """Return where to fetch the partition, or None while it cannot be fetched.
+
+        A throttled partition that lags is delayed.
+        """
         followed = self._followed.get(key)
         if followed is None or followed.state is not FollowerState.FETCHING:
             return None
@@ -206,6 +214,10 @@ class ReplicaFetcher:
                 self._session.mark(key)
 
     def _send(self, request: Any, answered: Callable[[Any], None]) -> None:
+        """Send a request; `answered` gets only a response, then the next request is sent.
+
+        A failure backs off. Answers of an earlier connection are dropped.
+        """
         generation = self._generation
         self._busy = True
         tracer = self._settings.tracer
@@ -221,11 +233,12 @@ class ReplicaFetcher:
                 self._request_failed(failure)
             else:
                 answered(response)
-            self._step()
+            self._send_next()
 
         self._channel.send(request, done, self._settings.replica_socket_timeout_ms)
 
     def _request_failed(self, failure: ChannelFailure) -> None:
+        """Log that the leader did not answer, give the fetch session up and back off."""
         level = logging.INFO if self._failures else logging.WARNING
         _log.log(
             level, "%s: no answer from broker %d: %s", self.name, self.leader_id, failure.value
@@ -238,13 +251,15 @@ class ReplicaFetcher:
         self._failures += 1
         self._backs_off = True
         longest_ms = self._settings.replica_fetch_backoff_ms
-        self._call_back(min(longest_ms, FIRST_BACKOFF_MS << min(self._failures - 1, 16)))
+        self._go_on_after(min(longest_ms, FIRST_BACKOFF_MS << min(self._failures - 1, 16)))
 
-    def _call_back(self, delay_ms: float) -> None:
+    def _go_on_after(self, delay_ms: float) -> None:
+        """Go on after `delay_ms`; this replaces an earlier delay."""
+
         def retry() -> None:
             self._retry = None
             self._backs_off = False
-            self._step()
+            self._send_next()
 
         self._cancel_retry()
         self._retry = self._scheduler.call_later(delay_ms, retry)
@@ -277,11 +292,15 @@ class ReplicaFetcher:
 
     # ---- responses -------------------------------------------------------------------------------
 
-    def _fetched(self, response: FetchResponse | OneFetched) -> None:
+    def _take_fetched(self, response: FetchResponse | OneFetched) -> None:
+        """Take the response to a Fetch.
+
+        A first error of the session starts a new session at once; any other error backs off.
+        """
         if isinstance(response, OneFetched):
             self._failures = 0
             self._session.answered(response.session_id)
-            self._take((response.topic_id, response.partition), response)
+            self._take_partition((response.topic_id, response.partition), response)
             return
         error = ErrorCode(response.error_code)
         if error:
@@ -297,9 +316,14 @@ class ReplicaFetcher:
         self._session.answered(response.session_id)
         for topic in response.responses:
             for data in topic.partitions:
-                self._take((topic.topic_id, data.partition_index), data)
+                self._take_partition((topic.topic_id, data.partition_index), data)
 
-    def _take(self, key: FetchKey, data: PartitionData | OneFetched) -> None:
+    def _take_partition(self, key: FetchKey, data: PartitionData | OneFetched) -> None:
+        """Take a partition's part of a response.
+
+        Ignores it if the partition is no longer fetched, or if its epoch or offset has changed
+        since the request.
+        """
         followed, sent_position = self._followed.get(key), self._session.sent_positions.get(key)
         if (
             followed is None
@@ -314,7 +338,7 @@ class ReplicaFetcher:
             if isinstance(data, OneFetched):
                 error = self._append(followed, data)
             else:
-                error = self._handle(followed, data)
+                error = self._apply_partition(followed, data)
         except LogDirFailure:
             error = ErrorCode.KAFKA_STORAGE_ERROR
         if error:
@@ -322,7 +346,11 @@ class ReplicaFetcher:
         elif data.records or followed.position != before:
             self._session.mark(key)
 
-    def _handle(self, followed: FollowedPartition, data: PartitionData) -> ErrorCode:
+    def _apply_partition(self, followed: FollowedPartition, data: PartitionData) -> ErrorCode:
+        """Append the data, or truncate as the leader's error or diverging epoch asks.
+
+        Return the error for which the partition must be delayed, or NONE. Raises LogDirFailure.
+        """
         error = ErrorCode(data.error_code)
         if error is ErrorCode.OFFSET_OUT_OF_RANGE:
             followed.out_of_range()
@@ -346,6 +374,10 @@ class ReplicaFetcher:
         return self._append(followed, data)
 
     def _append(self, followed: FollowedPartition, data: PartitionData | OneFetched) -> ErrorCode:
+        """Append the data and count its bytes.
+
+        Return the error of the append. Raises LogDirFailure.
+        """
         if data.records:
             self._settings.count_bytes(followed.partition, len(data.records))  # type: ignore[arg-type]
         if self._settings.tracer is None or self._traced is None:
@@ -365,6 +397,7 @@ class ReplicaFetcher:
             self._settings.refused_by(self.leader_id, "FETCH")
 
     def _partition_failed(self, followed: FollowedPartition, error: ErrorCode) -> None:
+        """Delay a partition after an error. If its disk failed, stop to fetch it."""
         if self._followed.get(followed.key) is not followed:
             return  # removed meanwhile, as all partitions of a failed disk
         if followed.partition.log.offline:
@@ -388,6 +421,10 @@ class ReplicaFetcher:
     # ---- out of range ----------------------------------------------------------------------------
 
     def _take_bounds(self, request: ListOffsetsRequest, response: ListOffsetsResponse) -> None:
+        """Take the leader's log start and end; a partition that was out of range fetches again.
+
+        A partition with an error, or whose log stays as it was, is delayed.
+        """
         self._failures = 0
         for followed, error, start, end in self._bounds.answered(request, response):
             if error is ErrorCode.FENCED_LEADER_EPOCH:

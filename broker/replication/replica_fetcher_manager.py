@@ -94,7 +94,7 @@ class ReplicaFetcherManager:
             return
         if self._assigned.get(partition, fetcher_id) != fetcher_id:
             self.stop(partition)
-        fetcher = self._fetchers.get(fetcher_id) or self._make(fetcher_id)
+        fetcher = self._fetchers.get(fetcher_id) or self._create_fetcher(fetcher_id)
         if fetcher is None:
             self._unreachable[partition] = None
             return
@@ -155,7 +155,8 @@ class ReplicaFetcherManager:
         self._fetchers, self._endpoints, self._assigned = {}, {}, {}
         self._unreachable = {}
 
-    def _make(self, pair: FetcherId) -> ReplicaFetcher | None:
+    def _create_fetcher(self, pair: FetcherId) -> ReplicaFetcher | None:
+        """Create the fetcher of a leader and keep it. None: the leader has no known address."""
         endpoint = self._endpoint_of(pair[0])
         if endpoint is None:
             return None

@@ -198,13 +198,19 @@ class ReplicaManager:
         self.leader_view.follow(image.brokers)
         if at_start:
             self._check_isrs_later()
-        return self._follow(delta, image, at_start)
+        return self._apply_delta(delta, image, at_start)
 
     def apply(self, delta: MetadataDelta, image: MetadataImage) -> None:
         """Bring the local replicas to the state of `image`, without slices."""
         in_one_go(self.follow(delta, image))
 
-    def _follow(self, delta: MetadataDelta, image: MetadataImage, at_start: bool) -> Steps[None]:
+    def _apply_delta(
+        self, delta: MetadataDelta, image: MetadataImage, at_start: bool
+    ) -> Steps[None]:
+        """Bring the hosted partitions in line with a metadata delta, in slices.
+
+        Deletes, creates and changes replicas, then applies changed configs and quotas.
+        """
         changes = delta.topics.local_changes(self.node_id)
         homes = self._homes if at_start else None
         if homes is not None:
@@ -240,6 +246,10 @@ class ReplicaManager:
                 self._host(topic, topic_id, index, registration, configs[topic], at_start)
 
     def _apply_configs(self, delta: MetadataDelta, image: MetadataImage) -> Steps[None]:
+        """Apply changed configs of topics to their logs and throttles.
+
+        A change of this broker's configs renews its quotas and the logs of all topics.
+        """
         topics = [name for kind, name in delta.changed_configs if kind == ResourceType.TOPIC]
         yield from each(partial(self._configure_throttles, image), topics, CHANGES_A_SLICE)
         own = ((ResourceType.BROKER, ""), (ResourceType.BROKER, str(self.node_id)))
@@ -310,7 +320,7 @@ class ReplicaManager:
                 return
             self._offline.pop(key, None)
             self._held_back.forget(topic, index)
-        self._change(partition, registration)
+        self._apply_registration(partition, registration)
 
     def _host_held_back(self, topic: str, index: int) -> None:
         """Host a replica that was held back, or forget it if it was removed meanwhile."""
@@ -322,7 +332,13 @@ class ReplicaManager:
         config = self.topic_config(topic)
         self._host(topic, topic_image.id, index, registration, config)
 
-    def _change(self, partition: Partition, registration: PartitionRegistration) -> None:
+    def _apply_registration(
+        self, partition: Partition, registration: PartitionRegistration
+    ) -> None:
+        """Apply a registration to a hosted partition.
+
+        Starts or stops its fetcher and reports a change of leadership.
+        """
         led, epoch = partition.is_leader, partition.leader_epoch
         fetchers = self._fetchers
         if fetchers is not None and registration.leader == self.node_id:
@@ -336,6 +352,7 @@ class ReplicaManager:
             self._report_leadership(partition, partition.is_leader)
 
     def _report_broker_changes(self, delta: MetadataDelta) -> Steps[None]:
+        """Report changed brokers to led partitions and fetchers, and close idle fetchers."""
         if delta.changed_brokers:
             led_partitions = [
                 partition
@@ -357,6 +374,7 @@ class ReplicaManager:
         is_new: bool,
         log_dir: str | None,
     ) -> Partition:
+        """Create a partition with its log, register it, and resume its move to another folder."""
         log = self.log_manager.get_or_create(
             (topic, index), topic_id, config, log_dir=log_dir, is_new=is_new
         )

@@ -119,9 +119,13 @@ class ReplicaMover:
     # ---- the steps of a move ---------------------------------------------------------------------
 
     def _step_later(self, move: _Move, delay_ms: float) -> None:
-        self._scheduler.call_later(delay_ms, lambda: self._step(move))
+        self._scheduler.call_later(delay_ms, lambda: self._advance(move))
 
     def _is_live(self, move: _Move) -> bool:
+        """Return True if the move may go on.
+
+        Ends it if the partition was deleted or a disk failed.
+        """
         if self._stopped or self._moves.get(move.partition) is not move:
             return False
         if move.partition.deleted or move.future.offline or move.partition.log.offline:
@@ -130,7 +134,11 @@ class ReplicaMover:
             return False
         return True
 
-    def _step(self, move: _Move) -> None:
+    def _advance(self, move: _Move) -> None:
+        """Take the move's next step: copy, flush, or exchange the logs.
+
+        A lack of file descriptors delays the step. A failed disk ends the move.
+        """
         if not self._is_live(move):
             return
         wait_ms = self._free_ms - self._scheduler.monotonic_ms()
@@ -153,6 +161,11 @@ class ReplicaMover:
             self._moves.pop(move.partition, None)
 
     def _copy(self, move: _Move) -> None:
+        """Copy the next chunk.
+
+        The read runs on another thread until the copy was flushed once. A failed read, or a
+        truncation meanwhile, leads to another step.
+        """
         log, future = move.partition.log, move.future
         chunk = max(1, min(CHUNK_BYTES, self._rate))
         read = log.read(future.log_end_offset, chunk)
@@ -164,7 +177,7 @@ class ReplicaMover:
         if isinstance(records, bytes) or move.flushed:
             # The copy was flushed once and lacks only what was appended since. Copy that on this
             # thread, so that nothing is appended meanwhile.
-            self._take(move, records if isinstance(records, bytes) else records.read())
+            self._append_chunk(move, records if isinstance(records, bytes) else records.read())
             return
         cut = log.flusher.truncations
 
@@ -175,11 +188,15 @@ class ReplicaMover:
                 _log.warning("%r: a read for the move failed: %s", move.partition, error)
                 self._step_later(move, RETRY_MS if error else 0)
             else:
-                self._take(move, data)
+                self._append_chunk(move, data)
 
         self._blocking.submit(records.read, done)
 
-    def _take(self, move: _Move, data: bytes) -> None:
+    def _append_chunk(self, move: _Move, data: bytes) -> None:
+        """Append a chunk to the copy and schedule the next step at the pace of the limit.
+
+        The copy's failed disk ends the move.
+        """
         log, future = move.partition.log, move.future
         info = future.append_as_follower(memoryview(bytearray(data)), log.latest_epoch)
         if info.error is ErrorCode.KAFKA_STORAGE_ERROR and future.offline:
@@ -194,11 +211,13 @@ class ReplicaMover:
             now_ms = self._scheduler.monotonic_ms()
             self._free_ms = max(self._free_ms, now_ms) + info.size * 1000 / self._rate
         if move.flushed and info.size < CHUNK_BYTES // 2:
-            self._step(move)
+            self._advance(move)
         else:
             self._step_later(move, 0)
 
     def _flush(self, move: _Move) -> None:
+        """Flush the copy on another thread; the next step follows, later if descriptors lack."""
+
         def done(error: Exception | None) -> None:
             move.flushed = error is None
             self._step_later(move, RETRY_MS if is_lack_of_descriptors(error) else 0)
@@ -206,6 +225,7 @@ class ReplicaMover:
         move.future.flush(done)
 
     def _exchange(self, move: _Move) -> None:
+        """Put the copy in place of the log and end the move."""
         partition, log, future = move.partition, move.partition.log, move.future
         future.update_high_watermark(log.high_watermark)
         if log.log_start_offset > future.log_start_offset:
