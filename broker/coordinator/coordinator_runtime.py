@@ -207,6 +207,10 @@ class ShardContext:
     def _append_in_batches(
         self, records: Sequence[Record], transaction: TransactionalAppend | None
     ) -> Steps[ErrorCode]:
+        """Append the records in batches.
+
+        After an error, which is returned, earlier batches stay.
+        """
         for start in range(0, len(records), RECORDS_PER_BATCH):
             part = records[start : start + RECORDS_PER_BATCH]
             error = yield from self._append(part, transaction)
@@ -308,6 +312,10 @@ class ShardContext:
     def _replay_loaded(
         self, records: Iterable[LogRecord | TransactionMarker], load_next: Callable[[], None]
     ) -> Steps[None]:
+        """Replay a part of the log in slices, then load the next.
+
+        An unreadable record fails the shard.
+        """
         assert self.shard is not None
         pace = Pace(REPLAYS_A_SLICE)
         for record in records:
@@ -327,6 +335,7 @@ class ShardContext:
     def _replay_record(
         self, shard: CoordinatorShard, record: LogRecord | TransactionMarker
     ) -> None:
+        """Apply a marker, or a record that has a key, to the shard, and advance `last_offset`."""
         if isinstance(record, TransactionMarker):
             shard.replay_marker(record)
         elif record.key is not None:
@@ -338,6 +347,7 @@ class ShardContext:
         self._work.take(self._replay_appended(marker), raise_error)
 
     def _replay_appended(self, marker: TransactionMarker) -> Steps[None]:
+        """Apply a marker that was written after the load, if the shard is still active."""
         yield from ()
         if self.state is ShardState.ACTIVE:
             assert self.shard is not None
@@ -357,6 +367,7 @@ class ShardContext:
             self.shard.on_unloaded()
 
     def _on_committed(self, offset: int) -> None:
+        """Answer the clients whose records are now committed, in the order of their records."""
         if self.state is not ShardState.ACTIVE:
             return
         self.committed_offset = max(self.committed_offset, offset)
@@ -373,6 +384,7 @@ class ShardContext:
             waiting.done(ErrorCode.NONE)
 
     def _on_timeout(self) -> None:
+        """Answer COORDINATOR_NOT_AVAILABLE for late writes; their records may still be committed."""
         # All replies wait equally long, so the first parked is due first, and one timer is enough.
         self._timer = None
         now = self._scheduler.monotonic_ms()
@@ -416,10 +428,11 @@ class CoordinatorRuntime(Generic[S]):
 
     def shard(self, partition: int) -> S | ErrorCode:
         """Return the live shard of `partition`, or the error for clients if there is none here."""
-        entry = self._find(partition)
+        entry = self._active_shard(partition)
         return entry if isinstance(entry, ErrorCode) else entry[1]
 
-    def _find(self, partition: int) -> tuple[ShardContext, S] | ErrorCode:
+    def _active_shard(self, partition: int) -> tuple[ShardContext, S] | ErrorCode:
+        """Return the active shard of a partition, or the error that a client gets without it."""
         entry = self._shards.get(partition)
         if entry is None:
             return ErrorCode.NOT_COORDINATOR
@@ -457,7 +470,7 @@ class CoordinatorRuntime(Generic[S]):
 
         If the shard is not live here, only `refuse` is called, with the error for clients.
         """
-        entry = self._find(partition)
+        entry = self._active_shard(partition)
         if isinstance(entry, ErrorCode):
             refuse(entry)
         else:
@@ -560,6 +573,7 @@ class CoordinatorRuntime(Generic[S]):
             self.on_resigned(partition)
 
     def _on_load_end(self, context: ShardContext, shard: S, error: ErrorCode) -> None:
+        """Make a loaded shard active, or FAILED after an error, unless it was unloaded before."""
         if context.state is not ShardState.LOADING:
             return
         if error is not ErrorCode.NONE:

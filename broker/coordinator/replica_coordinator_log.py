@@ -89,7 +89,7 @@ class ReplicaCoordinatorLog:
 
         If `batch` is given, its records have the time at which `build` made it.
         """
-        leader = self._led(partition, leader_epoch)
+        leader = self._led_partition(partition, leader_epoch)
         if isinstance(leader, ErrorCode):
             return AppendResult(leader)
         now_ms = self._replicas.scheduler.wall_ms()
@@ -156,6 +156,7 @@ class ReplicaCoordinatorLog:
         key = TopicPartition(self._topic, partition)
 
         def verified(errors: Errors, guards: Guards) -> None:
+            """Call `done` with the guarded append, or with the error of the verification."""
             error = errors.get(key, ErrorCode.NONE)
             if error is ErrorCode.NONE:
                 done(TransactionalAppend(producer, guards.get(key)))
@@ -194,7 +195,7 @@ class ReplicaCoordinatorLog:
         done: Callable[[ErrorCode], None],
     ) -> None:
         """Read the log from start to end: `deliver` its parts in order, then call `done`."""
-        leader = self._led(partition, leader_epoch)
+        leader = self._led_partition(partition, leader_epoch)
         if isinstance(leader, ErrorCode):
             done(leader)
             return
@@ -208,6 +209,12 @@ class ReplicaCoordinatorLog:
         deliver: Deliver,
         done: Callable[[ErrorCode], None],
     ) -> None:
+        """Deliver the log from `offset` on in parts, each read and decoded on another thread.
+
+        `deliver` also gets the call that loads the next part. `done` gets NONE at the log's end,
+        NOT_LEADER_OR_FOLLOWER if the epoch has ended, or the error of an unreadable log. A lack of
+        file descriptors delays a part.
+        """
         if not partition.is_leader or partition.leader_epoch != leader_epoch:
             done(ErrorCode.NOT_LEADER_OR_FOLLOWER)
             return
@@ -244,7 +251,8 @@ class ReplicaCoordinatorLog:
 
         self._blocking.submit(job, loaded)
 
-    def _led(self, partition: int, leader_epoch: int) -> Partition | ErrorCode:
+    def _led_partition(self, partition: int, leader_epoch: int) -> Partition | ErrorCode:
+        """Return the partition if this node leads it in this epoch, or the error."""
         replica = self._replicas.partition(self._topic, partition)
         if replica is None:
             return self._replicas.why_absent(self._topic, partition)
