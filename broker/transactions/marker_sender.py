@@ -188,6 +188,10 @@ class MarkerSender:
     def _has_moved(
         self, partition: TopicPartition, broker: _Broker, pending: PendingMarkers
     ) -> bool:
+        """Return True if another broker now leads the partition, so its marker must go there.
+
+        False if the marker is no longer needed or the partition has no leader.
+        """
         if pending.cancelled or partition not in pending.partitions:
             return False
         leader = self._leader_of(partition)
@@ -211,6 +215,10 @@ class MarkerSender:
             self._enqueue(pending, partitions)
 
     def _enqueue(self, pending: PendingMarkers, partitions: Iterable[TopicPartition]) -> None:
+        """Queue the markers for the leaders of these partitions, or until they have leaders.
+
+        A deleted partition counts as settled, in a later call of the loop.
+        """
         if self._stopped or pending.cancelled:
             return
         deleted = []
@@ -223,14 +231,18 @@ class MarkerSender:
             elif isinstance(leader, NoLeader):
                 self._leaderless.add(pending, [partition])
             else:
-                broker = self._broker(leader)
+                broker = self._broker_of(leader)
                 broker.waiting.setdefault(pending, []).append(partition)
                 self._schedule_drain(broker)
         if deleted:
             log.info("%s: no markers for what was deleted: %s", pending.transactional_id, deleted)
             self._scheduler.call_soon(lambda: pending.settle(deleted))
 
-    def _broker(self, leader: Leader) -> _Broker:
+    def _broker_of(self, leader: Leader) -> _Broker:
+        """Return the queue of a leader, created if it is new.
+
+        A changed address closes the channel.
+        """
         node_id, host, port = leader
         broker = self._brokers.get(node_id)
         if broker is None:
@@ -252,6 +264,10 @@ class MarkerSender:
             self._scheduler.call_soon(lambda: self._drain(broker))
 
     def _drain(self, broker: _Broker) -> None:
+        """Send the next batch of a broker's markers, unless a batch is in flight.
+
+        A broker that has no channel counts as failed.
+        """
         broker.drain_scheduled = False
         if broker.in_flight is not None or self._stopped:
             return
@@ -280,6 +296,10 @@ class MarkerSender:
             )
 
     def _channel(self, broker: _Broker) -> Channel | None:
+        """Return the channel to a broker, opened if need be.
+
+        None: there is no network or no address.
+        """
         if broker.channel is None and self._network is not None and broker.address is not None:
             host, port = broker.address
             client_id = CLIENT_ID.format(self._node_id)
@@ -293,6 +313,10 @@ class MarkerSender:
         response: WriteTxnMarkersResponse | None,
         failure: ChannelFailure | None,
     ) -> None:
+        """Take a batch's results, then send the next batch.
+
+        Without an answer, queue the batch for a retry.
+        """
         broker.in_flight = None
         if self._stopped:
             return
@@ -303,17 +327,21 @@ class MarkerSender:
         else:
             errors = _errors_by_producer(response)
             for pending, partitions in batch.items():
-                self._take(broker, pending, partitions, errors.get(pending.producer_id, {}))
+                self._take_results(broker, pending, partitions, errors.get(pending.producer_id, {}))
         if broker.waiting:
             self._schedule_drain(broker)
 
-    def _take(
+    def _take_results(
         self,
         broker: _Broker,
         pending: PendingMarkers,
         partitions: list[TopicPartition],
         errors: dict[TopicPartition, ErrorCode],
     ) -> None:
+        """Settle the partitions whose markers are written, and queue the failed ones for a retry.
+
+        Cancels all markers of a transaction that another coordinator has taken over.
+        """
         settled, failed = [], []
         for partition in partitions:
             error = errors.get(partition, ErrorCode.UNKNOWN_SERVER_ERROR)
@@ -346,6 +374,7 @@ _SUPERSEDED = (ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRANSACTION_COORDINAT
 
 
 def _marker(pending: PendingMarkers, partitions: list[TopicPartition]) -> WritableTxnMarker:
+    """Return the marker of one transaction for the partitions that a broker leads."""
     topics: dict[str, list[int]] = {}
     for topic, index in partitions:
         topics.setdefault(topic, []).append(index)
@@ -362,6 +391,7 @@ def _marker(pending: PendingMarkers, partitions: list[TopicPartition]) -> Writab
 def _errors_by_producer(
     response: WriteTxnMarkersResponse,
 ) -> dict[int, dict[TopicPartition, ErrorCode]]:
+    """Return the error of each partition, by the id of the marker's producer."""
     return {
         marker.producer_id: {
             TopicPartition(topic.name, result.partition_index): ErrorCode(result.error_code)

@@ -99,8 +99,8 @@ class TransactionCoordinator:
             config = self._config
             aborts = config.transaction_abort_timed_out_transaction_cleanup_interval_ms
             expiry = config.transaction_remove_expired_transaction_cleanup_interval_ms
-            self._every("abort", aborts, self._abort_timed_out)
-            self._every("expiry", expiry, self._expire_ids)
+            self._call_every("abort", aborts, self._abort_timed_out)
+            self._call_every("expiry", expiry, self._expire_ids)
 
     def on_resigned(self, partition: int, leader_epoch: int | None = None) -> None:
         """Unload the ids of `partition`, which this broker no longer leads."""
@@ -119,9 +119,11 @@ class TransactionCoordinator:
         self._markers.stop()
         self._runtime.shutdown()
 
-    def _every(self, name: str, interval_ms: int, action: Callable[[], None]) -> None:
+    def _call_every(self, name: str, interval_ms: int, action: Callable[[], None]) -> None:
+        """Call `action` every `interval_ms`, first after one interval, until the timer ends."""
+
         def fire() -> None:
-            self._every(name, interval_ms, action)
+            self._call_every(name, interval_ms, action)
             action()
 
         self._timers[name] = self._scheduler.call_later(interval_ms, fire)
@@ -132,6 +134,8 @@ class TransactionCoordinator:
                 self._abort(transactional_id)
 
     def _abort(self, transactional_id: str) -> None:
+        """Abort a timed-out transaction if it is still the same. Only the log shows the result."""
+
         def log_result(error: ErrorCode, aborted: bool) -> None:
             if error is not ErrorCode.NONE:
                 log.warning(
@@ -189,6 +193,7 @@ class TransactionCoordinator:
         done: ReplyWithError[T],
         refuse: Done,
     ) -> None:
+        """Let the shard of this id decide. Call `refuse` instead if it has no active shard here."""
         error = self._error_of(transactional_id)
         if error is not ErrorCode.NONE:
             refuse(error)
@@ -205,6 +210,8 @@ class TransactionCoordinator:
         """Run a decision of the shard, and again with a new producer id if it needs one."""
 
         def attempt(fresh_id: int | None) -> None:
+            """Decide, and decide again with a new producer id if the decision needs it."""
+
             def respond(error: ErrorCode, reply: T | Needs) -> None:
                 if not isinstance(reply, Needs):
                     done(error, reply)

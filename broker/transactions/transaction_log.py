@@ -147,6 +147,10 @@ def read_transaction_record(
 
 
 def _read_value(data: bytes) -> TransactionMetadata:
+    """Return the transaction of a record's value.
+
+    Raises ProtocolError if its version or its state is unknown.
+    """
     (version,) = _TYPE.unpack_from(data)
     if not 0 <= version <= TransactionLogValue.MAX_VERSION:
         raise ProtocolError(f"record value of {TRANSACTION_TOPIC} in unknown version {version}")

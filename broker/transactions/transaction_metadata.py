@@ -91,6 +91,7 @@ class TransactionMetadata:
     def _emptied(
         self, producer_id: int, epoch: int, last_epoch: int, timeout_ms: int, now_ms: int
     ) -> TransactionMetadata:
+        """Return the Empty state with this producer id and epoch, without partitions or a start."""
         return TransactionMetadata(
             producer_id=producer_id,
             producer_epoch=epoch,

@@ -131,7 +131,7 @@ class TransactionShard:
 
     def _resume(self, loaded: Sequence[tuple[str, TransactionMetadata]]) -> None:
         for transactional_id, metadata in loaded:
-            self._committed(transactional_id, metadata, self._send_markers)
+            self._note_committed(transactional_id, metadata, self._send_markers)
 
     def on_unloaded(self) -> None:
         """Drop all ids and stop sending markers; the next leader sends the rest."""
@@ -166,12 +166,16 @@ class TransactionShard:
             value: (transactional_id, metadata)
             for (_, value), metadata in zip(records, versions, strict=True)
         }
-        committed = partial(self._committed, transactional_id, versions[-1], then)
+        committed = partial(self._note_committed, transactional_id, versions[-1], then)
         return Outcome(reply, records, error, after, None, True, written, committed)
 
-    def _committed(
+    def _note_committed(
         self, transactional_id: str, metadata: TransactionMetadata, then: Then | None
     ) -> None:
+        """Note that the log has committed this state, then call `then`.
+
+        Ignores a superseded state. Lets held requests go on unless the transaction is prepared.
+        """
         transaction = self.transactions.get(transactional_id)
         if transaction is None or transaction.current is not metadata:
             return
@@ -234,6 +238,7 @@ class TransactionShard:
         return Outcome(addition.done, error=following)
 
     def _add_again(self, transactional_id: str, addition: Addition) -> None:
+        """Decide a held request again. NOT_COORDINATOR if this shard has lost the id."""
         if transactional_id in self.transactions:
             self._context.submit(
                 partial(self.add_partitions, transactional_id, addition), call_reply
@@ -325,6 +330,11 @@ class TransactionShard:
     def _complete_alone(
         self, transaction: Transaction, following: TransactionMetadata
     ) -> Outcome[Done]:
+        """Write the completed state without a client's request.
+
+        An error other than NOT_COORDINATOR leads to a retry after COMPLETION_RETRY_MS.
+        """
+
         def written(error: ErrorCode) -> None:
             if error not in (ErrorCode.NONE, ErrorCode.NOT_COORDINATOR):
                 log.info("%s not completed yet: %s", transaction.id, error.name)
