@@ -113,7 +113,7 @@ class ClientQuotaManager:
         """
         if not self._limits.any_set:
             return 0
-        client = self._client(principal, client_id, now_ms)
+        client = self._usage_of(principal, client_id, now_ms)
         if self.kind is QuotaKind.CONTROLLER_MUTATION:
             wait_ms = client.measured.throttle_ms(now_ms, client.limit)
             if not wait_ms:
@@ -126,7 +126,7 @@ class ClientQuotaManager:
         """Record a use of `value`, even if the client must wait. Return the wait in ms, or 0."""
         if not self._limits.any_set:
             return 0
-        client = self._client(principal, client_id, now_ms)
+        client = self._usage_of(principal, client_id, now_ms)
         client.measured.record(value, now_ms, client.limit)
         return client.measured.throttle_ms(now_ms, client.limit)
 
@@ -136,7 +136,7 @@ class ClientQuotaManager:
         A negative value takes back what was recorded but not sent.
         """
         if self._limits.any_set:
-            client = self._client(principal, client_id, now_ms)
+            client = self._usage_of(principal, client_id, now_ms)
             client.measured.record(value, now_ms, client.limit)
 
     def most_at_once(self, principal: str, client_id: str, now_ms: float) -> float:
@@ -146,7 +146,7 @@ class ClientQuotaManager:
         """
         if not self._limits.any_set:
             return float("inf")
-        limit = self._client(principal, client_id, now_ms).limit
+        limit = self._usage_of(principal, client_id, now_ms).limit
         if limit == UNLIMITED:
             return float("inf")
         window = self._window
@@ -158,9 +158,13 @@ class ClientQuotaManager:
 
     def throttled(self, principal: str, client_id: str, wait_ms: int, now_ms: float) -> None:
         """Record for the metrics that a client must wait."""
-        self._client(principal, client_id, now_ms).throttled.record(wait_ms, now_ms)
+        self._usage_of(principal, client_id, now_ms).throttled.record(wait_ms, now_ms)
 
-    def _client(self, principal: str, client_id: str, now_ms: float) -> _ClientUsage:
+    def _usage_of(self, principal: str, client_id: str, now_ms: float) -> _ClientUsage:
+        """Return the usage of the client's quota, created if it is new.
+
+        Renews all limits if a custom class says that they changed. A new one also sweeps old ones.
+        """
         if self._limits.changed_by_itself():
             self._refresh()
         tags = self._limits.tags_of(principal, client_id)

@@ -102,6 +102,7 @@ class NodeQuotas:
         self.enabled = any(manager.enabled for manager in self.managers.values())
 
     def _put(self, entity: QuotaEntity, old: Mapping[str, float], new: Mapping[str, float]) -> None:
+        """Hand a change of an entity's quotas to the managers of the kinds that changed."""
         names = dict(entity)
         if IP in names:
             self._put_address(names[IP], new.get(CONNECTION_RATE))
@@ -309,6 +310,7 @@ class RequestLimits:
             self._record(QuotaKind.REQUEST, _percent(spent_ms), now_ms)
 
     def _record(self, kind: QuotaKind, value: float, now_ms: float) -> None:
+        """Count `value` against the kind's quota, and note until when the client must wait."""
         manager = self._managers.get(kind)
         if manager is not None:
             wait_ms = manager.record(self._principal, self._client_id, value, now_ms)

@@ -82,6 +82,7 @@ class SetLimits:
         return self._limits
 
     def put(self, entity: ClientEntity, limit: float | None) -> bool:
+        """Set the entity's limit, or remove it with None. Return True if that changed anything."""
         before = self._limits.get(entity)
         if limit is None:
             self._limits.pop(entity, None)
@@ -97,6 +98,10 @@ class SetLimits:
         return False
 
     def tags_of(self, principal: str, client_id: str) -> Tags:
+        """Return the tags of the client's most specific quota, under which its usage is measured.
+
+        Without a quota, the client id alone is the tag.
+        """
         user = principal.partition(":")[2]
         forms = self._forms
         if forms in (0, _CLIENT):
@@ -114,6 +119,7 @@ class SetLimits:
         return Tags(NO_NAME, client_id)
 
     def limit(self, tags: Tags | CustomTags) -> float | None:
+        """Return the most specific limit for these tags, or None without one."""
         assert isinstance(tags, Tags)
         user, client_id = tags
         users = (user, DEFAULT_NAME) if user else (NO_NAME,)

@@ -51,6 +51,7 @@ class MeasuredRate:
         self._last_ms = now_ms
 
     def throttle_ms(self, now_ms: float, limit: float) -> int:
+        """Return how long the client must wait to get down to the limit; 0 if it is not above."""
         per_second = self._rate.per_second(now_ms, self._window)
         if per_second <= limit:
             return 0
