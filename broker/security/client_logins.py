@@ -53,7 +53,7 @@ class ClientLogins:
             token_mechanisms = {}
             if settings.name == _OAUTHBEARER:
                 assert token is not None, "who logs in by token has where to get one"
-                token_mechanisms[_OAUTHBEARER] = _with_tokens(settings, key_prefix, token)
+                token_mechanisms[_OAUTHBEARER] = _oauthbearer_logins(settings, key_prefix, token)
             self._new_mechanism = client_mechanism(settings, self._nonce, token_mechanisms)
 
     def login(self, client_id: str) -> SaslLogin:
@@ -70,9 +70,13 @@ class ClientLogins:
         return b64encode(self._random_bytes(NONCE_BYTES)).decode()
 
 
-def _with_tokens(
+def _oauthbearer_logins(
     settings: MechanismSettings, key_prefix: str, token: Callable[[], str]
 ) -> Callable[[], ClientMechanism]:
+    """Return the maker of OAUTHBEARER logins, each with a current token.
+
+    Raises ConfigError for wrong extensions.
+    """
     # These modules load PyJWT and cryptography.
     from broker.security.sasl.oauthbearer.client import OAuthBearerClient
     from broker.security.sasl.oauthbearer.parts import client_extensions

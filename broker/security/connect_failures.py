@@ -53,7 +53,7 @@ def explained(error: Exception, host: str, protocol: str, protocol_key: str) -> 
         return _closed_before_answer(protocol, setting)
     code = getattr(error, "verify_code", None)
     if code is not None:
-        return _untrusted(code, getattr(error, "verify_message", ""), host)
+        return _untrusted_line(code, getattr(error, "verify_message", ""), host)
     reason = getattr(error, "reason", None)
     if reason is not None:
         return _handshake(str(reason), setting)
@@ -65,6 +65,7 @@ def explained(error: Exception, host: str, protocol: str, protocol_key: str) -> 
 
 
 def _closed_before_answer(protocol: str, setting: str) -> str:
+    """Return the line for a listener that closes at once, with this protocol's likely cause."""
     closed = "it closed the connection before its first answer"
     if protocol.startswith("SASL"):
         return closed
@@ -76,7 +77,8 @@ def _closed_before_answer(protocol: str, setting: str) -> str:
     return f"{closed}: does it want TLS or a login? {setting}"
 
 
-def _untrusted(code: int, message: str, host: str) -> str:
+def _untrusted_line(code: int, message: str, host: str) -> str:
+    """Return the line for a rejected certificate. `code` is OpenSSL's code of the verification."""
     if code in _HOST_MISMATCH:
         return (
             f"its certificate is not for {host}: connect by a name that the certificate has, or "

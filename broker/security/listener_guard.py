@@ -171,6 +171,10 @@ class ListenerGuard:
         return None if tls is None or tls.client_auth == "none" else certificate
 
     def _peer(self, default_principal: str | None, host: str, certificate: bytes | None) -> Peer:
+        """Return the connected client as a Python class sees it.
+
+        Raises NoPrincipal if its certificate's names cannot be read.
+        """
         from ottla.plugins.principal import Peer
 
         security = self._security

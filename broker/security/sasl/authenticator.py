@@ -277,7 +277,7 @@ class SaslAuthenticator:
         assert self._pending is None, "a frame came while its predecessor's answer waits"
         try:
             if self.state in (INITIAL, VERSIONED, SERVING):
-                return self._begin(frame, now_ms)
+                return self._answer_first(frame, now_ms)
             if self.state is TOKENS:
                 return self._authenticate(frame, now_ms)
             if self.state is BARE_TOKENS:
@@ -311,7 +311,8 @@ class SaslAuthenticator:
 
     # --- the handshake --------------------------------------------------------------------------
 
-    def _begin(self, frame: memoryview, now_ms: int) -> bytes:
+    def _answer_first(self, frame: memoryview, now_ms: int) -> bytes:
+        """Answer ApiVersions or SaslHandshake. Raises SaslFailed for another request."""
         header = _read_header(frame)
         if header.api is ApiKey.API_VERSIONS and self.state is not SERVING:
             _refuse_long(frame, header)
@@ -323,6 +324,7 @@ class SaslAuthenticator:
         return self._handshake(header, request.mechanism, now_ms)
 
     def _answer_versions(self, frame: memoryview) -> bytes:
+        """Answer ApiVersions, which a client may send only first, and again after an error."""
         if self.state is not INITIAL:
             self._fail("Unexpected Kafka request of type API_VERSIONS during SASL handshake.")
         answer = self._answer_api_versions(frame)
@@ -332,6 +334,11 @@ class SaslAuthenticator:
         return answer
 
     def _handshake(self, header: _Header, name: str, now_ms: int) -> bytes:
+        """Answer SaslHandshake and begin its mechanism.
+
+        Raises SaslFailed for an unknown mechanism; at a re-authentication, the client then gets no
+        answer.
+        """
         again = self.state is SERVING
         names = list(self._settings)
         if name not in self._settings:
@@ -355,6 +362,7 @@ class SaslAuthenticator:
     # --- the tokens -----------------------------------------------------------------------------
 
     def _authenticate(self, frame: memoryview, now_ms: int) -> bytes | Question:
+        """Answer SaslAuthenticate, or return the question that must be answered first."""
         header = _read_header(frame)
         if header.api is not ApiKey.SASL_AUTHENTICATE:
             self._refuse_other(header, frame)
@@ -394,6 +402,10 @@ class SaslAuthenticator:
         return _frame(response, header)
 
     def _log_in(self, server: ServerMechanism, now_ms: int) -> None:
+        """Complete a login: set the principal and the session's end.
+
+        Raises SaslRefused if a re-authentication changes the principal.
+        """
         assert self.mechanism is not None
         principal = self._principal_of(self.mechanism, server.principal_name)
         if self.principal is not None and self.principal != principal:
@@ -425,6 +437,7 @@ class SaslAuthenticator:
         return self.principal is not None
 
     def _text_of(self, refused: SaslRefused) -> str:
+        """Return the error message for the client: the mechanism's own, or Kafka's usual text."""
         if refused.text:
             return refused.text
         step = "re-authentication" if self._again else "authentication"

@@ -80,6 +80,7 @@ class SaslClient:
     # --- inside ---------------------------------------------------------------------------------
 
     def _check_mechanism(self, answer: memoryview) -> None:
+        """Raise SaslRefused if the listener rejects the mechanism or has no SASL."""
         correlation_id, response = decode_answer(SaslHandshakeResponse, answer, HANDSHAKE_VERSION)
         self._check(correlation_id)
         error: int = response.error_code
@@ -92,6 +93,10 @@ class SaslClient:
             raise SaslRefused(f"SaslHandshake is answered with {ErrorCode(error).name}")
 
     def _token_of(self, answer: memoryview) -> bytes:
+        """Return the server's part of the login.
+
+        Raises SaslRefused for an error. Sets `lifetime_ms`.
+        """
         correlation_id, response = decode_answer(
             SaslAuthenticateResponse, answer, AUTHENTICATE_VERSION
         )

@@ -118,12 +118,17 @@ class ScramServer:
     def _begin_salted(
         self, first: ClientFirst, salting: Salting, outcome: object, now_ms: int
     ) -> bytes | Question:
+        """Go on with the login of a token after its salting. Raises SaslRefused if that failed."""
         if isinstance(outcome, Exception):
             raise SaslRefused(reason=f"the delegation token was not salted: {outcome}")
         salting.keep(outcome)
         return self._begin(first, now_ms)
 
     def _credential_of_token(self, login: TokenLogin, now_ms: int) -> ScramCredential:
+        """Return the token's credential and note the token.
+
+        Raises SaslRefused if it has expired or its owner is not a user.
+        """
         token = self._token = login.token
         if token.expiry_ms <= now_ms:
             late_s = (now_ms - token.expiry_ms) // 1000

@@ -149,6 +149,7 @@ def _matched(pattern: re.Pattern[bytes], token: bytes) -> re.Match[bytes]:
 
 
 def _from_base64(text: bytes) -> bytes:
+    """Decode base64 with its padding. Raises MalformedScram, whose text never shows the bytes."""
     try:
         if len(text) % 4 == 0:
             return a2b_base64(text)

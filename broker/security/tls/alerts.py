@@ -45,6 +45,7 @@ class AlertingSSLObject(ssl.SSLObject):
     def _create(
         cls, incoming: ssl.MemoryBIO, outgoing: ssl.MemoryBIO, *args: object, **more: object
     ) -> AlertingSSLObject:
+        """Create the TLS object, which sends its alerts by the `send` of the current context."""
         made: AlertingSSLObject = super()._create(incoming, outgoing, *args, **more)  # type: ignore[misc]
         made._outgoing, made._send = outgoing, send.get()
         made._heard, made._begun = heard.get(), False

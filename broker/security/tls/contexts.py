@@ -160,17 +160,21 @@ def _limit(context: SSLContext, key_prefix: str, tls: TlsSettings, named: tuple[
 
 
 def _versions(key_prefix: str, tls: TlsSettings) -> tuple[str, ...]:
+    """Return the TLS versions to serve. Raises ConfigError for an unknown or broken version."""
     names = {"tls": "TLS", **{version.lower(): version for version in _VERSIONS}}
     protocol_name = f"{key_prefix}ssl.protocol"
-    protocol = _version(protocol_name, tls.protocol, names)
+    protocol = _checked_version(protocol_name, tls.protocol, names)
     if not tls.enabled_protocols:
         return ("TLSv1.2",) if protocol == "TLSv1.2" else tuple(_VERSIONS)
     del names["tls"]
     enabled_name = f"{key_prefix}ssl.enabled.protocols"
-    return tuple(_version(enabled_name, version, names) for version in tls.enabled_protocols)
+    return tuple(
+        _checked_version(enabled_name, version, names) for version in tls.enabled_protocols
+    )
 
 
-def _version(name: str, value: str, names: dict[str, str]) -> str:
+def _checked_version(name: str, value: str, names: dict[str, str]) -> str:
+    """Return the version's own spelling. Raises ConfigError for an unknown or broken version."""
     version = names.get(value.lower())
     if version is None:
         broken = value.upper() in _BROKEN_VERSIONS
@@ -254,6 +258,10 @@ def _load_key(context: SSLContext, key_prefix: str, tls: TlsSettings, keystore: 
 def _trust(
     context: SSLContext, key_prefix: str, tls: TlsSettings, trusted: tuple[bytes, ...] | None
 ) -> None:
+    """Make the context trust these certificates; None leaves its trust as it is.
+
+    Raises ConfigError for a broken certificate.
+    """
     context.verify_flags |= ssl.VERIFY_X509_TRUSTED_FIRST | ssl.VERIFY_X509_PARTIAL_CHAIN
     if trusted is None:
         return

@@ -96,6 +96,7 @@ def _relative_name(name: Value) -> str:
 
 
 def _attribute(parts: list[Value]) -> str:
+    """Return a name's attribute as RFC 2253 writes it. Raises DerError if it is malformed."""
     if len(parts) != 2:
         raise DerError("no name and value")
     identifier, value = object_identifier(parts[0]), parts[1]
@@ -106,6 +107,7 @@ def _attribute(parts: list[Value]) -> str:
 
 
 def _escaped(text: str) -> str:
+    """Return the text with RFC 2253's escapes."""
     inner = text.strip(" \r")
     start = len(text) - len(text.lstrip(" \r"))
     blanks = text[:start], text[start + len(inner) :]
@@ -115,6 +117,7 @@ def _escaped(text: str) -> str:
 
 
 def _alternative_name(name: Value) -> str:
+    """Return the name with its kind, or `#` and its bytes in hex for other kinds."""
     kind = _ALTERNATIVE_NAMES.get(name.tag)
     if kind is not None:
         return f"{kind}:{name.content.decode('ascii', 'backslashreplace')}"

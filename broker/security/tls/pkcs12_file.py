@@ -55,7 +55,7 @@ def keys_and_chains(
 
     TLS chooses among keys of different types by what the peer can check.
     """
-    store = _loaded(names, data, password)
+    store = _load_pkcs12(names, data, password)
     if store.key is None or store.cert is None:
         raise ConfigError(names[0], f"{names[0]} has no private key with its certificate.")
     by_type = {type(store.key): _with_chain(store.key, store.cert, store.additional_certs)}
@@ -85,6 +85,7 @@ def keys_and_chains(
 def _with_chain(
     key: PrivateKeyTypes, own: PKCS12Certificate, others: Sequence[PKCS12Certificate]
 ) -> KeyAndChain:
+    """Return the key, unencrypted, with its certificate and the chain above it."""
     from cryptography.hazmat.primitives import serialization
 
     key_pem = key.private_bytes(
@@ -110,6 +111,7 @@ def _key_bags(data: bytes) -> list[_KeyBag]:
 
 
 def _bags_of(safe: Value) -> list[_KeyBag]:
+    """Return the private keys of a part that is not encrypted as a whole."""
     kind, *content = safe.items(SEQUENCE)
     if object_identifier(kind) != _DATA:
         return []  # encrypted as a whole, so it has certificates
@@ -130,6 +132,7 @@ def _octets(explicit: Value) -> bytes:
 
 
 def _private_key(bag: _KeyBag, password: Secret | None) -> PrivateKeyTypes | None:
+    """Return the key, or None if it cannot be read with the password."""
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.serialization import load_der_private_key
 
@@ -146,7 +149,7 @@ def trusted(names: _Names, data: bytes, password: Secret | None) -> tuple[bytes,
     As in Java, the file may be a keystore. Then the key's own certificate is trusted, and the
     certificates that are not part of the key's chain.
     """
-    store = _loaded(names, data, password)
+    store = _load_pkcs12(names, data, password)
     certificates = [cert.certificate for cert in store.additional_certs]
     if store.cert is not None:
         own = store.cert.certificate
@@ -162,7 +165,7 @@ def _chain_and_others(
     """Return `own` with the certificates that signed it, in order, and the other certificates."""
     chain, others = [own], [cert.certificate for cert in additional]
     while chain[-1].subject != chain[-1].issuer:
-        issuer = next((other for other in others if _signed(other, chain[-1])), None)
+        issuer = next((other for other in others if _has_signed(other, chain[-1])), None)
         if issuer is None:
             break
         others.remove(issuer)
@@ -170,7 +173,8 @@ def _chain_and_others(
     return chain, others
 
 
-def _signed(issuer: Certificate, certificate: Certificate) -> bool:
+def _has_signed(issuer: Certificate, certificate: Certificate) -> bool:
+    """Return True if `issuer` has signed `certificate`."""
     from cryptography.exceptions import InvalidSignature
 
     try:
@@ -186,7 +190,12 @@ def _as_der(certificates: list[Certificate]) -> tuple[bytes, ...]:
     return tuple(certificate.public_bytes(Encoding.DER) for certificate in certificates)
 
 
-def _loaded(names: _Names, data: bytes, password: Secret | None) -> PKCS12KeyAndCertificates:
+def _load_pkcs12(names: _Names, data: bytes, password: Secret | None) -> PKCS12KeyAndCertificates:
+    """Return the file's contents.
+
+    Raises ConfigError if it is broken, if the password is wrong, or if cryptography is not
+    installed.
+    """
     name, password_name = names
     try:
         from cryptography.exceptions import UnsupportedAlgorithm

@@ -79,18 +79,19 @@ class _Parser:
             if self._at == len(self._text):
                 return tuple(parsed)
             begin = self._at
-            parsed.append(self._rule())
+            parsed.append(self._read_rule())
             self._skip(" \t\r\n")
             if self._at < len(self._text) and self._text[self._at] != ",":
                 raise self._error(begin, "it has to end there, with a comma before the next rule")
 
-    def _rule(self) -> _Rule | None:
+    def _read_rule(self) -> _Rule | None:
+        """Read the next rule; None is DEFAULT. Raises the parser's error if it is malformed."""
         begin = self._at
         if self._took(_DEFAULT):
             return None
         if not self._took(_RULE):
             raise self._error(begin, "a rule is DEFAULT or RULE:pattern/replacement/ with L or U")
-        pattern, replacement = self._up_to_slash(begin), self._up_to_slash(begin)
+        pattern, replacement = self._read_to_slash(begin), self._read_to_slash(begin)
         case = str.lower if self._took("L") else str.upper if self._took("U") else str
         try:
             compiled = _compiled(pattern)
@@ -98,7 +99,8 @@ class _Parser:
         except (re.error, ValueError, OverflowError, RecursionError, Warning) as error:
             raise self._error(begin, str(error)) from None
 
-    def _up_to_slash(self, begin: int) -> str:
+    def _read_to_slash(self, begin: int) -> str:
+        """Read up to the next unescaped slash. Raises the parser's error if there is none."""
         start = self._at
         while self._at < len(self._text):
             letter = self._text[self._at]

@@ -50,14 +50,19 @@ class ListenerTls:
     def check(self, tls: TlsSettings) -> None:
         """Read the stores that `tls` names, and change nothing. Raises ConfigError if a reload
         would fail."""
-        self._read(tls)
+        self._load_checked(tls)
 
     def reload(self, tls: TlsSettings) -> None:
         """Read the stores that `tls` names, and use them for new connections. Raises ConfigError if
         they are rejected; then nothing changes."""
-        self._loaded = self._read(tls)
+        self._loaded = self._load_checked(tls)
 
-    def _read(self, tls: TlsSettings) -> _Loaded:
+    def _load_checked(self, tls: TlsSettings) -> _Loaded:
+        """Load the new stores without using them.
+
+        Raises ConfigError if they change the certificate's names, or if nodes with old and new
+        stores would not trust each other.
+        """
         old, new = self._loaded, _load(self._key_prefix, tls, self._between_nodes)
         key = keystore_key(self._key_prefix, tls)
         _check_names(key, old.settings, old.names, new.names)
@@ -88,15 +93,19 @@ class ClientTls:
     def check(self, tls: TlsSettings) -> None:
         """Read the stores that `tls` names, and change nothing. Raises ConfigError if a reload
         would fail."""
-        self._read(tls)
+        self._load_checked(tls)
 
     def reload(self, tls: TlsSettings) -> None:
         """Read the stores that `tls` names, and use them for new connections. Raises ConfigError if
         they are rejected; then nothing changes."""
-        self.context, self._names = self._read(tls)
+        self.context, self._names = self._load_checked(tls)
         self._settings = tls
 
-    def _read(self, tls: TlsSettings) -> tuple[ssl.SSLContext, _Names | None]:
+    def _load_checked(self, tls: TlsSettings) -> tuple[ssl.SSLContext, _Names | None]:
+        """Load the new stores without using them.
+
+        Raises ConfigError if the certificate's names change.
+        """
         context, names = _load_client(self._key_prefix, tls)
         if self._names is not None and names is not None:
             key = keystore_key(self._key_prefix, tls)
@@ -124,20 +133,25 @@ class _Loaded:
 
 
 def _load(key_prefix: str, tls: TlsSettings, between_nodes: bool) -> _Loaded:
+    """Load a listener's stores.
+
+    Raises ConfigError if they are wrong, or if nodes could not connect to each other with them.
+    """
     context, own = server_context_and_certificate(key_prefix, tls)
     client_half = nodes_client_context(key_prefix, tls) if between_nodes else None
     key = keystore_key(key_prefix, tls)
     if client_half is not None:
         check_connects(key, client_half, context)
-    return _Loaded(tls, context, client_half, _names(key, own))
+    return _Loaded(tls, context, client_half, _names_of(key, own))
 
 
 def _load_client(key_prefix: str, tls: TlsSettings) -> tuple[ssl.SSLContext, _Names | None]:
     context, own = client_context_and_certificate(key_prefix, tls)
-    return context, None if own is None else _names(keystore_key(key_prefix, tls), own)
+    return context, None if own is None else _names_of(keystore_key(key_prefix, tls), own)
 
 
-def _names(key: str, certificate: bytes) -> _Names:
+def _names_of(key: str, certificate: bytes) -> _Names:
+    """Return the certificate's names. Raises ConfigError if they are malformed."""
     try:
         return _Names(distinguished_name(certificate), subject_alternative_names(certificate))
     except DerError as error:

@@ -53,7 +53,7 @@ def refusal(client_half: ssl.SSLContext, server_half: ssl.SSLContext) -> str | N
     waiting = [client_half.wrap_bio(to_client, to_server), server]
     for _ in range(_TURNS_MAX):
         try:
-            waiting = [half for half in waiting if not _done(half)]
+            waiting = [half for half in waiting if not _completes_handshake(half)]
         except ssl.SSLError as error:
             return reason_in_words(error)
         if not waiting:
@@ -61,7 +61,11 @@ def refusal(client_half: ssl.SSLContext, server_half: ssl.SSLContext) -> str | N
     return "the handshake does not end"
 
 
-def _done(half: ssl.SSLObject) -> bool:
+def _completes_handshake(half: ssl.SSLObject) -> bool:
+    """Go on with a handshake.
+
+    Return True if it is complete, False if it needs more bytes. Raises SSLError if it fails.
+    """
     try:
         half.do_handshake()
     except ssl.SSLWantReadError:

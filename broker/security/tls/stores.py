@@ -78,6 +78,7 @@ class _KeystoreLoader:
         self._type = _type(f"{prefix}keystore.type", tls.keystore_type)
 
     def load(self) -> Keystore | None:
+        """Return the key store, or None if none is set. Raises ConfigError if it is wrong."""
         tls = self._tls
         self._check()
         if tls.keystore_key is not None and tls.keystore_certificate_chain is not None:
@@ -89,11 +90,11 @@ class _KeystoreLoader:
         if tls.keystore_location is None:
             return None
         name = f"{self._prefix}keystore.location"
-        data = _read(name, tls.keystore_location)
+        data = _read_store(name, tls.keystore_location)
         if self._type == "PEM":
             text = _pem_text(name, data)
             return self._from_pem(text, text, (name, name))
-        _refuse_what_is_no_pkcs12(name, f"{self._prefix}keystore.type", tls.keystore_location, data)
+        _check_is_pkcs12(name, f"{self._prefix}keystore.type", tls.keystore_location, data)
         return self._from_pkcs12(name, data)
 
     def _check(self) -> None:
@@ -126,6 +127,10 @@ class _KeystoreLoader:
             raise _needs(f"{prefix}keystore.password", f"{prefix}keystore.location")
 
     def _from_pem(self, key_text: str, chain_text: str, names: tuple[str, str]) -> Keystore:
+        """Return the key store of PEM texts.
+
+        Raises ConfigError unless it has exactly one private key.
+        """
         key_name, chain_name = names
         keys = list(_KEY.finditer(key_text))
         if len(keys) != 1:
@@ -140,6 +145,10 @@ class _KeystoreLoader:
         )
 
     def _from_pkcs12(self, name: str, data: bytes) -> Keystore:
+        """Return the key store of a PKCS12 file, whose further keys it keeps.
+
+        Raises ConfigError if the file or its passwords are wrong.
+        """
         from broker.security.tls import pkcs12_file
 
         tls, password_name = self._tls, f"{self._prefix}keystore.password"
@@ -163,6 +172,10 @@ class _TruststoreLoader:
         self._type = _type(f"{prefix}truststore.type", tls.truststore_type)
 
     def load(self) -> tuple[bytes, ...] | None:
+        """Return the trusted certificates, or None if no store is set.
+
+        Raises ConfigError if it is wrong.
+        """
         tls, prefix = self._tls, self._prefix
         self._check()
         if tls.truststore_certificates is not None:
@@ -170,16 +183,17 @@ class _TruststoreLoader:
         if tls.truststore_location is None:
             return None
         name = f"{prefix}truststore.location"
-        data = _read(name, tls.truststore_location)
+        data = _read_store(name, tls.truststore_location)
         if self._type == "PEM":
             return _certificates(name, _pem_text(name, data))
-        _refuse_what_is_no_pkcs12(name, f"{prefix}truststore.type", tls.truststore_location, data)
+        _check_is_pkcs12(name, f"{prefix}truststore.type", tls.truststore_location, data)
         from broker.security.tls import pkcs12_file
 
         password_name = f"{prefix}truststore.password"
         return pkcs12_file.trusted((name, password_name), data, tls.truststore_password)
 
     def _check(self) -> None:
+        """Raise ConfigError if the keys of the store contradict each other."""
         tls, prefix = self._tls, self._prefix
         if tls.truststore_certificates is not None:
             if self._type != "PEM":
@@ -216,7 +230,11 @@ def _type(name: str, value: str) -> str:
     return kind
 
 
-def _read(name: str, path: str) -> bytes:
+def _read_store(name: str, path: str) -> bytes:
+    """Return a store's bytes.
+
+    Raises ConfigError if it is unreadable, empty or above STORE_BYTES_MAX.
+    """
     try:
         with open(path, "rb") as file:
             data = file.read(STORE_BYTES_MAX + 1)
@@ -271,7 +289,8 @@ def _each(name: str, read: Callable[[str], bytes], blocks: list[str]) -> list[by
         raise ConfigError(name, f"{name} has a certificate that is broken: {error}.") from None
 
 
-def _refuse_what_is_no_pkcs12(name: str, type_name: str, path: str, data: bytes) -> None:
+def _check_is_pkcs12(name: str, type_name: str, path: str, data: bytes) -> None:
+    """Raise ConfigError, with what to do, if the data are JKS or PEM."""
     if data.startswith(_JKS_MAGIC):
         raise ConfigError.invalid(
             name,

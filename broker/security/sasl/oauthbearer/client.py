@@ -110,7 +110,7 @@ class TokenKeeper:
         self._fetch()
 
     def _fetch(self) -> None:
-        self._blocking.submit(partial(_fetched, self._retrieve), self._done)
+        self._blocking.submit(partial(_fetch_token, self._retrieve), self._done)
 
     def close(self) -> None:
         """Stop fetching tokens."""
@@ -125,6 +125,7 @@ class TokenKeeper:
         return self._held.token
 
     def _done(self, held: _HeldToken | None, error: Exception | None) -> None:
+        """Keep the token, or schedule a retry; then report the first try, whatever its result."""
         if self._closed:
             return
         if held is None:
@@ -136,6 +137,7 @@ class TokenKeeper:
             tried()
 
     def _store(self, held: _HeldToken) -> None:
+        """Keep the token and schedule its renewal at REFRESH_WINDOW_FACTOR of its lifetime."""
         if self._failures:
             _log.info("Tokens of %s can be had again", self._shown_url)
         self._failures = 0
@@ -145,6 +147,10 @@ class TokenKeeper:
         self._arm(max(life_ms * REFRESH_WINDOW_FACTOR, _REFRESH_MIN_MS))
 
     def _failed(self, error: Exception | None) -> None:
+        """Note why there is no new token, and retry after a growing delay.
+
+        Logs only the first of several failures.
+        """
         self._lack_reason = str(error)
         if not self._failures:
             _log.warning("No token can be had of %s: %s", self._shown_url, error)
@@ -155,7 +161,8 @@ class TokenKeeper:
         self._timer = self._scheduler.call_later(delay_ms, self._fetch)
 
 
-def _fetched(retrieve: Callable[[], str]) -> _HeldToken:
+def _fetch_token(retrieve: Callable[[], str]) -> _HeldToken:
+    """Fetch a token and read its expiry. Raises OSError if it cannot be fetched or used."""
     token = retrieve()
     try:
         return _HeldToken(token, expiry_ms(token))

@@ -112,6 +112,7 @@ def token_from(
 
 
 def _token_of(answer: bytes) -> str:
+    """Return the access token of an issuer's answer. Raises EndpointError if it has none."""
     try:
         body = json.loads(answer)
     except (ValueError, RecursionError):
@@ -181,12 +182,13 @@ def _exchange(
     except EndpointError:
         raise
     except (OSError, http.client.HTTPException, ValueError) as error:
-        raise EndpointError(_why(error)) from None
+        raise EndpointError(_failure_text(error)) from None
     finally:
         connection.close()
 
 
 def _body(answer: http.client.HTTPResponse, max_bytes: int) -> bytes:
+    """Return the answer's body. Raises EndpointError if it is cut or longer than `max_bytes`."""
     data = bytearray()
     while piece := answer.read1(min(_PIECE_BYTES, max_bytes + 1 - len(data))):
         data += piece
@@ -226,7 +228,8 @@ def _too_large(max_bytes: int) -> str:
     return f"it has more than {max_bytes} bytes (ottla.sasl.oauthbearer.response.max.bytes)"
 
 
-def _why(error: Exception) -> str:
+def _failure_text(error: Exception) -> str:
+    """Return the reason of a failed HTTP request in words."""
     if isinstance(error, TimeoutError):
         return _TOO_LATE
     if isinstance(error, ssl.SSLError):

@@ -107,6 +107,7 @@ class KeySet:
 
 
 def _algorithms() -> Mapping[str, Algorithm]:
+    """Return the signature algorithms by name. Raises ImportError without cryptography."""
     from jwt.algorithms import get_default_algorithms, has_crypto
 
     if not has_crypto:
@@ -128,16 +129,20 @@ def _key(entry: object, algorithms: Mapping[str, Algorithm]) -> VerificationKey:
         raise JwksError("a key is not for signatures")
     if not isinstance(operations, list) or "verify" not in operations:
         raise JwksError("a key is not for checking signatures")
-    names = _intended(entry, _names(kind, entry))
+    names = _intended(entry, _algorithm_names(kind, entry))
     public = {"kty": kind, **{name: entry.get(name) for name in _PUBLIC[kind]}}
     if not all(isinstance(value, str) for value in public.values()):
         raise JwksError("a key has parts that are missing")
-    if kind == "RSA" and (bits := _bits(str(public["n"]))) < RSA_BITS_MIN:
+    if kind == "RSA" and (bits := _bit_length(str(public["n"]))) < RSA_BITS_MIN:
         raise JwksError(f"an RSA key has {bits} bits, at least {RSA_BITS_MIN} are needed")
-    return VerificationKey(kid, _checks(names, public, algorithms))
+    return VerificationKey(kid, _signature_checks(names, public, algorithms))
 
 
-def _names(kind: str, entry: Mapping[str, object]) -> Sequence[str]:
+def _algorithm_names(kind: str, entry: Mapping[str, object]) -> Sequence[str]:
+    """Return the algorithms that a key's type and curve allow.
+
+    Raises JwksError for another curve.
+    """
     if kind == "RSA":
         return _RSA
     curve = entry.get("crv")
@@ -161,9 +166,10 @@ def _intended(entry: Mapping[str, object], names: Sequence[str]) -> Sequence[str
     return (str(algorithm),)
 
 
-def _checks(
+def _signature_checks(
     names: Sequence[str], public: Mapping[str, object], algorithms: Mapping[str, Algorithm]
 ) -> Mapping[str, Callable[[bytes, bytes], bool]]:
+    """Return the signature check of each algorithm. Raises JwksError if the key cannot be read."""
     from jwt.exceptions import PyJWTError
 
     try:
@@ -177,7 +183,8 @@ def _verified(algorithm: Algorithm, key: object, signed: bytes, signature: bytes
     return algorithm.verify(signed, key, signature)
 
 
-def _bits(number: str) -> int:
+def _bit_length(number: str) -> int:
+    """Return the bits of a base64url number. Raises JwksError if it cannot be decoded."""
     try:
         return int.from_bytes(
             urlsafe_b64decode(number + "=" * (-len(number) % 4)), "big"
@@ -242,7 +249,7 @@ class Jwks:
     def refresh_for_unknown_key(self) -> None:
         """Read the keys because a token named an unknown key, unless the backoff forbids it."""
         if self._scheduler.monotonic_ms() >= self._next_search_ms:
-            self._submit(self._after_search)
+            self._submit(self._delay_next_search)
 
     def _arm(self, delay_ms: float) -> None:
         if self._timer is not None:
@@ -286,6 +293,10 @@ class Jwks:
         return changed
 
     def _failed(self, error: Exception) -> None:
+        """Keep the old keys and retry after a growing delay.
+
+        Logs only the first of several failures.
+        """
         if not self._failures:
             _log.warning(
                 "The keys of %s cannot be read, those read before stay in use: %s", self._url, error
@@ -295,7 +306,11 @@ class Jwks:
         self._failures += 1
         self._arm(delay_ms)
 
-    def _after_search(self, changed: bool) -> None:
+    def _delay_next_search(self, changed: bool) -> None:
+        """Set the earliest time of the next search for an unknown key.
+
+        Searches that find no new keys follow at growing distances.
+        """
         times = self._times
         if changed:
             self._backoff_ms = times.retry_backoff_ms

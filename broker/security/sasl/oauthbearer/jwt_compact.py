@@ -121,6 +121,7 @@ def principal_name(claims: Json, name: str) -> str:
 
 
 def _decoded(part: str, part_name: str) -> bytes:
+    """Return a part's bytes. Raises TokenRefused, which names the part, if it is not base64url."""
     if _BASE64URL.fullmatch(part):
         try:
             return urlsafe_b64decode(part + "=" * (-len(part) % 4))

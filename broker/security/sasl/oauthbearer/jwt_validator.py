@@ -72,6 +72,7 @@ class JwtValidator:
         return expires_at_ms
 
     def _check_addressee(self, claims: Json) -> None:
+        """Raise TokenRefused if audience or issuer is not the expected, or `jti` is no text."""
         self._check_audience(claims)
         issuer, expected = claims.get("iss"), self._settings.expected_issuer
         if "iss" in claims and not isinstance(issuer, str):
@@ -102,6 +103,7 @@ class JwtValidator:
 
 
 def _check_signature(token: CompactToken, keys: KeySet) -> None:
+    """Raise TokenRefused if no key confirms the signature; UnknownKey if new keys might."""
     algorithm, kid = token.header.get("alg"), token.header.get("kid")
     if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
         raise TokenRefused("the algorithm is missing, or none that is taken")
@@ -115,12 +117,16 @@ def _check_signature(token: CompactToken, keys: KeySet) -> None:
         raise TokenRefused("the token has no signature")
     key = keys.find(kid if isinstance(kid, str) else None, algorithm)
     if key is None:
-        raise _no_key(kid if isinstance(kid, str) else None, keys)
+        raise _no_key_refusal(kid if isinstance(kid, str) else None, keys)
     if not key.checks[algorithm](token.signed, token.signature):
         raise TokenRefused("the signature does not fit the key")
 
 
-def _no_key(kid: str | None, keys: KeySet) -> TokenRefused:
+def _no_key_refusal(kid: str | None, keys: KeySet) -> TokenRefused:
+    """Return the refusal of a token without a fitting key.
+
+    It is UnknownKey if the issuer may have new keys.
+    """
     if (why := keys.why_not(kid)) is not None:
         return TokenRefused(f"no key fits: {why}")
     if kid is None:

@@ -91,7 +91,7 @@ def server_judge(prefix: str, settings: MechanismSettings, scheduler: Scheduler)
     callback_class, oauth = settings.server_callback_class, settings.oauth
     key = f"{prefix}{_SERVER_CLASS}"
     if callback_class in SIGNED_VALIDATORS:
-        return _signed(prefix, settings, scheduler)
+        return _signed_tokens(prefix, settings, scheduler)
     if not oauth.unsecured_tokens_allowed:
         raise ConfigError(
             key,
@@ -106,9 +106,13 @@ def server_judge(prefix: str, settings: MechanismSettings, scheduler: Scheduler)
     return UnsecuredTokens(f"{prefix}{_JAAS}", _options(settings.jaas))
 
 
-def _signed(prefix: str, settings: MechanismSettings, scheduler: Scheduler) -> TokenJudge:
+def _signed_tokens(prefix: str, settings: MechanismSettings, scheduler: Scheduler) -> TokenJudge:
+    """Return the judge that checks signatures with the issuer's keys.
+
+    Raises ConfigError if the URL or its TLS settings are wrong.
+    """
     oauth, key = settings.oauth, f"{prefix}{_JWKS_URL}"
-    shown = _shown(key, oauth.jwks_endpoint_url)
+    shown = _shown_url(key, oauth.jwks_endpoint_url)
     assert oauth.jwks_endpoint_url is not None
     tls = _tls_context(f"{prefix}{_JAAS}", shown, settings.jaas)
     fetch = reader(oauth.jwks_endpoint_url, _limits(oauth), tls)
@@ -167,7 +171,7 @@ def _retrieval(prefix: str, settings: MechanismSettings) -> tuple[str, Callable[
     """Return the token endpoint's URL without secrets, and a blocking function that fetches a
     token."""
     oauth, key = settings.oauth, f"{prefix}{_TOKEN_URL}"
-    shown = _shown(key, oauth.token_endpoint_url)
+    shown = _shown_url(key, oauth.token_endpoint_url)
     assert oauth.token_endpoint_url is not None
     tls = _tls_context(f"{prefix}{_JAAS}", shown, settings.jaas)
     credentials = None if shown.startswith("file:") else _credentials(prefix, settings)
@@ -175,6 +179,7 @@ def _retrieval(prefix: str, settings: MechanismSettings) -> tuple[str, Callable[
 
 
 def _credentials(prefix: str, settings: MechanismSettings) -> ClientCredentials:
+    """Return the client's id and secret for the issuer. Raises ConfigError if either is not set."""
     oauth, options = settings.oauth, _options(settings.jaas)
     name = oauth.client_credentials_client_id or _text(options, "clientId")
     secret = oauth.client_credentials_client_secret or options.get("clientSecret")
@@ -188,7 +193,11 @@ def _credentials(prefix: str, settings: MechanismSettings) -> ClientCredentials:
     return ClientCredentials(name, secret.value, oauth.scope or _text(options, "scope"))
 
 
-def _shown(key: str, url: str | None) -> str:
+def _shown_url(key: str, url: str | None) -> str:
+    """Return the URL for messages, without secrets.
+
+    Raises ConfigError if it is not set or not allowed.
+    """
     if url is None:
         raise ConfigError(key, f"{key} is not set, and it says where to read from")
     try:

@@ -111,6 +111,7 @@ class OAuthBearerServer:
         return b""
 
     def _refuse(self, refused: TokenRefused) -> bytes:
+        """Note the refusal, and return the error JSON that the client gets first (RFC 7628)."""
         self.refusal = str(refused)
         status = "insufficient_scope" if refused.required_scope else "invalid_token"
         self._error_json = f'{{"status":"{status}"}}'

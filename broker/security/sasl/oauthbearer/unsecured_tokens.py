@@ -108,6 +108,10 @@ def _text(key: str, name: str, value: str) -> object:
 
 
 def _number(key: str, name: str, value: str) -> object:
+    """Return a claim's number.
+
+    Raises ConfigError if it is not finite or larger than _NUMBER_MAX.
+    """
     try:
         number = float(value)
         if abs(number) <= _NUMBER_MAX:
