@@ -56,6 +56,7 @@ def _require(condition: bool, name: str, text: str) -> None:
 
 
 def _check_roles(config: BrokerConfig) -> None:
+    """Raise ConfigError if the roles, ids and the quorum's voters contradict each other."""
     broker_id = config.broker_id
     _require(
         broker_id in (-1, config.node_id),
@@ -90,6 +91,7 @@ def _check_roles(config: BrokerConfig) -> None:
 
 
 def _check_listeners(config: BrokerConfig) -> None:
+    """Raise ConfigError if the listeners do not fit the node's roles."""
     check_ports_differ("listeners", config.listeners)
     names = [endpoint.listener_name for endpoint in config.listeners]
     controller_names = [name for name in names if name in config.controller_listener_names]
@@ -120,6 +122,7 @@ def _check_listeners(config: BrokerConfig) -> None:
 
 
 def _check_advertised(config: BrokerConfig) -> None:
+    """Raise ConfigError if an advertised listener is missing, not bound or has no routable host."""
     key = "advertised.listeners"
     _require(
         bool(config.advertised_listeners),
@@ -160,6 +163,7 @@ def _check_advertised(config: BrokerConfig) -> None:
 
 
 def _check_log(config: BrokerConfig) -> None:
+    """Raise ConfigError if a log's limit or the cleaner's buffer is out of range."""
     _require(
         config.log_retention_ms < 0 or config.log_retention_ms >= 1,
         "log.retention.ms",
@@ -188,6 +192,7 @@ def _check_log(config: BrokerConfig) -> None:
 
 
 def _check_replication(config: BrokerConfig) -> None:
+    """Raise ConfigError if a follower's times contradict each other or its selector is unknown."""
     _require(
         config.replica_fetch_wait_max_ms <= config.replica_socket_timeout_ms,
         "replica.socket.timeout.ms",
@@ -209,6 +214,7 @@ def _check_replication(config: BrokerConfig) -> None:
 
 
 def _check_connections(config: BrokerConfig) -> None:
+    """Raise ConfigError if the limits on connections contradict each other."""
     queued = config.queued_max_request_bytes
     _require(
         queued <= 0 or queued >= config.socket_request_max_bytes,
@@ -233,6 +239,7 @@ def _check_connections(config: BrokerConfig) -> None:
 
 
 def _check_groups(config: BrokerConfig) -> None:
+    """Raise ConfigError if the defaults of groups contradict each other or drop `classic`."""
     _require(
         "classic" in config.group_coordinator_rebalance_protocols,
         "group.coordinator.rebalance.protocols",

@@ -241,6 +241,7 @@ def _further_key(name: str) -> ConfigKey:
 def _entry(
     key: ConfigKey, value: str | None, synonyms: Sequence[ConfigSynonym], *, read_only: bool
 ) -> ConfigEntry:
+    """Return the key's line of an answer; its value is None if it must stay hidden."""
     source = synonyms[0].source if synonyms else ConfigSource.DEFAULT_CONFIG
     hidden = _is_hidden(key)
     shown = None if hidden else value

@@ -95,6 +95,7 @@ def dynamic_config_fault(
 
 
 def _names_fault(changed: Sequence[str]) -> ApiError | None:
+    """Return the error of a key that is fixed at start or needs a listener's prefix, or None."""
     kafka_keys = [name for name in changed if name in BROKER_CONFIG_DEF]
     fixed = [name for name in kafka_keys if not is_dynamic(name)]
     if fixed:
@@ -137,6 +138,10 @@ def _security_fault(
     set_now: Collection[str],
     validate: SecurityValidator,
 ) -> ApiError | None:
+    """Return the error if listeners cannot take their changed keys, or None.
+
+    `validate` builds their new security as a trial; it is not called if no listener changes.
+    """
     if not any(name.startswith(LISTENER_PREFIX) for name in (*before, *after)):
         return None
     if not one_broker:  # only limits, which may belong to listeners of other nodes
@@ -234,6 +239,7 @@ def _thread_changes(
 
 
 def _cleaner_faults(old: int, new: int) -> Iterator[str]:
+    """Yield why the number of cleaner threads cannot change from `old` to `new`."""
     if new == old:
         return
     if new < 1:
@@ -283,6 +289,7 @@ def _check_rate(name: str, text: str) -> None:
 
 
 def _is_unserved(name: str) -> bool:
+    """Return True for a Kafka key of the whole node whose change Ottla does not apply."""
     return (
         not name.startswith(LISTENER_PREFIX)
         and name in BROKER_CONFIG_DEF

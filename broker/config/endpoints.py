@@ -94,7 +94,7 @@ def parse_endpoints(
             )
             raise ConfigError.invalid(key, entry, reason)
         endpoints.append(EndPoint(listener, protocols[listener], match[2] or None, int(match[3])))
-    _each_its_own_name(key, endpoints)
+    _check_names_differ(key, endpoints)
     return tuple(endpoints)
 
 
@@ -152,7 +152,8 @@ def parse_servers(entries: Sequence[str]) -> tuple[tuple[str, int], ...]:
     return tuple(servers)
 
 
-def _each_its_own_name(key: str, endpoints: Sequence[EndPoint]) -> None:
+def _check_names_differ(key: str, endpoints: Sequence[EndPoint]) -> None:
+    """Raise ConfigError if two endpoints have the same listener name."""
     names = [endpoint.listener_name for endpoint in endpoints]
     twice = [endpoint for endpoint in endpoints if names.count(endpoint.listener_name) > 1]
     if twice:

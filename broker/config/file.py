@@ -42,13 +42,13 @@ def load_config(
     warnings = _repeated_overrides([key for key, _ in override_pairs])
     try:
         if path is None:
-            texts = _filled({**(below or {}), **override_texts})
+            texts = _with_provided_values({**(below or {}), **override_texts})
             return single_node_config(texts, warnings)
-        text = _text(path, " (conf/server.properties is an example of such a file)")
+        text = _read_text(path, " (conf/server.properties is an example of such a file)")
         texts, repeated = _parsed(path, text)
         lines = lines_of_keys(text)
         warnings = [*repeated, *warnings]
-        texts = _filled({**(below or {}), **texts, **override_texts})
+        texts = _with_provided_values({**(below or {}), **texts, **override_texts})
         return parse_config(texts, warnings=warnings)
     except ConfigError as error:
         faults = all_faults(texts, error, known_keys(texts))
@@ -77,9 +77,9 @@ def load_client_security(path: str) -> tuple[ClientSecurity, list[str]]:
     """
     from broker.config.security.client_properties import client_security, client_warnings
 
-    texts, repeated = _parsed(path, _text(path))
+    texts, repeated = _parsed(path, _read_text(path))
     try:
-        texts = _filled(texts)
+        texts = _with_provided_values(texts)
         return client_security(texts), [*repeated, *client_warnings(texts)]
     except ConfigError as error:
         raise StartError(f"{path}: {error}") from error
@@ -89,6 +89,7 @@ class Machine:
     """The files and the environment of this machine, for config providers."""
 
     def read(self, path: str) -> str:
+        """Return a file's text, decoded as UTF-8 or, if that fails, as Latin-1. Raises OSError."""
         data = Path(path).read_bytes()
         try:
             return data.decode("utf-8-sig")  # an editor's byte order mark is not part of the text
@@ -102,7 +103,12 @@ class Machine:
         return os.environ.get(name)
 
 
-def _filled(texts: Mapping[str, str]) -> dict[str, str]:
+def _with_provided_values(texts: Mapping[str, str]) -> dict[str, str]:
+    """Return the values with each `${...}` of a config provider resolved.
+
+    Raises ConfigError. Reads files and environment variables, but only if `config.providers` is
+    set.
+    """
     if "config.providers" not in texts:
         return dict(texts)
     from broker.config.security.config_providers import with_variables_resolved
@@ -118,6 +124,7 @@ def _parsed_override(text: str) -> tuple[str, str]:
 
 
 def _repeated_overrides(keys: list[str]) -> list[str]:
+    """Return a warning for each key that was given more than once."""
     return [
         f"--override {key} is given {keys.count(key)} times: the last one counts"
         for key in dict.fromkeys(keys)
@@ -125,7 +132,8 @@ def _repeated_overrides(keys: list[str]) -> list[str]:
     ]
 
 
-def _text(path: str, hint: str = "") -> str:
+def _read_text(path: str, hint: str = "") -> str:
+    """Return a file's text. Raises StartError, which ends with `hint` if there is no such file."""
     try:
         text = Machine().read(path)
     except OSError as error:

@@ -121,6 +121,7 @@ def _setting(config: BrokerConfig, name: str) -> ConfigValue:
 
 
 def _limit_fault(config: BrokerConfig, name: str, value: int) -> str | None:
+    """Return why `value` is outside the limits that the node's configuration sets, or None."""
     (low_name, low), (high_name, high) = _limits(config, name)
     if low is not None and value < low:
         return f"{name} must be greater than or equal to {low_name}"

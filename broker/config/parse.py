@@ -67,7 +67,7 @@ def parse_config(
         originals=Originals(texts),
         profile_name=profile_name,
         warnings=(*warnings, *ignored_keys(texts), *authorizer_warnings(texts)),
-        **_listeners(values, texts),
+        **_listener_fields(values, texts),
         **_folders(values),
         **_log_defaults(texts),
         max_connections_per_ip_overrides=_per_ip(
@@ -109,7 +109,13 @@ def _provider_prefixes(texts: Mapping[str, str]) -> list[str]:
     ]
 
 
-def _listeners(values: Mapping[str, ConfigValue], texts: Mapping[str, str]) -> dict[str, object]:
+def _listener_fields(
+    values: Mapping[str, ConfigValue], texts: Mapping[str, str]
+) -> dict[str, object]:
+    """Return the BrokerConfig fields that follow from listeners, roles and the quorum's voters.
+
+    Raises ConfigError if a listener's name, protocol or security is wrong.
+    """
     names = tuple(
         name.upper() for name in cast(tuple[str, ...], values["controller.listener.names"])
     )
@@ -247,6 +253,7 @@ def _folders(values: Mapping[str, ConfigValue]) -> dict[str, object]:
 
 
 def _log_defaults(texts: Mapping[str, str]) -> dict[str, object]:
+    """Return the topics' defaults and the BrokerConfig fields of logs that repeat them."""
     topic_defaults = server_defaults(texts)
     return {
         "topic_defaults": topic_defaults,
@@ -272,6 +279,7 @@ def _parsed(texts: Mapping[str, str]) -> dict[str, ConfigValue]:
 def _check_inter_broker(
     listener: str, protocols: Mapping[str, str], originals: Mapping[str, str]
 ) -> None:
+    """Raise ConfigError if `listener` has no protocol, or if both keys that choose it are set."""
     key = "inter.broker.listener.name"
     if listener not in protocols:
         text = (

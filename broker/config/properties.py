@@ -86,10 +86,11 @@ def _split(line: str) -> tuple[str, str]:
 
 
 def _unescaped(text: str) -> str:
-    return _ESCAPE.sub(_character, text)
+    return _ESCAPE.sub(_unescaped_character, text)
 
 
-def _character(match: re.Match[str]) -> str:
+def _unescaped_character(match: re.Match[str]) -> str:
+    """Return the character that an escape stands for. Raises PropertiesError for a cut `\\u`."""
     escape = match[1]
     if escape == "u":
         raise PropertiesError("Malformed \\uxxxx encoding.")

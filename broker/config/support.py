@@ -219,6 +219,7 @@ def ignored_keys(texts: Mapping[str, str]) -> Iterator[str]:
 
 
 def _ignored_of_authorizer(texts: Mapping[str, str]) -> Iterator[str]:
+    """Yield a warning for each key of the authorizer that has no effect on this node."""
     has_authorizer = bool(texts.get("authorizer.class.name", "").strip())
     for name, text in texts.items():
         if name in AUTHORIZER_CONFIG_DEF and not has_authorizer and not is_default(name, text):

@@ -27,6 +27,7 @@ def all_faults(
 
 
 def _fault(key: str, text: str, is_known: Callable[[str], bool]) -> ConfigError | None:
+    """Return the error of an unknown key, a wrong value or an unsupported setting, or None."""
     if not is_known(key):
         return unknown_key(key)
     try:

@@ -46,7 +46,7 @@ def changed_listeners(
     for name in touched:
         if name in after and not is_of_node(config, name):
             _check(config, name, after[name])
-    return _concerned(config, touched)
+    return _concerned_listeners(config, touched)
 
 
 def security_in_force(
@@ -84,12 +84,12 @@ def replayed_listeners(config: BrokerConfig, delta: MetadataDelta) -> list[str]:
     if resource not in delta.changed_configs:
         return []
     names = {**delta.image.configs.get(resource, {}), **delta.changed_configs[resource]}
-    return _concerned(config, names)
+    return _concerned_listeners(config, names)
 
 
 def is_security(config: BrokerConfig, name: str) -> bool:
     """Return whether a dynamic config changes the security of one of this node's listeners."""
-    return bool(_concerned(config, [name]))
+    return bool(_concerned_listeners(config, [name]))
 
 
 def _in_force(config: BrokerConfig, dynamic: Mapping[str, str], listener: str) -> ListenerSecurity:
@@ -98,7 +98,8 @@ def _in_force(config: BrokerConfig, dynamic: Mapping[str, str], listener: str) -
     return security_of_listener({**config.originals, **own}, listener, protocol)
 
 
-def _concerned(config: BrokerConfig, names: Collection[str]) -> list[str]:
+def _concerned_listeners(config: BrokerConfig, names: Collection[str]) -> list[str]:
+    """Return the listeners whose security one of these keys changes."""
     return [
         listener
         for listener in _listeners(config)
@@ -120,6 +121,10 @@ def _concerns(name: str, listener: str, config: BrokerConfig) -> bool:
 
 
 def _is_changeable(rest: str, config: BrokerConfig, listener: str) -> bool:
+    """Return True if a running node can change this TLS or JAAS key of the listener.
+
+    `rest` is the key without the listener's prefix.
+    """
     server = config.listener_security.get(listener)
     client = config.controller_security  # only the controllers' listener may lack the server half
     if rest.startswith("ssl."):
@@ -146,14 +151,15 @@ def _check(config: BrokerConfig, name: str, text: str) -> None:
         prefixes = ", ".join(map(listener_prefix, listeners))
         raise ConfigError(name, f"{name}: this node has no such listener (it has {prefixes})")
     if not _concerns(name, listener, config):
-        raise ConfigError(name, _why_not(name, listener, config))
+        raise ConfigError(name, _why_not_changeable(name, listener, config))
     if text.startswith("${"):
         raise ConfigError(
             name, f"{name}: config providers are asked at a start only; set the value"
         )
 
 
-def _why_not(name: str, listener: str, config: BrokerConfig) -> str:
+def _why_not_changeable(name: str, listener: str, config: BrokerConfig) -> str:
+    """Return the text of the error for a key that a running node cannot change."""
     key = key_of(name)
     server = config.listener_security.get(listener)
     protocol = (config.controller_security if server is None else server).security_protocol

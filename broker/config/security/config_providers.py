@@ -59,7 +59,7 @@ def with_variables_resolved(texts: Mapping[str, str], platform: Platform) -> dic
         return dict(texts)
     providers = {name: _provider(name, texts, platform) for name in names}
     return {
-        name: text if _is_of_providers(name) else _filled(name, text, providers, platform)
+        name: text if _is_of_providers(name) else _with_variables(name, text, providers, platform)
         for name, text in texts.items()
     }
 
@@ -69,6 +69,11 @@ def _is_of_providers(name: str) -> bool:
 
 
 def _provider(name: str, texts: Mapping[str, str], platform: Platform) -> _Provider:
+    """Return the provider that these keys configure.
+
+    Raises ConfigError for an unknown class, a path that is not an existing absolute path, or a
+    wrong pattern.
+    """
     key = f"{PROVIDERS}.{name}.class"
     class_name = texts.get(key, "").strip()
     kind = class_name.removeprefix(_PACKAGE)
@@ -97,6 +102,10 @@ def _provider(name: str, texts: Mapping[str, str], platform: Platform) -> _Provi
 
 
 def _allowed_path(key: str, path: str, platform: Platform) -> str:
+    """Return the path in its shortest form.
+
+    Raises ConfigError if it is not absolute or not there.
+    """
     if not path.startswith("/"):
         raise ConfigError(key, f"{key}: Path {path} is not absolute")
     if not platform.exists(path):
@@ -104,8 +113,16 @@ def _allowed_path(key: str, path: str, platform: Platform) -> str:
     return posixpath.normpath(path)
 
 
-def _filled(name: str, text: str, providers: Mapping[str, _Provider], platform: Platform) -> str:
+def _with_variables(
+    name: str, text: str, providers: Mapping[str, _Provider], platform: Platform
+) -> str:
+    """Return the value of the key `name` with its variables resolved, or raise ConfigError."""
+
     def value_of(match: re.Match[str]) -> str:
+        """Return a variable's value.
+
+        Raises ConfigError, whose text never shows the rest of the setting.
+        """
         provider = providers.get(match[1])
         if provider is None:
             names = ", ".join(providers)  # the value may be a password: the error has no part of it
@@ -124,11 +141,12 @@ class _NotFound(Exception):
 
 
 def _of_file(provider: _Provider, path: str, key: str, platform: Platform) -> str:
+    """Return a key's value in a properties file, or raise _NotFound. The file is read once."""
     if not path:
         raise _NotFound(f"write it as ${{{provider.name}:/path/of/a/file:key}}")
     if path not in provider.files:
         try:
-            provider.files[path] = parse_properties(_read(provider, path, platform))
+            provider.files[path] = parse_properties(_read_allowed(provider, path, platform))
         except PropertiesError as error:
             raise _NotFound(str(error)) from None
     values = provider.files[path]
@@ -138,14 +156,16 @@ def _of_file(provider: _Provider, path: str, key: str, platform: Platform) -> st
 
 
 def _of_directory(provider: _Provider, path: str, key: str, platform: Platform) -> str:
+    """Return the text of the file `key` in the folder `path`, or raise _NotFound."""
     if not path:
         raise _NotFound(f"write it as ${{{provider.name}:/path/of/a/folder:file}}")
     if key in ("", ".", "..") or "/" in key:
         raise _NotFound("name a file of the folder")
-    return _read(provider, f"{path}/{key}", platform)
+    return _read_allowed(provider, f"{path}/{key}", platform)
 
 
-def _read(provider: _Provider, path: str, platform: Platform) -> str:
+def _read_allowed(provider: _Provider, path: str, platform: Platform) -> str:
+    """Return a file's text. Raises _NotFound if it is unreadable or outside the allowed paths."""
     plain = posixpath.normpath(path)
     below = [
         allowed
@@ -161,6 +181,7 @@ def _read(provider: _Provider, path: str, platform: Platform) -> str:
 
 
 def _of_environment(provider: _Provider, path: str, key: str, platform: Platform) -> str:
+    """Return an environment variable. Raises _NotFound if it is not set or not allowed."""
     if path:
         raise _NotFound(f"write it as ${{{provider.name}:NAME}}")
     allowed = provider.allowed_names

@@ -61,6 +61,7 @@ _Token = tuple[str | None, str]
 
 
 def _tokens(text: str) -> Iterator[_Token]:
+    """Yield each word or unescaped string as (text, ""), and anything else as (None, symbol)."""
     for match in _TOKEN.finditer(text):
         kind = match.lastgroup
         if kind == "word":

@@ -79,12 +79,16 @@ def check_listener_keys(texts: Mapping[str, str], listeners: Collection[str]) ->
             continue
         prefix = next((listener for listener in prefixes if name.startswith(listener)), None)
         if prefix is None:
-            yield _of_no_listener(name, prefixes)
+            yield _no_listener_warning(name, prefixes)
         elif (warning := _key_warning(name, name.removeprefix(prefix), text)) is not None:
             yield warning
 
 
-def _of_no_listener(name: str, prefixes: Iterable[str]) -> str:
+def _no_listener_warning(name: str, prefixes: Iterable[str]) -> str:
+    """Return a warning: the key names none of this node's listeners, so it is ignored.
+
+    Raises ConfigError if only upper case letters make the difference.
+    """
     lowered = next((prefix for prefix in prefixes if name.lower().startswith(prefix)), None)
     if lowered is not None:
         text = f"{name}: write the listener in lower case, {lowered}{name[len(lowered) :]}"
@@ -100,7 +104,7 @@ def _key_warning(name: str, rest: str, text: str) -> str | None:
     """
     key = key_of(rest, BROKER_CONFIG_DEF)
     if key is None:
-        raise _unknown(name, rest)
+        raise _unknown_key_error(name, rest)
     if key in _OF_THE_NODE or key not in LISTENER_KEYS:
         return f"{name} is ignored: {key} cannot be set for one listener, set {key}"
     replace(BROKER_CONFIG_DEF[key], name=name).parse(text)
@@ -116,6 +120,10 @@ def _key_warning(name: str, rest: str, text: str) -> str | None:
 
 
 def _mechanism_key_warning(name: str, mechanism: str, key: str) -> str | None:
+    """Return why a key of one mechanism is ignored, or None if it counts.
+
+    Raises ConfigError if the mechanism is not in lower case.
+    """
     if mechanism != mechanism.lower():
         raise ConfigError(name, f"{name}: write the mechanism in lower case, {mechanism.lower()}")
     if mechanism not in _MECHANISMS:
@@ -125,7 +133,8 @@ def _mechanism_key_warning(name: str, mechanism: str, key: str) -> str | None:
     return None
 
 
-def _unknown(name: str, rest: str) -> ConfigError:
+def _unknown_key_error(name: str, rest: str) -> ConfigError:
+    """Return the error of an unknown key, with a key of similar spelling if there is one."""
     import difflib  # only after an error: a start must stay fast
 
     mechanism, _, key = rest.partition(".")

@@ -81,7 +81,7 @@ def security_of_listener(
         if protocol == "SASL_SSL":
             own = cast(str, scope.nearest().value(_CLIENT_AUTH))
             tls = replace(tls, client_auth=own)
-    sasl = _sasl(scope, texts, listener, protocol) if protocol.startswith("SASL") else None
+    sasl = _sasl_settings(scope, texts, listener, protocol) if protocol.startswith("SASL") else None
     builder = class_of(
         scope.name(PRINCIPAL_BUILDER),
         scope.text(PRINCIPAL_BUILDER),
@@ -103,7 +103,13 @@ def _tls_value(field: str, value: object) -> object:
     return None if value == "" and field not in _MAY_BE_EMPTY else value
 
 
-def _sasl(scope: Scope, texts: Mapping[str, str], listener: str, protocol: str) -> SaslSettings:
+def _sasl_settings(
+    scope: Scope, texts: Mapping[str, str], listener: str, protocol: str
+) -> SaslSettings:
+    """Return what the listener requires of SASL clients.
+
+    Raises ConfigError if it offers no mechanism, an unknown one, or one without its settings.
+    """
     own = f"{listener_prefix(listener)}{_MECHANISMS}"
     where = f"listener {listener} ({protocol})"
     names = cast(tuple[str, ...], scope.value(_MECHANISMS))
@@ -132,7 +138,7 @@ def inter_broker_security(
     """Return the security of this node's connections to brokers. Raises ConfigError."""
     if peers.inter_broker is None:
         return ClientSecurity()
-    return _client(
+    return _client_security(
         texts, peers, servers, peers.inter_broker, "sasl.mechanism.inter.broker.protocol"
     )
 
@@ -141,16 +147,23 @@ def controller_security(
     texts: Mapping[str, str], peers: PeerListeners, servers: Mapping[str, ListenerSecurity]
 ) -> ClientSecurity:
     """Return the security of this node's connections to controllers. Raises ConfigError."""
-    return _client(texts, peers, servers, peers.controller, "sasl.mechanism.controller.protocol")
+    return _client_security(
+        texts, peers, servers, peers.controller, "sasl.mechanism.controller.protocol"
+    )
 
 
-def _client(
+def _client_security(
     texts: Mapping[str, str],
     peers: PeerListeners,
     servers: Mapping[str, ListenerSecurity],
     listener: str,
     mechanism_key: str,
 ) -> ClientSecurity:
+    """Return how this node connects to other nodes on the listener.
+
+    Raises ConfigError if the listener does not offer the chosen mechanism, or if credentials are
+    missing although the cluster has other nodes.
+    """
     protocol = peers.protocols.get(listener, "PLAINTEXT")
     scope = listener_scope(texts, listener)
     tls = tls_settings(scope) if protocol.endswith("SSL") else None

@@ -103,7 +103,7 @@ def server_mechanism(scope: Scope, listener: str, name: str) -> MechanismSetting
     """
     return MechanismSettings(
         name=name,
-        jaas=_jaas(scope.nearest(), f"listener {listener} offers {name}", name),
+        jaas=_jaas_entry(scope.nearest(), f"listener {listener} offers {name}", name),
         server_callback_class=_server_callback(scope.nearest(), name),
         login_callback_class=_login_callback(scope.nearest(), name),
         max_reauth_ms=cast(int, scope.value("connections.max.reauth.ms")),
@@ -122,7 +122,7 @@ def client_mechanism(
     nearest = jaas_scope or scope
     return MechanismSettings(
         name=name,
-        jaas=_jaas(nearest, f"{where} by {name}", name),
+        jaas=_jaas_entry(nearest, f"{where} by {name}", name),
         login_callback_class=_login_callback(nearest, name),
         oauth=_oauth(scope),
     )
@@ -138,7 +138,12 @@ def password_fault(mechanism: MechanismSettings) -> str | None:
     return " and no ".join(missing) or None
 
 
-def _jaas(scope: Scope, why: str, mechanism: str) -> JaasEntry:
+def _jaas_entry(scope: Scope, why: str, mechanism: str) -> JaasEntry:
+    """Return the login module and its options for `mechanism`.
+
+    Raises ConfigError, with `why` the entry is needed, if it is missing, malformed or another
+    mechanism's.
+    """
     key, text = scope.name(_JAAS), scope.text(_JAAS)
     modules = _LOGIN_MODULES[mechanism]
     if text is None:
@@ -166,8 +171,8 @@ def _named(login_module: str) -> str:
 
 
 def _login_callback(scope: Scope, mechanism: str) -> str | None:
-    _class(scope, "sasl.login.class", {}, mechanism)
-    return _class(scope, "sasl.login.callback.handler.class", _LOGIN_CALLBACKS, mechanism)
+    _served_class(scope, "sasl.login.class", {}, mechanism)
+    return _served_class(scope, "sasl.login.callback.handler.class", _LOGIN_CALLBACKS, mechanism)
 
 
 def _server_callback(scope: Scope, mechanism: str) -> str | PythonClass | None:
@@ -176,9 +181,10 @@ def _server_callback(scope: Scope, mechanism: str) -> str | PythonClass | None:
     return class_of(scope.name(key), scope.text(key), built_in, f"built into {mechanism}")
 
 
-def _class(
+def _served_class(
     scope: Scope, key: str, classes: Mapping[str, tuple[str, ...]], mechanism: str
 ) -> str | None:
+    """Return the class that the key sets, or None. Raises ConfigError if the mechanism lacks it."""
     text = (scope.text(key) or "").strip()
     if not text:
         return None

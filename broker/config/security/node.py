@@ -67,6 +67,8 @@ def _limits(texts: Mapping[str, str], names: Sequence[str]) -> dict[str, Listene
 
 
 def _limits_of(own: Scope) -> ListenerLimits:
+    """Return the limits that the listener itself sets; each is None if only the node sets it."""
+
     def of(key: str) -> int | None:
         return None if own.text(key) is None else cast(int, own.value(key))
 
