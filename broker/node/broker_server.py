@@ -72,6 +72,7 @@ class BrokerServer:
         self.parts.lifecycle.register(identity, partial(self._registered, done=done))
 
     def _registered(self, error: Exception | None, done: Started) -> None:
+        """Apply the metadata, and load the logs after its first image; or pass the error on."""
         if error is not None:
             done(error)
             return
@@ -98,6 +99,10 @@ class BrokerServer:
         return len(topics), sum(log.segments.size_bytes for log in logs)
 
     def _loaded(self, error: Exception | None, done: Started) -> None:
+        """Report the opened logs, host the replicas and ask to be unfenced.
+
+        `done` gets None after the controller has unfenced the broker, or the error.
+        """
         if error is not None:
             done(error)
             return
@@ -121,6 +126,10 @@ class BrokerServer:
         self.parts.lifecycle.unfence(partial(done, None))
 
     def _is_stray(self, partition: TopicPartition, topic_id: bytes | None) -> bool:
+        """Return True if the metadata does not place this log's partition on this node.
+
+        `topic_id` None: the log does not know its topic id.
+        """
         topics, (name, index) = self.image.topics, partition
         topic = topics.get(name) if topic_id is None else topics.get_by_id(topic_id)
         if topic is None or topic.name != name:

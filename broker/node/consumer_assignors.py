@@ -38,7 +38,7 @@ def assignors_of_node(
     for setting in consumer_assignors(config.group_consumer_assignors):
         if isinstance(setting, PythonClass):
             assert plugins is not None
-            assignor = _own(setting, plugins, image)
+            assignor = _plugin_assignor(setting, plugins, image)
         else:
             assignor = SlicedOnTheLoop(BUILT_IN[setting](), work)
         if assignor.name in assignors:
@@ -50,9 +50,10 @@ def assignors_of_node(
     return Assignors(list(assignors.values()))
 
 
-def _own(
+def _plugin_assignor(
     setting: PythonClass, plugins: NodePlugins, image: Callable[[], MetadataImage]
 ) -> AskedAssignor:
+    """Return the assignor of a Python class."""
     from broker.groups.consumer.assignors.plugin_assignor import PluginAssignor
 
     assignor, calls = plugins.assignor(setting)

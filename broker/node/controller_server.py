@@ -71,6 +71,7 @@ class ControllerServer:
         self.requests.serve(self._apis())
 
     def _apis(self) -> list[Api]:
+        """Return the APIs of the controller's listeners."""
         shared = self._shared
         refusals = {api.key: api.refuse for api in ForwardedApis(shared.ask_controller_here).apis()}
         refusals[ApiKey.ALTER_CONFIGS] = refuse_alter_configs
@@ -124,6 +125,7 @@ class ControllerServer:
         self._register_if_needed()
 
     def _register_if_needed(self) -> None:
+        """Register this controller, unless the image has it or a request is under way."""
         registration = self._shared.image.controllers.get(self._shared.config.node_id)
         if self._registering or (
             registration is not None and registration.incarnation_id == self._incarnation_id
@@ -147,6 +149,7 @@ class ControllerServer:
         self._to_controller.send(request, self._registered)
 
     def _registered(self, response: ControllerRegistrationResponse | None) -> None:
+        """Log a new refusal. Checks again after REGISTRATION_RETRY_MS in any case."""
         error = ErrorCode.NONE if response is None else response.error_code
         if error and error != self._last_error:
             _log.warning(

@@ -53,16 +53,17 @@ class ClusterNews:
 def changes_of(delta: MetadataDelta) -> Iterator[str]:
     """Yield a line for each change of the metadata."""
     for broker_id, broker in delta.changed_brokers.items():
-        yield from _broker(broker_id, delta.image.brokers.get(broker_id), broker)
+        yield from _broker_news(broker_id, delta.image.brokers.get(broker_id), broker)
     for deleted_topic in delta.topics.deleted.values():
         yield f"topic {deleted_topic.name} is deleted"
     for topic in delta.topics.changed.values():
-        yield from _topic(topic)
+        yield from _topic_news(topic)
 
 
-def _broker(
+def _broker_news(
     broker_id: int, before: BrokerRegistration | None, after: BrokerRegistration | None
 ) -> Iterator[str]:
+    """Yield a line for each change of the broker that an operator must know."""
     if after is None:
         yield f"broker {broker_id} is unregistered"
         return
@@ -75,7 +76,8 @@ def _broker(
         yield f"broker {broker_id} shuts down: others take over what it leads"
 
 
-def _topic(topic: TopicDelta) -> Iterator[str]:
+def _topic_news(topic: TopicDelta) -> Iterator[str]:
+    """Yield a line for a new topic, added partitions, and each partition with another leader."""
     if topic.before is None:
         yield f"topic {topic.name} is created with {_partitions(len(topic.changed))}"
         return
@@ -96,6 +98,7 @@ def _topic(topic: TopicDelta) -> Iterator[str]:
 
 
 def _summary(image: MetadataImage) -> str:
+    """Return the numbers of brokers, topics and partitions, in words."""
     topics = image.topics.by_name.values()
     partitions = sum(len(topic.partitions) for topic in topics)
     return (

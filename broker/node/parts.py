@@ -124,6 +124,7 @@ def broker_parts(shared: SharedServer, requests: RequestHandler) -> BrokerParts:
 
 
 def _to_controller(shared: SharedServer, refuse: Refuse) -> _ToController:
+    """Create the channels to the controller, so that a slow request delays none of another kind."""
     # The controller fences a broker that has sent no heartbeat for twice this time (Kafka's
     # BrokerServer). The next heartbeat is sent before that.
     heartbeat_ms = shared.config.broker_session_timeout_ms // 2
@@ -301,6 +302,7 @@ def _partition_count(shared: SharedServer, topic: str, at_creation: int) -> int:
 def _leadership_changed(
     groups: GroupCoordinator, transactions: NodeTransactions, partition: Partition, leads: bool
 ) -> None:
+    """Load or unload the coordinator's partition that this broker leads now, or no longer leads."""
     coordinator: GroupCoordinator | NodeTransactions
     if partition.topic == OFFSETS_TOPIC:
         coordinator = groups

@@ -218,6 +218,7 @@ class SharedServer:
         self.logs.close(broker_epoch)
 
     def _leave_quorum(self) -> None:
+        """Close the controller and the requests to it, once."""
         if self._left_quorum:
             return
         self._left_quorum = True
@@ -260,6 +261,7 @@ class SharedServer:
             )
 
     def _log_dir_failed(self, log_dir: str, reason: str) -> None:
+        """Log a failed folder. Halts the process if it was the last folder or has the metadata."""
         _log.error("log directory %s is offline: %s", log_dir, reason)
         if log_dir == self.config.metadata_log_dir:
             self.ports.halt(f"the metadata log directory {log_dir} failed: {reason}")
@@ -274,6 +276,7 @@ def _policies(config: BrokerConfig, ports: NodePorts) -> Policies | None:
 
 
 def _quotas(config: BrokerConfig, ports: NodePorts) -> NodeQuotas:
+    """Return the node's quotas, with the limits of a Python class if the node has one."""
     own = None if ports.plugins is None else ports.plugins.quota_limits()
     return NodeQuotas(
         Window(config.quota_window_num, config.quota_window_size_seconds * 1000),

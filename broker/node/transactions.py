@@ -91,7 +91,7 @@ class NodeTransactions:
                 ports.io,
                 config.transaction_state_log_load_buffer_size,
             ),
-            self._markers(),
+            self._create_marker_sender(),
             self._next_producer_id,
             self._partition_count,
             self._transaction_version,
@@ -105,7 +105,8 @@ class NodeTransactions:
     def _transaction_version(self) -> int:
         return self._metadata.image.features.get(TRANSACTION_VERSION, 0)
 
-    def _markers(self) -> MarkerSender:
+    def _create_marker_sender(self) -> MarkerSender:
+        """Create the sender of markers; its modules load now."""
         from broker.transactions.marker_sender import MarkerSender
 
         own = own_principal(self._config.inter_broker_security)
@@ -160,6 +161,10 @@ class NodeTransactions:
     # -- leaders ---------------------------------------------------------------------------------
 
     def _leader_of(self, partition: TopicPartition) -> Leader | NoLeader:
+        """Return a partition's leader.
+
+        FOR_GOOD: the partition is deleted; FOR_NOW: it has no reachable leader.
+        """
         from broker.transactions.marker_sender import NoLeader
 
         topic = self._metadata.image.topics.get(partition.topic)
@@ -188,6 +193,7 @@ class NodeTransactions:
 
     @cached_property
     def _verifier(self) -> AddPartitionsToTxnManager:
+        """The verifier of transactional appends; its modules load with the first use."""
         from broker.verification.add_partitions_to_txn_manager import AddPartitionsToTxnManager
 
         self._verifies = True

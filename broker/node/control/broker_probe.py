@@ -73,6 +73,7 @@ class BrokerProbe:
                 self._probe(broker.id, broker.epoch, tries=1)
 
     def _probe(self, broker_id: int, epoch: int, tries: int) -> None:
+        """Connect to a broker if it is still registered with this epoch and unfenced."""
         network, broker = self._ports.network, self._metadata.image.brokers.get(broker_id)
         if network is None or broker is None or broker.epoch != epoch or broker.fenced:
             return
@@ -103,6 +104,7 @@ class BrokerProbe:
         _response: Any,
         failure: ChannelFailure | None,
     ) -> None:
+        """Close the probe's channel and judge its result."""
         channel.close()
         self._judge(broker_id, epoch, tries, failure)
 
@@ -115,6 +117,10 @@ class BrokerProbe:
     def _judge(
         self, broker_id: int, epoch: int, tries: int, failure: ChannelFailure | None
     ) -> None:
+        """Fence a broker that refuses connections.
+
+        Probe again, `tries` times in all, if the connection was lost.
+        """
         if failure is ChannelFailure.REFUSED:
             _log.warning("broker %d is gone: nobody listens at its address", broker_id)
             self._controller.broker_gone(broker_id, epoch)

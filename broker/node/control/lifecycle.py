@@ -160,6 +160,10 @@ class BrokerLifecycle:
             self._to_controller(self._registration, self._registered)
 
     def _registered(self, response: BrokerRegistrationResponse | None) -> None:
+        """Take the answer to a registration.
+
+        Retry if the controller may accept it later; otherwise call `done` with None or the refusal.
+        """
         error = NO_ANSWER if response is None else ErrorCode(response.error_code)
         if error is ErrorCode.DUPLICATE_BROKER_REGISTRATION:
             self._warn_of_duplicate()
@@ -197,6 +201,7 @@ class BrokerLifecycle:
     # --- heartbeats ----------------------------------------------------------------------------
 
     def _send_heartbeat(self) -> None:
+        """Send a heartbeat with the metadata's offset and the failed folders."""
         if self._stopped:
             return
         offline = list(self._offline_log_dirs())
@@ -212,6 +217,10 @@ class BrokerLifecycle:
         self._to_controller(request, partial(self._heartbeat_answered, offline=offline))
 
     def _limit_unreported(self, offline: Sequence[bytes]) -> None:
+        """Halt the node if no controller learns of a failed folder in time.
+
+        The limit is `log.dir.failure.timeout.ms`.
+        """
         for directory in offline:
             if directory not in self._unreported:
                 name = uuid_to_string(directory)
@@ -229,6 +238,10 @@ class BrokerLifecycle:
     def _heartbeat_answered(
         self, response: BrokerHeartbeatResponse | None, offline: Sequence[bytes]
     ) -> None:
+        """Take the answer to a heartbeat and schedule the next heartbeat.
+
+        A replaced broker registers again. A granted shut-down ends the heartbeats.
+        """
         if self._stopped:
             return
         error = NO_ANSWER if response is None else ErrorCode(response.error_code)
@@ -285,6 +298,7 @@ class BrokerLifecycle:
         self._call_once(REGISTRATION_RETRY_MS, self._send_heartbeat)
 
     def _fencing_changed(self, fenced: bool) -> None:
+        """Note the new fencing, and call the waiting `done` once the broker is unfenced."""
         self.fenced = fenced
         if fenced:
             _log.warning("the controller has fenced this broker")
@@ -293,6 +307,7 @@ class BrokerLifecycle:
             done()
 
     def _interval_ms(self) -> int:
+        """Return the time to the next heartbeat: shorter in a shut-down and before unfencing."""
         if self._on_shut_down is not None:
             return SHUT_DOWN_POLL_MS
         # Before it serves, a broker waits only for its own replay of the metadata.
@@ -305,6 +320,7 @@ class BrokerLifecycle:
         self._silence = self._scheduler.call_later(SHUT_DOWN_SILENCE_MS, self._end_shut_down)
 
     def _end_shut_down(self) -> None:
+        """End the heartbeats and report that the controller has let the broker go."""
         done, self._on_shut_down = self._on_shut_down, None
         if done is not None and not self._stopped:
             # Another heartbeat would ask to be unfenced again.
@@ -327,6 +343,7 @@ class RegistrationRefused(Exception):
 
 
 def _listener(endpoint: EndPoint) -> Listener:
+    """Return an endpoint as a registration has it."""
     return Listener(
         endpoint.listener_name,
         endpoint.host or "",

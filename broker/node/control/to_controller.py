@@ -132,6 +132,10 @@ class NodeToController:
         """
 
         def answer(response: Any) -> None:
+            """Send the response on.
+
+            No answer becomes REQUEST_TIMED_OUT; a throttle time pauses the client.
+            """
             if response is None:
                 response = self.refuse(context.api_key, request, ErrorCode.REQUEST_TIMED_OUT)
             wait_ms = getattr(response, "throttle_time_ms", 0)
@@ -186,6 +190,10 @@ class NodeToController:
         channel.send(wire, pending.channel_answered, max(left_ms, 1.0))
 
     def _channel_for(self, leader_id: int) -> Channel | None:
+        """Return the channel to this controller, or None if it has no address.
+
+        Closes the channel to another.
+        """
         if leader_id != self._channel_to:
             self._close_channel()
             self._channel = self._address.channel(leader_id)
@@ -255,6 +263,11 @@ class _PendingRequest:
             send(wire)
 
     def _in_slices(self, steps: Steps[T], ended: Callable[[T], None]) -> None:
+        """Run the steps in slices and call `ended` with their result.
+
+        An exception is logged, and the request is answered with its refusal.
+        """
+
         def done(result: T | None, error: Exception | None) -> None:
             if error is None:
                 ended(cast(T, result))
@@ -333,6 +346,7 @@ class _PendingRequest:
         self._timer = self._sender.scheduler.call_later(delay_ms, callback)
 
     def _settle(self, response: Any) -> None:
+        """Answer the request once, and release its timer and its place."""
         respond, self._respond = self._respond, None
         self._sender.settled(self)
         if self._timer is not None:

@@ -54,7 +54,7 @@ def register_request_metrics(
     )
     for stage in STAGES:
         name, text = f"{_NAME}_{stage.value}", _TEXTS[stage]
-        metrics.histogram(f"{name}_seconds", text, partial(_buckets, requests, stage))
+        metrics.histogram(f"{name}_seconds", text, partial(_histograms, requests, stage))
         quantiles = _Quantiles(requests, stage, now_s)
         metrics.gauges(f"{name}ms", f"{text}, lately, in milliseconds", quantiles.read)
 
@@ -86,7 +86,8 @@ def _times(requests: RequestHandler, stage: Stage) -> Iterator[tuple[str, Times]
             yield name, times
 
 
-def _buckets(requests: RequestHandler, stage: Stage) -> Iterator[Sample]:
+def _histograms(requests: RequestHandler, stage: Stage) -> Iterator[Sample]:
+    """Yield each request's times in a stage: the counts up to each bound, then the sum, in s."""
     for name, times in _times(requests, stage):
         bounds = (*map(repr, BOUNDS_S), "+Inf")
         for bound, count in zip(bounds, times.up_to(), strict=True):
@@ -104,6 +105,10 @@ class _Quantiles:
         self._recent: dict[str, RecentCounts] = {}
 
     def read(self) -> Iterator[Sample]:
+        """Yield the quantiles of each request's recent times, in ms.
+
+        Each call moves the recent times on.
+        """
         for name, times in _times(self._requests, self._stage):
             recent = self._recent.get(name)
             if recent is None:

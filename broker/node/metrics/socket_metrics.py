@@ -33,13 +33,14 @@ def register_socket_metrics(
     Metrics of requests are those of the first server, which is the broker's if there is one.
     `now_s()` returns the seconds of a clock that never goes back.
     """
-    _requests_under_way(metrics, servers[0])
-    _connections(metrics, servers)
-    _limits(metrics, servers)
+    _register_requests(metrics, servers[0])
+    _register_connections(metrics, servers)
+    _register_limits(metrics, servers)
     _shares(metrics, servers, now_s)
 
 
-def _requests_under_way(metrics: Metrics, sockets: SocketServer) -> None:
+def _register_requests(metrics: Metrics, sockets: SocketServer) -> None:
+    """Register the metrics of waiting requests, and of the bytes of requests and answers."""
     channel = sockets.channel
     metrics.gauge(
         "kafka_network_requestchannel_requestqueuesize",
@@ -97,15 +98,16 @@ def _acceptors(servers: Sequence[SocketServer]) -> Iterator[Acceptor]:
         yield from server.acceptors
 
 
-def _connections(metrics: Metrics, servers: Sequence[SocketServer]) -> None:
+def _register_connections(metrics: Metrics, servers: Sequence[SocketServer]) -> None:
+    """Register the metrics of each processor's connections and of their clients' software."""
     for word, text, read in _PROCESSOR_COUNTS:
         metrics.counters(f"{_NAME}_{word}", text, partial(_per_processor, servers, read))
     for word, text, read in _PROCESSOR_VALUES:
         metrics.gauges(f"{_NAME}_{word}", text, partial(_per_processor, servers, read))
     metrics.gauges(
-        f"{_NAME}_connections",
+        f"{_NAME}_register_connections",
         "Open connections by what their clients say they run on",
-        partial(_software, servers),
+        partial(_software_counts, servers),
     )
 
 
@@ -116,7 +118,8 @@ def _per_processor(
         yield labels, float(read(processor))
 
 
-def _software(servers: Sequence[SocketServer]) -> Iterator[Sample]:
+def _software_counts(servers: Sequence[SocketServer]) -> Iterator[Sample]:
+    """Yield the number of connections of each client software, by processor."""
     for labels, processor in _processors(servers):
         counts = Counter(
             (connection.context.client_software_name, connection.context.client_software_version)
@@ -156,7 +159,8 @@ _PROCESSOR_VALUES: tuple[tuple[str, str, Callable[[Processor], int]], ...] = (
 )
 
 
-def _limits(metrics: Metrics, servers: Sequence[SocketServer]) -> None:
+def _register_limits(metrics: Metrics, servers: Sequence[SocketServer]) -> None:
+    """Register the metrics of connections that limits delay or close."""
 
     def waits(read: Callable[[ConnectionQuotas, str, float], float]) -> Iterator[Sample]:
         for server in servers:

@@ -53,7 +53,7 @@ def open_storage(
     The folders of a node in a cluster are not formatted here: `ottla format` gives all of them the
     same cluster id. Raises StartError.
     """
-    directories = _read(config, filesystem)
+    directories = _read_folders(config, filesystem)
     if directories is None:
         if is_one_of_several(config):
             raise StartError(
@@ -147,7 +147,7 @@ def is_formatted(
 
     Raises StartError if they contradict each other, or belong to another cluster than `cluster_id`.
     """
-    directories = _read(config, filesystem)
+    directories = _read_folders(config, filesystem)
     if directories is None:
         return False
     if cluster_id not in (None, directories.cluster_id):
@@ -164,7 +164,11 @@ def is_one_of_several(config: BrokerConfig) -> bool:
     return not alone or len(config.controller_quorum_voters) > 1
 
 
-def _read(config: BrokerConfig, filesystem: Filesystem) -> LogDirectories | None:
+def _read_folders(config: BrokerConfig, filesystem: Filesystem) -> LogDirectories | None:
+    """Return the formatted log folders, or None if no folder is formatted.
+
+    Raises StartError if they contradict each other or a folder is named twice.
+    """
     _check_named_once(config, filesystem)
     try:
         return read_directories(filesystem, _all_dirs(config))

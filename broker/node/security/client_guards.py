@@ -148,7 +148,7 @@ class ClientGuards:
             if peers.listener_name not in listeners:
                 continue
             try:
-                self._replace(peers, peers.security_of(config))
+                self._replace_security(peers, peers.security_of(config))
             except ConfigError as error:
                 _log.error(
                     "this node connects to listener %s of others as before: %s",
@@ -159,7 +159,11 @@ class ClientGuards:
                     "this node connects to listener %s of others anew", peers.listener_name
                 )
 
-    def _replace(self, peers: _Peers, security: ClientSecurity) -> None:
+    def _replace_security(self, peers: _Peers, security: ClientSecurity) -> None:
+        """Use a listener's new security for later connections.
+
+        A new token login takes over after its first try for a token.
+        """
         before = peers.guard.security.mechanism
         login, tokens = self._login(security, peers.listener_name)
         peers.guard.replace(security)
@@ -182,6 +186,7 @@ class ClientGuards:
     # --- parts of guards ------------------------------------------------------------------------
 
     def _peers_of(self, name: str, security_of: Callable[[BrokerConfig], ClientSecurity]) -> _Peers:
+        """Return the guard and login for connections to the other nodes on a listener."""
         security = security_of(self._config)
         login, tokens = self._login(security, name)
         peers = _Peers(name, security_of, login, tokens)
@@ -227,6 +232,7 @@ def _new_login(
     random_bytes: RandomBytes,
     token: Callable[[], str] | None,
 ) -> NewLogin | None:
+    """Return the maker of logins, or None for a protocol without SASL."""
     if security.mechanism is None:
         return None
     from broker.security.client_logins import ClientLogins

@@ -101,7 +101,7 @@ class Guards:
             security,
             Logins(listener_name, logged, self._clock_s),
             self._mechanisms(security),
-            _of_served(refuse),
+            _refuse_served(refuse),
             key_prefix=self._key_prefix(listener_name),
             between_nodes=self._is_between_nodes(listener_name),
             name_peer=name_peer,
@@ -170,6 +170,10 @@ class Guards:
     # --- parts of guards ------------------------------------------------------------------------
 
     def _make_judge(self, security: ListenerSecurity) -> None:
+        """Create the listener's judge of OAuth tokens, if built-in checks judge them.
+
+        Raises ConfigError for wrong settings.
+        """
         name = security.listener_name
         for mechanism in () if security.sasl is None else security.sasl.mechanisms:
             if mechanism.name == OAUTHBEARER and not isinstance(
@@ -181,6 +185,10 @@ class Guards:
                 self._judges[name] = server_judge(prefix, mechanism, self._scheduler)
 
     def _load_own_logins(self, security: ListenerSecurity) -> None:
+        """Load the Python classes that check the listener's logins.
+
+        Raises ConfigError if a class fails.
+        """
         if self._plugins is None or security.sasl is None:
             return
         for mechanism in security.sasl.mechanisms:
@@ -194,6 +202,7 @@ class Guards:
         return self._new_mechanism(sasl, {})(sasl.mechanisms[0].name)
 
     def _mechanisms(self, security: ListenerSecurity) -> NewServerMechanism | None:
+        """Return the maker of the listener's server mechanisms, or None without SASL."""
         if security.sasl is None:
             return None
         others = {
@@ -257,7 +266,9 @@ class Guards:
         return name == config.inter_broker_listener_name or name in config.controller_listener_names
 
 
-def _of_served(refuse: Refuse) -> Refuse:
+def _refuse_served(refuse: Refuse) -> Refuse:
+    """Return `refuse`, with a ProtocolError instead of a KeyError for an API that is not served."""
+
     def refused(api_key: int, request: Message, error: ErrorCode) -> Message | None:
         try:
             return refuse(api_key, request, error)
