@@ -38,7 +38,7 @@ class Deadline:
             if self._timer_due_ms <= due:
                 return
             self._timer.cancel()
-        self._arm(due, delay_ms)
+        self._start_timer(due, delay_ms)
 
     def cancel(self) -> None:
         """Unset the deadline and stop its timer."""
@@ -47,7 +47,7 @@ class Deadline:
             self._timer.cancel()
             self._timer = None
 
-    def _arm(self, due_ms: float, delay_ms: float) -> None:
+    def _start_timer(self, due_ms: float, delay_ms: float) -> None:
         self._timer_due_ms = due_ms
         self._timer = self._scheduler.call_later(delay_ms, self._fire)
 
@@ -59,7 +59,7 @@ class Deadline:
             return
         remaining = due - self._scheduler.monotonic_ms()
         if remaining > 0:
-            self._arm(due, remaining)
+            self._start_timer(due, remaining)
             return
         self._due_ms = None
         self._expired()

@@ -159,6 +159,7 @@ class GroupCoordinator:
         )
 
     def _expire(self) -> None:
+        """Remove expired offsets and empty groups of all shards, and schedule the next removal."""
         self._schedule_expiry()
         done = partial(_log_removal, "expired offsets and groups")
         self._runtime.submit_to_all(GroupShard.expire_offsets, done)

@@ -131,15 +131,16 @@ def record(key: ConsumerGroupKey, value: ConsumerGroupValue) -> tuple[bytes, byt
     out = MessageBuffer()
     out += _TYPE.pack(0)
     value.write(out, 0)
-    return _key(key), bytes(out)
+    return _key_bytes(key), bytes(out)
 
 
 def tombstone(key: ConsumerGroupKey) -> tuple[bytes, None]:
     """Return the tombstone for the record with `key`."""
-    return _key(key), None
+    return _key_bytes(key), None
 
 
-def _key(key: ConsumerGroupKey | GroupMetadataKey | OffsetCommitKey) -> bytes:
+def _key_bytes(key: ConsumerGroupKey | GroupMetadataKey | OffsetCommitKey) -> bytes:
+    """Return the bytes of a record's key, with its type."""
     out = MessageBuffer()
     out += _TYPE.pack(key.API_KEY)
     key.write(out, 0)
@@ -148,7 +149,7 @@ def _key(key: ConsumerGroupKey | GroupMetadataKey | OffsetCommitKey) -> bytes:
 
 def group_metadata_key(group_id: str) -> bytes:
     """Return the key of a group's metadata record."""
-    return _key(GroupMetadataKey(group_id))
+    return _key_bytes(GroupMetadataKey(group_id))
 
 
 def group_metadata_record(group_id: str, value: GroupMetadataValue) -> tuple[bytes, bytes]:
@@ -166,7 +167,7 @@ def group_tombstone(group_id: str) -> tuple[bytes, None]:
 
 def offset_commit_key(group_id: str, topic: str, partition: int) -> bytes:
     """Return the key of a committed offset's record."""
-    return _key(OffsetCommitKey(group_id, topic, partition))
+    return _key_bytes(OffsetCommitKey(group_id, topic, partition))
 
 
 def offset_commit_record(
@@ -252,6 +253,7 @@ def _read_legacy(
 
 
 def _value_version(value: bytes, latest: int) -> int:
+    """Return the version of a value. Raises ProtocolError if it is above `latest` or negative."""
     version: int = _TYPE.unpack_from(value)[0]
     if not 0 <= version <= latest:
         raise ProtocolError(f"record value of __consumer_offsets in unknown version {version}")

@@ -106,7 +106,7 @@ class GroupShard:
         self._consumers = ConsumerProtocol(
             surroundings,
             scheduler,
-            self._consumer,
+            self._consumer_group,
             partial(context.submit, later=True),
             random_bytes,
             self._became_classic,
@@ -155,7 +155,7 @@ class GroupShard:
 
         A live removal ends the members' waits with REBALANCE_IN_PROGRESS.
         """
-        group = self._classic(group_id)
+        group = self._classic_group(group_id)
         if value is None:
             if group is not None:
                 del self.groups[group_id]
@@ -178,7 +178,7 @@ class GroupShard:
         The tombstone of a member also stops its timers.
         """
         group_id = key.group_id
-        group = self._consumer(group_id)
+        group = self._consumer_group(group_id)
         if value is None:
             if isinstance(key, ConsumerGroupMetadataKey) and not self._live:
                 self._ended = (group_id, offset)
@@ -199,7 +199,7 @@ class GroupShard:
         self._live = True
         self._loaded_to = self._context.last_offset
         for group_id in list(self.groups):
-            consumers = self._consumer(group_id)
+            consumers = self._consumer_group(group_id)
             if consumers is not None:
                 self._consumers.resume(consumers)
         for group in self._classic_groups():
@@ -229,7 +229,7 @@ class GroupShard:
 
     # -- members of classic groups -------------------------------------------------------------
 
-    def _classic(self, group_id: str) -> ClassicGroup | None:
+    def _classic_group(self, group_id: str) -> ClassicGroup | None:
         group = self.groups.get(group_id)
         return group if isinstance(group, ClassicGroup) else None
 
@@ -239,10 +239,10 @@ class GroupShard:
     def join(self, joining: Joining) -> Decided[Done]:
         """Decide a JoinGroup. A new member's group is created first if there is none."""
         request = joining.request
-        other = self._consumer(request.group_id)
+        other = self._consumer_group(request.group_id)
         if other is not None and not other.is_idle:
             return self._consumers.join(other, joining)
-        group = self._classic(request.group_id)
+        group = self._classic_group(request.group_id)
         if group is not None:
             return self._protocol.join(group, joining)
         if request.member_id:
@@ -253,7 +253,7 @@ class GroupShard:
             """Join the group that was created, or refuse with the error of its creation."""
             if error is not ErrorCode.NONE:
                 return Outcome(joining.refuse, error=error)
-            group = self._classic(request.group_id)
+            group = self._classic_group(request.group_id)
             assert group is not None
             return self._protocol.join(group, joining)
 
@@ -266,10 +266,10 @@ class GroupShard:
 
     def sync(self, request: SyncGroupRequest, reply: SyncReply) -> Decided[Done]:
         """Decide a SyncGroup."""
-        consumers = self._consumer(request.group_id)
+        consumers = self._consumer_group(request.group_id)
         if consumers is not None:
             return self._consumers.sync(consumers, request, reply)
-        group = self._classic(request.group_id)
+        group = self._classic_group(request.group_id)
         if group is None:
             unknown = ErrorCode.UNKNOWN_MEMBER_ID
             return Outcome(lambda error: reply(sync_refusal(error)), error=unknown)
@@ -277,10 +277,10 @@ class GroupShard:
 
     def heartbeat(self, request: HeartbeatRequest) -> ErrorCode:
         """Return the error for a Heartbeat, or NONE. A Heartbeat never writes records."""
-        consumers = self._consumer(request.group_id)
+        consumers = self._consumer_group(request.group_id)
         if consumers is not None:
             return self._consumers.classic_heartbeat(consumers, request)
-        group = self._classic(request.group_id)
+        group = self._classic_group(request.group_id)
         if group is None:
             return ErrorCode.UNKNOWN_MEMBER_ID
         return self._protocol.heartbeat(group, request)
@@ -289,17 +289,17 @@ class GroupShard:
         self, request: LeaveGroupRequest, reply: Callable[[list[MemberResponse]], None]
     ) -> Decided[Done]:
         """Decide a LeaveGroup: `reply` gets an answer for each member."""
-        consumers = self._consumer(request.group_id)
+        consumers = self._consumer_group(request.group_id)
         if consumers is not None:
             return self._consumers.leave(consumers, request.members, reply)
-        group = self._classic(request.group_id)
+        group = self._classic_group(request.group_id)
         if group is not None:
             return self._protocol.leave(group, request.members, reply)
         return _refuse_leavers(request, reply)
 
     # -- members of consumer groups ------------------------------------------------------------
 
-    def _consumer(self, group_id: str) -> ConsumerGroup | None:
+    def _consumer_group(self, group_id: str) -> ConsumerGroup | None:
         group = self.groups.get(group_id)
         return group if isinstance(group, ConsumerGroup) else None
 
@@ -309,7 +309,7 @@ class GroupShard:
         A classic group without members is replaced; one with members is converted.
         """
         group_id = beat.request.group_id
-        classic = self._classic(group_id)
+        classic = self._classic_group(group_id)
         if classic is None:
             return self._consumers.heartbeat(group_id, beat)
         if not beat.joins:
@@ -324,7 +324,7 @@ class GroupShard:
         None means that nothing was done, and `consumer_heartbeat` has to decide. The result is
         always None while a decision is in progress, or the group's last record is not committed.
         """
-        group, context = self._consumer(sender.group_id), self._context
+        group, context = self._consumer_group(sender.group_id), self._context
         if group is None or context.is_deciding:
             return None
         if group.record_offset > context.committed_offset:
@@ -333,7 +333,7 @@ class GroupShard:
 
     def _became_classic(self, group_id: str, rebalances: bool) -> None:
         """Start the sessions of a group that became a classic one; rebalance it if `rebalances`."""
-        group = self._classic(group_id)
+        group = self._classic_group(group_id)
         if group is None:
             return
         self._context.submit(partial(self._rebalancer.resume, group), call_reply)
@@ -344,7 +344,7 @@ class GroupShard:
     def describe_consumers(self, group_id: str) -> Steps[Outcome[DescribedConsumerGroup | None]]:
         """Describe a consumer group, for a reply after its last record is committed. The reply is
         None if there is no such group."""
-        group = self._consumer(group_id)
+        group = self._consumer_group(group_id)
         if group is None:
             return Outcome(None, after=self._loaded_to)
         described = yield from self._consumers.describe(group)
@@ -360,7 +360,7 @@ class GroupShard:
         error = self._commit_error(request, generation, api_version)
         if error is not ErrorCode.NONE:
             return Outcome([], error=error)
-        group = self._classic(request.group_id)
+        group = self._classic_group(request.group_id)
         if group is not None and request.member_id in group.members:
             # A commit extends the session, as a heartbeat does.
             self._rebalancer.extend_session(group, group.members[request.member_id])
@@ -473,7 +473,7 @@ class GroupShard:
 
     def describe(self, group_id: str) -> DescribedGroup | None:
         """Return the description of a classic group, or None if there is no such group."""
-        group = self._classic(group_id)
+        group = self._classic_group(group_id)
         return None if group is None else group.described()
 
     def expire_offsets(self) -> Steps[Outcome[int]]:

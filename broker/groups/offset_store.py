@@ -114,7 +114,7 @@ class OffsetStore:
             for partition in topic.partitions:
                 if pace.is_full():
                     yield None
-                error = self._check(partition.committed_metadata)
+                error = self._metadata_error(partition.committed_metadata)
                 if error is ErrorCode.NONE:
                     value = _value(partition, now_ms)
                     value.expire_timestamp, value.topic_id = expires, topic.topic_id
@@ -138,7 +138,7 @@ class OffsetStore:
             for partition in topic.partitions:
                 if pace.is_full():
                     yield None
-                error = self._check(partition.committed_metadata)
+                error = self._metadata_error(partition.committed_metadata)
                 if error is ErrorCode.NONE:
                     key = (request.group_id, topic.name, partition.partition_index)
                     records.append(offset_commit_record(*key, _value(partition, now_ms)))
@@ -148,7 +148,8 @@ class OffsetStore:
             answers.append(TxnOffsetCommitResponseTopic(topic.name, partitions))
         return records, answers
 
-    def _check(self, metadata: str | None) -> ErrorCode:
+    def _metadata_error(self, metadata: str | None) -> ErrorCode:
+        """Return OFFSET_METADATA_TOO_LARGE, or NONE. The limit counts characters."""
         # Kafka counts characters here, although the key is called offset.metadata.max.bytes.
         if metadata is not None and len(metadata) > self._metadata_max_bytes:
             return ErrorCode.OFFSET_METADATA_TOO_LARGE

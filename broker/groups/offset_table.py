@@ -123,7 +123,7 @@ class OffsetTable:
 
     def put(self, key: Key, committed: CommittedOffset, position: int) -> None:
         """Set an offset from the record at `position` of the log. Positions only increase."""
-        self._remember(key, position)
+        self._keep_until_committed(key, position)
         group_id, topic, partition = key
         partitions = self._to_change(group_id, topic)
         self.count += partition not in partitions
@@ -136,7 +136,7 @@ class OffsetTable:
         partitions = None if topics is None else topics.get(topic)
         if topics is None or partitions is None or partition not in partitions:
             return
-        self._remember(key, position)
+        self._keep_until_committed(key, position)
         partitions = self._to_change(group_id, topic)
         del partitions[partition]
         self.count -= 1
@@ -146,7 +146,8 @@ class OffsetTable:
             del self._groups[group_id]
             self._shared.pop(group_id, None)
 
-    def _remember(self, key: Key, position: int) -> None:
+    def _keep_until_committed(self, key: Key, position: int) -> None:
+        """Keep the offset's present value until the change at `position` is committed."""
         self._forget_committed_changes()
         if position >= self._committed_below():
             self._changes.append((position, key))

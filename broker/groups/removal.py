@@ -55,7 +55,10 @@ class Removal:
             if pace.is_full(1 if tombstone is None else LOOKS_A_TOMBSTONE):
                 yield None
         self._count += len(records)
-        return Outcome(self._count, records, after=AT_ONCE, then=self._then if records else None)
+        return Outcome(
+            self._count, records, after=AT_ONCE, then=self._next_after if records else None
+        )
 
-    def _then(self, error: ErrorCode) -> Steps[Outcome[int]] | None:
+    def _next_after(self, error: ErrorCode) -> Steps[Outcome[int]] | None:
+        """Return the next batch after a written batch; end the removal after an error."""
         return self.next_batch() if error is ErrorCode.NONE else None

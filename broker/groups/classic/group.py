@@ -222,6 +222,7 @@ class ClassicGroup:
         return max(votes, key=lambda name: votes[name])
 
     def _common_protocols(self) -> dict[str, int]:
+        """Return the protocols that all members support, with their counts."""
         member_count = len(self.members)
         return {
             name: count for name, count in self._protocol_counts.items() if count == member_count
@@ -473,6 +474,10 @@ class ClassicGroup:
         )
 
     def _keep_subscriptions(self) -> None:
+        """Keep the members' metadata, from which the subscribed topics can be read later.
+
+        Other protocol types have no known topics.
+        """
         name = self.protocol_name
         self.subscribed_topics = self._subscriptions = None
         if self.uses_consumer_protocol and (name is not None or not self.members):

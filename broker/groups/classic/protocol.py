@@ -417,4 +417,5 @@ def _when_committed(
 
 
 def _differ(requested: str | None, current: str | None) -> bool:
+    """Return True if both are known and not equal."""
     return requested is not None and current is not None and requested != current

@@ -52,6 +52,7 @@ class Rebalancer:
         self._submit = submit
 
     def _deadline(self, reached: Callable[[], Outcome[Done]]) -> Deadline:
+        """Return a new deadline whose work runs as a decision of the shard."""
         return Deadline(self._scheduler, partial(self._submit, reached))
 
     # -- sessions ------------------------------------------------------------------------------

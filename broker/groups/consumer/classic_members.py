@@ -207,6 +207,7 @@ class ClassicMembers:
         return (yield from by_id(listed, self._surroundings.topics()))
 
     def _extend_timers(self, turn: Turn, session_ms: int, rebalance_ms: int) -> None:
+        """Extend the member's session, and expect its SyncGroup within the rebalance time-out."""
         member_key = (turn.group.group_id, turn.member_id)
         self._timers.heard(*member_key, session_ms)
         self._timers.came_back(*member_key)

@@ -346,6 +346,7 @@ def _common_protocol(members: Sequence[Subscription]) -> str:
 
 
 def _metadata_of(classic: ClassicMemberMetadata, protocol: str) -> bytes:
+    """Return the member's metadata for `protocol`, or that of its first protocol."""
     for supported in classic.supported_protocols:
         if supported.name == protocol:
             return supported.metadata

@@ -80,7 +80,7 @@ class ConsumerProtocol:
         self._find = find
         self._submit = submit
         self._became_classic = became_classic
-        self._timers = MemberTimers(scheduler, self._expired, self._remove_if_not_revoked)
+        self._timers = MemberTimers(scheduler, self._remove_expired, self._remove_if_not_revoked)
         submit_quietly = partial(submit_without_reply, submit)
         self._computing = Computing(surroundings, find, submit_quietly, scheduler.wall_ms)
         self._expressions = Expressions(
@@ -286,7 +286,11 @@ class ConsumerProtocol:
         """Stop all timers: the shard is unloaded."""
         self._timers.stop()
 
-    def _expired(self, group_id: str, member_id: str, reason: str, retry: Again) -> None:
+    def _remove_expired(self, group_id: str, member_id: str, reason: str, retry: Again) -> None:
+        """Remove the member.
+
+        `retry` starts its time-out again if the removal could not be written.
+        """
         self._submit(
             partial(self._remove_member, group_id, member_id, reason), partial(_settled, retry)
         )

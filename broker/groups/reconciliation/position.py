@@ -162,5 +162,6 @@ def _narrowed(position: Position[K], target: Target[K], owned: Named[K] | None) 
 
 
 def _revoking(position: Position[K], kept: Held[K], lost: Held[K]) -> Position[K]:
+    """Return the position that keeps `kept` and must revoke `lost`, in the same epoch."""
     state = TRANSITIONS[position.state][Step.REVOKES]
     return Position(position.epoch, position.epoch, state, kept, lost)

@@ -67,6 +67,7 @@ class PluginAssignor:
         question = _Question(self._image(), members, topics)
 
         def answered(result: GroupAssignment | None, error: Exception | None) -> None:
+            """Hand over the result; an error also counts as a failed call of the class."""
             if error is not None:
                 self._calls.failed(error)
             done(result, error)

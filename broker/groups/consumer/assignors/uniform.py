@@ -96,7 +96,7 @@ class _Shares:
         kept: dict[bytes, tuple[int, ...]] = {}
         size = 0
         room = self._share + (1 if self._larger_shares else 0)
-        for topic_id in self._in_order(target):
+        for topic_id in self._known_in_order(target):
             is_kept = self._is_kept[topic_id]
             end = len(is_kept)
             held = [number for number in target[topic_id] if number < end and not is_kept[number]]
@@ -111,7 +111,8 @@ class _Shares:
         self._kept[member] = kept
         self._sizes[member] = size
 
-    def _in_order(self, target: Assignment) -> Iterator[bytes]:
+    def _known_in_order(self, target: Assignment) -> Iterator[bytes]:
+        """Yield the target's topics that are still subscribed, in the order of all topics."""
         places = self._places
         known_topics = [topic_id for topic_id in target if topic_id in places]
         known_topics.sort(key=places.__getitem__)
