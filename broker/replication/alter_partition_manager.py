@@ -184,6 +184,7 @@ class AlterPartitionManager:
 
 
 def _outcome(answer: AlterPartitionResponsePartitionData) -> Altered | ErrorCode | None:
+    """Return the new state of the partition, or a final error. None: propose it again."""
     if not answer.error_code:
         return Altered(answer.leader_epoch, answer.partition_epoch, tuple(answer.isr))
     error = ErrorCode(answer.error_code)

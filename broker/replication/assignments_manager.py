@@ -85,6 +85,7 @@ class AssignmentsManager:
         self._report((topic_id, index), LOST_DIRECTORY)
 
     def _report(self, key: PartitionKey, directory: bytes) -> None:
+        """Queue a replica's folder for the controller; all of one turn share a request."""
         self._to_report[key] = directory
         if not self._under_way:
             self._under_way = True

@@ -171,6 +171,7 @@ class Followers:
             self.tail = Tail(first_offset, self.log.log_end_offset, bytes(batch))
 
     def _is_about_to_join(self, replica: Replica, leader_end: int) -> bool:
+        """Return True if the replica has caught up lately and the controller would accept it."""
         view = self._view
         return replica.is_caught_up(
             leader_end, view.now_ms(), view.lag_max_ms

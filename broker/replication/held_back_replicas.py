@@ -79,7 +79,7 @@ class HeldBackReplicas:
             self._log_waiting()
         if self._waiting and self._descriptors.has_room and not self._retrying:
             self._retrying = True
-            self._scheduler.call_later(RETRY_MS, self._again)
+            self._scheduler.call_later(RETRY_MS, self._retry)
 
     def _log_waiting(self) -> None:
         """Log an error: how many partitions, not counted before, wait for file descriptors."""
@@ -98,6 +98,6 @@ class HeldBackReplicas:
             descriptors.logs(),
         )
 
-    def _again(self) -> None:
+    def _retry(self) -> None:
         self._retrying = False
         self.host_waiting()

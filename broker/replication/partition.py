@@ -155,7 +155,7 @@ class Partition:
         `is_old`: the partition has this partition epoch already, so its ISR stays.
         """
         if epoch_begins:
-            self._open(registration.leader_epoch)
+            self._begin_epoch(registration.leader_epoch)
         if registration.replicas == (self.node_id,):
             self._forget_followers()
             self._alone = True
@@ -182,7 +182,11 @@ class Partition:
         if self._proposals is not None:
             self._proposals.commit(isr)
 
-    def _open(self, leader_epoch: int) -> None:
+    def _begin_epoch(self, leader_epoch: int) -> None:
+        """Note in the log that the leader epoch begins at its end.
+
+        A failed disk is ignored here.
+        """
         # After a failed write the log's directory is offline. The metadata is applied all the same,
         # and every use of this log returns KAFKA_STORAGE_ERROR.
         with suppress(LogDirFailure):

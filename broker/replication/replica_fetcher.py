@@ -152,6 +152,7 @@ class ReplicaFetcher:
     # ---- the loop --------------------------------------------------------------------------------
 
     def _wake(self) -> None:
+        """Send the next request in a later turn of the loop, unless a request is under way."""
         if not self._step_soon and not self._busy:
             self._step_soon = True  # partitions that are added together share a request
             self._scheduler.call_soon(self._step_now)
@@ -410,11 +411,13 @@ class ReplicaFetcher:
         self._delay(followed, delay_ms)
 
     def _delay(self, followed: FollowedPartition, delay_ms: float) -> None:
+        """Fetch the partition again only after `delay_ms`."""
         followed.delay(self._scheduler.monotonic_ms() + delay_ms)
         self._delayed[followed.key] = followed
         self._session.mark(followed.key)
 
     def _mark_failed(self, followed: FollowedPartition) -> None:
+        """Stop to fetch the partition, until the metadata adds it again."""
         self.remove(followed.partition)
         self.failed[followed.partition] = None
 

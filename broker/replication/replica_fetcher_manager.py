@@ -67,7 +67,7 @@ class ReplicaFetcherManager:
             config.replica_socket_timeout_ms,
             broker_epoch,
             self._is_throttled,
-            self._count,
+            self._count_copied,
             refused_by,
             replicas.log_manager.checkpoint_soon,
             tracer,
@@ -174,10 +174,12 @@ class ReplicaFetcherManager:
     # ---- quota and metrics -----------------------------------------------------------------------
 
     def _is_throttled(self, partition: Partition) -> bool:
+        """Return True if the partition must wait because the followers' quota is used up."""
         quota = self._quota
         return quota.is_throttled(partition.topic, partition.index) and quota.is_exceeded()
 
-    def _count(self, partition: Partition, size: int) -> None:
+    def _count_copied(self, partition: Partition, size: int) -> None:
+        """Count copied bytes for the metrics and, if the partition is throttled, for the quota."""
         self._bytes_in += size
         if self._quota.is_throttled(partition.topic, partition.index):
             self._quota.record(size)

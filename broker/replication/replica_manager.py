@@ -470,6 +470,7 @@ class ReplicaManager:
             partition.shrink_isr()
 
     def _isrs_checked(self, _: object, error: Exception | None) -> None:
+        """Schedule the next check of the ISRs; then raise the error of this check, if any."""
         self._check_isrs_later()
         if error is not None:
             raise error

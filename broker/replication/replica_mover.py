@@ -103,6 +103,7 @@ class ReplicaMover:
                 self._begin(partition, future)
 
     def _begin(self, partition: Partition, future: UnifiedLog) -> None:
+        """Begin to move a partition to its future log, unless a move is under way."""
         if partition not in self._moves:
             move = self._moves[partition] = _Move(partition, future)
             self._step_later(move, 0)
