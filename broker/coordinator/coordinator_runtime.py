@@ -179,7 +179,7 @@ class ShardContext:
     ) -> Steps[Callable[[], None]]:
         """Run a decision and append its records. Return the call that replies, now or when
         committed."""
-        outcome = yield from _outcome(decide())
+        outcome = yield from _in_steps(decide())
         while True:
             reply, records, reply_error, offset, transaction, atomic, then, committed = outcome
             if not records:
@@ -190,7 +190,7 @@ class ShardContext:
                 error = yield from self._append_in_batches(records, transaction)
             following = None if then is None else then(error)
             if following is not None:
-                outcome = yield from _outcome(following)
+                outcome = yield from _in_steps(following)
             elif error:
                 return partial(done, error, reply)
             else:
@@ -384,7 +384,7 @@ class ShardContext:
             waiting.done(ErrorCode.NONE)
 
     def _on_timeout(self) -> None:
-        """Answer COORDINATOR_NOT_AVAILABLE for late writes; their records may still be committed."""
+        """Answer COORDINATOR_NOT_AVAILABLE for late writes, which may still be committed."""
         # All replies wait equally long, so the first parked is due first, and one timer is enough.
         self._timer = None
         now = self._scheduler.monotonic_ms()
@@ -589,7 +589,8 @@ def replays(value: bytes | None) -> int:
     return 1 if value is None else 1 + len(value) // REPLAYED_BYTES
 
 
-def _outcome(decided: Decided[T]) -> Steps[Outcome[T]]:
+def _in_steps(decided: Decided[T]) -> Steps[Outcome[T]]:
+    """Return the outcome, whether or not the decision runs in slices."""
     if isinstance(decided, Outcome):
         return decided
     return (yield from decided)

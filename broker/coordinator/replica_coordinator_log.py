@@ -302,6 +302,7 @@ def _decode(data: bytes, from_offset: int) -> tuple[int, Loaded]:
 
 
 def _marker(record: batch_records.Record, producer_id: int) -> Iterable[TransactionMarker]:
+    """Yield the marker of a control record, if it ends a transaction."""
     kind = control_record_type(record.key)
     if kind in (ControlRecordType.ABORT, ControlRecordType.COMMIT):
         yield TransactionMarker(record.offset, producer_id, kind == ControlRecordType.COMMIT)
