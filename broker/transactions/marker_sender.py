@@ -91,15 +91,18 @@ class _DelayedMarkers:
         self._backoff_ms = RETRY_BACKOFF_MS
 
     def add(self, pending: PendingMarkers, partitions: list[TopicPartition]) -> None:
+        """Keep markers until the back-off ends; each back-off is twice as long, up to a maximum."""
         self.queue.setdefault(pending, []).extend(partitions)
         if self._timer is None:
             self._timer = self._scheduler.call_later(self._backoff_ms, self._fire)
             self._backoff_ms = min(2 * self._backoff_ms, RETRY_BACKOFF_MAX_MS)
 
     def succeeded(self) -> None:
+        """Let the next back-off begin with the shortest time."""
         self._backoff_ms = RETRY_BACKOFF_MS
 
     def stop(self) -> None:
+        """Drop all kept markers and the timer."""
         self.queue = {}
         if self._timer is not None:
             self._timer.cancel()
@@ -258,6 +261,7 @@ class MarkerSender:
     # -- requests ------------------------------------------------------------------------------
 
     def _schedule_drain(self, broker: _Broker) -> None:
+        """Drain the broker's queue in a later turn of the loop, unless a batch is in flight."""
         # Not within this call: decisions that are committed together go in one request.
         if not broker.drain_scheduled and broker.in_flight is None:
             broker.drain_scheduled = True

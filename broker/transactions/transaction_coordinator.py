@@ -175,6 +175,7 @@ class TransactionCoordinator:
         return not isinstance(self._shard_for(transactional_id), ErrorCode)
 
     def _shard_for(self, transactional_id: str) -> TransactionShard | ErrorCode:
+        """Return the active shard of the id, or the error that a client gets."""
         error = self._error_of(transactional_id)
         if error is not ErrorCode.NONE:
             return error

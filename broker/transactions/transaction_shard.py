@@ -130,6 +130,7 @@ class TransactionShard:
         self._context.once_committed(lambda: self._resume(loaded))
 
     def _resume(self, loaded: Sequence[tuple[str, TransactionMetadata]]) -> None:
+        """Send the markers of the transactions that were loaded with a decision."""
         for transactional_id, metadata in loaded:
             self._note_committed(transactional_id, metadata, self._send_markers)
 
@@ -303,6 +304,7 @@ class TransactionShard:
         self._markers.send(pending)
 
     def _markers_written(self, transaction: Transaction) -> None:
+        """Write the completed state, because all markers are written."""
         self._context.submit(partial(self._complete, transaction), call_reply)
 
     def _complete(self, transaction: Transaction) -> Outcome[Done]:
