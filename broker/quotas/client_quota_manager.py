@@ -89,9 +89,10 @@ class ClientQuotaManager:
     def put(self, entity: ClientEntity, limit: float | None) -> None:
         """Set the limit of an entity per second; None removes it. The usage so far is kept."""
         if self._limits.put(entity, limit):
-            self._refresh()
+            self._renew_limits()
 
-    def _refresh(self) -> None:
+    def _renew_limits(self) -> None:
+        """Set the present limit of each measured client, whose usage is kept."""
         for tags, client in self._clients.items():
             client.limit = self._limit(tags)
 
@@ -166,18 +167,19 @@ class ClientQuotaManager:
         Renews all limits if a custom class says that they changed. A new one also sweeps old ones.
         """
         if self._limits.changed_by_itself():
-            self._refresh()
+            self._renew_limits()
         tags = self._limits.tags_of(principal, client_id)
         clients = self._clients
         client = clients.pop(tags, None)
         if client is None:
-            client = _ClientUsage(self._measured(), self._limit(tags))
+            client = _ClientUsage(self._new_measurement(), self._limit(tags))
             self._sweep(now_ms)
         clients[tags] = client
         client.used_ms = now_ms
         return client
 
-    def _measured(self) -> Measured:
+    def _new_measurement(self) -> Measured:
+        """Return a new, empty measurement of this kind."""
         if self.kind is QuotaKind.CONTROLLER_MUTATION:
             return MeasuredTokens(self._window)
         bounded = self.kind is QuotaKind.REQUEST

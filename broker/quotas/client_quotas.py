@@ -243,7 +243,7 @@ class RequestLimits:
         if self._exempt:
             return 0
         now_ms = self._now_ms()
-        self._take_time(now_ms)
+        self._record_time(now_ms)
         self._record(QuotaKind.FETCH, size, now_ms)
         wait_ms = self._wait_ms(now_ms)
         manager = self._managers.get(QuotaKind.FETCH)
@@ -274,7 +274,7 @@ class RequestLimits:
             return 0
         now_ms = self._now_ms()
         if response is not None:
-            self._take_time(now_ms)
+            self._record_time(now_ms)
         self._record(QuotaKind.PRODUCE, self._size, now_ms)
         wait_ms = self._wait_ms(now_ms)
         if response is not None and _THROTTLE_FIELD in response.__slots__:
@@ -303,7 +303,8 @@ class RequestLimits:
             more = _percent(self._spent_ms - recorded_ms)
             manager.record_only(self._principal, self._client_id, more, now_ms)
 
-    def _take_time(self, now_ms: float) -> None:
+    def _record_time(self, now_ms: float) -> None:
+        """Record the request's time until now against its quota, once."""
         if self._recorded_ms is None:
             spent_ms = self._spent_ms if self._begun_ms is None else now_ms - self._begun_ms
             self._recorded_ms = spent_ms
@@ -318,6 +319,7 @@ class RequestLimits:
                 self._waits[kind] = now_ms + wait_ms
 
     def _wait_ms(self, now_ms: float) -> int:
+        """Return how long the client must still wait for its longest quota, in ms."""
         return max(0, round(max(self._waits.values(), default=0) - now_ms))
 
 

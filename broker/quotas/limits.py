@@ -135,6 +135,7 @@ class SetLimits:
 
 
 def _form(entity: ClientEntity) -> int:
+    """Return the bit of the form that this entity's quota has."""
     if entity.user == NO_NAME:
         return _CLIENT
     return _USER if entity.client_id == NO_NAME else _USERS_CLIENT

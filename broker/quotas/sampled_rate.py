@@ -53,19 +53,20 @@ class SampledRate:
 
     def per_second(self, now_ms: float, window: Window) -> float:
         """Return the rate. Slices to which nothing was added for a whole window do not count."""
-        self._forget(now_ms, window)
+        self._restart_old_samples(now_ms, window)
         return sum(self._values) / (self.span_ms(now_ms, window) / 1000)
 
     def span_ms(self, now_ms: float, window: Window) -> float:
         """Return the milliseconds that the rate covers, at least 1."""
-        self._forget(now_ms, window)
+        self._restart_old_samples(now_ms, window)
         elapsed_ms = now_ms - min(self._begun_ms, default=now_ms)
         lacking = window.num - 1 - int(elapsed_ms / window.size_ms)
         if lacking > 0:
             elapsed_ms += lacking * window.size_ms
         return max(elapsed_ms, 1)
 
-    def _forget(self, now_ms: float, window: Window) -> None:
+    def _restart_old_samples(self, now_ms: float, window: Window) -> None:
+        """Restart the samples that are older than the window."""
         oldest_ms = now_ms - window.num * window.size_ms
         for i, last_ms in enumerate(self._last_ms):
             if last_ms <= oldest_ms:
