@@ -112,6 +112,7 @@ class SaslLogin:
             raise LoginRefused(f"its answer to the login is none: {error}") from None
 
     def _advised(self, text: str) -> str:
+        """Return the server's error text, with advice if username or password is wrong."""
         if self._mechanism == _OAUTHBEARER or not text.startswith("Authentication failed"):
             return text
         return f"{text}: check username and password in sasl.jaas.config"

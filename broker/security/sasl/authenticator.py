@@ -463,6 +463,7 @@ class SaslAuthenticator:
         self._fail(reason, answer, delayed=answer is not None)
 
     def _fail(self, reason: str, answer: bytes | None = None, *, delayed: bool = False) -> NoReturn:
+        """End the login. Raises SaslFailed with the reason for the log and the client's answer."""
         self._move(Event.FAILURE)
         raise SaslFailed(reason, answer, delayed=delayed, again=self._again)
 

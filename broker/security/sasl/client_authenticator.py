@@ -82,7 +82,7 @@ class SaslClient:
     def _check_mechanism(self, answer: memoryview) -> None:
         """Raise SaslRefused if the listener rejects the mechanism or has no SASL."""
         correlation_id, response = decode_answer(SaslHandshakeResponse, answer, HANDSHAKE_VERSION)
-        self._check(correlation_id)
+        self._check_correlation(correlation_id)
         error: int = response.error_code
         if error == ErrorCode.UNSUPPORTED_SASL_MECHANISM:
             enabled = _shown(", ".join(response.mechanisms))
@@ -100,7 +100,7 @@ class SaslClient:
         correlation_id, response = decode_answer(
             SaslAuthenticateResponse, answer, AUTHENTICATE_VERSION
         )
-        self._check(correlation_id)
+        self._check_correlation(correlation_id)
         error: int = response.error_code
         if error:
             text = _shown(response.error_message or "")
@@ -109,7 +109,8 @@ class SaslClient:
         self.lifetime_ms = max(response.session_lifetime_ms, 0)
         return bytes(response.auth_bytes)
 
-    def _check(self, correlation_id: int) -> None:
+    def _check_correlation(self, correlation_id: int) -> None:
+        """Raise ProtocolError if the answer belongs to another request."""
         if correlation_id != self._correlation_id:
             raise ProtocolError(f"an answer to {correlation_id}, not {self._correlation_id}")
 

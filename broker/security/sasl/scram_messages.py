@@ -142,6 +142,7 @@ def written_name(name: str) -> str:
 
 
 def _matched(pattern: re.Pattern[bytes], token: bytes) -> re.Match[bytes]:
+    """Match a whole message. Raises MalformedScram if it does not match or is too long."""
     match = None if len(token) > MESSAGE_BYTES_MAX else pattern.fullmatch(token)
     if match is None:
         raise MalformedScram(f"{len(token)} bytes that are no message of SCRAM")

@@ -123,6 +123,10 @@ class TokenCredentials:
                 )
 
     def _done(self, token_id: str, made: Credentials | None, _error: Exception | None) -> None:
+        """Keep the computed credentials and begin the next computation.
+
+        A failed computation is dropped.
+        """
         self._busy = False
         if made is not None:
             self._keep(token_id, made)

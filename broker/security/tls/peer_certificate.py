@@ -85,6 +85,7 @@ def _to_be_signed(der: bytes) -> list[Value]:
 
 
 def _only(items: list[Value]) -> Value:
+    """Return the only value. Raises DerError if there are none or several."""
     if len(items) != 1:
         raise DerError(f"{len(items)} values where one is wanted")
     return items[0]

@@ -36,6 +36,7 @@ class _Rule:
     case: Callable[[str], str]
 
     def apply(self, name: str) -> str | None:
+        """Return the mapped name, or None if the rule does not match the whole name."""
         if self.pattern.fullmatch(name) is None:
             return None
         return self.case(self.pattern.sub(self._replaced, name))
@@ -87,12 +88,12 @@ class _Parser:
     def _read_rule(self) -> _Rule | None:
         """Read the next rule; None is DEFAULT. Raises the parser's error if it is malformed."""
         begin = self._at
-        if self._took(_DEFAULT):
+        if self._took_word(_DEFAULT):
             return None
-        if not self._took(_RULE):
+        if not self._took_word(_RULE):
             raise self._error(begin, "a rule is DEFAULT or RULE:pattern/replacement/ with L or U")
         pattern, replacement = self._read_to_slash(begin), self._read_to_slash(begin)
-        case = str.lower if self._took("L") else str.upper if self._took("U") else str
+        case = str.lower if self._took_word("L") else str.upper if self._took_word("U") else str
         try:
             compiled = _compiled(pattern)
             return _Rule(compiled, _parts(replacement, compiled), case)
@@ -110,7 +111,8 @@ class _Parser:
             self._at += 2 if letter == "\\" else 1
         raise self._error(begin, "a rule is RULE:pattern/replacement/, and a slash is missing")
 
-    def _took(self, word: str) -> bool:
+    def _took_word(self, word: str) -> bool:
+        """Read `word` if it comes next. Return True if it did."""
         matches = self._text.startswith(word, self._at)
         self._at += len(word) if matches else 0
         return matches
@@ -125,6 +127,10 @@ class _Parser:
 
 
 def _compiled(java: str) -> re.Pattern[str]:
+    """Return the Python form of a Java pattern.
+
+    Raises re.error, ValueError or a warning if it has none.
+    """
     with warnings.catch_warnings():
         # Python warns of a «possible set intersection», which Java would apply.
         warnings.simplefilter("error")

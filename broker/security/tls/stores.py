@@ -75,7 +75,7 @@ class _KeystoreLoader:
     def __init__(self, prefix: str, tls: TlsSettings) -> None:
         self._prefix = prefix
         self._tls = tls
-        self._type = _type(f"{prefix}keystore.type", tls.keystore_type)
+        self._type = _checked_type(f"{prefix}keystore.type", tls.keystore_type)
 
     def load(self) -> Keystore | None:
         """Return the key store, or None if none is set. Raises ConfigError if it is wrong."""
@@ -169,7 +169,7 @@ class _TruststoreLoader:
     def __init__(self, prefix: str, tls: TlsSettings) -> None:
         self._prefix = prefix
         self._tls = tls
-        self._type = _type(f"{prefix}truststore.type", tls.truststore_type)
+        self._type = _checked_type(f"{prefix}truststore.type", tls.truststore_type)
 
     def load(self) -> tuple[bytes, ...] | None:
         """Return the trusted certificates, or None if no store is set.
@@ -223,7 +223,8 @@ def _needs(key: str, other: str) -> ConfigError:
     return ConfigError(other, f"{key} is set without {other}; set both.")
 
 
-def _type(name: str, value: str) -> str:
+def _checked_type(name: str, value: str) -> str:
+    """Return the type in upper case. Raises ConfigError if it is not served."""
     kind = value.upper()
     if kind not in TYPES:
         raise ConfigError.invalid(name, value, f"it is one of {', '.join(TYPES)}.")
@@ -249,6 +250,7 @@ def _read_store(name: str, path: str) -> bytes:
 
 
 def _pem_text(name: str, data: bytes) -> str:
+    """Return the text of a PEM file. Raises ConfigError if it has no PEM block."""
     if b"-----BEGIN " not in data:
         kind = name.rpartition(".")[0] + ".type"
         raise ConfigError(name, f"{name} is no PEM file; is {kind} right?")
@@ -283,6 +285,7 @@ def _key_pem(kind: str, body: str) -> str:
 
 
 def _each(name: str, read: Callable[[str], bytes], blocks: list[str]) -> list[bytes]:
+    """Return what `read` makes of each block. Raises ConfigError if it rejects a block."""
     try:
         return [read(block) for block in blocks]
     except (binascii.Error, ValueError) as error:

@@ -224,7 +224,7 @@ class Jwks:
         self._backoff_ms = times.retry_backoff_ms
         self._next_search_ms = 0.0
         try:
-            keys = _read(fetch)
+            keys = _read_keys(fetch)
         except (OSError, JwksError) as error:
             raise ConfigError(
                 key, f"{key}: the keys of {shown_url} cannot be read: {error}"
@@ -252,12 +252,14 @@ class Jwks:
             self._submit(self._delay_next_search)
 
     def _arm(self, delay_ms: float) -> None:
+        """Read the keys again after `delay_ms`, in place of an earlier timer."""
         if self._timer is not None:
             self._timer.cancel()
         if not self._closed:
             self._timer = self._scheduler.call_later(delay_ms, self._refresh)
 
     def _refresh(self) -> None:
+        """Read the keys in a thread, or try later if a reading is in progress."""
         if not self._submit(lambda changed: None):
             self._arm(self._times.retry_backoff_ms)
 
@@ -273,7 +275,7 @@ class Jwks:
                 then(self._take(keys, error))
 
         self._reading = True
-        self._blocking.submit(partial(_read, self._fetch), done)
+        self._blocking.submit(partial(_read_keys, self._fetch), done)
         return True
 
     def _take(self, keys: KeySet | None, error: Exception | None) -> bool:
@@ -302,7 +304,9 @@ class Jwks:
                 "The keys of %s cannot be read, those read before stay in use: %s", self._url, error
             )
         times = self._times
-        delay_ms = _backoff(times.retry_backoff_ms, times.retry_backoff_max_ms, self._failures)
+        delay_ms = _backoff_after(
+            times.retry_backoff_ms, times.retry_backoff_max_ms, self._failures
+        )
         self._failures += 1
         self._arm(delay_ms)
 
@@ -318,10 +322,12 @@ class Jwks:
         self._backoff_ms = min(2 * self._backoff_ms, times.retry_backoff_max_ms)
 
 
-def _backoff(first_ms: int, max_ms: int, failures: int) -> int:
+def _backoff_after(first_ms: int, max_ms: int, failures: int) -> int:
+    """Return the delay after this number of failures, in ms: it doubles up to `max_ms`."""
     return min(first_ms << min(failures, 32), max_ms)
 
 
-def _read(fetch: Fetch) -> KeySet | None:
+def _read_keys(fetch: Fetch) -> KeySet | None:
+    """Fetch and parse the keys. None: the issuer's keys have not changed. Raises JwksError."""
     data = fetch()
     return None if data is None else KeySet.parse(data)

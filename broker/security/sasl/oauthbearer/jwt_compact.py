@@ -131,6 +131,7 @@ def _decoded(part: str, part_name: str) -> bytes:
 
 
 def _each_name_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Return the JSON object. Raises ValueError if it has a name twice."""
     values = dict(pairs)
     if len(values) != len(pairs):
         raise ValueError("a name twice")
@@ -138,4 +139,5 @@ def _each_name_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _no_number(text: str) -> NoReturn:
+    """Raise ValueError, because NaN and Infinity are no JSON."""
     raise ValueError(text)

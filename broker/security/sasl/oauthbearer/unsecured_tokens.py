@@ -44,7 +44,7 @@ class UnsecuredTokens:
         self._name_claim = _option(options, f"{_VALIDATOR}PrincipalClaimName", "sub")
         self._scope_claim = _option(options, f"{_VALIDATOR}ScopeClaimName", "scope")
         self._required = tuple(_option(options, f"{_VALIDATOR}RequiredScope", "").split())
-        self._skew_ms = _whole(key, options, f"{_VALIDATOR}AllowableClockSkewMs", 0)
+        self._skew_ms = _whole_number(key, options, f"{_VALIDATOR}AllowableClockSkewMs", 0)
 
     def judge(self, token: str, now_ms: int) -> AcceptedToken:
         """Return the token's principal name and expiry. Raises TokenRefused."""
@@ -98,9 +98,9 @@ def unsecured_token(key: str, options: Options, now_ms: int) -> str:
             key, f"{key}: set {_LOGIN}StringClaim_{name_claim}, the name to log in as"
         )
     now_s = now_ms // 1000
-    lifetime_s = _whole(key, options, f"{_LOGIN}LifetimeSeconds", _LIFETIME_S)
+    lifetime_s = _whole_number(key, options, f"{_LOGIN}LifetimeSeconds", _LIFETIME_S)
     claims = {"iat": now_s, "exp": now_s + lifetime_s, **claims}
-    return f"{_part({'alg': 'none'})}.{_part(claims)}."
+    return f"{_encoded_part({'alg': 'none'})}.{_encoded_part(claims)}."
 
 
 def _text(key: str, name: str, value: str) -> object:
@@ -130,17 +130,20 @@ _CLAIMS = {"String": _text, "Number": _number, "List": _list}
 
 
 def _option(options: Options, name: str, default: str) -> str:
+    """Return an option's value, or the default if it is missing or blank."""
     option = options.get(name)
     return (option.value.strip() if option is not None else "") or default
 
 
-def _whole(key: str, options: Options, name: str, default: int) -> int:
+def _whole_number(key: str, options: Options, name: str, default: int) -> int:
+    """Return an option's number. Raises ConfigError if it is not a whole number."""
     text = _option(options, name, str(default))
     if not (text.isascii() and text.isdecimal()) or len(text) > _DIGITS_MAX:
         raise ConfigError(key, f"{key}: {name} is not a whole number")
     return int(text)
 
 
-def _part(values: Mapping[str, object]) -> str:
+def _encoded_part(values: Mapping[str, object]) -> str:
+    """Return the JSON of these values in base64url, as a part of a token."""
     data = json.dumps(values, separators=(",", ":")).encode()
     return urlsafe_b64encode(data).rstrip(b"=").decode()
