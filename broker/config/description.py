@@ -297,6 +297,7 @@ def _default(key: ConfigKey, _unused: str) -> str | None:
 
 @cache
 def _default_texts() -> dict[str, str | None]:
+    """Return the default of each listed key as a description shows it."""
     return {name: _text(_LISTED[name], text) for name, text in _DEFAULTS.items()}
 
 

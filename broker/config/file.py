@@ -117,6 +117,7 @@ def _with_provided_values(texts: Mapping[str, str]) -> dict[str, str]:
 
 
 def _parsed_override(text: str) -> tuple[str, str]:
+    """Return the key and the value of `key=value`. Raises StartError for other text."""
     key, equals, value = text.partition("=")
     if not equals or not key.strip():
         raise StartError(f"--override {text}: write it as key=value")

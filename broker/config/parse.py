@@ -68,7 +68,7 @@ def parse_config(
         profile_name=profile_name,
         warnings=(*warnings, *ignored_keys(texts), *authorizer_warnings(texts)),
         **_listener_fields(values, texts),
-        **_folders(values),
+        **_folder_fields(values),
         **_log_defaults(texts),
         max_connections_per_ip_overrides=_per_ip(
             cast(str, values["max.connections.per.ip.overrides"])
@@ -246,7 +246,8 @@ def _security(
     }
 
 
-def _folders(values: Mapping[str, ConfigValue]) -> dict[str, object]:
+def _folder_fields(values: Mapping[str, ConfigValue]) -> dict[str, object]:
+    """Return the fields of the log folders. Without a key, the first has the metadata."""
     folders = cast(tuple[str, ...], values["log.dirs"] or values["log.dir"])
     metadata = cast(str | None, values["metadata.log.dir"])
     return {"log_dirs": folders, "metadata_log_dir": metadata or (folders[0] if folders else "")}

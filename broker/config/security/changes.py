@@ -59,7 +59,7 @@ def security_in_force(
     """
     dynamic = image.config(ResourceType.BROKER, str(config.node_id))
     try:
-        return _in_force(config, dynamic, listener)
+        return _changed_security(config, dynamic, listener)
     except ConfigError as error:
         _log.warning("dynamic configs of listener %s are left out: %s", listener, error)
         return config.listener_security[listener]
@@ -92,7 +92,13 @@ def is_security(config: BrokerConfig, name: str) -> bool:
     return bool(_concerned_listeners(config, [name]))
 
 
-def _in_force(config: BrokerConfig, dynamic: Mapping[str, str], listener: str) -> ListenerSecurity:
+def _changed_security(
+    config: BrokerConfig, dynamic: Mapping[str, str], listener: str
+) -> ListenerSecurity:
+    """Return the listener's security with its changed keys.
+
+    Raises ConfigError if they are wrong.
+    """
     own = {name: text for name, text in dynamic.items() if _concerns(name, listener, config)}
     protocol = config.listener_security[listener].security_protocol
     return security_of_listener({**config.originals, **own}, listener, protocol)

@@ -67,12 +67,12 @@ def _tokens(text: str) -> Iterator[_Token]:
         if kind == "word":
             yield match[0], ""
         elif kind in ("double", "single"):
-            yield _ESCAPE.sub(_character, match[kind]), ""
+            yield _ESCAPE.sub(_unescaped_character, match[kind]), ""
         elif kind in ("number", "other"):
             yield None, match[0] if kind == "other" else "0"
 
 
-def _character(match: re.Match[str]) -> str:
+def _unescaped_character(match: re.Match[str]) -> str:
     escape = match[1]
     if escape[0] in "01234567":
         return chr(int(escape, 8))

@@ -188,11 +188,12 @@ def _client_security(
     mechanism = client_mechanism(mechanisms, purpose, name, mechanisms.nearest())
     fault = password_fault(mechanism)
     if fault is not None and not peers.alone:
-        raise ConfigError(mechanism_key, _without_credentials(texts, listener, name, fault))
+        raise ConfigError(mechanism_key, _no_credentials_text(texts, listener, name, fault))
     return ClientSecurity(protocol, tls, mechanism)
 
 
-def _without_credentials(texts: Mapping[str, str], listener: str, name: str, fault: str) -> str:
+def _no_credentials_text(texts: Mapping[str, str], listener: str, name: str, fault: str) -> str:
+    """Return the error for a node that cannot log in to others: `fault` is missing."""
     key = mechanism_scope(texts, listener, name).name("sasl.jaas.config")
     return f"{key} has no {fault}: this node logs in to others by them; add them"
 
@@ -212,7 +213,7 @@ def security_warnings(
     for listener, client in clients.items():
         fault = None if client.mechanism is None else password_fault(client.mechanism)
         if fault is not None and client.mechanism is not None:
-            yield _without_credentials(texts, listener, client.mechanism.name, fault)
+            yield _no_credentials_text(texts, listener, client.mechanism.name, fault)
     client_auth = str(Scope(texts).value(_CLIENT_AUTH))
     for server in servers.values():
         own = f"{listener_prefix(server.listener_name)}{_CLIENT_AUTH}"

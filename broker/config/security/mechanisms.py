@@ -107,7 +107,7 @@ def server_mechanism(scope: Scope, listener: str, name: str) -> MechanismSetting
         server_callback_class=_server_callback(scope.nearest(), name),
         login_callback_class=_login_callback(scope.nearest(), name),
         max_reauth_ms=cast(int, scope.value("connections.max.reauth.ms")),
-        oauth=_oauth(scope),
+        oauth=_oauth_settings(scope),
     )
 
 
@@ -124,7 +124,7 @@ def client_mechanism(
         name=name,
         jaas=_jaas_entry(nearest, f"{where} by {name}", name),
         login_callback_class=_login_callback(nearest, name),
-        oauth=_oauth(scope),
+        oauth=_oauth_settings(scope),
     )
 
 
@@ -171,11 +171,16 @@ def _named(login_module: str) -> str:
 
 
 def _login_callback(scope: Scope, mechanism: str) -> str | None:
+    """Return the class that gets a login's credentials, or None.
+
+    Raises ConfigError if it is not served, or if `sasl.login.class` is set.
+    """
     _served_class(scope, "sasl.login.class", {}, mechanism)
     return _served_class(scope, "sasl.login.callback.handler.class", _LOGIN_CALLBACKS, mechanism)
 
 
 def _server_callback(scope: Scope, mechanism: str) -> str | PythonClass | None:
+    """Return the class that checks logins, or None for the built-in check. Raises ConfigError."""
     key = "sasl.server.callback.handler.class"
     built_in = _SERVER_CALLBACKS[mechanism]
     return class_of(scope.name(key), scope.text(key), built_in, f"built into {mechanism}")
@@ -196,7 +201,8 @@ def _served_class(
     return text
 
 
-def _oauth(scope: Scope) -> OAuthSettings:
+def _oauth_settings(scope: Scope) -> OAuthSettings:
+    """Return the settings of OAUTHBEARER. Raises ConfigError for a wrong value."""
     values = {field: _oauth_value(scope, key) for field, key in OAUTH_KEYS.items()}
     return OAuthSettings(**values)  # type: ignore[arg-type]
 

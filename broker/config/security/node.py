@@ -48,7 +48,7 @@ def node_security(
     clients = {controllers[0]: to_controllers, inter_broker: between}
     return {
         "listener_security": servers,
-        "listener_limits": _limits(texts, bound),
+        "listener_limits": _own_limits(texts, bound),
         "inter_broker_security": between,
         "controller_security": to_controllers,
         "security_warnings": (
@@ -59,7 +59,8 @@ def node_security(
     }
 
 
-def _limits(texts: Mapping[str, str], names: Sequence[str]) -> dict[str, ListenerLimits]:
+def _own_limits(texts: Mapping[str, str], names: Sequence[str]) -> dict[str, ListenerLimits]:
+    """Return the own limits of each listener that has any."""
     limits = {name: _limits_of(Scope(texts, (listener_prefix(name),))) for name in names}
     return {
         name: own_limits for name, own_limits in limits.items() if own_limits != ListenerLimits()
