@@ -80,6 +80,7 @@ class BrokerServer:
         self._shared.controller.add_listener(self._metadata_changed)
 
     def _metadata_changed(self, _delta: MetadataDelta, image: MetadataImage) -> None:
+        """Load the logs soon after the image has reached this broker's registration."""
         if self._when_registered is not None and image.offset >= self.broker_epoch():
             # Not within this call, because other listeners have not received this change yet.
             self.ports.scheduler.call_soon(self._when_registered)
@@ -150,6 +151,7 @@ class BrokerServer:
         return next((path for path in self.config.log_dirs if ids[path] == named_id), None)
 
     def _reconfigure(self, config: BrokerConfig) -> None:
+        """Apply changed keys to the cleaner, the verification and the fetchers."""
         self.parts.cleaner.update_settings(cleaner_settings(config))
         self.parts.verification.enable(config.transaction_partition_verification_enable)
         if self.parts.fetchers is not None:
@@ -166,6 +168,7 @@ class BrokerServer:
     # --- events ----------------------------------------------------------------------------------
 
     def _log_dir_failed(self, _log_dir: str, _reason: str) -> None:
+        """Send a heartbeat with the failed folder, in a later turn of the loop."""
         self.ports.scheduler.call_soon(self.parts.lifecycle.log_dir_failed)
 
     # --- stop ----------------------------------------------------------------------------------

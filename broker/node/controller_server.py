@@ -110,6 +110,7 @@ class ControllerServer:
         return self._shared.ask_controller_here
 
     def _heartbeat(self, context: RequestContext, request: Any, respond: Respond) -> None:
+        """Note an allowed broker's connection for the probe, and ask the controller."""
         if context.rights.allows_on_cluster(Operation.CLUSTER_ACTION, audited=False):
             self.probe.note_heartbeat(context.connection_id, request)
         self._shared.ask_controller_here(context, request, respond)
@@ -161,5 +162,6 @@ class ControllerServer:
         self._shared.ports.scheduler.call_later(REGISTRATION_RETRY_MS, self._check_registration)
 
     def _check_registration(self) -> None:
+        """Register again if the image still lacks this controller."""
         self._registering = False
         self._register_if_needed()

@@ -256,6 +256,7 @@ def _groups(
 
 
 def _consumer_surroundings(shared: SharedServer, names: SlicedWork) -> Surroundings:
+    """Return the surroundings of consumer groups. Raises ConfigError if an assignor is wrong."""
     config, image = shared.config, partial(_image, shared)
     assignors = assignors_of_node(config, shared.ports.plugins, shared.logs.sliced, image)
     topic_names = TopicNames(names, config.ottla_regex_max_steps)

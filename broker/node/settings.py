@@ -79,6 +79,7 @@ def controller_settings(
 
 
 def _leader_imbalance_check_ms(config: BrokerConfig) -> int:
+    """Return the interval of the check; 0 if leaders are not rebalanced."""
     if not config.auto_leader_rebalance_enable:
         return 0
     return config.leader_imbalance_check_interval_seconds * 1000

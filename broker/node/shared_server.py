@@ -204,6 +204,7 @@ class SharedServer:
         return sender
 
     def _leader_changed(self, _leader_id: int | None) -> None:
+        """Let waiting requests go to the new controller."""
         for sender in self._senders:
             sender.controller_changed()
 
@@ -270,6 +271,7 @@ class SharedServer:
 
 
 def _policies(config: BrokerConfig, ports: NodePorts) -> Policies | None:
+    """Return the policies of Python classes, or None on a node that is no controller."""
     if ports.plugins is None or not config.is_controller:
         return None
     return ports.plugins.policies()

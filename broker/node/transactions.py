@@ -175,6 +175,7 @@ class NodeTransactions:
         return NoLeader.FOR_NOW if address is None else (registration.leader, *address)
 
     def _coordinator_of(self, transactional_id: str) -> Leader | None:
+        """Return the leader that coordinates this id, or None if it is not known or reachable."""
         topic = self._metadata.image.topics.get(TRANSACTION_TOPIC)
         registration = topic and topic.partitions.get(self.partition_for(transactional_id))
         address = registration and self._endpoint_of(registration.leader)

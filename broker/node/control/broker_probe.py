@@ -92,6 +92,7 @@ class BrokerProbe:
         )  # fmt: skip
 
     def _listener(self, broker: BrokerRegistration) -> Endpoint | None:
+        """Return the broker's endpoint for other nodes, or None."""
         name = self._config.inter_broker_listener_name
         return broker.endpoints.get(name)
 

@@ -230,6 +230,7 @@ class BrokerLifecycle:
                 )
 
     def _note_reported(self, offline: Sequence[bytes]) -> None:
+        """Stop the timers of failed folders that a controller knows now."""
         for directory in offline:
             timer, self._unreported[directory] = self._unreported[directory], None
             if timer is not None:
@@ -295,6 +296,7 @@ class BrokerLifecycle:
         self._call_once(REGISTRATION_RETRY_MS, self._send_registration)
 
     def _registered_again(self, _error: Exception | None) -> None:
+        """Send a heartbeat soon, with or without a new registration."""
         self._call_once(REGISTRATION_RETRY_MS, self._send_heartbeat)
 
     def _fencing_changed(self, fenced: bool) -> None:
@@ -315,6 +317,7 @@ class BrokerLifecycle:
         return REGISTRATION_RETRY_MS if waiting else self._config.broker_heartbeat_interval_ms
 
     def _restart_silence(self) -> None:
+        """Let the shut-down end if the controller does not answer for SHUT_DOWN_SILENCE_MS."""
         if self._silence is not None:
             self._silence.cancel()
         self._silence = self._scheduler.call_later(SHUT_DOWN_SILENCE_MS, self._end_shut_down)
@@ -328,6 +331,10 @@ class BrokerLifecycle:
             done()
 
     def _call_once(self, delay_ms: int, callback: Callable[[], None]) -> None:
+        """Call `callback` after `delay_ms` in place of the call that waits.
+
+        Does nothing when stopped.
+        """
         if not self._stopped:
             if self._timer is not None:
                 self._timer.cancel()

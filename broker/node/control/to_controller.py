@@ -248,7 +248,7 @@ class _PendingRequest:
         """Send the request now, and set the timer of its deadline."""
         self._sender.attempt(self)
         if self._respond is not None and self._timer is None:
-            self._arm(self._left_ms(), self._timed_out)
+            self._restart_timer(self._left_ms(), self._timed_out)
 
     def wrap(self, send: Callable[[Message], None]) -> None:
         """Encode the message for another node, and call `send` with it."""
@@ -258,6 +258,7 @@ class _PendingRequest:
             send(self._wire)
 
     def _wrapped(self, send: Callable[[Message], None], wire: Message) -> None:
+        """Keep the wrapped request for retries, and send it unless it was answered meanwhile."""
         self._wire = wire
         if self._respond is not None:
             send(wire)
@@ -279,6 +280,7 @@ class _PendingRequest:
         self._sender.answers.make(steps, ended, done)
 
     def _refusal(self) -> Message:
+        """Return the response with UNKNOWN_SERVER_ERROR."""
         refuse, error = self._sender.refuse, ErrorCode.UNKNOWN_SERVER_ERROR
         refused: Message = refuse(self.context.api_key, self.request, error)
         return refused
@@ -304,12 +306,17 @@ class _PendingRequest:
             self._in_slices(self._unwrap(response), self._unwrapped)
 
     def _unwrap(self, envelope: EnvelopeResponse) -> Steps[Message | None]:
+        """Return the enveloped response, or the refusal if it is malformed.
+
+        None: try again later.
+        """
         try:
             return (yield from unwrap(self.context, envelope))
         except ProtocolError:
             return self._refusal()
 
     def _unwrapped(self, response: Message | None) -> None:
+        """Answer the client, or retry later if there is no response."""
         if response is None:
             self.retry_later()
         else:
@@ -320,9 +327,9 @@ class _PendingRequest:
         if self._respond is None:
             return
         if self._left_ms() <= RETRY_BACKOFF_MS:
-            self._arm(self._left_ms(), self._timed_out)
+            self._restart_timer(self._left_ms(), self._timed_out)
         else:
-            self._arm(RETRY_BACKOFF_MS, self._retry)
+            self._restart_timer(RETRY_BACKOFF_MS, self._retry)
 
     def drop(self) -> None:
         """Drop the request without an answer because the node stops."""
@@ -338,9 +345,11 @@ class _PendingRequest:
         self._settle(None)
 
     def _left_ms(self) -> float:
+        """Return the time until the request's deadline, at least 0, in ms."""
         return max(self.deadline_ms - self._sender.scheduler.monotonic_ms(), 0.0)
 
-    def _arm(self, delay_ms: float, callback: Callable[[], None]) -> None:
+    def _restart_timer(self, delay_ms: float, callback: Callable[[], None]) -> None:
+        """Call `callback` after `delay_ms`, in place of the earlier timer."""
         if self._timer is not None:
             self._timer.cancel()
         self._timer = self._sender.scheduler.call_later(delay_ms, callback)

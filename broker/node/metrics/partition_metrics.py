@@ -117,7 +117,7 @@ def min_isr(partition: Partition) -> int:
 def register_partition_metrics(metrics: Metrics, replicas: ReplicaManager) -> None:
     """Register metrics of the local replicas, and of the partitions that this broker leads."""
     led = [(name, help_text, partial(_of_leader, read)) for name, help_text, read in _OF_LEADERS]
-    metrics.many([*_OF_LOGS, *led], partial(_shown, metrics, replicas))
+    metrics.many([*_OF_LOGS, *led], partial(_shown_partitions, metrics, replicas))
 
 
 def register_lag_metrics(
@@ -127,13 +127,17 @@ def register_lag_metrics(
     metrics.many(_OF_COMMITTED, partial(_committed, metrics, groups, replicas))
 
 
-def _shown(metrics: Metrics, replicas: ReplicaManager) -> Iterator[tuple[Labels, Partition]]:
+def _shown_partitions(
+    metrics: Metrics, replicas: ReplicaManager
+) -> Iterator[tuple[Labels, Partition]]:
+    """Yield the labels of each partition whose topic is shown."""
     for partition in list(replicas.partitions()):
         if metrics.shows(partition.topic):
             yield {"topic": partition.topic, "partition": str(partition.index)}, partition
 
 
 def _of_leader(read: Callable[[Partition], float], partition: Partition) -> float | None:
+    """Return the value, or None on a follower."""
     return read(partition) if partition.is_leader else None
 
 

@@ -55,11 +55,12 @@ def register_quorum_metrics(node: Node) -> None:
                 lambda topic: len(topic.partitions),
             )
         ],
-        lambda: _topics(node),
+        lambda: _shown_topics(node),
     )
 
 
-def _topics(node: Node) -> Iterator[tuple[Labels, TopicImage]]:
+def _shown_topics(node: Node) -> Iterator[tuple[Labels, TopicImage]]:
+    """Yield the labels of each shown topic; none if this node is not the active controller."""
     if node.controller.controller.is_active:
         for name, topic in list(node.image.topics.by_name.items()):
             if node.metrics.shows(name):

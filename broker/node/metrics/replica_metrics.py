@@ -104,4 +104,5 @@ def register_replica_metrics(node: Node, broker: BrokerServer) -> None:
 
 
 def _count(replicas: ReplicaManager, counts: Callable[[Partition], bool]) -> int:
+    """Return the number of hosted partitions for which `counts` is true."""
     return sum(counts(partition) for partition in replicas.partitions())

@@ -72,6 +72,7 @@ def _named(requests: RequestHandler) -> Iterator[_Named]:
 
 
 def _counts(requests: RequestHandler, read: Callable[[RequestMetrics], int]) -> Iterator[Sample]:
+    """Yield the sum of a count for each kind of request."""
     for name, counted in _named(requests):
         yield {"request": name}, float(sum(map(read, counted)))
 

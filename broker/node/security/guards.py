@@ -262,6 +262,7 @@ class Guards:
         return prefix if own else ""
 
     def _is_between_nodes(self, name: str) -> bool:
+        """Return True if nodes connect to each other on this listener."""
         config = self._config
         return name == config.inter_broker_listener_name or name in config.controller_listener_names
 

@@ -11,7 +11,7 @@ import pytest
 from broker.groups.offset_table import PartitionOffset
 from broker.metrics import SAMPLES_A_SLICE, Metrics
 from broker.node.metrics.partition_metrics import (
-    _shown,
+    _shown_partitions,
     register_lag_metrics,
     register_partition_metrics,
 )
@@ -121,7 +121,7 @@ def test_partitions_may_come_and_go_between_two_slices() -> None:
     metrics, count = Metrics(), SAMPLES_A_SLICE + 1
     here = Replicas(*(partition(number) for number in range(count)))
     replicas: Any = here
-    metrics.many([("x", "…", lambda one: one.index)], lambda: _shown(metrics, replicas))
+    metrics.many([("x", "…", lambda one: one.index)], lambda: _shown_partitions(metrics, replicas))
     slices = 0
     for step in metrics.steps():
         if step is None:
