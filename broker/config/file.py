@@ -146,7 +146,10 @@ def _read_text(path: str, hint: str = "") -> str:
 
 
 def _parsed(path: str, text: str) -> tuple[dict[str, str], list[str]]:
-    """Return the keys and values of a file, and a warning for each repeated key."""
+    """Return the keys and values of a file, and a warning for each repeated key.
+
+    Raises StartError if the file is malformed.
+    """
     try:
         return parse_properties(text), [
             f"{path}: {key} stands in the lines {', '.join(map(str, lines[:-1]))} and {lines[-1]}: "

@@ -131,7 +131,10 @@ def _limit_fault(config: BrokerConfig, name: str, value: int) -> str | None:
 
 
 def _limits(config: BrokerConfig, name: str) -> list[tuple[str, int | None]]:
-    """Return the server's keys for a group config's minimum and maximum, with their values."""
+    """Return the server's keys for a group config's minimum and maximum, with their values.
+
+    A value is None if there is no such limit.
+    """
     kind, _, rest = name.partition(".")
     rest = rest.removeprefix("num.")
     limits: list[tuple[str, int | None]] = []

@@ -265,7 +265,10 @@ def _log_defaults(texts: Mapping[str, str]) -> dict[str, object]:
 
 
 def _parsed(texts: Mapping[str, str]) -> dict[str, ConfigValue]:
-    """Return the value of every key: its set value, or Kafka's default."""
+    """Return the value of every key: its set value, or Kafka's default.
+
+    Raises ConfigError if a value is wrong or a required key is missing.
+    """
     values = BROKER_CONFIG_DEF.defaults()
     for name, text in texts.items():
         if name in BROKER_CONFIG_DEF:

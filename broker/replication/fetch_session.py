@@ -335,9 +335,10 @@ class FollowerSession(FetchSession):
         return entry
 
     def settle(self, entry: FetchPartition, read: PartitionRead) -> bool:
-        """Return True if the entry needs no look until its partition changes.
+        """Update the partition after a response, and return whether it is idle.
 
-        Then the replica counts as caught up to the fetch offset by this session.
+        While an in-sync follower's partition is idle, this session stands in for its fetches. A
+        replica outside the ISR is never idle.
         """
         idle = super().settle(entry, read)
         partition = entry.partition

@@ -130,7 +130,7 @@ class TransactionShard:
         self._context.once_committed(lambda: self._resume(loaded))
 
     def _resume(self, loaded: Sequence[tuple[str, TransactionMetadata]]) -> None:
-        """Send the markers of the transactions that were loaded with a decision."""
+        """Mark the loaded states as committed, and send the markers of the decisions."""
         for transactional_id, metadata in loaded:
             self._note_committed(transactional_id, metadata, self._send_markers)
 

@@ -80,7 +80,7 @@ def _unescaped_character(match: re.Match[str]) -> str:
 
 
 def _first_entry(tokens: list[_Token]) -> tuple[JaasEntry, list[_Token]]:
-    """Return the first login module, and the tokens after its semicolon."""
+    """Return the first login module, and the tokens after its semicolon. Raises JaasError."""
     login_module = tokens[0][0]
     flag = tokens[1][0] if len(tokens) > 1 else None
     if login_module is None or flag is None:

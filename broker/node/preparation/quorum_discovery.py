@@ -107,7 +107,10 @@ def with_known_voters(config: BrokerConfig, filesystem: Filesystem) -> BrokerCon
 
 
 def _had_no_other_voters(config: BrokerConfig, filesystem: Filesystem) -> bool:
-    """Return whether no static quorum of more than this node is on the disk."""
+    """Return whether no static quorum of more than this node is on the disk.
+
+    Raises StartError if the file of the quorum is malformed.
+    """
     path = f"{config.metadata_log_dir}/{METADATA_FOLDER}/quorum-state"
     try:
         before = decode_static_voters(filesystem.read(path)) if filesystem.exists(path) else []

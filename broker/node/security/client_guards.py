@@ -197,7 +197,10 @@ class ClientGuards:
     def _login(
         self, security: ClientSecurity, name: str
     ) -> tuple[NewLogin | None, ClientTokens | None]:
-        """Return the function that starts logins, and the tokens for them, not yet started."""
+        """Return the function that starts logins, and the tokens for them, not yet started.
+
+        Without SASL both are None; only OAUTHBEARER has tokens. Raises ConfigError.
+        """
         prefix = prefix_of(name)
         if not logs_in_by_token(security):
             return _new_login(security, prefix, self._random_bytes, None), None

@@ -95,7 +95,11 @@ class ScramServer:
         return None if self._token is None else self._token.expiry_ms
 
     def _begin(self, first: ClientFirst, now_ms: int) -> bytes | Question:
-        """Return the server's first message: the nonces of both, the salt and the iterations."""
+        """Return the server's first message: the nonces of both, the salt and the iterations.
+
+        A token that must be salted first leads to a question. Raises SaslRefused for an unknown
+        user or token.
+        """
         if first.by_token:
             login = self._tokens(self._mechanism, first.name)
             if isinstance(login, Salting):
@@ -138,7 +142,10 @@ class ScramServer:
         return login.credential
 
     def _end(self, first: ClientFirst, credential: ScramCredential, token: bytes) -> bytes:
-        """Check the client's proof. Return the server's final message, with its own proof."""
+        """Check the client's proof, and return the server's final message with its own proof.
+
+        Raises SaslRefused if the client's proof is wrong.
+        """
         final = read_client_final(token)
         if final.nonce != self._nonce or final.channel != first.gs2:
             raise SaslRefused

@@ -92,7 +92,10 @@ class ScramClient:
         return None
 
     def _prove(self, server_first: bytes) -> bytes:
-        """Return the client's final message, with the proof that it knows the password."""
+        """Return the client's final message, with the proof that it knows the password.
+
+        Raises SaslRefused for a wrong nonce or too few or too many iterations.
+        """
         first = read_server_first(server_first)
         if not first.nonce.startswith(self._nonce) or first.nonce == self._nonce:
             raise SaslRefused("the server's nonce is not the client's and more")

@@ -61,8 +61,10 @@ def server_context(key_prefix: str, tls: TlsSettings) -> SSLContext:
 
 
 def server_context_and_certificate(key_prefix: str, tls: TlsSettings) -> tuple[SSLContext, bytes]:
-    """Return the context of `server_context` and the certificate that it shows, as DER; the first
-    if it has several."""
+    """Return the context of `server_context` and the certificate that it shows, as DER.
+
+    It is the first if there are several. Raises ConfigError.
+    """
     context = SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.sslobject_class = AlertingSSLObject
     mode = _CLIENT_AUTH.get(tls.client_auth)
@@ -110,8 +112,10 @@ def client_context(key_prefix: str, tls: TlsSettings) -> SSLContext:
 def client_context_and_certificate(
     key_prefix: str, tls: TlsSettings
 ) -> tuple[SSLContext, bytes | None]:
-    """Return the context of `client_context` and the certificate, as DER, that it shows to a server
-    that asks; None: it has none."""
+    """Return the context of `client_context` and the certificate that it shows, as DER.
+
+    None: it has none for a server that asks. Raises ConfigError.
+    """
     context = SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     algorithm = tls.endpoint_identification_algorithm
     if algorithm.lower() not in ("https", ""):
@@ -229,7 +233,10 @@ def _set_new_suites(context: SSLContext, name: str, suites: list[str]) -> None:
 
 
 def _load_key(context: SSLContext, key_prefix: str, tls: TlsSettings, keystore: Keystore) -> None:
-    """Pass the private key and its certificates to OpenSSL."""
+    """Pass the private key and its certificates to OpenSSL.
+
+    Raises ConfigError if they do not fit, or if the key's password is wrong, missing or needless.
+    """
     key_password = f"{key_prefix}ssl.key.password"
     calls = []
 

@@ -57,7 +57,7 @@ def values(data: bytes) -> list[Value]:
 
 
 def _value_at(data: bytes, at: int) -> tuple[Value, int]:
-    """Return the value that begins at `at`, and the offset of the next one."""
+    """Return the value that begins at `at`, and the offset of the next one. Raises DerError."""
     if at + 2 > len(data):
         raise DerError("a value is cut off")
     tag, length = data[at], data[at + 1]

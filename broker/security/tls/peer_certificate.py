@@ -73,8 +73,10 @@ def subject_alternative_names(der: bytes) -> tuple[str, ...]:
 
 
 def _to_be_signed(der: bytes) -> list[Value]:
-    """Return the fields of a certificate after its version: serial, algorithm, issuer, dates,
-    subject and so on."""
+    """Return the fields of a certificate after its version.
+
+    They are serial, algorithm, issuer, dates, subject and so on. Raises DerError.
+    """
     signed, *_ = _only(values(der)).items(SEQUENCE) or [Value(0, b"")]
     fields = signed.items(SEQUENCE)
     if fields and fields[0].tag == _VERSION:

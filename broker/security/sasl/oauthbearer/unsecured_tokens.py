@@ -76,7 +76,11 @@ class UnsecuredTokens:
         """Do nothing, because there are no keys to refresh."""
 
     def _scope(self, claims: Json) -> list[str]:
-        """Return the token's scope. A text is one entry, even with blanks in it, as in Kafka."""
+        """Return the token's scope.
+
+        A text is one entry, even with blanks in it, as in Kafka. Raises TokenRefused if it is
+        neither a text nor a list of texts.
+        """
         scope = claims.get(self._scope_claim, [])
         scope = [scope.strip()] if isinstance(scope, str) else scope
         if not isinstance(scope, list) or not all(isinstance(entry, str) for entry in scope):
