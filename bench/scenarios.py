@@ -206,6 +206,7 @@ _SINGLE_GOALS = {
 
 
 def _single(connections: int) -> Scenario:
+    """Return the scenario `single-N`: Produce requests of one record each, on N connections."""
     goals = _SINGLE_GOALS[connections]
     return Scenario(
         f"single-{connections}",

@@ -227,8 +227,11 @@ class PartitionLog:
         self.notes.append(f"{self.topic}-{self.partition}: segment {name}: {text}")
 
     def _replayed(self, names: list[str]) -> TransactionReplay:
-        """Read the batches of the segments without index and of the last segment, and return their
-        transactions."""
+        """Read the batches from the first segment without an index to the end of the log.
+
+        Set each read segment's index and its aborted transactions, drop the segments after a
+        damaged one, and return the transactions. Raises LogError if the damage hides whole batches.
+        """
         unindexed = [
             number for number, segment in enumerate(self.segments) if segment.index is None
         ]

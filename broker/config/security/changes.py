@@ -119,7 +119,8 @@ def _listeners(config: BrokerConfig) -> list[str]:
 
 
 def _concerns(name: str, listener: str, config: BrokerConfig) -> bool:
-    """Return whether a dynamic config changes the security of this listener."""
+    """Return whether a dynamic config changes the security of this listener: only a key that
+    begins with the listener's prefix does."""
     prefix = listener_prefix(listener)
     if not name.startswith(prefix):
         return False
