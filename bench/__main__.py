@@ -26,7 +26,7 @@ from bench.registry import all_scenarios
 from bench.report import rows
 from bench.scenario import Scenario
 from bench.table import markdown, terminal
-from bench.turns import Run, one_line, say, work_through
+from bench.turns import BenchRun, one_line, say, work_through
 
 COMPILED = ("broker", "command", "controller", "ground", "log_format", "protocol", "storage")
 WINDOW_S = 2.0
@@ -56,7 +56,7 @@ def main() -> int:
     path = options.json or KEPT
     if options.report:
         try:
-            run = reduce(Run.together_with, map(Run.load, options.report))
+            run = reduce(BenchRun.together_with, map(BenchRun.load, options.report))
         except ValueError as error:
             parser.error(str(error))
         return _report(run, scenarios, options.report, options.markdown)
@@ -88,7 +88,9 @@ def main() -> int:
     return _report(run, scenarios, [path], options.markdown)
 
 
-def _report(run: Run, scenarios: dict[str, Scenario], paths: list[Path], as_markdown: bool) -> int:
+def _report(
+    run: BenchRun, scenarios: dict[str, Scenario], paths: list[Path], as_markdown: bool
+) -> int:
     """Print the table, draw the picture, and return the exit code: 0 if all was measured."""
     report_rows = rows(run, scenarios)
     print(markdown(run, report_rows) if as_markdown else terminal(run, report_rows))
@@ -118,9 +120,9 @@ def _chosen(options: argparse.Namespace, scenarios: dict[str, Scenario]) -> list
     ]
 
 
-def _begun(options: argparse.Namespace, scenarios: list[str], path: Path) -> Run:
+def _begun(options: argparse.Namespace, scenarios: list[str], path: Path) -> BenchRun:
     """Return the interrupted run of the same options, or a new run."""
-    run = Run(
+    run = BenchRun(
         options.peers.split(",") if not options.quick else ["ottla"],
         options.rounds if not options.quick else 1,
         options.window if not options.quick else QUICK_WINDOW_S,
@@ -129,7 +131,7 @@ def _begun(options: argparse.Namespace, scenarios: list[str], path: Path) -> Run
         machine(_fills(options)),
     )
     if path.exists():
-        before = Run.load(path)
+        before = BenchRun.load(path)
         if not before.finished and before.asks_the_same(run):
             say(f"going on with {path}")
             return before

@@ -16,16 +16,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from bench.login_client import logged_in_by_scram
-from bench.peers import Peer
+from bench.peers import BenchPeer
 from bench.scenario import (
     BROKER_CPU,
     LARGER,
     RATE,
     SMALLER,
-    Done,
     Figure,
     Load,
     Scenario,
+    WindowResult,
     steady,
 )
 from bench.secured import USER
@@ -49,7 +49,7 @@ OWN_ACLS = [
     for operation in (Operation.WRITE, Operation.DESCRIBE)
 ]
 
-Check = Callable[[Peer, Wire], int]
+Check = Callable[[BenchPeer, Wire], int]
 """A function that returns the broker's position.
 
 Raises RuntimeError if the broker refuses requests.
@@ -74,12 +74,12 @@ def _acl_of(number: int) -> Acl:
     return allow(user, Operation.READ, Resource.GROUP, f"group-{number}")
 
 
-def metadata(peer: Peer, window_s: float) -> list[Figure]:
+def metadata(peer: BenchPeer, window_s: float) -> list[Figure]:
     """Measure Metadata requests of ten topics by name, one in flight."""
     named = [MetadataRequestTopic(name=name) for name in TOPICS]
     request = MetadataRequest(named, allow_auto_topic_creation=False)
 
-    def check(_: Peer, wire: Wire) -> int:
+    def check(_: BenchPeer, wire: Wire) -> int:
         answer = wire.ask(request, _METADATA_VERSION)
         if any(topic.error_code for topic in answer.topics):
             raise RuntimeError("the user may not see the topics")
@@ -89,10 +89,10 @@ def metadata(peer: Peer, window_s: float) -> list[Figure]:
     return _measured(peer, window_s, frame, check, counts=False)
 
 
-def single(peer: Peer, window_s: float) -> list[Figure]:
+def single(peer: BenchPeer, window_s: float) -> list[Figure]:
     """Measure Produce requests of one 100-byte record, acks=1, one in flight."""
 
-    def check(peer: Peer, _: Wire) -> int:
+    def check(peer: BenchPeer, _: Wire) -> int:
         return end_offset(peer.port, TOPICS[0], 0)
 
     frame = produce_frame(TOPICS[0], 0, _VALUE_BYTES)
@@ -100,7 +100,7 @@ def single(peer: Peer, window_s: float) -> list[Figure]:
 
 
 def _measured(
-    peer: Peer, window_s: float, frame: bytes, check: Check, *, counts: bool
+    peer: BenchPeer, window_s: float, frame: bytes, check: Check, *, counts: bool
 ) -> list[Figure]:
     """Measure with two ACLs and with all; `counts`: each request advances `check` by one."""
     scram_port = secured_of(peer).scram_port
@@ -129,7 +129,7 @@ def _measured(
 
 
 @contextmanager
-def _connections(peer: Peer, scram_port: int) -> Iterator[tuple[Wire, Wire]]:
+def _connections(peer: BenchPeer, scram_port: int) -> Iterator[tuple[Wire, Wire]]:
     """Yield a connection of the SCRAM user and one without login; close both at the end."""
     by_user, by_super = logged_in_by_scram(scram_port), Wire(peer.port)
     try:
@@ -142,7 +142,7 @@ def _connections(peer: Peer, scram_port: int) -> Iterator[tuple[Wire, Wire]]:
 def requests(wire: Wire, frame: bytes) -> Load:
     """Return a load that sends the frame again after each answer; a unit is a request."""
 
-    def load(seconds: float) -> Done:
+    def load(seconds: float) -> WindowResult:
         clock, trips = time.perf_counter, list[float]()
         began = sent = clock()
         while not trips or sent < began + seconds:
@@ -151,7 +151,7 @@ def requests(wire: Wire, frame: bytes) -> Load:
             now = clock()
             trips.append(now - sent)
             sent = now
-        return Done(len(trips), trips, sent - began)
+        return WindowResult(len(trips), trips, sent - began)
 
     return load
 
@@ -159,7 +159,7 @@ def requests(wire: Wire, frame: bytes) -> Load:
 def checked(load: Load, position: Callable[[], int], *, counts: bool) -> Load:
     """Return a load that fails if the broker refused some of its requests."""
 
-    def run(seconds: float) -> Done:
+    def run(seconds: float) -> WindowResult:
         """Run the load. Raises RuntimeError if the position did not advance by all its units."""
         before = position()
         done = load(seconds)
@@ -171,7 +171,7 @@ def checked(load: Load, position: Callable[[], int], *, counts: bool) -> Load:
     return run
 
 
-def _scenario(name: str, title: str, run: Callable[[Peer, float], list[Figure]]) -> Scenario:
+def _scenario(name: str, title: str, run: Callable[[BenchPeer, float], list[Figure]]) -> Scenario:
     return Scenario(name, "security", title, CLIENT, 1, 1, run, secured=True)
 
 

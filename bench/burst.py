@@ -11,9 +11,9 @@ import select
 import time
 from dataclasses import dataclass, field
 
-from bench.peers import Peer
+from bench.peers import BenchPeer
 from bench.scenario import LARGER, SMALLER, Figure, Scenario
-from bench.tail import VALUE_BYTES, Reader, Writer
+from bench.tail import VALUE_BYTES, TailReader, TailWriter
 from bench.wire import create_topic, end_offset, produce_one
 
 TOPIC = "burst"
@@ -31,8 +31,8 @@ UNLIMITED = float("inf")
 class Flow:
     """A producer and a consumer, each with a pace in bytes a second."""
 
-    writer: Writer
-    reader: Reader
+    writer: TailWriter
+    reader: TailReader
     written: int
     """The next offset of the producer."""
     trips: list[float] = field(default_factory=list)
@@ -78,11 +78,13 @@ class Flow:
         return ordered[int(len(ordered) * 0.99)]
 
 
-def burst(peer: Peer, window_s: float) -> list[Figure]:
+def burst(peer: BenchPeer, window_s: float) -> list[Figure]:
     """Measure the Produce round trips before and in the burst, CPU, memory, and the draining."""
     create_topic(peer.port, TOPIC)
     produce_one(peer.port, TOPIC)
-    flow = Flow(Writer(peer.port, TOPIC, BATCH_VALUES), Reader(peer.port, TOPIC, 0, READ_BYTES), 1)
+    flow = Flow(
+        TailWriter(peer.port, TOPIC, BATCH_VALUES), TailReader(peer.port, TOPIC, 0, READ_BYTES), 1
+    )
     flow.run(UNLIMITED, UNLIMITED, window_s, False)  # warm-up
     flow.run(PACE_BYTES_S, UNLIMITED, window_s, False)
     flow.take_p99()

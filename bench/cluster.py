@@ -12,17 +12,17 @@ from concurrent.futures import ThreadPoolExecutor
 from bench.batches import CLIENT as LIBRDKAFKA
 from bench.batches import BatchProducer
 from bench.librdkafka import Lot
-from bench.peers import NODES, Peer
-from bench.replayer import Target, replay_targets
+from bench.peers import NODES, BenchPeer
+from bench.replayer import ReplayedConnection, replay_targets
 from bench.scenario import (
     BROKER_CPU,
     LARGER,
     RATE,
     SMALLER,
-    Done,
     Figure,
-    Measured,
     Scenario,
+    SteadyWindows,
+    WindowResult,
     steady,
 )
 from bench.scenarios import BATCH_BYTES, DEPTH, REPLAYER
@@ -47,22 +47,22 @@ PACED_PER_S = 34  # for each node: 100 MB/s in all, a third of the published mac
 PACED_WINDOWS = 6  # long enough that the kernel begins to write back by itself
 
 
-def replicated_batches(peer: Peer, window_s: float) -> list[Figure]:
+def replicated_batches(peer: BenchPeer, window_s: float) -> list[Figure]:
     """Measure librdkafka with batches of 1 KiB values, acks=all, one partition led by each node."""
     topic = "replicated"
     create_topic(peer.port, topic, NODES, NODES)
     lots = [Lot([b"v" * VALUE_BYTES] * LOT, index) for index in range(NODES)]
 
-    def load(seconds: float) -> Done:
+    def load(seconds: float) -> WindowResult:
         before = _records_written(peer, topic)
         producer.load(topic, lots, seconds)
-        return Done(_records_written(peer, topic) - before)
+        return WindowResult(_records_written(peer, topic) - before)
 
     with BatchProducer(peer.bootstrap, acks="all") as producer:
         return _batch_figures(steady(peer, load, window_s))
 
 
-def replayed_batches(peer: Peer, window_s: float) -> list[Figure]:
+def replayed_batches(peer: BenchPeer, window_s: float) -> list[Figure]:
     """Measure encoded requests of one batch of up to 1 MB of 1 KiB values, acks=all.
 
     Each node leads a partition, which has one connection.
@@ -70,16 +70,18 @@ def replayed_batches(peer: Peer, window_s: float) -> list[Figure]:
     topic = "replayed"
     targets = _encoded(peer, topic)
 
-    def load(seconds: float) -> Done:
+    def load(seconds: float) -> WindowResult:
         before = _records_written(peer, topic)
         done = replay_targets(targets, seconds, depth=DEPTH)
-        return Done(_all_written(peer, topic, before, done.answers), done.trips, done.seconds)
+        return WindowResult(
+            _all_written(peer, topic, before, done.answers), done.trips, done.seconds
+        )
 
     measured = steady(peer, load, window_s)
     return [*_batch_figures(measured), *measured.latencies("ms")]
 
 
-def paced_batches(peer: Peer, window_s: float) -> list[Figure]:
+def paced_batches(peer: BenchPeer, window_s: float) -> list[Figure]:
     """Measure the latency of the same batches at a moderate pace, one connection each.
 
     A latency begins when the batch is due, so that batches delayed by a slow one count fully.
@@ -105,31 +107,31 @@ def paced_batches(peer: Peer, window_s: float) -> list[Figure]:
         wire.close()
         return trips
 
-    def load(seconds: float) -> Done:
+    def load(seconds: float) -> WindowResult:
         """Produce to all nodes at once. Raises RuntimeError unless all records were written."""
         before = _records_written(peer, topic)
         until = time.perf_counter() + seconds
         with ThreadPoolExecutor(NODES) as threads:
             by_node = threads.map(produce, range(NODES), [until] * NODES)
             trips = [trip for node_trips in by_node for trip in node_trips]
-        return Done(_all_written(peer, topic, before, len(trips)), trips)
+        return WindowResult(_all_written(peer, topic, before, len(trips)), trips)
 
     measured = steady(peer, load, PACED_WINDOWS * window_s)
     return [*_batch_figures(measured), *measured.latencies("ms")]
 
 
-def _encoded(peer: Peer, topic: str) -> list[Target]:
+def _encoded(peer: BenchPeer, topic: str) -> list[ReplayedConnection]:
     """Make a topic. Return a request of one batch for the partition that each node leads."""
     create_topic(peer.port, topic, NODES, NODES)
     produce_one(peer.port, topic, NODES)
     batch = batch_of(BATCH_RECORDS, VALUE_BYTES)
     return [
-        Target(port, [batch_frame(topic, index, batch, acks=-1)])
+        ReplayedConnection(port, [batch_frame(topic, index, batch, acks=-1)])
         for index, port in enumerate(leader_ports(peer.port, topic))
     ]
 
 
-def _all_written(peer: Peer, topic: str, before: int, batches: int) -> int:
+def _all_written(peer: BenchPeer, topic: str, before: int, batches: int) -> int:
     """Return the number of records. Raises RuntimeError if some are not in the logs."""
     records = batches * BATCH_RECORDS
     if _records_written(peer, topic) - before != records:
@@ -137,13 +139,13 @@ def _all_written(peer: Peer, topic: str, before: int, batches: int) -> int:
     return records
 
 
-def _records_written(peer: Peer, topic: str) -> int:
+def _records_written(peer: BenchPeer, topic: str) -> int:
     """Return the end offsets of all partitions, added up."""
     ports = leader_ports(peer.port, topic)
     return sum(end_offset(port, topic, index) for index, port in enumerate(ports))
 
 
-def _batch_figures(measured: Measured) -> list[Figure]:
+def _batch_figures(measured: SteadyWindows) -> list[Figure]:
     gigabytes = measured.units * VALUE_BYTES / 1e9
     return [
         Figure(RATE, "MB/s", gigabytes * 1e3 / measured.seconds, LARGER),
@@ -152,7 +154,7 @@ def _batch_figures(measured: Measured) -> list[Figure]:
     ]
 
 
-def replicated_round_trip(peer: Peer, window_s: float) -> list[Figure]:
+def replicated_round_trip(peer: BenchPeer, window_s: float) -> list[Figure]:
     """Measure Produce requests of one 1 KiB record, acks=all, one in flight."""
     topic = "trips"
     create_topic(peer.port, topic, 1, NODES)
@@ -160,13 +162,13 @@ def replicated_round_trip(peer: Peer, window_s: float) -> list[Figure]:
     (port,) = leader_ports(peer.port, topic)
     frame = produce_frame(topic, 0, VALUE_BYTES, acks=-1)
 
-    def load(seconds: float) -> Done:
+    def load(seconds: float) -> WindowResult:
         """Replay the request. Raises RuntimeError if fewer records were written than answered."""
         before = end_offset(port, topic, 0)
         answers, trips = replay(port, [frame], seconds)
         if end_offset(port, topic, 0) - before < answers:
             raise RuntimeError("some of the measured requests were refused")
-        return Done(answers, trips)
+        return WindowResult(answers, trips)
 
     measured = steady(peer, load, window_s)
     return [
@@ -177,7 +179,7 @@ def replicated_round_trip(peer: Peer, window_s: float) -> list[Figure]:
     ]
 
 
-def idle_partitions(peer: Peer, window_s: float) -> list[Figure]:
+def idle_partitions(peer: BenchPeer, window_s: float) -> list[Figure]:
     """Measure the CPU of a thousand partitions of three replicas without any requests."""
     create_topic(peer.port, "idle", IDLE_PARTITIONS, NODES)
     time.sleep(IDLE_SETTLE_S)

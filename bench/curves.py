@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from bench.groups import TOPIC as GROUP_TOPIC
-from bench.groups import Group, commit_frame, find_coordinator, heartbeat_frame
+from bench.groups import ClassicProtocolGroup, commit_frame, find_coordinator, heartbeat_frame
 from bench.idle import idle_connections
-from bench.peers import Peer
-from bench.scenario import Done, Load
-from bench.tail import Writer
+from bench.peers import BenchPeer
+from bench.scenario import Load, WindowResult
+from bench.tail import TailWriter
 from bench.wire import (
     FETCH_VERSION,
     PRODUCE_VERSION,
@@ -63,14 +63,14 @@ class Curve:
     what: str
     request: str
     sizes: tuple[int, ...]
-    prepare: Callable[[Peer, int], Prepared]
+    prepare: Callable[[BenchPeer, int], Prepared]
 
 
 def one_by_one(port: int, frames: Sequence[bytes]) -> Prepared:
     """Return a load of these frames in turn on one connection, one in flight."""
     wire = Wire(port)
 
-    def load(seconds: float) -> Done:
+    def load(seconds: float) -> WindowResult:
         answers = 0
         end = time.perf_counter() + seconds
         send, skip = wire.socket.sendall, wire.skip_response
@@ -79,12 +79,12 @@ def one_by_one(port: int, frames: Sequence[bytes]) -> Prepared:
                 send(frame)
                 skip()
             answers += len(frames)
-        return Done(answers)
+        return WindowResult(answers)
 
     return Prepared(load, wire.close)
 
 
-def connections(peer: Peer, size: int) -> Prepared:
+def connections(peer: BenchPeer, size: int) -> Prepared:
     """Prepare 50 connections with Produce requests of one record, beside idle connections."""
     create_topic(peer.port, ACTIVE, ACTIVE_PARTITIONS)
     produce_one(peer.port, ACTIVE)
@@ -92,10 +92,12 @@ def connections(peer: Peer, size: int) -> Prepared:
     frames = [produce_frame(ACTIVE, n % ACTIVE_PARTITIONS, VALUE_BYTES) for n in range(active)]
     stack = contextlib.ExitStack()
     stack.enter_context(idle_connections(peer.port, size - active))
-    return Prepared(lambda seconds: Done(replay(peer.port, frames, seconds)[0]), stack.close)
+    return Prepared(
+        lambda seconds: WindowResult(replay(peer.port, frames, seconds)[0]), stack.close
+    )
 
 
-def partitions(peer: Peer, size: int) -> Prepared:
+def partitions(peer: BenchPeer, size: int) -> Prepared:
     """Prepare Produce, Fetch and Metadata of eight partitions; the others get no requests."""
     create_topic(peer.port, ACTIVE, ACTIVE_PARTITIONS)
     produce_one(peer.port, ACTIVE)
@@ -114,11 +116,11 @@ def partitions(peer: Peer, size: int) -> Prepared:
     return one_by_one(peer.port, frames)
 
 
-def members(peer: Peer, size: int) -> Prepared:
+def members(peer: BenchPeer, size: int) -> Prepared:
     """Prepare Heartbeat and OffsetCommit of one member; the group's other members are silent."""
     create_topic(peer.port, GROUP_TOPIC)
     find_coordinator(peer.port)
-    group = Group(peer.port, "growing", size)
+    group = ClassicProtocolGroup(peer.port, "growing", size)
     group.settle()
     group.quiet()
     member = group.members[0]
@@ -171,14 +173,14 @@ class SessionReader(Wire):
         )
 
 
-def session(peer: Peer, size: int) -> Prepared:
+def session(peer: BenchPeer, size: int) -> Prepared:
     """Prepare a consumer that waits for all partitions; a record for one answers its Fetch."""
     create_topic(peer.port, ACTIVE, size)
     produce_one(peer.port, ACTIVE)
     reader = SessionReader(peer.port, ACTIVE, size)
-    writer = Writer(peer.port, ACTIVE, 1)
+    writer = TailWriter(peer.port, ACTIVE, 1)
 
-    def load(seconds: float) -> Done:
+    def load(seconds: float) -> WindowResult:
         rounds = 0
         end = time.perf_counter() + seconds
         while time.perf_counter() < end:
@@ -187,7 +189,7 @@ def session(peer: Peer, size: int) -> Prepared:
             writer.acknowledged()
             reader.take()
             rounds += 1
-        return Done(2 * rounds)
+        return WindowResult(2 * rounds)
 
     def close() -> None:
         reader.close()
@@ -203,7 +205,7 @@ def record_frame(topic: str, timestamp_ms: int) -> bytes:
     return encode_request(ProduceRequest(None, 1, 30_000, data), PRODUCE_VERSION, 1, "bench")
 
 
-def segments(peer: Peer, size: int) -> Prepared:
+def segments(peer: BenchPeer, size: int) -> Prepared:
     """Prepare Produce to the last segment and Fetch from ten offsets among all segments."""
     configs = {"segment.ms": str(SEGMENT_MS), "retention.ms": "-1"}
     create_topic(peer.port, ACTIVE, 1, 1, configs)

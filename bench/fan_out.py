@@ -9,10 +9,10 @@ from __future__ import annotations
 import select
 import time
 
-from bench.groups import Group, commit_frame, find_coordinator
-from bench.peers import Peer
-from bench.scenario import LARGER, SMALLER, Done, Figure, Scenario, latencies, steady
-from bench.tail import Reader, Writer
+from bench.groups import ClassicProtocolGroup, commit_frame, find_coordinator
+from bench.peers import BenchPeer
+from bench.scenario import LARGER, SMALLER, Figure, Scenario, WindowResult, latencies, steady
+from bench.tail import TailReader, TailWriter
 from bench.wire import create_topic, produce_one
 
 GROUPS = 10
@@ -30,12 +30,14 @@ class FanOut:
         create_topic(port, TOPIC)
         produce_one(port, TOPIC)
         find_coordinator(port)
-        self.groups = [Group(port, f"reader-{number}", 1) for number in range(GROUPS)]
+        self.groups = [
+            ClassicProtocolGroup(port, f"reader-{number}", 1) for number in range(GROUPS)
+        ]
         for group in self.groups:
             group.settle()
             group.quiet()
-        self.writer = Writer(port, TOPIC, BATCH_VALUES)
-        self.readers = [Reader(port, TOPIC, 0, READ_BYTES) for _ in range(GROUPS)]
+        self.writer = TailWriter(port, TOPIC, BATCH_VALUES)
+        self.readers = [TailReader(port, TOPIC, 0, READ_BYTES) for _ in range(GROUPS)]
         self._poll = select.epoll()
         self._by_fd = {reader.socket.fileno(): reader for reader in self.readers}
         for fd in (*self._by_fd, self.writer.socket.fileno()):
@@ -48,7 +50,7 @@ class FanOut:
         """The time at which a batch was sent, by the offset after the batch."""
         self._in_flight = False
 
-    def load(self, seconds: float) -> Done:
+    def load(self, seconds: float) -> WindowResult:
         """Return the megabytes that arrived at all groups, and the seconds from send to arrival."""
         arrived = 0
         trips: list[float] = []
@@ -71,7 +73,7 @@ class FanOut:
             if now >= commit_at:
                 self._commit()
                 commit_at = now + COMMIT_EVERY_S
-        return Done(arrived / 1e6, trips)
+        return WindowResult(arrived / 1e6, trips)
 
     def _slowest(self) -> int:
         return min(reader.offset for reader in self.readers)
@@ -107,7 +109,7 @@ class FanOut:
             wire.close()
 
 
-def fan_out(peer: Peer, window_s: float) -> list[Figure]:
+def fan_out(peer: BenchPeer, window_s: float) -> list[Figure]:
     """Measure delivered bytes a second, their CPU, and the time of a batch to a reader."""
     work = FanOut(peer.port)
     measured = steady(peer, work.load, window_s)

@@ -11,19 +11,19 @@ from pathlib import Path
 import confluent_kafka
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from bench.peers import Peer
-from bench.replayer import Target, replay_targets
+from bench.peers import BenchPeer
+from bench.replayer import ReplayedConnection, replay_targets
 from bench.scenario import (
     BROKER_CPU,
     LARGER,
     RATE,
     SMALLER,
-    Done,
     Figure,
     Load,
-    Measured,
     Run,
     Scenario,
+    SteadyWindows,
+    WindowResult,
     steady,
 )
 from bench.scenarios import REPLAYER
@@ -50,43 +50,43 @@ COLD_SHARE = 0.9  # the least share of fetched bytes that must come from the dis
 PACED_PER_S = 1_000
 
 
-def fill(peer: Peer, batches: int) -> list[bytes]:
+def fill(peer: BenchPeer, batches: int) -> list[bytes]:
     """Produce this many batches of 1 MB, and return a Fetch of each."""
     create_topic(peer.port, TOPIC)
     produce_one(peer.port, TOPIC)
     frame = batch_frame(TOPIC, 0, batch_of(BATCH_RECORDS, VALUE_BYTES))
-    replay_targets([Target(peer.port, [frame])], FILL_S, depth=2, most=batches)
+    replay_targets([ReplayedConnection(peer.port, [frame])], FILL_S, depth=2, most=batches)
     wait_for_end(peer.port, TOPIC, 0, 1 + batches * BATCH_RECORDS)
     # Each Fetch begins at a batch, and its limit is the size of one batch.
     starts = (1 + number * BATCH_RECORDS for number in range(batches))
     return [fetch_frame(TOPIC, 0, offset, FETCH_BYTES) for offset in starts]
 
 
-def fetch_warm(peer: Peer, window_s: float) -> list[Figure]:
+def fetch_warm(peer: BenchPeer, window_s: float) -> list[Figure]:
     """Measure fetches of data in the page cache, again and again."""
     return fetch_figures(steady(peer, warm_load(peer), window_s))
 
 
-def warm_load(peer: Peer) -> Load:
+def warm_load(peer: BenchPeer) -> Load:
     """Return the load of `fetch_warm`."""
-    target = Target(peer.port, fill(peer, WARM_BATCHES))
+    target = ReplayedConnection(peer.port, fill(peer, WARM_BATCHES))
 
-    def load(seconds: float) -> Done:
+    def load(seconds: float) -> WindowResult:
         done = replay_targets([target], seconds)
         check_fetched(done.received_bytes, done.answers)
-        return Done(done.received_bytes, done.trips, done.seconds)
+        return WindowResult(done.received_bytes, done.trips, done.seconds)
 
     return load
 
 
-def fetch_cold(peer: Peer, window_s: float) -> list[Figure]:
+def fetch_cold(peer: BenchPeer, window_s: float) -> list[Figure]:
     """Measure one pass over a gigabyte that was evicted from the page cache.
 
     The length of the window is ignored.
     """
-    target = Target(peer.port, fill(peer, COLD_BATCHES))
+    target = ReplayedConnection(peer.port, fill(peer, COLD_BATCHES))
 
-    def load(_seconds: float) -> Done:
+    def load(_seconds: float) -> WindowResult:
         """Evict the topic from the page cache and read it.
 
         Raises RuntimeError if too little came from the disk.
@@ -98,7 +98,7 @@ def fetch_cold(peer: Peer, window_s: float) -> list[Figure]:
         share = (read_from_disk(peer.pids) - before) / done.received_bytes
         if share < COLD_SHARE:
             raise RuntimeError(f"only {share:.0%} of what was fetched came from the disk")
-        return Done(done.received_bytes, done.trips, done.seconds)
+        return WindowResult(done.received_bytes, done.trips, done.seconds)
 
     return fetch_figures(steady(peer, load, window_s))
 
@@ -109,7 +109,7 @@ def check_fetched(received_bytes: int, answers: int) -> None:
         raise RuntimeError("a fetch was answered with less than its batch")
 
 
-def fetch_figures(measured: Measured) -> list[Figure]:
+def fetch_figures(measured: SteadyWindows) -> list[Figure]:
     """Return the figures of a load whose unit is a byte."""
     return [
         Figure(RATE, "MB/s", measured.rate / 1e6, LARGER),
@@ -142,7 +142,7 @@ def read_from_disk(pids: Iterable[int]) -> int:
     return total
 
 
-def tail(peer: Peer, window_s: float) -> list[Figure]:
+def tail(peer: BenchPeer, window_s: float) -> list[Figure]:
     """Measure the time from a record's send to its arrival by a waiting Fetch, one at a time."""
     create_topic(peer.port, TOPIC)
     produce_one(peer.port, TOPIC)
@@ -150,7 +150,7 @@ def tail(peer: Peer, window_s: float) -> list[Figure]:
     record = produce_frame(TOPIC, 0, 100)
     offset = 1
 
-    def load(seconds: float) -> Done:
+    def load(seconds: float) -> WindowResult:
         """Measure, for each record sent, the time until the waiting consumer has it."""
         nonlocal offset
         clock = time.perf_counter
@@ -165,7 +165,7 @@ def tail(peer: Peer, window_s: float) -> list[Figure]:
             producer.skip_response()
             offset += 1
         wait_for_end(peer.port, TOPIC, 0, offset)
-        return Done(len(trips), trips)
+        return WindowResult(len(trips), trips)
 
     measured = steady(peer, load, window_s)
     producer.close()
@@ -173,7 +173,7 @@ def tail(peer: Peer, window_s: float) -> list[Figure]:
     return _tail_figures(measured)
 
 
-def _tail_figures(measured: Measured) -> list[Figure]:
+def _tail_figures(measured: SteadyWindows) -> list[Figure]:
     return [
         Figure(RATE, "rec/s", measured.rate, LARGER),
         Figure(BROKER_CPU, "µs/rec", measured.cpu_per_unit * 1e6, SMALLER),
@@ -182,7 +182,7 @@ def _tail_figures(measured: Measured) -> list[Figure]:
     ]
 
 
-def tail_by_confluent(peer: Peer, window_s: float) -> list[Figure]:
+def tail_by_confluent(peer: BenchPeer, window_s: float) -> list[Figure]:
     """Measure the time from `produce` to `consume` of a thousand records a second, linger.ms=0."""
     create_topic(peer.port, TOPIC)
     produce_one(peer.port, TOPIC)
@@ -190,7 +190,7 @@ def tail_by_confluent(peer: Peer, window_s: float) -> list[Figure]:
     consumer = Consumer({"bootstrap.servers": peer.bootstrap, "group.id": "nobody"})
     consumer.assign([TopicPartition(TOPIC, 0, 1)])
 
-    def load(seconds: float) -> Done:
+    def load(seconds: float) -> WindowResult:
         """Measure the time from a record's sending to its consumption.
 
         Raises RuntimeError if a record does not arrive.
@@ -209,7 +209,7 @@ def tail_by_confluent(peer: Peer, window_s: float) -> list[Figure]:
         sender.join()
         if len(trips) < count:
             raise RuntimeError(f"{len(trips)} of {count} records arrived")
-        return Done(count, trips)
+        return WindowResult(count, trips)
 
     try:
         return _tail_figures(steady(peer, load, window_s))

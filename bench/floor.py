@@ -19,17 +19,17 @@ from bench.batches import producing
 from bench.compiled import compiled
 from bench.fetching import BATCH_RECORDS, FETCH_BYTES, TOPIC, WARM_BATCHES, warm_load
 from bench.fetching import VALUE_BYTES as FETCHED_VALUE_BYTES
-from bench.peers import Peer
-from bench.replayer import Target, replay_targets
+from bench.peers import BenchPeer
+from bench.replayer import ReplayedConnection, replay_targets
 from bench.scenario import (
     BROKER_CPU,
     LARGER,
     SMALLER,
-    Done,
     Figure,
     Load,
-    Measured,
     Scenario,
+    SteadyWindows,
+    WindowResult,
     steady,
 )
 from bench.scenarios import (
@@ -51,7 +51,7 @@ FLOOR_CPU = "floor CPU"
 PRODUCERS = 2
 
 
-class FloorPeer(Peer):
+class FloorPeer(BenchPeer):
     """One of the servers in C, on a temporary file that begins as `data`.
 
     `arguments` are those of the program after that file, see its source.
@@ -99,38 +99,38 @@ class FloorPeer(Peer):
         self._file.close()
 
 
-def over_append(peer: Peer, window_s: float) -> list[Figure]:
+def over_append(peer: BenchPeer, window_s: float) -> list[Figure]:
     """Measure requests of one record on one connection: epoll_wait, recv, pwrite, send."""
     return _over_append("append", peer, window_s)
 
 
-def over_look(peer: Peer, window_s: float) -> list[Figure]:
+def over_look(peer: BenchPeer, window_s: float) -> list[Figure]:
     """Measure the same with a server that polls without waiting: recv, pwrite, send."""
     return _over_append("look", peer, window_s)
 
 
-def _over_append(mode: str, peer: Peer, window_s: float) -> list[Figure]:
+def _over_append(mode: str, peer: BenchPeer, window_s: float) -> list[Figure]:
     """Measure single records on the broker, then on a server that only appends."""
     frame = produce_frame("single-1", 0, VALUE_BYTES)
     batch_bytes = len(batch_of(1, VALUE_BYTES))
     measured = steady(peer, single_load(peer, 1), window_s)
     with FloorPeer(SOURCE, mode, batch_bytes, PRODUCE_ANSWER_BYTES) as floor:
 
-        def load(seconds: float) -> Done:
+        def load(seconds: float) -> WindowResult:
             """Replay the request on the floor.
 
             Raises RuntimeError if it wrote less than it answered.
             """
             before = floor.file_bytes
-            done = replay_targets([Target(floor.port, [frame])], seconds)
+            done = replay_targets([ReplayedConnection(floor.port, [frame])], seconds)
             if floor.file_bytes - before != done.answers * batch_bytes:
                 raise RuntimeError("the floor did not write what it answered")
-            return Done(done.answers, done.trips, done.seconds)
+            return WindowResult(done.answers, done.trips, done.seconds)
 
         return _floor_figures(measured, _measure_floor(floor, peer, load, window_s), 1e6, "µs/req")
 
 
-def over_send(peer: Peer, window_s: float) -> list[Figure]:
+def over_send(peer: BenchPeer, window_s: float) -> list[Figure]:
     """Measure a Fetch of 1 MB: epoll_wait, recv, send of the head, sendfile."""
     frame = fetch_frame(TOPIC, 0, 1, FETCH_BYTES)
     batch = batch_of(BATCH_RECORDS, FETCHED_VALUE_BYTES)
@@ -138,16 +138,16 @@ def over_send(peer: Peer, window_s: float) -> list[Figure]:
     data = batch * WARM_BATCHES
     with FloorPeer(SOURCE, "send", len(batch), FETCH_ANSWER_BYTES, data=data) as floor:
 
-        def load(seconds: float) -> Done:
-            done = replay_targets([Target(floor.port, [frame])], seconds)
+        def load(seconds: float) -> WindowResult:
+            done = replay_targets([ReplayedConnection(floor.port, [frame])], seconds)
             if done.received_bytes != done.answers * (FETCH_ANSWER_BYTES + len(batch)):
                 raise RuntimeError("the floor sent less than a batch")
-            return Done(done.received_bytes, done.trips, done.seconds)
+            return WindowResult(done.received_bytes, done.trips, done.seconds)
 
         return _floor_figures(measured, _measure_floor(floor, peer, load, window_s), 1e9, "s/GB")
 
 
-def under_batches(peer: Peer, window_s: float) -> list[Figure]:
+def under_batches(peer: BenchPeer, window_s: float) -> list[Figure]:
     """Measure two librdkafka producers with 100-byte values: recv, pwrite, send of batches."""
     values, settings = values_of(VALUE_BYTES), {"acks": "1"}
     measured = measured_batches(peer, values, settings, PRODUCERS, window_s)
@@ -158,14 +158,14 @@ def under_batches(peer: Peer, window_s: float) -> list[Figure]:
         producing(floor.bootstrap, values, settings, PRODUCERS) as produce,
     ):
 
-        def load(seconds: float) -> Done:
+        def load(seconds: float) -> WindowResult:
             """Produce through the floor. Raises RuntimeError if it wrote less than it answered."""
             before = floor.file_bytes
             messages = sum(produce(topic, seconds))
             # The server passes the first batch of each connection to the broker.
             if floor.file_bytes - before < messages * VALUE_BYTES - PRODUCERS * BATCH_BYTES:
                 raise RuntimeError("the floor did not write what it answered")
-            return Done(messages)
+            return WindowResult(messages)
 
         bare = _measure_floor(floor, peer, load, window_s)
     return [
@@ -179,13 +179,15 @@ def under_batches(peer: Peer, window_s: float) -> list[Figure]:
     ]
 
 
-def _measure_floor(floor: FloorPeer, peer: Peer, load: Load, window_s: float) -> Measured:
+def _measure_floor(floor: FloorPeer, peer: BenchPeer, load: Load, window_s: float) -> SteadyWindows:
     """Measure the floor, prepared as the peer is."""
     floor.prepare = peer.prepare
     return steady(floor, load, window_s)
 
 
-def _floor_figures(broker: Measured, floor: Measured, scale: float, unit: str) -> list[Figure]:
+def _floor_figures(
+    broker: SteadyWindows, floor: SteadyWindows, scale: float, unit: str
+) -> list[Figure]:
     """Return the broker's CPU time and median latency beside the floor's, with the CPU ratio."""
     (p50, *_), (floor_p50, *_) = broker.latencies("µs"), floor.latencies("µs")
     return [

@@ -1,8 +1,8 @@
 """A consumer group of many members with raw frames, so that no client library is the limit.
 
-A `Member` is one connection that joins, syncs and sends heartbeats by the classic protocol as a
-stock client does. Its heartbeats are `HEARTBEAT_S` apart, so that the time of a group is that of
-its coordinator, not that of a heartbeat interval of three seconds. Both peers have
+A `ClassicProtocolMember` is one connection that joins, syncs and sends heartbeats by the classic
+protocol as a stock client does. Its heartbeats are `HEARTBEAT_S` apart, so that the time of a group
+is that of its coordinator, not that of a heartbeat interval of three seconds. Both peers have
 `group.initial.rebalance.delay.ms=0`, because a group would wait for the default of 3 s.
 """
 
@@ -14,7 +14,7 @@ import time
 from statistics import median
 from typing import Any
 
-from bench.peers import Peer
+from bench.peers import BenchPeer
 from bench.scenario import SMALLER, Figure, Run, Scenario
 from bench.wire import Wire, create_topic
 from client.core.retries import COORDINATOR
@@ -73,7 +73,7 @@ class Speaker(Wire):
         return decode_response(key, memoryview(self._receive_exactly(size)), version)[1]
 
 
-class Member:
+class ClassicProtocolMember:
     """A group member on its own connection, with one request in flight or none (`waiting`)."""
 
     def __init__(self, port: int, group: str, number: int, share: int = 1) -> None:
@@ -146,11 +146,13 @@ class Member:
         self.wire.socket.sendall(encode_request(request, _VERSIONS[key], 1, self.client_id))
 
 
-class Group:
+class ClassicProtocolGroup:
     """The members of one group, all driven from one thread."""
 
     def __init__(self, port: int, name: str, members: int, share: int = 1) -> None:
-        self.members = [Member(port, name, number, share) for number in range(members)]
+        self.members = [
+            ClassicProtocolMember(port, name, number, share) for number in range(members)
+        ]
         self._poll = select.epoll()
         self._by_fd = {member.wire.socket.fileno(): member for member in self.members}
         for fd in self._by_fd:
@@ -223,13 +225,13 @@ def find_coordinator(port: int) -> None:
     wire.close()
 
 
-def heartbeat_frame(member: Member) -> bytes:
+def heartbeat_frame(member: ClassicProtocolMember) -> bytes:
     """Return a Heartbeat of a member that is Stable."""
     request = HeartbeatRequest(member.group, member.generation, member.member_id)
     return encode_request(request, HEARTBEAT_VERSION, 1, member.client_id)
 
 
-def commit_frame(member: Member) -> bytes:
+def commit_frame(member: ClassicProtocolMember) -> bytes:
     """Return an OffsetCommit of one partition by a member that is Stable."""
     topic = OffsetCommitRequestTopic(TOPIC, partitions=[OffsetCommitRequestPartition(0, 1)])
     request = OffsetCommitRequest(member.group, member.generation, member.member_id, topics=[topic])
@@ -242,7 +244,7 @@ def joins(members: int) -> Run:
     There are at least `GROUPS_MIN` groups, of which the first ones are not counted.
     """
 
-    def run(peer: Peer, window_s: float) -> list[Figure]:
+    def run(peer: BenchPeer, window_s: float) -> list[Figure]:
         """Measure how long new classic groups take to become stable, and their cost."""
         create_topic(peer.port, TOPIC, members)
         find_coordinator(peer.port)
@@ -251,7 +253,7 @@ def joins(members: int) -> Run:
         requests = 0
         end = time.monotonic() + 2 * window_s
         while len(times) < GROUPS_MIN or time.monotonic() < end and len(times) < GROUPS_MAX:
-            group = Group(peer.port, f"joining-{len(times)}", members)
+            group = ClassicProtocolGroup(peer.port, f"joining-{len(times)}", members)
             cpu = peer.cpu_seconds()
             times.append(group.settle())
             cpus.append(peer.cpu_seconds() - cpu)

@@ -23,7 +23,7 @@ from pathlib import Path
 from bench.curves import CURVES, Curve, Prepared
 from bench.growth_picture import picture
 from bench.idle import RATIO_LIMIT, cpu_per_unit
-from bench.peers import Peer, start_peer
+from bench.peers import BenchPeer, start_peer
 from bench.scenario import Load
 
 TURNS = 5
@@ -32,7 +32,7 @@ SETTLE_S = 3.0
 
 
 @dataclass(slots=True)
-class Measured:
+class PeerCurve:
     """A curve of one peer. `turns` has, by size, the CPU seconds per request of each turn."""
 
     curve: str
@@ -65,7 +65,7 @@ class Measured:
 
 
 def in_turns(
-    loads: Mapping[int, tuple[Peer, Load]], turns: int, window_s: float
+    loads: Mapping[int, tuple[BenchPeer, Load]], turns: int, window_s: float
 ) -> dict[int, list[float]]:
     """Return, by size, `turns` values of CPU seconds per request, measured to and fro."""
     values_by_size: dict[int, list[float]] = {size: [] for size in loads}
@@ -77,10 +77,10 @@ def in_turns(
     return values_by_size
 
 
-def measure(curve: Curve, name: str, turns: int, window_s: float) -> Measured:
+def measure(curve: Curve, name: str, turns: int, window_s: float) -> PeerCurve:
     """Measure a curve with one kind of peer."""
-    peers: dict[int, Peer] = {}
-    loads: dict[int, tuple[Peer, Load]] = {}
+    peers: dict[int, BenchPeer] = {}
+    loads: dict[int, tuple[BenchPeer, Load]] = {}
     with ExitStack() as stack:
         for size in curve.sizes:
             peer = peers[size] = start_peer(name)
@@ -91,20 +91,20 @@ def measure(curve: Curve, name: str, turns: int, window_s: float) -> Measured:
         time.sleep(min(SETTLE_S, 3 * window_s))
         for _, load in loads.values():
             load(2 * window_s)  # warm-up
-        measured = Measured(curve.name, name, in_turns(loads, turns, window_s))
+        measured = PeerCurve(curve.name, name, in_turns(loads, turns, window_s))
         measured.idle = {size: idle_share(peer, window_s) for size, peer in peers.items()}
         measured.memory_mib = {size: peer.resident_mib() for size, peer in peers.items()}
     return measured
 
 
-def idle_share(peer: Peer, window_s: float) -> float:
+def idle_share(peer: BenchPeer, window_s: float) -> float:
     """Return the share of a core, 0 to 1, that an idle peer takes in two windows."""
     cpu, began = peer.cpu_seconds(), time.monotonic()
     time.sleep(2 * window_s)
     return (peer.cpu_seconds() - cpu) / (time.monotonic() - began)
 
 
-def table(curves: Sequence[Curve], all_measured: Sequence[Measured]) -> list[str]:
+def table(curves: Sequence[Curve], all_measured: Sequence[PeerCurve]) -> list[str]:
     """Return the lines of a block for each curve, with a row for each peer and size."""
     lines = []
     for curve in curves:
@@ -123,7 +123,7 @@ def table(curves: Sequence[Curve], all_measured: Sequence[Measured]) -> list[str
     return lines
 
 
-def as_json(all_measured: Sequence[Measured]) -> str:
+def as_json(all_measured: Sequence[PeerCurve]) -> str:
     """Return every turn of every size, with the machine and the day."""
     return json.dumps(
         {
@@ -164,7 +164,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if unknown := set(wanted) - {curve.name for curve in CURVES}:
         parser.error(f"there is no curve {', '.join(sorted(unknown))}")
     curves = [curve for curve in CURVES if curve.name in wanted]
-    all_measured: list[Measured] = []
+    all_measured: list[PeerCurve] = []
     for curve in curves:
         for name in options.peers.split(","):
             print(f"{name}: {curve.what}", file=sys.stderr, flush=True)

@@ -32,7 +32,7 @@ class CurveShown(Protocol):
 
 
 class MeasuredShown(Protocol):
-    """The parts of a `bench.growth.Measured` that the picture shows."""
+    """The parts of a `bench.growth.PeerCurve` that the picture shows."""
 
     @property
     def curve(self) -> str: ...

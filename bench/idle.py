@@ -13,8 +13,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from statistics import median
 
-from bench.peers import Peer
-from bench.scenario import LARGER, SMALLER, Done, Figure, Scenario, latencies, steady
+from bench.peers import BenchPeer
+from bench.scenario import LARGER, SMALLER, Figure, Scenario, WindowResult, latencies, steady
 from bench.wire import Wire, create_topic, produce_frame, produce_one, replay
 from protocol.frames.message_codec import encode_request
 from protocol.messages.api_versions import ApiVersionsRequest
@@ -71,8 +71,8 @@ def allow_descriptors(count: int) -> None:
 
 
 def in_turns(
-    peer: Peer,
-    load: Callable[[float], Done],
+    peer: BenchPeer,
+    load: Callable[[float], WindowResult],
     something_idle: Callable[[], contextlib.AbstractContextManager[None]],
     window_s: float,
 ) -> list[Figure]:
@@ -101,14 +101,14 @@ def to_neighbours(without: Sequence[float], beside: Sequence[float]) -> float:
     )
 
 
-def cpu_per_unit(peer: Peer, load: Callable[[float], Done], seconds: float) -> float:
+def cpu_per_unit(peer: BenchPeer, load: Callable[[float], WindowResult], seconds: float) -> float:
     """Return the seconds of broker CPU per unit of one period of load."""
     before = peer.cpu_seconds()
     units = load(seconds).units
     return (peer.cpu_seconds() - before) / units
 
 
-def beside_connections(peer: Peer, window_s: float) -> list[Figure]:
+def beside_connections(peer: BenchPeer, window_s: float) -> list[Figure]:
     """Measure Produce of one record over 100 connections, with 5,000 idle ones and without."""
     create_topic(peer.port, "active", ACTIVE_PARTITIONS)
     produce_one(peer.port, "active")
@@ -117,20 +117,20 @@ def beside_connections(peer: Peer, window_s: float) -> list[Figure]:
         for number in range(ACTIVE_CONNECTIONS)
     ]
 
-    def load(seconds: float) -> Done:
-        return Done(replay(peer.port, frames, seconds)[0])
+    def load(seconds: float) -> WindowResult:
+        return WindowResult(replay(peer.port, frames, seconds)[0])
 
     return in_turns(peer, load, lambda: idle_connections(peer.port, IDLE_CONNECTIONS), window_s)
 
 
-def beside_partitions(peer: Peer, window_s: float) -> list[Figure]:
+def beside_partitions(peer: BenchPeer, window_s: float) -> list[Figure]:
     """Measure Produce requests of one record to 8 partitions, with 1,000 idle ones and without."""
     create_topic(peer.port, "active", ACTIVE_PARTITIONS)
     produce_one(peer.port, "active")
     frames = [produce_frame("active", index, 100) for index in range(ACTIVE_PARTITIONS)]
 
-    def load(seconds: float) -> Done:
-        return Done(replay(peer.port, frames, seconds)[0])
+    def load(seconds: float) -> WindowResult:
+        return WindowResult(replay(peer.port, frames, seconds)[0])
 
     return in_turns(peer, load, lambda: idle_partitions(peer.port, IDLE_PARTITIONS), window_s)
 
@@ -160,7 +160,7 @@ def delete_topic(port: int, name: str) -> None:
     wire.close()
 
 
-def connects(peer: Peer, window_s: float) -> list[Figure]:
+def connects(peer: BenchPeer, window_s: float) -> list[Figure]:
     """Measure 100 times a second: connect, ApiVersions, Metadata of one topic, close."""
     create_topic(peer.port, "asked-for", ACTIVE_PARTITIONS)
     metadata_request = MetadataRequest(
@@ -168,7 +168,7 @@ def connects(peer: Peer, window_s: float) -> list[Figure]:
     )
     metadata_frame = encode_request(metadata_request, 8, 2, "bench")
 
-    def load(seconds: float) -> Done:
+    def load(seconds: float) -> WindowResult:
         """Connect at CONNECTS_PER_S; a trip lasts from the connect to the Metadata response."""
         trips = []
         began = time.perf_counter()
@@ -183,7 +183,7 @@ def connects(peer: Peer, window_s: float) -> list[Figure]:
                 wire.skip_response()
             trips.append(time.perf_counter() - started)
             wire.close()
-        return Done(len(trips), trips)
+        return WindowResult(len(trips), trips)
 
     measured = steady(peer, load, window_s)
     return [

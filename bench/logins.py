@@ -16,16 +16,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from bench.login_client import MTLS, SCRAM
-from bench.peers import ROOT, Peer
+from bench.peers import ROOT, BenchPeer
 from bench.scenario import (
     BROKER_CPU,
     LARGER,
     RATE,
     SMALLER,
-    Done,
     Figure,
     Run,
     Scenario,
+    WindowResult,
     steady,
 )
 from bench.tls import secured_of, warm_up_s
@@ -36,7 +36,7 @@ WINDOWS_COUNTED = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Logins:
+class LoginWindow:
     """The logins of one client in a window: `seconds`, its CPU, and the time of each login."""
 
     seconds: float
@@ -66,14 +66,14 @@ class LoginClient:
         except BrokenPipeError:
             pass  # `done` raises the reason
 
-    def done(self) -> Logins:
+    def done(self) -> LoginWindow:
         """Wait for the end and return the logins. Raises RuntimeError if a login failed."""
         assert self._process.stdout is not None and self._process.stderr is not None
         line = self._process.stdout.readline()
         if not line:
             complaint = self._process.stderr.read().strip()
             raise RuntimeError(f"a client ended: {complaint.rpartition(chr(10))[2]}")
-        return Logins(**json.loads(line))
+        return LoginWindow(**json.loads(line))
 
     def close(self) -> None:
         """Kill the process."""
@@ -95,7 +95,7 @@ def login_clients(words: Sequence[str], count: int) -> Iterator[Sequence[LoginCl
 def logins(kind: str) -> Run:
     """Return a measurement of logins by `MTLS` or `SCRAM`."""
 
-    def run(peer: Peer, window_s: float) -> list[Figure]:
+    def run(peer: BenchPeer, window_s: float) -> list[Figure]:
         secured = secured_of(peer)
         port = secured.mtls_port if kind == MTLS else secured.scram_port
         words = [kind, str(port), str(secured.authority), str(secured.client)]
@@ -105,18 +105,20 @@ def logins(kind: str) -> Run:
     return run
 
 
-def measured_logins(peer: Peer, clients: Sequence[LoginClient], window_s: float) -> list[Figure]:
+def measured_logins(
+    peer: BenchPeer, clients: Sequence[LoginClient], window_s: float
+) -> list[Figure]:
     """Measure logins by these clients; a unit of the load is a login."""
-    windows: list[list[Logins]] = []
+    windows: list[list[LoginWindow]] = []
 
-    def load(seconds: float) -> Done:
+    def load(seconds: float) -> WindowResult:
         """Let all clients log in for some seconds, and join what they measured."""
         for client in clients:
             client.begin(seconds)
         done = [client.done() for client in clients]
         windows.append(done)
         trips = [trip for result in done for trip in result.trips]
-        return Done(len(trips), trips, max(result.seconds for result in done))
+        return WindowResult(len(trips), trips, max(result.seconds for result in done))
 
     load(warm_up_s(peer, window_s))  # at least one login each, so that imports are done
     measured = steady(peer, load, window_s)

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.groups import TOPIC as GROUP_TOPIC
-from bench.groups import Group, commit_frame, find_coordinator, heartbeat_frame
+from bench.groups import ClassicProtocolGroup, commit_frame, find_coordinator, heartbeat_frame
 from bench.idle import API_VERSIONS_FRAME
-from bench.peers import Peer, start_peer
+from bench.peers import BenchPeer, start_peer
 from bench.scenario import SMALLER, Figure, Scenario
 from bench.wire import Wire, create_topic, fetch_frame, produce_frame, produce_one
 
@@ -73,7 +73,7 @@ class SteadyLoad:
         create_topic(port, GROUP_TOPIC)
         produce_one(port, "steady")
         find_coordinator(port)
-        group = self._stack.enter_context(closing(Group(port, "steady", 1)))
+        group = self._stack.enter_context(closing(ClassicProtocolGroup(port, "steady", 1)))
         group.settle()
         group.quiet()
         (member,) = group.members
@@ -84,7 +84,7 @@ class SteadyLoad:
         self._frames += [heartbeat_frame(member), commit_frame(member)]
         self._groups = 0
 
-    def run(self, peer: Peer, seconds: float) -> list[Reading]:
+    def run(self, peer: BenchPeer, seconds: float) -> list[Reading]:
         """Load for so long, and return a reading each second, at least three."""
         readings: list[Reading] = []
         began = now = time.monotonic()
@@ -126,20 +126,20 @@ class SteadyLoad:
     def _join(self) -> None:
         """Let a group of one member join, and its member leave."""
         self._groups += 1
-        group = Group(self._port, f"passing-{self._groups}", 1)
+        group = ClassicProtocolGroup(self._port, f"passing-{self._groups}", 1)
         group.settle()
         group.quiet()
         group.leave()
         group.close()
 
 
-def growth(peer: Peer, window_s: float) -> list[Figure]:
+def growth(peer: BenchPeer, window_s: float) -> list[Figure]:
     """Measure 120 windows of steady load: ten minutes with windows of 5 s."""
     figures, _ = measure(peer, WINDOWS * window_s)
     return figures
 
 
-def measure(peer: Peer, seconds: float) -> tuple[list[Figure], list[Reading]]:
+def measure(peer: BenchPeer, seconds: float) -> tuple[list[Figure], list[Reading]]:
     """Load for `seconds`, and return the figures and every reading."""
     load = SteadyLoad(peer.port)
     try:

@@ -58,7 +58,7 @@ def nothing() -> None:
     """Prepare nothing, which most machines need before a window of load."""
 
 
-class Peer:
+class BenchPeer:
     """A running broker, or a cluster of three. CPU and memory are sums over its processes.
 
     `ports`    ports of 127.0.0.1, one for each node
@@ -129,7 +129,7 @@ class Peer:
             self.secured.close()
 
 
-class OttlaPeer(Peer):
+class OttlaPeer(BenchPeer):
     """A peer that runs `ottla serve` of one checkout, on an empty folder."""
 
     def __init__(
@@ -193,7 +193,7 @@ class OttlaPeer(Peer):
         super().stop()
 
 
-class KafkaPeer(Peer):
+class KafkaPeer(BenchPeer):
     """A peer that runs Apache Kafka 4.3.0 with the JVM options and heap of its own start script."""
 
     def __init__(self, name: str, secured: Secured | None = None) -> None:
@@ -236,7 +236,7 @@ class KafkaPeer(Peer):
         super().stop()
 
 
-class ClusterPeer(Peer):
+class ClusterPeer(BenchPeer):
     """A cluster of three nodes of one kind with both roles each: RF 3, min.insync.replicas 2."""
 
     def __init__(self, name: str, kind: str, checkout: Path) -> None:
@@ -282,7 +282,7 @@ class ClusterPeer(Peer):
         self._cluster.close()
 
 
-class ForeignPeer(Peer):
+class ForeignPeer(BenchPeer):
     """A broker that the bench does not start: `HOST:PORT`, or `HOST:PORT/PID` to read its CPU."""
 
     def __init__(self, name: str, address: str) -> None:
@@ -298,7 +298,9 @@ class ForeignPeer(Peer):
         return None if answers_api_versions(self.port, 5.0) else "does not answer"
 
 
-def start_peer(name: str, nodes: int = 1, secured: bool = False, metrics: bool = False) -> Peer:
+def start_peer(
+    name: str, nodes: int = 1, secured: bool = False, metrics: bool = False
+) -> BenchPeer:
     """Start the peer `name` on one node or three. Raises RuntimeError with its log if it fails.
 
     `secured`: one node with listeners for TLS and SASL as well. `metrics`: one node of Ottla that
@@ -311,13 +313,13 @@ def start_peer(name: str, nodes: int = 1, secured: bool = False, metrics: bool =
     return peer
 
 
-def _started_secured(name: str) -> Peer:
+def _started_secured(name: str) -> BenchPeer:
     """Start a peer with secured listeners; its `stop` removes the certificates."""
     kind, _, path = name.partition("@")
     secured = Secured()
     try:
         if kind == OTTLA:
-            peer: Peer = OttlaPeer(name, Path(path).resolve() if path else ROOT, secured)
+            peer: BenchPeer = OttlaPeer(name, Path(path).resolve() if path else ROOT, secured)
         else:
             peer = KafkaPeer(name, secured)
     except BaseException:
@@ -333,7 +335,7 @@ def _started_secured(name: str) -> Peer:
     return peer
 
 
-def _start(name: str, nodes: int, metrics: bool) -> Peer:
+def _start(name: str, nodes: int, metrics: bool) -> BenchPeer:
     """Start the peer of this name; a cluster if `nodes` is NODES. A foreign peer runs already."""
     kind, _, path = name.partition("@")
     checkout = Path(path).resolve() if path else ROOT

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from html import escape
 from itertools import groupby
 
-from bench.report import Row
+from bench.report import FigureRow
 from bench.scenario import LARGER
 from bench.table import goal_of, label_of, load_of, number, of_note, rounds_of, short
-from bench.turns import Run
+from bench.turns import BenchRun
 
 WIDTH = 1240
 LEFT = 250
@@ -47,7 +47,7 @@ class Bar:
     goal: float | None
 
 
-def bar_of(row: Row) -> Bar | None:
+def bar_of(row: FigureRow) -> Bar | None:
     """Return the bar of a row, or None if there is no second peer to compare with."""
     if row.ratio is None or row.spread is None or min(row.ratio, *row.spread) <= 0:
         return None
@@ -57,7 +57,7 @@ def bar_of(row: Row) -> Bar | None:
     return Bar(1 / row.ratio, 1 / high, 1 / low, 1 / row.goal if row.goal else None)
 
 
-def picture(run: Run, rows: Sequence[Row]) -> str:
+def picture(run: BenchRun, rows: Sequence[FigureRow]) -> str:
     """Return the whole SVG."""
     shown = [
         (scenario, [(row, bar) for row in of_note(list(scenario_rows)) if (bar := bar_of(row))])
@@ -95,9 +95,9 @@ class Axis:
         return LEFT + PLOT * math.log(ratio / self.least) / math.log(self.most / self.least)
 
 
-def _row_parts(run: Run, row: Row, bar: Bar, axis: Axis, y: float) -> list[str]:
+def _row_parts(run: BenchRun, row: FigureRow, bar: Bar, axis: Axis, y: float) -> list[str]:
     """Return the SVG parts of a measured figure: bars, goal and values."""
-    colour = {True: MET, False: MISSED, None: NEUTRAL}[row.met]
+    colour = {True: MET, False: MISSED, None: NEUTRAL}[row.meets_goals]
     parity, low, high, middle = (axis.x(value) for value in (1, bar.low, bar.high, bar.middle))
     start, width = min(parity, middle), abs(middle - parity)
     parts = [
@@ -130,7 +130,7 @@ def _tick_parts(x: float, tick: float, bottom: float) -> list[str]:
     ]
 
 
-def _frame_parts(run: Run, height: float) -> list[str]:
+def _frame_parts(run: BenchRun, height: float) -> list[str]:
     """Return the SVG's beginning: its root, which stays open, titles and column heads."""
     first, second = (short(name) for name in run.peers[:2])
     facts = [run.machine.get(key, "") for key in ("date", "processor", "system")]
@@ -149,7 +149,7 @@ def _frame_parts(run: Run, height: float) -> list[str]:
     ]
 
 
-def _legend_parts(run: Run, y: float) -> list[str]:
+def _legend_parts(run: BenchRun, y: float) -> list[str]:
     """Return the SVG parts that explain colours and marks."""
     explanation = (
         f"Axis: times better than {short(run.peers[1])}, more of a rate or less of a cost or "

@@ -17,7 +17,7 @@ from bench.picture import INK, SOFT, rect, text
 from bench.registry import all_scenarios
 from bench.report import rows
 from bench.table import number, short
-from bench.turns import Run
+from bench.turns import BenchRun
 
 WIDTH = 780
 LEFT = 350
@@ -27,7 +27,7 @@ COLOURS = ("#1a7f64", "#b8c2cc")
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class PictureFigure:
     """A figure of a scenario, with its title for readers."""
 
     scenario: str
@@ -37,14 +37,16 @@ class Shown:
 
 
 FIGURES = (
-    Shown("single-1", "p50", "A record alone: round trip, p50", "less is better"),
-    Shown("single-1", "broker CPU", "A record alone: broker CPU", "less is better"),
-    Shown("batched-1k-acks-1", "rate", "Batches of 1 KiB records, one node", "more is better"),
-    Shown("rf3-batched", "rate", "The same on three nodes, acks=all", "more is better"),
+    PictureFigure("single-1", "p50", "A record alone: round trip, p50", "less is better"),
+    PictureFigure("single-1", "broker CPU", "A record alone: broker CPU", "less is better"),
+    PictureFigure(
+        "batched-1k-acks-1", "rate", "Batches of 1 KiB records, one node", "more is better"
+    ),
+    PictureFigure("rf3-batched", "rate", "The same on three nodes, acks=all", "more is better"),
 )
 
 
-def picture(runs: Sequence[Run]) -> str:
+def picture(runs: Sequence[BenchRun]) -> str:
     """Return the whole SVG. Raises KeyError if a figure was not measured."""
     scenarios = all_scenarios()
     measured = {
@@ -67,7 +69,7 @@ def picture(runs: Sequence[Run]) -> str:
     return "\n".join([*parts, "</svg>", ""])
 
 
-def _panel(shown: Shown, medians: dict[str, float], unit: str, y: float) -> list[str]:
+def _panel(shown: PictureFigure, medians: dict[str, float], unit: str, y: float) -> list[str]:
     """Return the SVG parts of a figure: a bar and a value for each peer."""
     parts = [
         text(24, y + 16, shown.title, weight=600),
@@ -86,4 +88,4 @@ def _panel(shown: Shown, medians: dict[str, float], unit: str, y: float) -> list
 
 
 if __name__ == "__main__":
-    sys.stdout.write(picture([Run.load(Path(name)) for name in sys.argv[1:]]))
+    sys.stdout.write(picture([BenchRun.load(Path(name)) for name in sys.argv[1:]]))

@@ -21,7 +21,7 @@ NO_LIMIT = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ReplayedConnection:
     """A connection: its port, and the frames that it sends in turn."""
 
     port: int
@@ -40,7 +40,7 @@ class Replayed:
 
 
 def replay_targets(
-    targets: Sequence[Target],
+    targets: Sequence[ReplayedConnection],
     seconds: float,
     *,
     depth: int = 1,
@@ -77,7 +77,7 @@ def replay_targets(
     return Replayed(int(answers), int(received), float(spent), float(cpu), trips)
 
 
-def _plan(targets: Sequence[Target]) -> bytes:
+def _plan(targets: Sequence[ReplayedConnection]) -> bytes:
     """Encode the targets and their frames for the replayer's program."""
     parts = [pack("=I", len(targets))]
     for target in targets:

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bench.scenario import LARGER, Figure, Scenario
-from bench.turns import Run
+from bench.turns import BenchRun
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class FigureRow:
     """One figure of one scenario over all rounds.
 
     `values`  by peer, a value for each round    `ratios`  first peer to second, one for each round
@@ -39,7 +39,7 @@ class Row:
         return quartiles(self.ratios) if self.ratios else None
 
     @property
-    def met(self) -> bool | None:
+    def meets_goals(self) -> bool | None:
         """Whether goal and limit are met at the worse quartile; None if there is neither."""
         larger = self.figure.better == LARGER
         verdicts = []
@@ -66,16 +66,16 @@ def _is_met(values: Sequence[float], wanted: float, larger: bool) -> bool:
     return low >= wanted if larger else high <= wanted
 
 
-def rows(run: Run, scenarios: dict[str, Scenario]) -> list[Row]:
+def rows(run: BenchRun, scenarios: dict[str, Scenario]) -> list[FigureRow]:
     """Return the rows of all measured figures, in the order of the scenarios."""
-    report_rows: list[Row] = []
+    report_rows: list[FigureRow] = []
     for name in dict.fromkeys(record.scenario for record in run.records):
         if name in scenarios:
             report_rows += _rows_of(run, scenarios[name])
     return report_rows
 
 
-def _rows_of(run: Run, scenario: Scenario) -> list[Row]:
+def _rows_of(run: BenchRun, scenario: Scenario) -> list[FigureRow]:
     """Return a row for each figure of a scenario, without rounds that failed."""
     by_peer = {
         peer: {
@@ -106,7 +106,7 @@ def _rows_of(run: Run, scenario: Scenario) -> list[Row]:
         present = {peer: list(values.values()) for peer, values in of_peers.items() if values}
         goal, limit = goals.get(name), scenario.limits.get(name)
         ratios, enough = _ratios(list(of_peers.values())), scenario.enough.get(name)
-        report_rows.append(Row(scenario, figure, present, ratios, goal, limit, enough))
+        report_rows.append(FigureRow(scenario, figure, present, ratios, goal, limit, enough))
     return report_rows
 
 

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from bench.peers import Peer
+from bench.peers import BenchPeer
 
 STEADY = 0.05
 WINDOWS_MAX = 5
@@ -36,7 +36,7 @@ class Figure:
     better: str
 
 
-Run = Callable[[Peer, float], list[Figure]]
+Run = Callable[[BenchPeer, float], list[Figure]]
 """A function that measures a running peer with windows of a number of seconds."""
 
 
@@ -82,7 +82,7 @@ class Scenario:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class WindowResult:
     """The result of a window of load: work in the scenario's unit, and round trips in seconds.
 
     `seconds` is set if the work took less time than the call, which also prepared it.
@@ -93,12 +93,12 @@ class Done:
     seconds: float | None = None
 
 
-Load = Callable[[float], Done]
+Load = Callable[[float], WindowResult]
 """A function that loads a peer for a number of seconds."""
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class SteadyWindows:
     """The sums of two successive windows of load, which should differ by less than `STEADY`.
 
     CPU is in seconds, of the broker's processes and of this process with its children.
@@ -144,7 +144,9 @@ def latencies(seconds: Iterable[float], unit: str = "µs") -> list[Figure]:
     ]
 
 
-def steady(peer: Peer, load: Load, window_s: float, *, windows_max: int = WINDOWS_MAX) -> Measured:
+def steady(
+    peer: BenchPeer, load: Load, window_s: float, *, windows_max: int = WINDOWS_MAX
+) -> SteadyWindows:
     """Load until two successive windows differ by less than `STEADY`, and return their sums.
 
     There are at least two windows and at most `windows_max`. If no two differ so little, the last
@@ -158,7 +160,7 @@ def steady(peer: Peer, load: Load, window_s: float, *, windows_max: int = WINDOW
             break
         before = now
     peer.unsteady += not is_steady
-    return Measured(
+    return SteadyWindows(
         before.units + now.units,
         before.seconds + now.seconds,
         before.cpu_s + now.cpu_s,
@@ -169,7 +171,7 @@ def steady(peer: Peer, load: Load, window_s: float, *, windows_max: int = WINDOW
     )
 
 
-def _measure_window(peer: Peer, load: Load, window_s: float) -> Measured:
+def _measure_window(peer: BenchPeer, load: Load, window_s: float) -> SteadyWindows:
     """Run the load once, and measure it. Raises RuntimeError if it did nothing."""
     peer.prepare()
     cpu, client_cpu = peer.cpu_seconds(), client_cpu_seconds()
@@ -179,7 +181,7 @@ def _measure_window(peer: Peer, load: Load, window_s: float) -> Measured:
     cpu, client_cpu = peer.cpu_seconds() - cpu, client_cpu_seconds() - client_cpu
     if not done.units:
         raise RuntimeError(f"{peer.name} did nothing in a window of {spent:.1f} s")
-    return Measured(done.units, done.seconds or spent, cpu, client_cpu, done.trips, 1, True)
+    return SteadyWindows(done.units, done.seconds or spent, cpu, client_cpu, done.trips, 1, True)
 
 
 def client_cpu_seconds() -> float:

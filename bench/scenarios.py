@@ -8,20 +8,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from bench.batches import CLIENT as LIBRDKAFKA
 from bench.batches import producing
-from bench.peers import Peer
-from bench.replayer import Target, replay_targets
+from bench.peers import BenchPeer
+from bench.replayer import ReplayedConnection, replay_targets
 from bench.scenario import (
     BROKER_CPU,
     LARGER,
     MEMORY,
     RATE,
     SMALLER,
-    Done,
     Figure,
     Load,
-    Measured,
     Run,
     Scenario,
+    SteadyWindows,
+    WindowResult,
     steady,
 )
 from bench.wire import (
@@ -45,7 +45,7 @@ ACKS = {"0": 0, "1": 1, "all": -1}
 CODECS = ("gzip", "snappy", "lz4", "zstd")
 
 
-def start_up(peer: Peer, _window_s: float) -> list[Figure]:
+def start_up(peer: BenchPeer, _window_s: float) -> list[Figure]:
     """Return the time and the memory of the peer's start."""
     return [
         Figure("start", "s", peer.start_s, SMALLER),
@@ -56,7 +56,7 @@ def start_up(peer: Peer, _window_s: float) -> list[Figure]:
 def single_record(connections: int) -> Run:
     """Measure Produce requests of one 100-byte record, acks=1, one in flight on each connection."""
 
-    def run(peer: Peer, window_s: float) -> list[Figure]:
+    def run(peer: BenchPeer, window_s: float) -> list[Figure]:
         measured = steady(peer, single_load(peer, connections), window_s)
         return [
             Figure(RATE, "req/s", measured.rate, LARGER),
@@ -68,7 +68,7 @@ def single_record(connections: int) -> Run:
     return run
 
 
-def single_load(peer: Peer, connections: int) -> Load:
+def single_load(peer: BenchPeer, connections: int) -> Load:
     """Return a load with a partition for each connection.
 
     It raises RuntimeError if the log lacks acknowledged records.
@@ -77,20 +77,20 @@ def single_load(peer: Peer, connections: int) -> Load:
     create_topic(peer.port, topic, connections)
     produce_one(peer.port, topic, connections)
     targets = [
-        Target(peer.port, [produce_frame(topic, index, VALUE_BYTES)])
+        ReplayedConnection(peer.port, [produce_frame(topic, index, VALUE_BYTES)])
         for index in range(connections)
     ]
 
     def written() -> int:
         return sum(end_offset(peer.port, topic, index) for index in range(connections))
 
-    def load(seconds: float) -> Done:
+    def load(seconds: float) -> WindowResult:
         """Replay the requests. Raises RuntimeError unless each answer was a written record."""
         before = written()
         done = replay_targets(targets, seconds)
         if written() - before != done.answers:
             raise RuntimeError("some of the measured requests were refused")
-        return Done(done.answers, done.trips, done.seconds)
+        return WindowResult(done.answers, done.trips, done.seconds)
 
     return load
 
@@ -98,7 +98,7 @@ def single_load(peer: Peer, connections: int) -> Load:
 def batched(value_bytes: int, acks: str, codec: str = "none", producers: int = 1) -> Run:
     """Measure librdkafka with batches of up to 1 MB, a partition for each producer."""
 
-    def run(peer: Peer, window_s: float) -> list[Figure]:
+    def run(peer: BenchPeer, window_s: float) -> list[Figure]:
         values = values_of(value_bytes) if codec == "none" else texts_of(value_bytes)
         settings = {"acks": acks, "compression.type": codec}
         measured = measured_batches(peer, values, settings, producers, window_s)
@@ -108,23 +108,23 @@ def batched(value_bytes: int, acks: str, codec: str = "none", producers: int = 1
 
 
 def measured_batches(
-    peer: Peer,
+    peer: BenchPeer,
     values: Sequence[bytes],
     settings: Mapping[str, object],
     producers: int,
     window_s: float,
     warm_up_s: float = 0.0,
-) -> Measured:
+) -> SteadyWindows:
     """Measure librdkafka's messages of `values`; acknowledged messages must be in the log.
 
     The same load runs for `warm_up_s` before, which does not count.
     """
 
-    def load(topic: str, seconds: float) -> Done:
+    def load(topic: str, seconds: float) -> WindowResult:
         sent = produce(topic, seconds)
         for partition, count in enumerate(sent):
             wait_for_end(peer.port, topic, partition, count)
-        return Done(sum(sent))
+        return WindowResult(sum(sent))
 
     with producing(peer.bootstrap, values, settings, producers) as produce:
         if warm_up_s:
@@ -137,17 +137,19 @@ def replayed(value_bytes: int, acks: str) -> Run:
     """Measure encoded requests of one batch of up to 1 MB, one connection, one partition."""
     records = min(BATCH_RECORDS_MAX, BATCH_BYTES // (value_bytes + 12))
 
-    def run(peer: Peer, window_s: float) -> list[Figure]:
+    def run(peer: BenchPeer, window_s: float) -> list[Figure]:
         batch = batch_of(records, value_bytes)
         answered = acks != "0"
 
-        def load(topic: str, seconds: float) -> Done:
+        def load(topic: str, seconds: float) -> WindowResult:
             produce_one(peer.port, topic)
-            target = Target(peer.port, [batch_frame(topic, 0, batch, ACKS[acks])])
+            target = ReplayedConnection(peer.port, [batch_frame(topic, 0, batch, ACKS[acks])])
             done = replay_targets([target], seconds, depth=DEPTH, answered=answered)
             wait_for_end(peer.port, topic, 0, 1 + done.answers * records)
             # Without answers the load ends with the last record in the log.
-            return Done(done.answers * records, done.trips, done.seconds if answered else None)
+            return WindowResult(
+                done.answers * records, done.trips, done.seconds if answered else None
+            )
 
         measured = with_fresh_topics(peer, load, window_s)
         return [*batch_figures(measured, value_bytes), *measured.latencies("ms")]
@@ -170,21 +172,24 @@ def texts_of(value_bytes: int) -> list[bytes]:
 
 
 def with_fresh_topics(
-    peer: Peer, load: Callable[[str, float], Done], window_s: float, partitions: int = 1
-) -> Measured:
+    peer: BenchPeer,
+    load: Callable[[str, float], WindowResult],
+    window_s: float,
+    partitions: int = 1,
+) -> SteadyWindows:
     """Load each window into a new topic, so that the disk holds few windows' data at a time."""
     topics = _fresh_topics(peer, partitions)
     return steady(peer, lambda seconds: load(next(topics), seconds), window_s)
 
 
-def _fresh_topics(peer: Peer, partitions: int) -> Iterator[str]:
+def _fresh_topics(peer: BenchPeer, partitions: int) -> Iterator[str]:
     for number in itertools.count():
         topic = f"batched-{number}"
         create_topic(peer.port, topic, partitions)
         yield topic
 
 
-def batch_figures(measured: Measured, value_bytes: int) -> list[Figure]:
+def batch_figures(measured: SteadyWindows, value_bytes: int) -> list[Figure]:
     """Return MB/s, messages a second and CPU for a GB of values; a load's unit is a message."""
     gigabytes = measured.units * value_bytes / 1e9
     return [

@@ -21,7 +21,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from bench.peers import Peer, cpu_seconds, start_peer
+from bench.peers import BenchPeer, cpu_seconds, start_peer
 from bench.wire import PRODUCE_VERSION, Wire, create_topic
 from protocol.errors import ErrorCode
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -35,7 +35,7 @@ BATCH_RECORDS = 4_000
 TOPIC = "rows"
 
 
-def fill(peer: Peer, records: int) -> None:
+def fill(peer: BenchPeer, records: int) -> None:
     """Produce the same records to either broker, in batches that are encoded beforehand."""
     create_topic(peer.port, TOPIC, PARTITIONS)
     wire = Wire(peer.port)
@@ -90,7 +90,7 @@ def session() -> SparkSession:
     return spark
 
 
-def read(spark: SparkSession, peer: Peer, records: int) -> tuple[float, float]:
+def read(spark: SparkSession, peer: BenchPeer, records: int) -> tuple[float, float]:
     """Return the rows a second, and the broker's CPU seconds for a million rows."""
     cpu, began = cpu_seconds(peer.pid), time.perf_counter()
     frame = spark.read.format("kafka").option("kafka.bootstrap.servers", f"127.0.0.1:{peer.port}")
@@ -103,7 +103,7 @@ def read(spark: SparkSession, peer: Peer, records: int) -> tuple[float, float]:
 
 def run(records: int, rounds: int, output: Path | None) -> int:
     """Measure, print, and return the exit code."""
-    peers: list[Peer] = []
+    peers: list[BenchPeer] = []
     results: dict[str, list[tuple[float, float]]] = {name: [] for name in ("ottla", "kafka")}
     try:
         for name in results:

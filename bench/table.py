@@ -7,14 +7,14 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 
-from bench.report import Row
+from bench.report import FigureRow
 from bench.scenario import LARGER, Scenario
-from bench.turns import Run
+from bench.turns import BenchRun
 
 FIGURES_WITHOUT_GOAL = 2
 
 
-def head(run: Run) -> list[str]:
+def head(run: BenchRun) -> list[str]:
     """Return the facts about the machine, and the options of each peer."""
     lines = [f"{key}: {value}" for key, value in run.machine.items()]
     lines += [f"{name}: {flags}" for name, flags in run.flags.items()]
@@ -22,7 +22,7 @@ def head(run: Run) -> list[str]:
     return lines
 
 
-def terminal(run: Run, rows: Sequence[Row]) -> str:
+def terminal(run: BenchRun, rows: Sequence[FigureRow]) -> str:
     """Return the table for the terminal, with all figures.
 
     Medians of each peer, the ratio of medians, its quartiles, the goal and whether it is met.
@@ -34,13 +34,13 @@ def terminal(run: Run, rows: Sequence[Row]) -> str:
         lines.append(f"{scenario.name}: {scenario.title}; {load_of(scenario)}")
         lines += [_table_line(run, row) for row in scenario_rows]
     lines += failures(run)
-    goals = [row.met for row in rows if row.met is not None]
+    goals = [row.meets_goals for row in rows if row.meets_goals is not None]
     if goals:
         lines.append(f"{sum(goals)} of {len(goals)} goals are met")
     return "\n".join(lines)
 
 
-def _table_line(run: Run, row: Row) -> str:
+def _table_line(run: BenchRun, row: FigureRow) -> str:
     line = f"  {label_of(row):30}"
     for name in run.peers:
         values = row.values.get(name)
@@ -49,12 +49,12 @@ def _table_line(run: Run, row: Row) -> str:
         low, high = row.spread
         line += f"  {row.ratio:7.2f} ×  {low:.2f}–{high:.2f}"
     if goal := goal_of(row):
-        verdict = {True: ": met", False: ": NOT MET", None: ""}[row.met]
+        verdict = {True: ": met", False: ": NOT MET", None: ""}[row.meets_goals]
         line += f"  goal {goal}{verdict}"
     return line
 
 
-def markdown(run: Run, rows: Sequence[Row]) -> str:
+def markdown(run: BenchRun, rows: Sequence[FigureRow]) -> str:
     """Return the table of figures with a goal, or of a scenario's first figures if it has none."""
     first, second = [*map(short, run.peers), "–"][:2]
     lines = [
@@ -72,14 +72,14 @@ def markdown(run: Run, rows: Sequence[Row]) -> str:
             ratio = ""
             if row.ratio is not None and row.spread is not None:
                 ratio = f"{row.ratio:.2f} ({row.spread[0]:.2f}–{row.spread[1]:.2f})"
-            met = {True: "yes", False: "no", None: ""}[row.met]
+            met = {True: "yes", False: "no", None: ""}[row.meets_goals]
             cells = [before, row.figure.name, *(medians + [""])[:2], ratio, goal_of(row), met]
             lines.append(f"| {' | '.join(cells)} |")
             before = ""
     return "\n".join([*lines, "", *(f"{line}  " for line in (*head(run), *failures(run)))])
 
 
-def of_note(rows: Sequence[Row]) -> list[Row]:
+def of_note(rows: Sequence[FigureRow]) -> list[FigureRow]:
     """Return the rows of a scenario that have a goal or a limit, or else the first two."""
     with_goal = [row for row in rows if row.goal is not None or row.limit is not None]
     return with_goal or list(rows[:FIGURES_WITHOUT_GOAL])
@@ -98,7 +98,7 @@ def _counted(count: int, what: str) -> str:
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
-def goal_of(row: Row) -> str:
+def goal_of(row: FigureRow) -> str:
     """Return a text such as `≥ 1.2 × and ≤ 35 µs`, or an empty one."""
     sign = "≥" if row.figure.better == LARGER else "≤"
     goals = [f"{sign} {row.goal:g} ×"] if row.goal is not None else []
@@ -109,7 +109,7 @@ def goal_of(row: Row) -> str:
     return " and ".join(goals)
 
 
-def failures(run: Run) -> list[str]:
+def failures(run: BenchRun) -> list[str]:
     """Return a line for each scenario that failed, and one for those that were not steady."""
     failed = [
         f"FAILED: {record.scenario} on {record.peer}, round {record.round}: {record.error}"
@@ -123,12 +123,12 @@ def failures(run: Run) -> list[str]:
     return failed + ([f"not steady after all windows: {', '.join(unsteady)}"] if unsteady else [])
 
 
-def rounds_of(run: Run) -> str:
+def rounds_of(run: BenchRun) -> str:
     """Return a text such as `5 alternations`."""
     return _counted(run.rounds, "alternation")
 
 
-def label_of(row: Row) -> str:
+def label_of(row: FigureRow) -> str:
     """Return a text such as `rate, req/s`."""
     return ", ".join(filter(None, (row.figure.name, row.figure.unit)))
 

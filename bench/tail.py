@@ -28,7 +28,7 @@ _BEFORE_TOPICS = 4 + 4 + 4 + 2 + 4 + 4  # size, correlation, throttle, error, se
 _ABORTED_AT = 4 + 2 + 8 + 8 + 8  # in a partition: index, error, watermark, stable, start
 
 
-class Writer(Wire):
+class TailWriter(Wire):
     """A connection that sends the same batch of `values` 1 KiB values again and again."""
 
     def __init__(self, port: int, topic: str, values: int) -> None:
@@ -53,7 +53,7 @@ class Writer(Wire):
         return time.perf_counter() - self.sent_at_s
 
 
-class Reader(Wire):
+class TailReader(Wire):
     """A connection that reads partition 0 of a topic from an offset on."""
 
     def __init__(self, port: int, topic: str, offset: int, max_bytes: int) -> None:

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 from bench.batches import CLIENT as LIBRDKAFKA
 from bench.fetching import WARM_BATCHES, check_fetched, fetch_figures, fill
-from bench.peers import Peer
-from bench.scenario import RATE, Done, Figure, Load, Scenario, steady
+from bench.peers import BenchPeer
+from bench.scenario import RATE, Figure, Load, Scenario, WindowResult, steady
 from bench.scenarios import batch_figures, measured_batches, values_of
 from bench.secured import Secured
 from bench.wire import Wire
@@ -24,19 +24,19 @@ GOAL = 0.8
 CLIENT = "Python's ssl"
 
 
-def secured_of(peer: Peer) -> Secured:
+def secured_of(peer: BenchPeer) -> Secured:
     """Return the peer's secured listeners. Raises RuntimeError if it was started without them."""
     if peer.secured is None:
         raise RuntimeError(f"{peer.name} was started without secured listeners")
     return peer.secured
 
 
-def warm_up_s(peer: Peer, window_s: float) -> float:
+def warm_up_s(peer: BenchPeer, window_s: float) -> float:
     """Return how long to warm up a JVM, because the harness's warm-up does not use TLS."""
     return JVM_WARM_UP_WINDOWS * window_s if peer.is_jvm else 0.0
 
 
-def tls_batched(peer: Peer, window_s: float) -> list[Figure]:
+def tls_batched(peer: BenchPeer, window_s: float) -> list[Figure]:
     """Measure librdkafka's batches of up to 1 MB through TLS, acks=1."""
     secured = secured_of(peer)
     settings = {
@@ -52,7 +52,7 @@ def tls_batched(peer: Peer, window_s: float) -> list[Figure]:
     )
 
 
-def tls_fetch(peer: Peer, window_s: float) -> list[Figure]:
+def tls_fetch(peer: BenchPeer, window_s: float) -> list[Figure]:
     """Measure fetches of 1 MiB from the page cache, again and again, one in flight."""
     secured = secured_of(peer)
     frames = fill(peer, WARM_BATCHES)
@@ -69,7 +69,7 @@ def fetches(wire: Wire, frames: Sequence[bytes]) -> Load:
     """Return a load of these frames in turn, one in flight. A unit is a byte."""
     turns = itertools.cycle(frames)
 
-    def load(seconds: float) -> Done:
+    def load(seconds: float) -> WindowResult:
         """Fetch in turn. Raises RuntimeError if an answer was too small."""
         clock = time.perf_counter
         received, trips = 0, list[float]()
@@ -81,7 +81,7 @@ def fetches(wire: Wire, frames: Sequence[bytes]) -> Load:
             trips.append(now - sent)
             sent = now
         check_fetched(received, len(trips))
-        return Done(received, trips, sent - began)
+        return WindowResult(received, trips, sent - began)
 
     return load
 

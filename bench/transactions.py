@@ -18,16 +18,16 @@ from typing import Any
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from bench.peers import NODES, Peer
+from bench.peers import NODES, BenchPeer
 from bench.scenario import (
     BROKER_CPU,
     LARGER,
     RATE,
     SMALLER,
-    Done,
     Figure,
     Run,
     Scenario,
+    WindowResult,
     latencies,
     steady,
 )
@@ -55,7 +55,7 @@ class ConfluentLoad:
     failures: list[BaseException] = field(default_factory=list)
     stopping: threading.Event = field(default_factory=threading.Event)
 
-    def run(self, peer: Peer, window_s: float) -> list[Figure]:
+    def run(self, peer: BenchPeer, window_s: float) -> list[Figure]:
         """Load until the rate is steady, and stop all threads."""
         self.committed = [0] * self.producers
         threads = [threading.Thread(target=self._guarded, args=(self._consume,))]
@@ -90,7 +90,7 @@ class ConfluentLoad:
                 raise TimeoutError(f"{self.committed.count(0)} producers have committed nothing")
             time.sleep(0.01)
 
-    def _window(self, seconds: float) -> Done:
+    def _window(self, seconds: float) -> WindowResult:
         """Count the commits and take the trips of some seconds. Raises a thread's failure."""
         before = sum(self.committed)
         trips: list[float] = []
@@ -99,7 +99,7 @@ class ConfluentLoad:
         self.trips = None
         if self.failures:
             raise self.failures[0]
-        return Done(sum(self.committed) - before, trips)
+        return WindowResult(sum(self.committed) - before, trips)
 
     def _guarded(self, work: Callable[..., None], *arguments: Any) -> None:
         """Run the work of a thread; what it raises is kept in `failures`."""
@@ -155,7 +155,7 @@ class ConfluentLoad:
 def by_confluent(producers: int) -> Run:
     """Measure transactions by confluent-kafka, which is librdkafka."""
 
-    def run(peer: Peer, window_s: float) -> list[Figure]:
+    def run(peer: BenchPeer, window_s: float) -> list[Figure]:
         topic = f"transactions-confluent-{producers}"
         create_topic(peer.port, topic, PARTITIONS, peer.nodes)
         return ConfluentLoad(peer.bootstrap, topic, producers).run(peer, window_s)
@@ -166,7 +166,7 @@ def by_confluent(producers: int) -> Run:
 def by_java(producers: int) -> Run:
     """Measure by `tests/java/src/TransactionLoad.java`, in a JVM that warms up first."""
 
-    def run(peer: Peer, window_s: float) -> list[Figure]:
+    def run(peer: BenchPeer, window_s: float) -> list[Figure]:
         """Run the Java load. Raises RuntimeError if it fails."""
         topic = f"transactions-java-{producers}"
         create_topic(peer.port, topic, PARTITIONS, peer.nodes)

@@ -19,8 +19,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from bench.peers import Peer, can_start, nothing, start_peer
-from bench.replayer import Target, replay_targets
+from bench.peers import BenchPeer, can_start, nothing, start_peer
+from bench.replayer import ReplayedConnection, replay_targets
 from bench.scenario import MEMORY, SMALLER, Figure, Scenario
 from bench.watch import watched
 from bench.wire import (
@@ -46,7 +46,7 @@ LINES_MAX = 4
 
 
 @dataclass(slots=True)
-class Record:
+class RoundResult:
     """The result of one scenario on one peer in one round."""
 
     peer: str
@@ -60,7 +60,7 @@ class Record:
 
 
 @dataclass(slots=True)
-class Run:
+class BenchRun:
     """The options and results of a run; its file is JSON with every value."""
 
     peers: list[str]
@@ -70,7 +70,7 @@ class Run:
     scenarios: list[str]
     machine: dict[str, str] = field(default_factory=dict)
     flags: dict[str, str] = field(default_factory=dict)
-    records: list[Record] = field(default_factory=list)
+    records: list[RoundResult] = field(default_factory=list)
     finished: bool = False
 
     def save(self, path: Path) -> None:
@@ -81,23 +81,23 @@ class Run:
         beside.replace(path)
 
     @classmethod
-    def load(cls, path: Path) -> Run:
+    def load(cls, path: Path) -> BenchRun:
         """Read the file that `save` wrote."""
         fields: dict[str, Any] = json.loads(path.read_text())
         fields["records"] = [
-            Record(**{**record, "figures": [Figure(**figure) for figure in record["figures"]]})
+            RoundResult(**{**record, "figures": [Figure(**figure) for figure in record["figures"]]})
             for record in fields["records"]
         ]
         return cls(**fields)
 
-    def asks_the_same(self, other: Run) -> bool:
+    def asks_the_same(self, other: BenchRun) -> bool:
         """Return whether both runs have the same options, so that their figures are comparable."""
         return all(
             getattr(self, name) == getattr(other, name)
             for name in ("peers", "rounds", "window_s", "warm_up", "scenarios")
         )
 
-    def together_with(self, later: Run) -> Run:
+    def together_with(self, later: BenchRun) -> BenchRun:
         """Return a run with the rounds of both, the later run's after these.
 
         Raises ValueError if other options differ.
@@ -121,7 +121,10 @@ class Run:
 
 
 def work_through(
-    run: Run, scenarios: dict[str, Scenario], path: Path, prepare: Callable[[], object] = nothing
+    run: BenchRun,
+    scenarios: dict[str, Scenario],
+    path: Path,
+    prepare: Callable[[], object] = nothing,
 ) -> None:
     """Alternate the peers until every scenario has its results.
 
@@ -153,7 +156,7 @@ def work_through(
 
 
 def _turn(
-    run: Run,
+    run: BenchRun,
     name: str,
     number: int,
     scenarios: list[Scenario],
@@ -189,13 +192,15 @@ def _turn(
     except (RuntimeError, OSError) as error:
         say(f"    {one_line(error)}")
         if len(run.records) == done:
-            run.records.append(Record(name, number, scenarios[0].name, [], one_line(error), _now()))
+            run.records.append(
+                RoundResult(name, number, scenarios[0].name, [], one_line(error), _now())
+            )
     finally:
         peer.stop()
         run.save(path)
 
 
-def _warm_up(peer: Peer, requests: int) -> None:
+def _warm_up(peer: BenchPeer, requests: int) -> None:
     """Send this many Produces, several in flight at each node, and then Fetches.
 
     A JVM compiles only code that it runs often.
@@ -211,7 +216,7 @@ def _warm_up(peer: Peer, requests: int) -> None:
             (_first_records, WARM_UP_FETCH_BYTES, int(requests * WARM_UP_FETCHES)),
         ):
             targets = [
-                Target(port, [make(WARM_UP, index, size)])
+                ReplayedConnection(port, [make(WARM_UP, index, size)])
                 for index, port in enumerate(leader_ports(peer.port, WARM_UP))
             ]
             done = replay_targets(targets, WARM_UP_S, depth=WARM_UP_DEPTH, most=most)
@@ -224,9 +229,9 @@ def _first_records(topic: str, partition: int, most_bytes: int) -> bytes:
     return fetch_frame(topic, partition, 0, most_bytes)
 
 
-def _measure(peer: Peer, number: int, scenario: Scenario, window_s: float) -> Record:
+def _measure(peer: BenchPeer, number: int, scenario: Scenario, window_s: float) -> RoundResult:
     """Return the scenario's figures, or the error without figures."""
-    record = Record(peer.name, number, scenario.name, [], None, _now())
+    record = RoundResult(peer.name, number, scenario.name, [], None, _now())
     peer.prepare()
     began, unsteady = time.monotonic(), peer.unsteady
     try:
@@ -246,7 +251,7 @@ def _measure(peer: Peer, number: int, scenario: Scenario, window_s: float) -> Re
     return record
 
 
-def _keep_logs(peer: Peer, path: Path, scenario: str) -> None:
+def _keep_logs(peer: BenchPeer, path: Path, scenario: str) -> None:
     """Copy the peer's logs beside the run's file, because the peer's folder is removed."""
     for number, log in enumerate(peer.logs, start=1):
         name = peer.name.partition("@")[0]
@@ -256,7 +261,7 @@ def _keep_logs(peer: Peer, path: Path, scenario: str) -> None:
             say(f"    its log: {kept}")
 
 
-def _clean_up(peer: Peer) -> None:
+def _clean_up(peer: BenchPeer) -> None:
     """Remove the scenario's data, so that the next one has the disk and page cache for itself."""
     gc.collect()  # a client in a reference cycle would send requests until it is collected
     with watched(peer, CLEAN_UP_S):

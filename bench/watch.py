@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from bench.peers import Peer
+from bench.peers import BenchPeer
 
 TICK_S = 1.0
 
@@ -22,7 +22,7 @@ class TooSlowError(RuntimeError):
 
 
 @contextmanager
-def watched(peer: Peer, seconds: float) -> Iterator[None]:
+def watched(peer: BenchPeer, seconds: float) -> Iterator[None]:
     """Raise in the main thread when the peer dies, or after `seconds`, even during a wait.
 
     Waits inside C code that does not return to Python are not interrupted: keep such calls short.

@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bench.replayer import Target, replay_targets
+from bench.replayer import ReplayedConnection, replay_targets
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.frames.message_codec import decode_response, encode_request
@@ -236,5 +236,5 @@ def replay(port: int, frames: list[bytes], duration_s: float) -> tuple[int, Sequ
 
     Return the number of answers, and their round trips in seconds.
     """
-    done = replay_targets([Target(port, [frame]) for frame in frames], duration_s)
+    done = replay_targets([ReplayedConnection(port, [frame]) for frame in frames], duration_s)
     return done.answers, done.trips

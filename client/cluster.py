@@ -27,7 +27,7 @@ from client.connection import (
 )
 from client.core.coordinators import NoCoordinator, at_coordinator, coordinator
 from client.core.leaders import Partition, by_leader, leaders_of
-from client.core.operation import Answer, Ask, Attempts, Steps, metadata_request
+from client.core.operation import Answer, Attempts, RequestStep, Steps, metadata_request
 from client.core.retries import COORDINATOR, LEADERS_WITHIN_S, PAUSE_S
 from client.refusals import Leaderless, Refused, why
 from protocol.api_keys import ApiKey
@@ -46,7 +46,7 @@ T = TypeVar("T")
 Address = tuple[str, int]
 
 
-class Cluster:
+class ClusterClient:
     """A client's connections to the brokers of a cluster.
 
     `with Cluster(servers, config) as cluster: cluster.call(request, Response)`
@@ -62,7 +62,7 @@ class Cluster:
     ) -> None:
         """Connect to the first address that answers.
 
-        `known_addresses`: the `addresses` of an earlier `Cluster`. The first of them is tried
+        `known_addresses`: the `addresses` of an earlier `ClusterClient`. The first of them is tried
         before the bootstrap servers, the others after. Raises StartError if no address answers.
         """
         self._client_id = client_id
@@ -131,8 +131,8 @@ class Cluster:
 
     @property
     def addresses(self) -> list[Address]:
-        """The live brokers' addresses, for the `known_addresses` of another `Cluster`. The broker
-        that `call` uses comes first."""
+        """The live brokers' addresses, for the `known_addresses` of another `ClusterClient`. The
+        broker that `call` uses comes first."""
         return list(dict.fromkeys([self._any_address, *self._addresses.values()]))
 
     # --- topics, leaders and coordinators ---------------------------------------------------------
@@ -194,7 +194,7 @@ class Cluster:
 
         `node_id` None: any broker.
         """
-        ask = Ask(request, request.MAX_VERSION, node_id)
+        ask = RequestStep(request, request.MAX_VERSION, node_id)
         attempts = self.attempts()
         answer = self.run(attempts.settled(lambda: attempts.ask(ask), COORDINATOR))
         assert isinstance(answer, kind)
@@ -227,7 +227,7 @@ class Cluster:
             while True:
                 step = steps.send(answer)
                 answer = None
-                if isinstance(step, Ask):
+                if isinstance(step, RequestStep):
                     answer = self._answer_to(step)
                 else:
                     time.sleep(step)
@@ -238,7 +238,7 @@ class Cluster:
             reason = why(error.code, error.message, f"Describe on group {error.key}")
             raise Refused(f"group {error.key}: {reason}") from error
 
-    def _answer_to(self, ask: Ask) -> Answer:
+    def _answer_to(self, ask: RequestStep) -> Answer:
         """Send a step's request and return its answer.
 
         Returns None if the step is optional and the node lacks the API. Raises StartError if no
@@ -258,7 +258,7 @@ class Cluster:
         for client in (self._any, *self._nodes.values()):
             client.close()
 
-    def __enter__(self) -> Cluster:
+    def __enter__(self) -> ClusterClient:
         return self
 
     def __exit__(

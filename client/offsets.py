@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from client.cluster import Cluster
+from client.cluster import ClusterClient
 from client.core import offsets
 from client.core.leaders import Partition
 from client.core.offsets import EARLIEST, LATEST, READ_UNCOMMITTED
@@ -20,7 +20,7 @@ NO_OFFSET = -1
 
 
 def list_offsets(
-    cluster: Cluster,
+    cluster: ClusterClient,
     topics: Mapping[str, MetadataResponseTopic],
     wanted: Mapping[Partition, int],
     isolation_level: int = READ_UNCOMMITTED,
@@ -40,7 +40,7 @@ def list_offsets(
 
 
 def list_known_offsets(
-    cluster: Cluster,
+    cluster: ClusterClient,
     topics: Mapping[str, MetadataResponseTopic],
     wanted: Mapping[Partition, int],
 ) -> dict[Partition, int]:
@@ -53,7 +53,7 @@ def list_known_offsets(
 
 
 def _responses(
-    cluster: Cluster,
+    cluster: ClusterClient,
     topics: Mapping[str, MetadataResponseTopic],
     wanted: Mapping[Partition, int],
     isolation_level: int,
@@ -63,7 +63,7 @@ def _responses(
 
 
 def ends(
-    cluster: Cluster,
+    cluster: ClusterClient,
     topics: Mapping[str, MetadataResponseTopic],
     partitions: Iterable[Partition],
     isolation_level: int = READ_UNCOMMITTED,

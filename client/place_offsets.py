@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from client.cluster import Cluster
+from client.cluster import ClusterClient
 from client.core.leaders import Partition
 from client.core.offsets import READ_UNCOMMITTED
 from client.offsets import NO_OFFSET, ends, list_offsets
@@ -24,7 +24,7 @@ class Span(NamedTuple):
 
 
 def spans(
-    cluster: Cluster,
+    cluster: ClusterClient,
     topics: Mapping[str, MetadataResponseTopic],
     wanted: Sequence[Partition],
     isolation_level: int = READ_UNCOMMITTED,
@@ -35,7 +35,7 @@ def spans(
 
 
 def offsets_at(
-    cluster: Cluster,
+    cluster: ClusterClient,
     topics: Mapping[str, MetadataResponseTopic],
     spans_by_partition: Mapping[Partition, Span],
     place: Place,

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from broker.config.refusals.advice import advice_on
 from broker.config.start_error import StartError
-from client.cluster import Cluster, partitions_of
+from client.cluster import ClusterClient, partitions_of
 from client.configs.settings import TOPIC, configs_by_name
 from client.core.leaders import Partition
 from client.offsets import ends
@@ -62,7 +62,7 @@ def visible(topics: Iterable[MetadataResponseTopic], *, internal: bool) -> list[
     return sorted(topic.name or "" for topic in topics if internal or not topic.is_internal)
 
 
-def listed(cluster: Cluster, names: Sequence[str]) -> list[ListedTopic]:
+def listed(cluster: ClusterClient, names: Sequence[str]) -> list[ListedTopic]:
     """Return a row for each named topic, sorted by name. Raises Refused."""
     topics = cluster.topics(names) if names else {}
     first, last = ends(cluster, topics, partitions_of(topics))
@@ -117,7 +117,7 @@ def placed(
 
 
 def log_sizes(
-    cluster: Cluster, topics: Mapping[str, MetadataResponseTopic]
+    cluster: ClusterClient, topics: Mapping[str, MetadataResponseTopic]
 ) -> dict[Partition, dict[int, int]]:
     """Return the bytes of each partition's logs, by broker id.
 
@@ -142,7 +142,7 @@ def log_sizes(
 
 
 def create(
-    cluster: Cluster,
+    cluster: ClusterClient,
     names: Sequence[str],
     partitions: int | None,
     replicas: int | None,
@@ -185,7 +185,7 @@ def create(
     return created
 
 
-def delete(cluster: Cluster, names: Sequence[str], *, if_exists: bool = False) -> list[str]:
+def delete(cluster: ClusterClient, names: Sequence[str], *, if_exists: bool = False) -> list[str]:
     """Delete topics with all their records. Return the names of those deleted.
 
     Raises Refused if some could not be deleted; the error names them, and the deleted topics.
@@ -218,7 +218,7 @@ def delete(cluster: Cluster, names: Sequence[str], *, if_exists: bool = False) -
     return deleted
 
 
-def add_partitions(cluster: Cluster, name: str, count: int, *, dry_run: bool = False) -> None:
+def add_partitions(cluster: ClusterClient, name: str, count: int, *, dry_run: bool = False) -> None:
     """Raise the number of a topic's partitions to `count`. Raises Refused."""
     from protocol.messages.create_partitions import (
         CreatePartitionsRequest,
@@ -269,7 +269,7 @@ def _creation_failure(code: int, message: str | None) -> str:
     return why(code, message, "Create on it")
 
 
-def _policies(cluster: Cluster, names: Sequence[str]) -> dict[str, str]:
+def _policies(cluster: ClusterClient, names: Sequence[str]) -> dict[str, str]:
     """Return the cleanup.policy of each topic; none if this login may not see configs."""
     if not names:
         return {}

@@ -29,7 +29,7 @@ from broker.process.standard_streams import is_heard, say
 from broker.security.client_guard import ClientGuard
 from client.connection import command_guard
 from client.status import status_of
-from command.cluster_display import PREFIX, ClusterView, NodeState, NodeView, colour_of
+from command.cluster_display import PREFIX, ClusterDisplay, NodeState, NodeView, colour_of
 from command.cluster_folder import ClusterFolder, open_folder
 from command.cluster_layout import HOST, PORTS, ClusterLayout
 from command.cluster_security import ADMIN_USER, CLIENT_USER
@@ -96,7 +96,7 @@ class _Cluster:
         self._asked_to_stop = 0
         self._next_status = 0.0
         self._screen = _Screen()
-        self._view = ClusterView(folder.layout, {})
+        self._view = ClusterDisplay(folder.layout, {})
 
     def on_signal(self, *_: object) -> None:
         """Stop the nodes cleanly after the first signal, kill them after the second."""
@@ -287,7 +287,7 @@ class _Screen:
         self._paints = not os.environ.get("NO_COLOR")
         self._drawn: list[str] = []
 
-    def show(self, view: ClusterView) -> None:
+    def show(self, view: ClusterDisplay) -> None:
         """Print the state, or what has changed in it."""
         if not self._is_terminal:
             for line in view.changes():

@@ -1,7 +1,8 @@
 """The output of `ottla cluster`: the state of each node, or what has changed in it.
 
-`ClusterView` holds the state of each process and the cluster's status. `changes()` returns a line
-for each change, for a file or a pipe; `table()` returns the whole state, for a terminal. Pure text.
+`ClusterDisplay` holds the state of each process and the cluster's status. `changes()` returns a
+line for each change, for a file or a pipe; `table()` returns the whole state, for a terminal. Pure
+text.
 Never watches a process, and never decides to start or stop one.
 """
 
@@ -53,7 +54,7 @@ class NodeView:
 
 
 @dataclass
-class ClusterView:
+class ClusterDisplay:
     """The nodes by id, and the last status that one of them reported."""
 
     layout: ClusterLayout

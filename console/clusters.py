@@ -1,8 +1,8 @@
 """Connections to the cluster, shared by the threads that answer the page.
 
-A `Cluster` serves one thread at a time: whoever needs one takes it and gives it back. Few are kept
-while nobody looks. One that failed is closed, and those kept beside it: their broker may have died.
-The next one may connect to any broker that was seen, not only to those that the user named.
+A `ClusterClient` serves one thread at a time: whoever needs one takes it and gives it back. Few are
+kept while nobody looks. One that failed is closed, and those kept beside it: their broker may have
+died. The next one may connect to any broker that was seen, not only to those that the user named.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from threading import BoundedSemaphore, Lock
 
 from broker.config.start_error import StartError
-from client.cluster import Address, Cluster
+from client.cluster import Address, ClusterClient
 
 KEPT = 4
 KEPT_S = 30.0
@@ -26,20 +26,20 @@ class Clusters:
 
     def __init__(
         self,
-        connect: Callable[[Sequence[Address]], Cluster],
+        connect: Callable[[Sequence[Address]], ClusterClient],
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         """`connect` is given `known`."""
         self._connect = connect
         self._now = now
         self._lock = Lock()
-        self._idle: list[tuple[float, Cluster]] = []
+        self._idle: list[tuple[float, ClusterClient]] = []
         self.known: Sequence[Address] = ()
         """Where the brokers are that were seen last; who answered comes first."""
         self._room = BoundedSemaphore(AT_ONCE)
 
     @contextmanager
-    def taken(self) -> Iterator[Cluster]:
+    def taken(self) -> Iterator[ClusterClient]:
         """One for this thread alone. Raises StartError where no broker answers, or too many are
         taken."""
         if not self._room.acquire(timeout=TIMEOUT_S):
@@ -66,11 +66,11 @@ class Clusters:
         for _, one in idle:
             one.close()
 
-    def _kept(self) -> Cluster | None:
+    def _kept(self) -> ClusterClient | None:
         with self._lock:
             return self._idle.pop()[1] if self._idle else None
 
-    def _keep(self, cluster: Cluster) -> None:
+    def _keep(self, cluster: ClusterClient) -> None:
         """Keep it, and hang up what nobody has used for a while."""
         now = self._now()
         with self._lock:

@@ -15,7 +15,7 @@ from pathlib import Path
 from threading import RLock
 from typing import Any, TypeVar, cast
 
-from client.cluster import Address, Cluster
+from client.cluster import Address, ClusterClient
 from client.connection import in_turn, parse_addresses
 from console.clusters import Clusters
 from console.options import ConsoleOptions
@@ -40,14 +40,16 @@ class Console:
         self._lock = RLock()
         self._states: dict[type, object] = {}
 
-    def cluster(self) -> AbstractContextManager[Cluster]:
+    def cluster(self) -> AbstractContextManager[ClusterClient]:
         """A connection for this thread. Raises StartError."""
         return self._clusters.taken()
 
-    def own_cluster(self, client_id: str) -> Cluster:
+    def own_cluster(self, client_id: str) -> ClusterClient:
         """One that is not shared, for who closes it. Raises StartError."""
         named, config = self.options.bootstrap_server, self.options.command_config
-        return Cluster(named, config, client_id=client_id, known_addresses=self._clusters.known)
+        return ClusterClient(
+            named, config, client_id=client_id, known_addresses=self._clusters.known
+        )
 
     def addresses(self) -> list[Address]:
         """Of brokers, to be asked in turn until one answers."""

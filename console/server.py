@@ -18,7 +18,7 @@ import uvicorn
 from broker.config.start_error import StartError
 from broker.process.descriptor_limit import raise_descriptor_limit
 from broker.process.standard_streams import say
-from client.cluster import Cluster
+from client.cluster import ClusterClient
 from console.application import application
 from console.clusters import TIMEOUT_S, Clusters
 from console.endpoints import Console
@@ -43,7 +43,7 @@ class _Server(uvicorn.Server):
 def run(options: ConsoleOptions, *, while_stdin: bool = False) -> None:
     """Serve until a signal; `while_stdin`: or until standard input ends. Raises StartError."""
     clusters = Clusters(
-        lambda known: Cluster(
+        lambda known: ClusterClient(
             options.bootstrap_server, options.command_config, TIMEOUT_S, known_addresses=known
         )
     )

@@ -21,7 +21,7 @@ from typing import Protocol, TypeAlias
 
 from controller.metadata.image import ResourceType
 from controller.metadata.records import MetadataRecord
-from ground.ports import NoAnswer, T
+from ground.ports import AnswerTimeout, T
 from ottla.plugins.policies import (
     AlterConfigPolicy,
     AlteredConfigs,
@@ -155,7 +155,7 @@ class Policies:
         refuse all that are left."""
         if error is not None:
             refused[index] = _refusal(error)
-        if isinstance(error, NoAnswer):  # each of the others would wait until the deadline too
+        if isinstance(error, AnswerTimeout):  # each of the others would wait until the deadline too
             for other, _ in checks:
                 refused.setdefault(other, refused[index])
         self._run_next(checks, refused, done)
@@ -188,7 +188,7 @@ def _refusal(error: Exception) -> ApiError:
     """Return the client's error for an error of a policy. Log an unexpected one."""
     if isinstance(error, PolicyViolation):
         return ApiError(ErrorCode.POLICY_VIOLATION, str(error) or None)
-    if isinstance(error, NoAnswer):
+    if isinstance(error, AnswerTimeout):
         return ApiError(ErrorCode.POLICY_VIOLATION, f"The policy could not be asked: {error}.")
     _log.error("a policy failed", exc_info=error)
     return ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)

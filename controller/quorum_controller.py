@@ -28,10 +28,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from controller.controller_timers import ControllerTimers
 from controller.decisions import elections
-from controller.decisions.change_rules import TopicRules
+from controller.decisions.change_rules import TopicRulesMaker
 from controller.decisions.cluster_control import ClusterControl
 from controller.decisions.configuration_control import ConfigurationControl
-from controller.decisions.decision import MAX_RECORDS_PER_OPERATION, Decided, Decision, View
+from controller.decisions.decision import MAX_RECORDS_PER_OPERATION, Decided, Decision, DecisionView
 from controller.decisions.feature_control import is_elr_level
 from controller.decisions.leadership_changes import LeadershipChanges
 from controller.metadata.delta import MetadataDelta
@@ -66,7 +66,7 @@ _RECORDS_PER_BATCH = MAX_RECORDS_PER_OPERATION
 @dataclass(slots=True)
 class _Command:
     name: str
-    decide: Callable[[View], Decided[Any]]
+    decide: Callable[[DecisionView], Decided[Any]]
     reply: Reply
 
 
@@ -166,7 +166,7 @@ class QuorumController:
     def submit(
         self,
         name: str,
-        decide: Callable[[View], Decided[T]],
+        decide: Callable[[DecisionView], Decided[T]],
         reply: Callable[[T | ApiError], None],
     ) -> None:
         """Decide a command, and call `reply` after its records are committed.
@@ -208,7 +208,7 @@ class QuorumController:
         if epoch is None:  # leadership was lost after the command was submitted
             command.reply(self._not_controller())
             return
-        view = View(self._image, self._next_offset, self._scheduler.monotonic_ms())
+        view = DecisionView(self._image, self._next_offset, self._scheduler.monotonic_ms())
         try:
             decided = command.decide(view)
             decision = decided if isinstance(decided, Decision) else (yield from decided)
@@ -326,7 +326,7 @@ class QuorumController:
         connection was reset and new ones are refused. The reply is True if this fenced the broker,
         False if another incarnation has registered or the broker was fenced already."""
 
-        def decide(view: View) -> Decision[bool]:
+        def decide(view: DecisionView) -> Decision[bool]:
             return self.cluster.fence(view, broker_id, broker_epoch)
 
         self.submit("broker gone", decide, reply or _ignore_reply)
@@ -364,7 +364,7 @@ class QuorumController:
                 reply = partial(self._fencing_ended, broker_id)
                 self.submit("fence", partial(self._fence, broker_id), reply)
 
-    def _fence(self, broker_id: int, view: View) -> Decision[bool]:
+    def _fence(self, broker_id: int, view: DecisionView) -> Decision[bool]:
         """Fence the broker, unless a heartbeat that waited behind a long decision was processed
         first."""
         if broker_id not in self._expired_brokers():
@@ -400,22 +400,24 @@ class QuorumController:
         if not self._image.tokens:
             return False
 
-        def decide(view: View) -> Decision[bool]:
+        def decide(view: DecisionView) -> Decision[bool]:
             return self.tokens.remove_expired(view, self._scheduler.wall_ms())
 
         return self._by_the_clock("remove expired tokens", decide)
 
-    def _elect(self, name: str, decide: Callable[[View, TopicRules], Decision[bool]]) -> bool:
+    def _elect(
+        self, name: str, decide: Callable[[DecisionView, TopicRulesMaker], Decision[bool]]
+    ) -> bool:
         return self._by_the_clock(name, lambda view: decide(view, self.leadership.rules))
 
-    def _by_the_clock(self, name: str, decide: Callable[[View], Decision[bool]]) -> bool:
+    def _by_the_clock(self, name: str, decide: Callable[[DecisionView], Decision[bool]]) -> bool:
         """Submit a timer's decision. Return whether more is left to do. Do nothing while a long
         decision runs."""
         if self._work.is_behind:
             return self.is_active
         more = False
 
-        def decide_here(view: View) -> Decision[None]:
+        def decide_here(view: DecisionView) -> Decision[None]:
             nonlocal more
             decision = decide(view)
             more = bool(decision.reply)

@@ -93,7 +93,7 @@ class Lock(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class VolumeUsage:
     """The size and the free space of a volume, in bytes."""
 
     total_bytes: int
@@ -164,7 +164,7 @@ class Filesystem(Protocol):
         On a real disk the file contains the process id of the lock's owner, in decimal.
         """
 
-    def usage(self, path: str) -> Usage:
+    def usage(self, path: str) -> VolumeUsage:
         """Return the size and free space of the volume of `path`."""
 
 
@@ -457,8 +457,8 @@ class LocalFilesystem:
         _write_holder(fd)
         return LocalLock(fd)
 
-    def usage(self, path: str) -> Usage:
+    def usage(self, path: str) -> VolumeUsage:
         """Return the usage as `Filesystem.usage` does; usable is what an unprivileged process may
         still write."""
         stat = os.statvfs(path)
-        return Usage(stat.f_frsize * stat.f_blocks, stat.f_frsize * stat.f_bavail)
+        return VolumeUsage(stat.f_frsize * stat.f_blocks, stat.f_frsize * stat.f_bavail)

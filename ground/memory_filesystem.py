@@ -19,7 +19,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from ground.filesystem import BytesLike, Usage
+from ground.filesystem import BytesLike, VolumeUsage
 
 
 class Died(BaseException):
@@ -409,10 +409,10 @@ class MemoryFilesystem:
         self._locks[path] = self.life
         return MemoryLock(self, self._locks, path)
 
-    def usage(self, path: str) -> Usage:
+    def usage(self, path: str) -> VolumeUsage:
         self.check("usage", path, changes=False)
         total = self.capacity_bytes or 2**40
-        return Usage(total, total - self.used_bytes())
+        return VolumeUsage(total, total - self.used_bytes())
 
     # ---- the tree ------------------------------------------------------------------------------
 

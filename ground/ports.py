@@ -68,8 +68,8 @@ Answered = Callable[[Any, ChannelFailure | None], None]
 """A callback that takes (response, None) or (None, the failure)."""
 
 
-Looked = Callable[[ChannelFailure | None], None]
-Look = Callable[[str, int, Looked, float], None]
+Probed = Callable[[ChannelFailure | None], None]
+ProbeAddress = Callable[[str, int, Probed, float], None]
 """A function of host, port, done and timeout in ms, which checks whether a process listens at an
 address.
 
@@ -79,7 +79,7 @@ accept a connection.
 """
 
 
-class NoAnswer(Exception):
+class AnswerTimeout(Exception):
     """A lack of an answer: another node or thread exceeded the time-out, or too many requests wait
     for it."""
 

@@ -21,7 +21,7 @@ from pyspark.sql.types import StructType
 
 from log_format.damage import LogError
 from log_format.files import Files
-from log_format.partitions.partition_reader import Part, read_part
+from log_format.partitions.partition_reader import PartitionSlice, read_part
 from log_format.survey import ReadOptions, SurveyedPartition, parts, read_options, survey
 
 FORMAT = "kafka-folder"
@@ -83,7 +83,7 @@ class DataFolderSource(DataSource):
 class PartPartition(InputPartition):
     """The part of a partition that one task reads."""
 
-    part: Part
+    part: PartitionSlice
 
 
 class RecordsReader(DataSourceReader):

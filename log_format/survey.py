@@ -30,7 +30,7 @@ from log_format.damage import LogError
 from log_format.files import Files
 from log_format.partitions.data_folder import DataFolder, PartitionFolder
 from log_format.partitions.partition_log import PartitionLog
-from log_format.partitions.partition_reader import Part, parts_of
+from log_format.partitions.partition_reader import PartitionSlice, parts_of
 from log_format.records.segment_pieces import Crc, crc32c_function
 
 _EARLIEST, _LATEST = -2, -1
@@ -167,7 +167,7 @@ def survey(files: Files, options: ReadOptions) -> list[SurveyedPartition]:
     return surveyed
 
 
-def parts(surveyed: list[SurveyedPartition], options: ReadOptions) -> list[Part]:
+def parts(surveyed: list[SurveyedPartition], options: ReadOptions) -> list[PartitionSlice]:
     """Return the parts that tasks read, each of about `options.part_bytes`."""
     return [
         part

@@ -11,6 +11,8 @@ Kafka's `DefaultRecord` and `MemoryRecordsBuilder`. A record, with every varint 
     length varint | attributes int8 | timestamp delta varlong | offset delta varint
     | key length varint, key | value length varint, value     (-1 for null)
     | number of headers varint | each: key length, key, value length, value
+
+`ottla.testing.records.Record` is the same concept, for users' tests.
 """
 
 from __future__ import annotations

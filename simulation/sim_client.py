@@ -1,8 +1,8 @@
 """A client in the simulator: its connections, and the generators of its actions.
 
-A generator that a `Task` runs yields what it waits for: a number is a sleep in milliseconds, an
-`Exchange` is waited for until it is settled, a list of exchanges until all of them are. A client's
-random choices come from a random source of its own.
+A generator that a `GeneratorRun` runs yields what it waits for: a number is a sleep in
+milliseconds, an `Exchange` is waited for until it is settled, a list of exchanges until all of them
+are. A client's random choices come from a random source of its own.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from simulation.network.sim_network import Exchange, SimConnection, SimNetwork
 Waits = Generator[Any, Any, Any]
 
 
-class Task:
+class GeneratorRun:
     """The run of one generator."""
 
     def __init__(self, world: SimScheduler, generator: Waits) -> None:

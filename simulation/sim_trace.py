@@ -72,7 +72,7 @@ class Grouped(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RunOutcome:
     """The result of a run that kept every invariant."""
 
     seed: int

@@ -4,6 +4,8 @@ Owns the world, the network, the nodes, the nemesis and the trace of one run. Cl
 subclasses. `watched` runs a part of a run and raises `Failure`, with the last lines of the trace,
 if an invariant is broken. The trace has a line for every request, response, fault and end of a
 process. Its checksum is the same in every run of a seed.
+
+`ottla.testing.simulation.cluster.SimulatedCluster` is the same concept on a scenario's side.
 """
 
 from __future__ import annotations
@@ -17,19 +19,19 @@ from broker.node.node import Node
 from ground.memory_filesystem import Died
 from ground.sim_scheduler import SimScheduler
 from protocol.api_keys import ApiKey
-from simulation.faults.faults import Faults
+from simulation.faults.faults import FaultRates
 from simulation.faults.nemesis import Nemesis
 from simulation.invariants.invariant import Invariant, Promises
-from simulation.machines.cluster_view import ClusterView
 from simulation.machines.layout import CLUSTER_PROPERTIES, PROPERTIES, Layout
 from simulation.machines.sim_broker import MakeNode, SimBroker
+from simulation.machines.simulated_nodes import SimulatedNodes
 from simulation.network.sim_network import Exchange, SimNetwork, Weather
 from simulation.sim_trace import Failure, LogLines, Trace, Violation, origin
 
 CONVERGE_WITHIN_MS = 30_000.0
 
 
-class Client(Protocol):
+class AttachedClient(Protocol):
     """A client, as the cluster uses it."""
 
     name: str
@@ -51,7 +53,7 @@ class SimulatedCluster:
         properties: Mapping[str, str],
         *,
         weather: Weather,
-        faults: Faults,
+        faults: FaultRates,
         invariants: Sequence[type[Invariant]],
         make_node: MakeNode = Node,
     ) -> None:
@@ -75,7 +77,7 @@ class SimulatedCluster:
             )
             for number, _ in layout.nodes
         ]
-        self.view = ClusterView(self.brokers)
+        self.view = SimulatedNodes(self.brokers)
         self.is_cluster = len(self.brokers) > 1
         self.promises = Promises(self.view if self.is_cluster else None)
         self.invariants: list[Invariant] = []
@@ -87,7 +89,7 @@ class SimulatedCluster:
             self.world, self.network, text, faults, self.view, self.promises, self.tell,
             power_lost=self._power_lost, clients=lambda: [client.name for client in self.clients],
         )  # fmt: skip
-        self.clients: list[Client] = []
+        self.clients: list[AttachedClient] = []
         self.acknowledged = 0
         self.requests = 0
         self._lines = LogLines(self.trace, self.world)

@@ -59,7 +59,7 @@ class TimeMs(int):
     """A time in ms since the epoch; -1 for no time."""
 
 
-class Entry(NamedTuple):
+class DumpEntry(NamedTuple):
     """An item of a file: its kind, and its facts by name."""
 
     kind: str
@@ -90,7 +90,7 @@ def undecoded(_record: Record) -> None:
 
 def entries_of(
     name: str, data: bytes, *, with_records: bool = False, decode: Decode = undecoded
-) -> Iterator[Entry]:
+) -> Iterator[DumpEntry]:
     """Return the entries of a file with this name and content.
 
     A segment's records are among them only if `with_records` is true. Raises UnknownFile for a
@@ -124,7 +124,7 @@ def suffix_of(name: str) -> str:
     return name.removesuffix(".deleted").removesuffix(".cleaned").rpartition(".")[2]
 
 
-def segment_entries(data: bytes, decode: Decode | None, start: int = 0) -> Iterator[Entry]:
+def segment_entries(data: bytes, decode: Decode | None, start: int = 0) -> Iterator[DumpEntry]:
     """Yield the batches of a segment, and their records unless `decode` is None.
 
     `data` begins at byte `start` of the file. Bytes that are no whole batch are the last entry:
@@ -161,11 +161,11 @@ def whole_bytes(data: bytes) -> int:
     return end
 
 
-def _text_entry(kind: str, text: str) -> Entry:
-    return Entry(kind, {"text": text})
+def _text_entry(kind: str, text: str) -> DumpEntry:
+    return DumpEntry(kind, {"text": text})
 
 
-def batch_entry(header: RecordBatchHeader, position: int, *, is_valid: bool | None) -> Entry:
+def batch_entry(header: RecordBatchHeader, position: int, *, is_valid: bool | None) -> DumpEntry:
     """Return the entry of the batch at byte `position` of its file.
 
     `is_valid` says whether its CRC is right; None if the CRC was not checked.
@@ -191,10 +191,10 @@ def batch_entry(header: RecordBatchHeader, position: int, *, is_valid: bool | No
         "crc": header.crc,
         "isvalid": is_valid,
     }
-    return Entry(BATCH, facts)
+    return DumpEntry(BATCH, facts)
 
 
-def record_entry(header: RecordBatchHeader, record: Record, decode: Decode) -> Entry:
+def record_entry(header: RecordBatchHeader, record: Record, decode: Decode) -> DumpEntry:
     """Return the entry of a batch's record, its key and value decoded by `decode`."""
     if header.is_control:
         return _control(header, record)
@@ -204,7 +204,7 @@ def record_entry(header: RecordBatchHeader, record: Record, decode: Decode) -> E
     if decoded is None:
         decoded = Decoded(record.key, record.value)
     facts["key"], facts["payload"] = decoded
-    return Entry(RECORD, facts)
+    return DumpEntry(RECORD, facts)
 
 
 def _record_facts(header: RecordBatchHeader, record: Record) -> dict[str, object]:
@@ -217,7 +217,7 @@ def _record_facts(header: RecordBatchHeader, record: Record) -> dict[str, object
     }
 
 
-def _control(header: RecordBatchHeader, record: Record) -> Entry:
+def _control(header: RecordBatchHeader, record: Record) -> DumpEntry:
     """Return the entry of a control record: its type, and for a transaction marker the
     coordinator's epoch."""
     facts = _record_facts(header, record)
@@ -232,10 +232,10 @@ def _control(header: RecordBatchHeader, record: Record) -> Entry:
             facts["controlType"] = "unknown" if kind is None else kind.name
     except CorruptBatch as damage:
         facts["damaged"] = str(damage)
-    return Entry(RECORD, facts)
+    return DumpEntry(RECORD, facts)
 
 
-def _transaction_entries(data: bytes) -> Iterator[Entry]:
+def _transaction_entries(data: bytes) -> Iterator[DumpEntry]:
     """Yield an entry for each aborted transaction; one of damage if the file cannot be decoded."""
     entries = decode_transactions(data)
     if entries is None:
@@ -249,10 +249,10 @@ def _transaction_entries(data: bytes) -> Iterator[Entry]:
             "lastOffset": entry.last_offset,
             "lastStableOffset": entry.last_stable_offset,
         }
-        yield Entry(ENTRY, facts)
+        yield DumpEntry(ENTRY, facts)
 
 
-def _index(name: str, data: bytes, entry: Struct) -> Iterator[Entry]:
+def _index(name: str, data: bytes, entry: Struct) -> Iterator[DumpEntry]:
     """Yield the entries of an offset or time index, with absolute offsets.
 
     The file has offsets relative to the segment's base offset, which is the file's name.
@@ -268,9 +268,9 @@ def _index(name: str, data: bytes, entry: Struct) -> Iterator[Entry]:
             yield _text_entry(REST, f"{entries_left} empty entries to the end of the file")
             return
         if entry is OFFSET_ENTRY:
-            yield Entry(ENTRY, {"offset": base_offset + first, "position": second})
+            yield DumpEntry(ENTRY, {"offset": base_offset + first, "position": second})
         else:
-            yield Entry(ENTRY, {"timestamp": TimeMs(first), "offset": base_offset + second})
+            yield DumpEntry(ENTRY, {"timestamp": TimeMs(first), "offset": base_offset + second})
         if previous is not None and first < previous[0]:
             yield _text_entry(DAMAGE, f"entry {number} lies before the one above it")
         previous = (first, second)
@@ -278,7 +278,7 @@ def _index(name: str, data: bytes, entry: Struct) -> Iterator[Entry]:
         yield _text_entry(DAMAGE, f"{len(data) - whole} bytes are less than one entry")
 
 
-def _snapshot_entries(data: bytes) -> Iterator[Entry]:
+def _snapshot_entries(data: bytes) -> Iterator[DumpEntry]:
     """Yield an entry for each producer; one of damage if the file cannot be decoded."""
     entries = decode_snapshot(data)
     if entries is None:
@@ -294,27 +294,27 @@ def _snapshot_entries(data: bytes) -> Iterator[Entry]:
             "lastSequence": entry.last_sequence,
             "lastOffset": entry.last_offset,
         }
-        yield Entry(ENTRY, facts)
+        yield DumpEntry(ENTRY, facts)
 
 
-def _offset_entries(data: bytes) -> Iterator[Entry]:
+def _offset_entries(data: bytes) -> Iterator[DumpEntry]:
     """Yield an entry for each partition's offset; one of damage if the file cannot be decoded."""
     offsets = decode_offsets(data)
     if offsets is None:
         yield _text_entry(DAMAGE, "no offset checkpoint of version 0")
         return
     for (topic, partition), offset in offsets.items():
-        yield Entry(ENTRY, {"topic": topic, "partition": partition, "offset": offset})
+        yield DumpEntry(ENTRY, {"topic": topic, "partition": partition, "offset": offset})
 
 
-def _leader_epoch_entries(data: bytes) -> Iterator[Entry]:
+def _leader_epoch_entries(data: bytes) -> Iterator[DumpEntry]:
     """Yield an entry for each leader epoch; one of damage if the file cannot be decoded."""
     epochs = decode_leader_epochs(data)
     if epochs is None:
         yield _text_entry(DAMAGE, "no leader epoch checkpoint of version 0")
         return
     for epoch, start in epochs:
-        yield Entry(ENTRY, {"leaderEpoch": epoch, "startOffset": start})
+        yield DumpEntry(ENTRY, {"leaderEpoch": epoch, "startOffset": start})
 
 
 def _timestamp_name(header: RecordBatchHeader) -> str:
@@ -324,7 +324,7 @@ def _timestamp_name(header: RecordBatchHeader) -> str:
 # --- as lines and objects ------------------------------------------------------------------------
 
 
-def line_of(entry: Entry, time_text: Callable[[int], str] = str) -> str:
+def line_of(entry: DumpEntry, time_text: Callable[[int], str] = str) -> str:
     """Return an entry as a line for people.
 
     `time_text(ms)` formats a time; -1, which is no time, stays -1.
@@ -340,7 +340,7 @@ def line_of(entry: Entry, time_text: Callable[[int], str] = str) -> str:
     return f"| {' '.join(words)}" if kind == RECORD else " ".join(words)
 
 
-def object_of(entry: Entry) -> dict[str, object]:
+def object_of(entry: DumpEntry) -> dict[str, object]:
     """Return an entry as a JSON object for programs.
 
     Times are in ms. Bytes that are not UTF-8 are in base64, under the name with `_base64` added.

@@ -18,10 +18,17 @@ from typing import cast
 
 from broker.process.descriptor_limit import raise_descriptor_limit
 from broker.process.server import loop_factory
-from ottla.testing.frames import HELLO, BrokenFrame, FrameReader, Message, check_hello, encode
+from ottla.testing.frames import (
+    HELLO,
+    BrokenFrame,
+    JsonFrameReader,
+    JsonMessage,
+    check_hello,
+    encode,
+)
+from testbed.broker_under_test import BrokerUnderTest
 from testbed.control import answer
 from testbed.operations import clock, faults, lifecycle, of_clients
-from testbed.served import ServedBroker
 
 _log = logging.getLogger(f"ottla.{__name__}")
 
@@ -53,7 +60,7 @@ async def _serve_until_end(channel: socket.socket) -> int:
         if not ended.done():
             ended.set_result(code)
 
-    broker = ServedBroker(loop, end)
+    broker = BrokerUnderTest(loop, end)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the tests
     _, control = await loop.create_unix_connection(
         lambda: ControlProtocol(loop, broker), sock=channel
@@ -67,7 +74,7 @@ async def _serve_until_end(channel: socket.socket) -> int:
     return code
 
 
-async def _stop(broker: ServedBroker, control: ControlProtocol) -> None:
+async def _stop(broker: BrokerUnderTest, control: ControlProtocol) -> None:
     """Stop the broker as SIGTERM asks for it, also in the middle of a start."""
     try:
         await control.give_up()
@@ -82,10 +89,10 @@ class ControlProtocol(asyncio.Protocol):
     """The server's half of the control channel. Calls run concurrently; each is answered when it is
     done."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, broker: ServedBroker) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, broker: BrokerUnderTest) -> None:
         self._loop = loop
         self._broker = broker
-        self._reader = FrameReader()
+        self._reader = JsonFrameReader()
         self._greeted = False
         self._tasks: set[asyncio.Task[None]] = set()
         self._transport: asyncio.WriteTransport | None = None
@@ -128,7 +135,7 @@ class ControlProtocol(asyncio.Protocol):
             async with asyncio.timeout(_FLUSH_S):
                 await self._lost.wait()
 
-    def _receive(self, message: Message) -> None:
+    def _receive(self, message: JsonMessage) -> None:
         """Check the greeting; run each later message as a task of its own."""
         if not self._greeted:
             check_hello(message)
@@ -138,7 +145,7 @@ class ControlProtocol(asyncio.Protocol):
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _run_operation(self, message: Message) -> None:
+    async def _run_operation(self, message: JsonMessage) -> None:
         """Run a message's operation and write its answer. A broken invariant ends the process."""
         assert self._transport is not None
         try:

@@ -3,7 +3,7 @@
 `OPERATIONS` is filled by the modules of `testbed.operations`:
 
     @operation("topic.create")
-    async def create_topic(broker: ServedBroker, args: Arguments) -> Json: ...
+    async def create_topic(broker: BrokerUnderTest, args: Arguments) -> Json: ...
 
 An operation that fails raises `OperationError`, whose kind is one of `ottla.testing.errors`. Any
 other exception is a bug of Ottla: it is logged, and the caller gets one line about it.
@@ -16,14 +16,14 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from broker.config.start_error import StartError
 from ground.config_def import ConfigError
-from ottla.testing.frames import Json, Message
+from ottla.testing.frames import Json, JsonMessage
+from testbed.broker_under_test import BrokerUnderTest, NotStarted
 from testbed.operation_error import OperationError
-from testbed.served import NotStarted, ServedBroker
 
 _log = logging.getLogger(f"ottla.{__name__}")
 
 Arguments = Mapping[str, Json]
-Operation = Callable[[ServedBroker, Arguments], Awaitable[Json]]
+Operation = Callable[[BrokerUnderTest, Arguments], Awaitable[Json]]
 
 OPERATIONS: dict[str, Operation] = {}
 
@@ -39,7 +39,7 @@ def operation(name: str) -> Callable[[Operation], Operation]:
     return register
 
 
-async def answer(broker: ServedBroker, message: Message) -> Message:
+async def answer(broker: BrokerUnderTest, message: JsonMessage) -> JsonMessage:
     """Do what a call asks for, and return the answer."""
     number, op = message.get("id"), str(message.get("op"))
     operate = OPERATIONS.get(op)
@@ -61,5 +61,5 @@ async def answer(broker: ServedBroker, message: Message) -> Message:
         return _error(number, "failed", f"{op} failed: {type(error).__name__}: {error}")
 
 
-def _error(number: Json, kind: str, text: str) -> Message:
+def _error(number: Json, kind: str, text: str) -> JsonMessage:
     return {"id": number, "error": {"kind": kind, "text": text}}

@@ -19,7 +19,15 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from ottla.testing.frames import HELLO, BrokenFrame, FrameReader, Json, Message, check_hello, encode
+from ottla.testing.frames import (
+    HELLO,
+    BrokenFrame,
+    Json,
+    JsonFrameReader,
+    JsonMessage,
+    check_hello,
+    encode,
+)
 from testbed.host_folders import HostFolders
 from testbed.host_processes import HostProcesses
 from testbed.preload import load_broker, load_more
@@ -32,7 +40,7 @@ _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 Arguments = Mapping[str, Json]
 
 
-class NotDone(Exception):
+class OperationRefused(Exception):
     """An operation's refusal; its text is sent to the process of the tests."""
 
 
@@ -57,7 +65,7 @@ class Host:
         self._can_fork = can_fork
         self._parent_pid = os.getppid()
         self._selector = selectors.DefaultSelector()
-        self._reader = FrameReader()
+        self._reader = JsonFrameReader()
         self._greeted = False
         self._fds: list[int] = []
         self._processes = HostProcesses()
@@ -136,7 +144,7 @@ class Host:
                 self._greeted = True
         return bool(data)
 
-    def _carry_out(self, message: Message) -> None:
+    def _carry_out(self, message: JsonMessage) -> None:
         """Carry out an operation and answer it, with an error if it fails.
 
         Answers a wait later. Closes the message's descriptors.
@@ -154,13 +162,15 @@ class Host:
         except (BrokenFrame, ConnectionError):
             raise
         except Exception as error:  # noqa: BLE001 - the caller gets it as an error; other brokers go on
-            text = str(error) if isinstance(error, NotDone | OSError) else f"{op}: {error!r}"
+            text = (
+                str(error) if isinstance(error, OperationRefused | OSError) else f"{op}: {error!r}"
+            )
             self._answer({"id": number, "error": {"kind": "failed", "text": text}})
         finally:
             for fd in fds:
                 os.close(fd)
 
-    def _answer(self, message: Message) -> None:
+    def _answer(self, message: JsonMessage) -> None:
         self._pair.sendall(encode(message))
 
     # --- operations -----------------------------------------------------------------------------
@@ -205,7 +215,7 @@ class Host:
         """
         was_alive = self._processes.signal(args["pid"], args["signal"])
         if was_alive is None:
-            raise NotDone(f"no process {args['pid']} was started here")
+            raise OperationRefused(f"no process {args['pid']} was started here")
         return was_alive
 
     # --- processes ------------------------------------------------------------------------------

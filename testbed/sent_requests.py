@@ -15,8 +15,8 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from broker.requests.context import Answer, Connection, Expected, Later
-from broker.requests.interference import Reply
+from broker.requests.context import Answer, ClientConnection, ExpectedRequest, Later
+from broker.requests.interference import ReplyPath
 from broker.requests.request_handler import Entrance
 from protocol.frames.framing import SIZE_BYTES
 
@@ -93,7 +93,7 @@ class SentRequests:
 
     # --- the three methods of an entrance ---------------------------------------------------------
 
-    def handle(self, connection: Connection, frame: memoryview, reply: Reply) -> None:
+    def handle(self, connection: ClientConnection, frame: memoryview, reply: ReplyPath) -> None:
         """Keep a request, and have it read and handled."""
         is_clients = self._keep(connection, bytes(frame[:FRAME_BYTES_MAX]), len(frame), False)
         if self.shut and is_clients:
@@ -102,7 +102,7 @@ class SentRequests:
             self._behind.handle(connection, frame, reply)
 
     def handle_at_once(
-        self, connection: Connection, frame: memoryview, later: Later
+        self, connection: ClientConnection, frame: memoryview, later: Later
     ) -> Answer | None:
         """Answer a prepared request and keep it. Return None for any other request: `handle`
         follows, which keeps it."""
@@ -114,7 +114,7 @@ class SentRequests:
             self._keep(connection, kept_frame, len(frame), True)
         return answer
 
-    def expect(self, connection: Connection, message: memoryview) -> Expected | None:
+    def expect(self, connection: ClientConnection, message: memoryview) -> ExpectedRequest | None:
         """Return the request of `Entrance.expect`, which is kept when it arrives.
 
         Returns None if the request cannot be expected.
@@ -122,7 +122,9 @@ class SentRequests:
         expected = self._behind.expect(connection, message)
         return expected and _Kept(self, connection, message[SIZE_BYTES:], expected)
 
-    def _keep(self, connection: Connection, kept_frame: bytes, size: int, prepared: bool) -> bool:
+    def _keep(
+        self, connection: ClientConnection, kept_frame: bytes, size: int, prepared: bool
+    ) -> bool:
         """Keep a request if a client has sent it. Return whether it was kept."""
         length = int.from_bytes(kept_frame[_CLIENT_ID_AT - 2 : _CLIENT_ID_AT], signed=True)
         if length > 0 and NO_CLIENT(kept_frame, _CLIENT_ID_AT, _CLIENT_ID_AT + length):
@@ -142,16 +144,17 @@ class SentRequests:
 
 
 class _Kept:
-    """An expected request (`broker.requests.context.Expected`) that is kept when it arrives."""
+    """An expected request (`broker.requests.context.ExpectedRequest`) that is kept when it
+    arrives."""
 
     __slots__ = ("_connection", "_expected", "_frame", "_requests")
 
     def __init__(
         self,
         requests: SentRequests,
-        connection: Connection,
+        connection: ClientConnection,
         frame: memoryview,
-        expected: Expected,
+        expected: ExpectedRequest,
     ) -> None:
         self._requests = requests
         self._connection = connection

@@ -14,7 +14,7 @@ import time
 from itertools import count
 
 from bench.consumer_groups.ledger import Ledger
-from bench.consumer_groups.member import Member
+from bench.consumer_groups.member import ConsumerProtocolMember
 from bench.wire import Wire
 from protocol.errors import ErrorCode
 from protocol.messages.incremental_alter_configs import (
@@ -30,24 +30,26 @@ CONFIGS_VERSION = 1
 _GROUP, _SET = 32, 0
 
 
-class Group:
+class ConsumerProtocolGroup:
     """A group of members that subscribe to topics with `partitions` partitions in all."""
 
     def __init__(self, port: int, name: str, partitions: int, *topics: str) -> None:
-        self.members: list[Member] = []
+        self.members: list[ConsumerProtocolMember] = []
         self.ledger = Ledger()
         self._port, self._name, self._topics = port, name, topics
         self._partitions = partitions
         self._numbers = count()
         self._poll = select.epoll()
-        self._by_fd: dict[int, Member] = {}
-        self._due: list[tuple[float, int, Member]] = []
+        self._by_fd: dict[int, ConsumerProtocolMember] = {}
+        self._due: list[tuple[float, int, ConsumerProtocolMember]] = []
         self._order = count()
 
     def add(self, members: int = 1) -> None:
         """Let this number of members join, all at once."""
         new_members = [
-            Member(self._port, self._name, self._topics, next(self._numbers), self.ledger)
+            ConsumerProtocolMember(
+                self._port, self._name, self._topics, next(self._numbers), self.ledger
+            )
             for _ in range(members)
         ]
         for member in new_members:

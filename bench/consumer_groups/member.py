@@ -33,7 +33,7 @@ _AGAIN = (
 )
 
 
-class Member:
+class ConsumerProtocolMember:
     """A member on its own connection. One request is in flight, or none: then it `waits`."""
 
     def __init__(

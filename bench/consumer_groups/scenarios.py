@@ -13,19 +13,19 @@ from collections.abc import Callable, Mapping
 from random import Random
 from statistics import median
 
-from bench.consumer_groups.group import Group, configure
+from bench.consumer_groups.group import ConsumerProtocolGroup, configure
 from bench.groups import find_coordinator
-from bench.peers import Peer
-from bench.replayer import Target, replay_targets
+from bench.peers import BenchPeer
+from bench.replayer import ReplayedConnection, replay_targets
 from bench.scenario import (
     BROKER_CPU,
     LARGER,
     RATE,
     SMALLER,
-    Done,
     Figure,
     Run,
     Scenario,
+    WindowResult,
     steady,
 )
 from bench.wire import create_topic
@@ -45,7 +45,9 @@ KNOWN_TIMEOUT_S = 30.0
 TIMES, MORE, LESS = 1.1, 1.5, 0.6
 
 
-def begun(peer: Peer, partitions: int, settings: Mapping[str, str]) -> Callable[[], Group]:
+def begun(
+    peer: BenchPeer, partitions: int, settings: Mapping[str, str]
+) -> Callable[[], ConsumerProtocolGroup]:
     """Create the topic, wait until the group's settings are in force, and return its maker."""
     create_topic(peer.port, TOPIC, partitions)
     find_coordinator(peer.port)
@@ -55,13 +57,13 @@ def begun(peer: Peer, partitions: int, settings: Mapping[str, str]) -> Callable[
     wanted_ms = int(settings.get("consumer.heartbeat.interval.ms", "0"))
     deadline = time.monotonic() + KNOWN_TIMEOUT_S
     while True:
-        group = Group(peer.port, name, partitions, TOPIC)
+        group = ConsumerProtocolGroup(peer.port, name, partitions, TOPIC)
         group.add()
         group.settle()
         interval_ms = group.members[0].interval_ms
         group.close()
         if interval_ms == wanted_ms or not wanted_ms:
-            return lambda: Group(peer.port, name, partitions, TOPIC)
+            return lambda: ConsumerProtocolGroup(peer.port, name, partitions, TOPIC)
         if time.monotonic() > deadline:
             raise TimeoutError(f"the heartbeat interval is {interval_ms} ms, not {wanted_ms}")
 
@@ -69,7 +71,7 @@ def begun(peer: Peer, partitions: int, settings: Mapping[str, str]) -> Callable[
 def stable(members: int, settings: Mapping[str, str]) -> Run:
     """Measure the time until `members` new members are Stable, repeatedly for two windows."""
 
-    def run(peer: Peer, window_s: float) -> list[Figure]:
+    def run(peer: BenchPeer, window_s: float) -> list[Figure]:
         """Measure how long new groups take to become stable, and their CPU time."""
         new_group = begun(peer, MEMBERS, settings)
         times: list[float] = []
@@ -95,7 +97,7 @@ def stable(members: int, settings: Mapping[str, str]) -> Run:
 def change(settings: Mapping[str, str], *, dies: bool) -> Run:
     """Measure the time until a hundred members are Stable after one joins, or after one dies."""
 
-    def run(peer: Peer, window_s: float) -> list[Figure]:
+    def run(peer: BenchPeer, window_s: float) -> list[Figure]:
         """Measure how long a change of members takes.
 
         Also measures how long the moved partitions pause.
@@ -140,18 +142,18 @@ def change(settings: Mapping[str, str], *, dies: bool) -> Run:
     return run
 
 
-def turns(done: list[float], window_s: float, warm_up: int) -> Turns:
+def turns(done: list[float], window_s: float, warm_up: int) -> TurnNumbers:
     """Return an iterator of turns for two windows; `done` has an item for each turn."""
-    return Turns(done, time.monotonic() + 2 * window_s, TURNS_MIN + warm_up)
+    return TurnNumbers(done, time.monotonic() + 2 * window_s, TURNS_MIN + warm_up)
 
 
-class Turns:
+class TurnNumbers:
     """An iterator that ends when time is over and there were enough turns."""
 
     def __init__(self, done: list[float], end_s: float, least: int) -> None:
         self._done, self._end_s, self._least = done, end_s, least
 
-    def __iter__(self) -> Turns:
+    def __iter__(self) -> TurnNumbers:
         return self
 
     def __next__(self) -> int:
@@ -162,17 +164,17 @@ class Turns:
         return number
 
 
-def heartbeats(peer: Peer, window_s: float) -> list[Figure]:
+def heartbeats(peer: BenchPeer, window_s: float) -> list[Figure]:
     """Measure heartbeats of a thousand Stable members, each sent when the last one is answered."""
     group = begun(peer, MANY_MEMBERS, MANY)()
     group.add(MANY_MEMBERS)
     settled = group.settle()
     group.quiet()
-    targets = [Target(peer.port, [member.quiet_frame()]) for member in group.members]
+    targets = [ReplayedConnection(peer.port, [member.quiet_frame()]) for member in group.members]
 
-    def load(seconds: float) -> Done:
+    def load(seconds: float) -> WindowResult:
         done = replay_targets(targets, seconds)
-        return Done(done.answers, done.trips, done.seconds)
+        return WindowResult(done.answers, done.trips, done.seconds)
 
     measured = steady(peer, load, window_s)
     for member in (group.members[0], group.members[-1]):

@@ -20,13 +20,13 @@ from statistics import median
 from typing import TypeAlias
 
 from bench import groups as classic
-from bench.consumer_groups.group import Group, configure
+from bench.consumer_groups.group import ConsumerProtocolGroup, configure
 from bench.consumer_groups.ledger import Ledger
-from bench.consumer_groups.member import Member
+from bench.consumer_groups.member import ConsumerProtocolMember
 from bench.groups import find_coordinator
 from bench.innocent.loop_turns import GOAL_S, beyond, longest, turns_of
-from bench.peers import Peer, start_peer
-from bench.replayer import Target, replay_targets
+from bench.peers import BenchPeer, start_peer
+from bench.replayer import ReplayedConnection, replay_targets
 from bench.wire import Wire, create_topic
 from broker.loop.loop_turns import BOUNDS_S
 from protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
@@ -48,7 +48,7 @@ Did: TypeAlias = Callable[[], object]
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ChangeCost:
     """The cost of a change.
 
     `longest_s`   an upper bound of the loop's CPU seconds in one turn
@@ -65,9 +65,9 @@ class Change:
 class Watch:
     """A list of changes, with the node's turns during each."""
 
-    def __init__(self, peer: Peer) -> None:
+    def __init__(self, peer: BenchPeer) -> None:
         self._peer = peer
-        self.changes: list[Change] = []
+        self.changes: list[ChangeCost] = []
 
     def change(self, what: str, do: Did) -> None:
         """Make a change and record its turns."""
@@ -76,17 +76,17 @@ class Watch:
         seconds = time.monotonic() - began
         after = turns_of(self._peer.metrics_port)
         longest_s = longest(before, after) or 0.0
-        self.changes.append(Change(what, longest_s, int(beyond(before, after) or 0), seconds))
+        self.changes.append(ChangeCost(what, longest_s, int(beyond(before, after) or 0), seconds))
 
 
-def changes_of(peer: Peer) -> list[Change]:
+def changes_of(peer: BenchPeer) -> list[ChangeCost]:
     """Make all changes of a large group, and return their costs."""
     create_topic(peer.port, classic.TOPIC, PARTITIONS)
     find_coordinator(peer.port)
     configure(peer.port, "changing", SETTINGS)
     watch = Watch(peer)
     watch.change("nothing", lambda: None)
-    group = Group(peer.port, "changing", PARTITIONS, classic.TOPIC, LATER)
+    group = ConsumerProtocolGroup(peer.port, "changing", PARTITIONS, classic.TOPIC, LATER)
 
     def then_settles(do: Did) -> Did:
         """Return a function that changes the group and waits until it is stable."""
@@ -113,13 +113,15 @@ def changes_of(peer: Peer) -> list[Change]:
     return watch.changes
 
 
-def _migrate(peer: Peer, watch: Watch) -> None:
+def _migrate(peer: BenchPeer, watch: Watch) -> None:
     """Upgrade a classic group to one that the broker assigns, and downgrade it."""
-    group = classic.Group(peer.port, "migrating", MEMBERS, PARTITIONS // MEMBERS)
+    group = classic.ClassicProtocolGroup(peer.port, "migrating", MEMBERS, PARTITIONS // MEMBERS)
     with closing(group):
         group.settle()
         group.quiet()
-        newcomer = Member(peer.port, "migrating", [classic.TOPIC], MEMBERS, Ledger())
+        newcomer = ConsumerProtocolMember(
+            peer.port, "migrating", [classic.TOPIC], MEMBERS, Ledger()
+        )
 
         def comes() -> None:
             newcomer.beat()
@@ -145,7 +147,7 @@ def described(port: int, name: str, members: int) -> None:
         raise RuntimeError(f"{name} has {len(group.members)} members, error {group.error_code}")
 
 
-def heartbeats_of(peer: Peer, rounds: int = ROUNDS) -> dict[int, float]:
+def heartbeats_of(peer: BenchPeer, rounds: int = ROUNDS) -> dict[int, float]:
     """Return, by size of the group, the broker's CPU seconds for a member's heartbeat.
 
     The heartbeat has no changes; the value is the median of `rounds` turns.
@@ -158,7 +160,7 @@ def heartbeats_of(peer: Peer, rounds: int = ROUNDS) -> dict[int, float]:
     for number in range(rounds):
         for size, frame, group in loads if number % 2 == 0 else reversed(loads):
             cpu = peer.cpu_seconds()
-            done = replay_targets([Target(peer.port, [frame])], WINDOW_S)
+            done = replay_targets([ReplayedConnection(peer.port, [frame])], WINDOW_S)
             costs_by_size[size].append((peer.cpu_seconds() - cpu) / done.answers)
             group.settle()
             group.quiet()
@@ -167,16 +169,16 @@ def heartbeats_of(peer: Peer, rounds: int = ROUNDS) -> dict[int, float]:
     return {size: median(costs) for size, costs in costs_by_size.items()}
 
 
-def _settled_group(port: int, size: int) -> Group:
+def _settled_group(port: int, size: int) -> ConsumerProtocolGroup:
     """Return a stable group of this size, with no heartbeat on its way."""
-    group = Group(port, f"beating-{size}", max(SIZES), "beating")
+    group = ConsumerProtocolGroup(port, f"beating-{size}", max(SIZES), "beating")
     group.add(size)
     group.settle()
     group.quiet()
     return group
 
 
-def table(changes: list[Change], heartbeats: dict[int, float]) -> Iterator[str]:
+def table(changes: list[ChangeCost], heartbeats: dict[int, float]) -> Iterator[str]:
     """Yield the lines of the table in Markdown."""
     yield "| change | longest turn, ms CPU | turns above 10 ms | took, s |"
     yield "| --- | --- | --- | --- |"
@@ -192,7 +194,7 @@ def table(changes: list[Change], heartbeats: dict[int, float]) -> Iterator[str]:
 
 
 @contextmanager
-def _running_node(name: str) -> Iterator[Peer]:
+def _running_node(name: str) -> Iterator[BenchPeer]:
     """Run a node for this context."""
     peer = start_peer(name, metrics=True)
     try:

@@ -45,7 +45,7 @@ class Trips:
     unanswered: int = 0
 
 
-class Series:
+class FrameSeries:
     """A frame that is sent when it is due, on a connection of its own."""
 
     def __init__(
@@ -109,7 +109,7 @@ def _raise_for(code: int) -> None:
         raise RuntimeError(f"the innocent client is refused: {ErrorCode(code).name}")
 
 
-def run(series: Sequence[Series], per_s: float, until: int) -> int:
+def run(series: Sequence[FrameSeries], per_s: float, until: int) -> int:
     """Send `per_s` times a second until `until` is readable.
 
     Return the number of unanswered requests.
@@ -134,7 +134,7 @@ def run(series: Sequence[Series], per_s: float, until: int) -> int:
     return sum(sender.give_up(time.perf_counter()) for sender in series)
 
 
-def _take(poll: select.epoll, by_fd: dict[int, Series], seconds: float) -> bool:
+def _take(poll: select.epoll, by_fd: dict[int, FrameSeries], seconds: float) -> bool:
     """Take the answers that come within the time; return whether standard input has ended."""
     is_over = False
     for fd, _ in poll.poll(max(seconds, 0)):
@@ -159,8 +159,8 @@ def main(words: Sequence[str]) -> int:
         os.setpriority(os.PRIO_PROCESS, 0, NICE)
     produced = produce_frame(topic, 0, VALUE_BYTES, client_id=CLIENT_ID)
     fetched = fetch_frame(topic, 0, 0, FETCH_BYTES, client_id=CLIENT_ID)
-    produce = Series(connect(port), produced, check_produced)
-    fetch = Series(connect(port), fetched, check_fetched)
+    produce = FrameSeries(connect(port), produced, check_produced)
+    fetch = FrameSeries(connect(port), fetched, check_fetched)
     print("ready", flush=True)
     unanswered = run([produce, fetch], per_s, sys.stdin.fileno())
     print(json.dumps(asdict(Trips(produce.trips, fetch.trips, unanswered))), flush=True)

@@ -17,12 +17,12 @@ from types import FrameType
 from typing import NoReturn
 
 from bench.innocent.members import commits, rejoining_group
-from bench.innocent.progress import Progress
+from bench.innocent.progress import LoadProgress
 from bench.innocent.senders import slow_senders, throttled_flood
 from bench.innocent.sockets import connection_storm, stalled_readers
 from bench.innocent.topics import metadata_of_all, topics_come_and_go
 
-LOADS: Mapping[str, Callable[[int, Progress], None]] = {
+LOADS: Mapping[str, Callable[[int, LoadProgress], None]] = {
     "throttled-flood": throttled_flood,
     "connection-storm": connection_storm,
     "slow-senders": slow_senders,
@@ -51,7 +51,7 @@ def main(words: Sequence[str]) -> int:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    progress = Progress(time.perf_counter, lambda line: print(line, flush=True))
+    progress = LoadProgress(time.perf_counter, lambda line: print(line, flush=True))
     signal.signal(signal.SIGTERM, end)
     with contextlib.suppress(Over):
         LOADS[name](port, progress)

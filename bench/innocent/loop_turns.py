@@ -18,7 +18,7 @@ _LONGEST = re.compile(rf"^{_LOOP}_longest_turn_cpu_seconds (\S+)$", re.MULTILINE
 
 
 @dataclass(frozen=True, slots=True)
-class Turns:
+class TurnDurations:
     """The turns of a node's loop.
 
     `counts`  the number of turns since the start, by upper bound in seconds
@@ -29,13 +29,13 @@ class Turns:
     lately: float | None = None
 
 
-def turns_of(port: int | None) -> Turns:
+def turns_of(port: int | None) -> TurnDurations:
     """Return the turns until now; none if the peer has no such metric.
 
     Raises HTTPError if the node does not answer in time.
     """
     if port is None:
-        return Turns()
+        return TurnDurations()
     deadline = time.monotonic() + TIMEOUT_S
     while True:
         try:
@@ -46,14 +46,14 @@ def turns_of(port: int | None) -> Turns:
                 raise
 
 
-def parsed(text: str) -> Turns:
+def parsed(text: str) -> TurnDurations:
     """Return the turns in a text of the Prometheus format."""
     counts = {float(bound): float(count) for bound, count in _BUCKET.findall(text)}
     lately = _LONGEST.search(text)
-    return Turns(counts, float(lately[1]) if lately else None)
+    return TurnDurations(counts, float(lately[1]) if lately else None)
 
 
-def longest(before: Turns, after: Turns) -> float | None:
+def longest(before: TurnDurations, after: TurnDurations) -> float | None:
     """Return an upper bound in seconds of the turns between; None if none was counted.
 
     That is the bound of the histogram, or less if no recent turn was so long. It is infinite if a
@@ -67,7 +67,7 @@ def longest(before: Turns, after: Turns) -> float | None:
     return bound if after.lately is None else min(bound, after.lately)
 
 
-def beyond(before: Turns, after: Turns, bound_s: float = GOAL_S) -> float | None:
+def beyond(before: TurnDurations, after: TurnDurations, bound_s: float = GOAL_S) -> float | None:
     """Return how many turns exceeded a bound of the histogram; None if it has no such bound."""
     counted = _between(before, after)
     if bound_s not in counted:
@@ -75,5 +75,5 @@ def beyond(before: Turns, after: Turns, bound_s: float = GOAL_S) -> float | None
     return max(counted.values()) - counted[bound_s]
 
 
-def _between(before: Turns, after: Turns) -> Mapping[float, float]:
+def _between(before: TurnDurations, after: TurnDurations) -> Mapping[float, float]:
     return {bound: count - before.counts.get(bound, 0.0) for bound, count in after.counts.items()}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bench.groups import COMMIT_VERSION, Group, find_coordinator
-from bench.innocent.progress import Progress
-from bench.replayer import Target, replay_targets
+from bench.groups import COMMIT_VERSION, ClassicProtocolGroup, find_coordinator
+from bench.innocent.progress import LoadProgress
+from bench.replayer import ReplayedConnection, replay_targets
 from bench.wire import create_topic
 from protocol.frames.message_codec import encode_request
 from protocol.messages.offset_commit import (
@@ -21,10 +21,10 @@ COMMITTED = "committed"
 SLICE_S = 1.0
 
 
-def rejoining_group(port: int, progress: Progress) -> None:
+def rejoining_group(port: int, progress: LoadProgress) -> None:
     """Let all 500 members of a group rejoin as soon as all are Stable. A unit is a generation."""
     find_coordinator(port)
-    group = Group(port, "rejoining", MEMBERS)
+    group = ClassicProtocolGroup(port, "rejoining", MEMBERS)
     group.settle()
     progress.ready()
     while True:
@@ -34,7 +34,7 @@ def rejoining_group(port: int, progress: Progress) -> None:
         progress.whole()
 
 
-def commits(port: int, progress: Progress) -> None:
+def commits(port: int, progress: LoadProgress) -> None:
     """Commit the offsets of 1,000 partitions at a time, by ten clients with a group each.
 
     A unit is a commit of one partition; the whole load is a million.
@@ -42,7 +42,8 @@ def commits(port: int, progress: Progress) -> None:
     create_topic(port, COMMITTED, COMMITTED_PARTITIONS)
     find_coordinator(port)
     targets = [
-        Target(port, [commit_of_all(f"committing-{number}")]) for number in range(COMMITTERS)
+        ReplayedConnection(port, [commit_of_all(f"committing-{number}")])
+        for number in range(COMMITTERS)
     ]
     progress.ready()
     while True:

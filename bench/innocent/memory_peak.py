@@ -11,18 +11,20 @@ EVERY_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class ProcessMemory:
     """Memory in MiB. `anonymous` is heap and stacks, without mapped files."""
 
     resident: float
     anonymous: float
 
-    def at_least(self, other: Memory) -> Memory:
+    def at_least(self, other: ProcessMemory) -> ProcessMemory:
         """Return the larger value of each kind."""
-        return Memory(max(self.resident, other.resident), max(self.anonymous, other.anonymous))
+        return ProcessMemory(
+            max(self.resident, other.resident), max(self.anonymous, other.anonymous)
+        )
 
 
-def memory_of(pid: int) -> Memory:
+def memory_of(pid: int) -> ProcessMemory:
     """Return a process's memory now. Raises OSError if there is no such process."""
     values = {}
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
@@ -31,7 +33,7 @@ def memory_of(pid: int) -> Memory:
             values[name] = int(value.split()[0]) / 1024
     if len(values) < 2:
         raise ProcessLookupError(f"process {pid} has ended")
-    return Memory(values["VmRSS"], values["RssAnon"])
+    return ProcessMemory(values["VmRSS"], values["RssAnon"])
 
 
 class MemoryPeak:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 
-class Progress:
+class LoadProgress:
     """The `units` of work done since `ready`; each load defines its unit."""
 
     def __init__(self, clock: Callable[[], float], tell: Callable[[str], object]) -> None:

@@ -13,10 +13,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from bench.innocent.client import Trips
-from bench.innocent.loop_turns import Turns, beyond, longest, turns_of
-from bench.innocent.memory_peak import Memory, MemoryPeak, memory_of
+from bench.innocent.loop_turns import TurnDurations, beyond, longest, turns_of
+from bench.innocent.memory_peak import MemoryPeak, ProcessMemory, memory_of
 from bench.innocent.processes import LineProcess, Loaded, ended, innocent_client, load, trips_of
-from bench.peers import Peer
+from bench.peers import BenchPeer
 from bench.scenario import LARGER, SMALLER, Figure, Run, Scenario
 from bench.wire import create_topic, produce_one
 
@@ -40,16 +40,16 @@ class Noticed:
     """All measurements beside one load."""
 
     trips: Trips
-    peak: Memory
-    after: Memory
+    peak: ProcessMemory
+    after: ProcessMemory
     loaded: Loaded
-    turns: tuple[Turns, Turns]
+    turns: tuple[TurnDurations, TurnDurations]
 
 
 def beside(name: str, unit: str) -> Run:
     """Measure the innocent client beside a load of `bench.innocent.load`, whose unit is `unit`."""
 
-    def run(peer: Peer, window_s: float) -> list[Figure]:
+    def run(peer: BenchPeer, window_s: float) -> list[Figure]:
         create_topic(peer.port, TOPIC)
         produce_one(peer.port, TOPIC)
         return figures(noticed(peer, name, window_s), unit)
@@ -57,7 +57,7 @@ def beside(name: str, unit: str) -> Run:
     return run
 
 
-def noticed(peer: Peer, name: str, window_s: float) -> Noticed:
+def noticed(peer: BenchPeer, name: str, window_s: float) -> Noticed:
     """Run the load beside the innocent client, and return the measurements."""
     with ExitStack() as stack:
         client = stack.enter_context(innocent_client(peer.port, TOPIC, PER_S))

@@ -6,7 +6,7 @@ import select
 import socket
 import time
 
-from bench.innocent.progress import Progress
+from bench.innocent.progress import LoadProgress
 from bench.wire import Wire, batch_frame, batch_of, create_topic, produce_one
 from protocol.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
@@ -66,7 +66,7 @@ class Repeater:
         return answers
 
 
-def throttled_flood(port: int, progress: Progress) -> None:
+def throttled_flood(port: int, progress: LoadProgress) -> None:
     """Send from twenty connections of one client without regard to its quota.
 
     A unit is a MB that the broker has acknowledged.
@@ -150,7 +150,7 @@ def large_head() -> bytes:
     return FRAME_BYTES.to_bytes(4, "big") + frame[4:100]
 
 
-def slow_senders(port: int, progress: Progress) -> None:
+def slow_senders(port: int, progress: LoadProgress) -> None:
     """Send 256 KiB a second of a large frame on each of two hundred connections.
 
     A unit is a MB that the sockets have taken.

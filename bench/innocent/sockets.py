@@ -7,7 +7,7 @@ import select
 import socket
 
 from bench.idle import API_VERSIONS_FRAME
-from bench.innocent.progress import Progress
+from bench.innocent.progress import LoadProgress
 from bench.wire import (
     Wire,
     batch_frame,
@@ -30,7 +30,7 @@ FETCH_BYTES = 50 * 1024 * 1024
 RECEIVE_BYTES = 64 * 1024
 
 
-def connection_storm(port: int, progress: Progress) -> None:
+def connection_storm(port: int, progress: LoadProgress) -> None:
     """Open 5,000 connections as fast as the broker accepts, send a request on each, close all.
 
     And again. A unit is a connection that was answered.
@@ -41,7 +41,7 @@ def connection_storm(port: int, progress: Progress) -> None:
         progress.whole()
 
 
-def storm(port: int, progress: Progress, count: int) -> None:
+def storm(port: int, progress: LoadProgress, count: int) -> None:
     """Run one storm, until all connections were answered or closed by the broker; close them."""
     poll = select.epoll()
     opened: dict[int, socket.socket] = {}
@@ -85,7 +85,7 @@ def _is_answered(connection: socket.socket) -> bool:
         return False
 
 
-def stalled_readers(port: int, progress: Progress) -> None:
+def stalled_readers(port: int, progress: LoadProgress) -> None:
     """Request 50 MB on 300 connections, and read no more than the first bytes of the answers.
 
     A connection that the broker closes is made again. A unit is an answer that has begun.

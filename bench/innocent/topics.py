@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import count
 
-from bench.innocent.progress import Progress
-from bench.replayer import Target, replay_targets
+from bench.innocent.progress import LoadProgress
+from bench.replayer import ReplayedConnection, replay_targets
 from bench.wire import Wire
 from protocol.errors import ErrorCode
 from protocol.frames.message_codec import encode_request
@@ -23,7 +23,7 @@ COMING_AND_GOING = 1_000
 TIMEOUT_MS = 120_000
 
 
-def metadata_of_all(port: int, progress: Progress) -> None:
+def metadata_of_all(port: int, progress: LoadProgress) -> None:
     """Request metadata of all 10,000 topics on fifty connections, one in flight on each.
 
     A unit is an answer.
@@ -38,11 +38,11 @@ def metadata_of_all(port: int, progress: Progress) -> None:
     progress.ready()
     progress.whole()
     while True:
-        done = replay_targets([Target(port, [frame])] * CONNECTIONS, SLICE_S)
+        done = replay_targets([ReplayedConnection(port, [frame])] * CONNECTIONS, SLICE_S)
         progress.did(done.answers)
 
 
-def topics_come_and_go(port: int, progress: Progress) -> None:
+def topics_come_and_go(port: int, progress: LoadProgress) -> None:
     """Create 1,000 topics by a request, delete them by the next, and so on.
 
     A unit is a topic that was created and deleted.

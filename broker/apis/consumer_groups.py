@@ -21,7 +21,7 @@ from functools import partial
 from broker.apis.cluster_view import OPERATIONS_NOT_ASKED
 from broker.apis.prepared_heartbeat import PreparedHeartbeat, prepare_heartbeat
 from broker.groups.consumer.heartbeat import refusal
-from broker.groups.consumer.membership import Beat, Sender
+from broker.groups.consumer.membership import Beat, HeartbeatSender
 from broker.groups.group_coordinator import GroupCoordinator
 from broker.requests.context import Api, RequestContext, Respond
 from broker.requests.sliced_answers import SlicedAnswers
@@ -97,7 +97,7 @@ class ConsumerGroupsApi:
         """Return a shortcut for a member's next heartbeats that repeat this one; None if this
         request has further fields.
         """
-        sender = Sender(
+        sender = HeartbeatSender(
             request.group_id, request.member_id, request.instance_id, *_client_of(context)
         )
         return prepare_heartbeat(self._coordinator, context.api_version, frame, request, sender)

@@ -23,7 +23,7 @@ from typing import Any
 from broker.apis.cluster_view import ImageSource
 from broker.apis.named_partitions import split_partitions
 from broker.apis.offset_fetch_answer import SEVERAL_GROUPS_FROM, TOPIC_IDS_FROM, OffsetFetchAnswer
-from broker.groups.fetched_offsets import FetchedOffsets, Wanted
+from broker.groups.fetched_offsets import FetchedOffsets, RequestedPartitions
 from broker.groups.group_coordinator import GroupCoordinator
 from broker.requests.context import Api, RequestContext, Respond
 from broker.requests.sliced_answers import SlicedAnswers
@@ -150,8 +150,8 @@ class GroupOffsetsApi:
 
         def ask(group: OffsetFetchRequestGroup, done: Callable[[_Fetched], None]) -> None:
             if rights.allows(Operation.DESCRIBE, Resource.GROUP, group.group_id):
-                wanted = self._wanted(group, context.api_version)
-                self._coordinator.fetch_offsets(group, wanted, request.require_stable, done)
+                requested = self._requested(group, context.api_version)
+                self._coordinator.fetch_offsets(group, requested, request.require_stable, done)
             else:
                 done(ErrorCode.GROUP_AUTHORIZATION_FAILED)
 
@@ -163,20 +163,22 @@ class GroupOffsetsApi:
             context, request, groups, ask, fetched, respond, refuse_fetch, GROUPS_AT_ONCE
         )
 
-    def _wanted(self, group: OffsetFetchRequestGroup, version: int) -> Wanted | None:
+    def _requested(
+        self, group: OffsetFetchRequestGroup, version: int
+    ) -> RequestedPartitions | None:
         """Return the topics and partitions to look up; None for all offsets of the group.
 
         A long list is None as well, because copying all offsets is then less work.
         """
-        wanted: Wanted = []
+        requested: RequestedPartitions = []
         count = 0
         for topic in group.topics or ():
             count += 1 + len(topic.partition_indexes)
             if count > PIECES_AT_ONCE:
                 return None
             name = topic.name if version < TOPIC_IDS_FROM else self._name_of(topic)
-            wanted.append((name, topic.partition_indexes))
-        return None if group.topics is None else wanted
+            requested.append((name, topic.partition_indexes))
+        return None if group.topics is None else requested
 
     def _name_of(self, topic: OffsetFetchRequestTopics) -> str:
         """Return the topic's name, empty if there is no such topic."""

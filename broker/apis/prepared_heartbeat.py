@@ -9,7 +9,7 @@ Never rejects a heartbeat: all others are handled by `broker.apis.consumer_group
 
 from __future__ import annotations
 
-from broker.groups.consumer.membership import Sender
+from broker.groups.consumer.membership import HeartbeatSender
 from broker.groups.group_coordinator import GroupCoordinator
 from broker.requests.context import Answer, Later
 from protocol.frames.frame_shape import Shape, Values
@@ -25,7 +25,7 @@ def prepare_heartbeat(
     version: int,
     frame: memoryview,
     request: ConsumerGroupHeartbeatRequest,
-    sender: Sender,
+    sender: HeartbeatSender,
 ) -> PreparedHeartbeat | None:
     """Return a shortcut for heartbeats like this one.
 
@@ -46,7 +46,12 @@ class PreparedHeartbeat:
     __slots__ = ("_coordinator", "_epoch", "_reply", "_sender", "shape")
 
     def __init__(
-        self, coordinator: GroupCoordinator, shape: Shape, version: int, epoch: int, sender: Sender
+        self,
+        coordinator: GroupCoordinator,
+        shape: Shape,
+        version: int,
+        epoch: int,
+        sender: HeartbeatSender,
     ) -> None:
         """`epoch` is that of the first heartbeat, which was handled without the shortcut."""
         self.shape = shape

@@ -29,7 +29,7 @@ from broker.apis.cluster_view import ImageSource
 from broker.requests.context import Api, RequestContext, Respond
 from broker.requests.sliced_answers import SlicedAnswers
 from broker.transactions.held_requests import BROKER_HOLD_MS, CLIENT_HOLD_MS
-from broker.transactions.producer_identity import NOBODY
+from broker.transactions.producer_identity import NO_IDENTITY
 from broker.transactions.transaction_coordinator import TransactionCoordinator
 from controller.authorization.rights import Rights
 from controller.metadata.topic_names import is_internal
@@ -285,7 +285,7 @@ class TransactionsApi:
             respond(EndTxnResponse(0, int(_error_for_version(error, version)), *identity))
 
         if not _may_write(context, request.transactional_id):
-            reply(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, NOBODY)
+            reply(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, NO_IDENTITY)
             return
         self._coordinator.end(
             request.transactional_id,

@@ -54,7 +54,8 @@ class TransactionalAppend(NamedTuple):
     guard: VerificationGuard | None = None
 
 
-Verified = Callable[[TransactionalAppend | ErrorCode], None]
+VerificationCallback = Callable[[TransactionalAppend | ErrorCode], None]
+"""A callback with a verified append, or the error of its verification."""
 
 
 Deliver = Callable[[Iterable[LogRecord | TransactionMarker], Callable[[], None]], None]
@@ -98,7 +99,7 @@ class CoordinatorLog(Protocol):
         partition: int,
         producer: TransactionalProducer,
         operation: TransactionSupportedOperation,
-        done: Verified,
+        done: VerificationCallback,
     ) -> None:
         """Make sure that `partition` is in the producer's transaction, before an append to it.
 

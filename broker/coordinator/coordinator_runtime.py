@@ -32,7 +32,7 @@ from broker.coordinator.coordinator_log import (
     TransactionalAppend,
     TransactionalProducer,
     TransactionMarker,
-    Verified,
+    VerificationCallback,
     coordinator_error,
 )
 from broker.coordinator.outcome import AT_ONCE, Decided, Done, Outcome, ReplyWithError
@@ -447,7 +447,7 @@ class CoordinatorRuntime(Generic[S]):
         partition: int,
         producer: TransactionalProducer,
         operation: TransactionSupportedOperation,
-        done: Verified,
+        done: VerificationCallback,
     ) -> None:
         """Do `CoordinatorLog.verify_transaction`, with errors for clients.
 

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from broker.coordinator.pattern_steps import steps_of
+from broker.coordinator.pattern_steps import count_steps
 from ground.sliced_work import Job, Pace, Steps
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class NamePattern:
         """
         import re2  # not loaded before a client sends a pattern
 
-        self._steps = steps_of(pattern, steps_max)
+        self._steps = count_steps(pattern, steps_max)
         if self._steps > steps_max:
             raise InvalidPattern(_TOO_LARGE)
         try:

@@ -44,7 +44,7 @@ _TOKEN = re.compile(
 )
 
 
-def steps_of(pattern: str, most: int) -> int:
+def count_steps(pattern: str, most: int) -> int:
     """Return the steps of `pattern`; if there are more than `most`, any number above `most`."""
     letter = _LETTER if _ANY_CASE.search(pattern) is None else _LETTER_OF_ANY_CASE
     # `outside`: the steps before the innermost open group. `groups`: for each open group, the steps

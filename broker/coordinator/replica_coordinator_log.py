@@ -21,7 +21,7 @@ from broker.coordinator.coordinator_log import (
     TransactionalAppend,
     TransactionalProducer,
     TransactionMarker,
-    Verified,
+    VerificationCallback,
 )
 from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
@@ -143,7 +143,7 @@ class ReplicaCoordinatorLog:
         partition: int,
         producer: TransactionalProducer,
         operation: TransactionSupportedOperation,
-        done: Verified,
+        done: VerificationCallback,
     ) -> None:
         """Make sure that `partition` is in the producer's transaction, before an append to it."""
         replica = self._replicas.partition(self._topic, partition)

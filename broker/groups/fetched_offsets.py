@@ -9,7 +9,7 @@ from collections.abc import Container, Mapping
 
 from broker.groups.committed_offset import CommittedOffset, Key, Plain
 
-Wanted = list[tuple[str, list[int]]]
+RequestedPartitions = list[tuple[str, list[int]]]
 """The topics and partitions whose offsets a client requests."""
 
 

@@ -27,11 +27,11 @@ from broker.coordinator.outcome import Decided, Done, Outcome, ReplyWithError, c
 from broker.groups.classic.joining import Joining
 from broker.groups.classic.member import SyncReply, sync_refusal
 from broker.groups.consumer.heartbeat import refusal
-from broker.groups.consumer.membership import Beat, Sender
+from broker.groups.consumer.membership import Beat, HeartbeatSender
 from broker.groups.consumer.protocol import not_found
-from broker.groups.consumer.surroundings import Surroundings
+from broker.groups.consumer.surroundings import ConsumerGroupInputs
 from broker.groups.consumer.validation import heartbeat_fault
-from broker.groups.fetched_offsets import FetchedOffsets, Wanted
+from broker.groups.fetched_offsets import FetchedOffsets, RequestedPartitions
 from broker.groups.group import Group
 from broker.groups.group_metrics import GroupMetrics
 from broker.groups.group_shard import GroupShard, ReadOffsets
@@ -87,7 +87,7 @@ class GroupCoordinator:
         coordinator_log: CoordinatorLog,
         random_bytes: Callable[[int], bytes],
         partition_count: Callable[[], int],
-        surroundings: Surroundings,
+        surroundings: ConsumerGroupInputs,
         sliced: SlicedWork | None = None,
     ) -> None:
         self._config = config
@@ -283,7 +283,7 @@ class GroupCoordinator:
             lambda error: done(refusal(ApiError(error))),
         )
 
-    def quiet_heartbeat(self, sender: Sender, epoch: int) -> int | None:
+    def quiet_heartbeat(self, sender: HeartbeatSender, epoch: int) -> int | None:
         """Handle a heartbeat that has only `epoch`, if it changes no group.
 
         Return the interval until the next heartbeat, in ms, after extending the member's session.
@@ -353,11 +353,11 @@ class GroupCoordinator:
     def fetch_offsets(
         self,
         group: OffsetFetchRequestGroup,
-        wanted: Wanted | None,
+        requested: RequestedPartitions | None,
         require_stable: bool,
         done: Callable[[FetchedOffsets | ErrorCode], None],
     ) -> None:
-        """Handle an OffsetFetch of one group: of the partitions `wanted`, or of all if None.
+        """Handle an OffsetFetch of one group: of the partitions `requested`, or of all if None.
 
         Of `group`, only the group id and the member are used; its topics are ignored.
         """
@@ -370,7 +370,7 @@ class GroupCoordinator:
 
         self._submit(
             group.group_id,
-            lambda shard: shard.fetch_offsets(group, wanted, require_stable),
+            lambda shard: shard.fetch_offsets(group, requested, require_stable),
             respond,
             done,
             named=False,

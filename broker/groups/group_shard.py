@@ -28,11 +28,11 @@ from broker.groups.classic.member import SyncReply, sync_refusal
 from broker.groups.classic.protocol import ClassicProtocol
 from broker.groups.classic.rebalance import Rebalancer
 from broker.groups.consumer.heartbeat import refusal
-from broker.groups.consumer.membership import Beat, Sender
+from broker.groups.consumer.membership import Beat, HeartbeatSender
 from broker.groups.consumer.protocol import ConsumerProtocol, not_found
 from broker.groups.consumer.state.group import ConsumerGroup
-from broker.groups.consumer.surroundings import Surroundings
-from broker.groups.fetched_offsets import FetchedOffsets, Wanted
+from broker.groups.consumer.surroundings import ConsumerGroupInputs
+from broker.groups.fetched_offsets import FetchedOffsets, RequestedPartitions
 from broker.groups.group import Committer, Group, commit_error_without_group
 from broker.groups.group_metrics import GroupMetrics
 from broker.groups.group_records import (
@@ -43,7 +43,7 @@ from broker.groups.group_records import (
     read_group_record,
 )
 from broker.groups.offset_store import COMMITS_A_SLICE, OffsetStore
-from broker.groups.removal import A_SLICE, Removal, TombstoneScan
+from broker.groups.removal import A_SLICE, ShardRemoval, TombstoneScan
 from ground.ports import Scheduler
 from ground.sliced_work import PIECES_AT_ONCE, Pace, Steps, each
 from protocol.errors import ErrorCode
@@ -90,7 +90,7 @@ class GroupShard:
         config: BrokerConfig,
         scheduler: Scheduler,
         random_bytes: Callable[[int], bytes],
-        surroundings: Surroundings,
+        surroundings: ConsumerGroupInputs,
         metrics: GroupMetrics,
         context: ShardContext,
     ) -> None:
@@ -318,7 +318,7 @@ class GroupShard:
             return self._consumers.upgrade(classic, beat)
         return self._consumers.heartbeat(group_id, beat, classic.tombstones())
 
-    def quiet_heartbeat(self, sender: Sender, epoch: int) -> int | None:
+    def quiet_heartbeat(self, sender: HeartbeatSender, epoch: int) -> int | None:
         """Extend the sender's session, and return its heartbeat interval in ms; else return None.
 
         None means that nothing was done, and `consumer_heartbeat` has to decide. The result is
@@ -413,9 +413,12 @@ class GroupShard:
                 yield topic_id, partition.partition_index
 
     def fetch_offsets(
-        self, request: OffsetFetchRequestGroup, wanted: Wanted | None, require_stable: bool
+        self,
+        request: OffsetFetchRequestGroup,
+        requested: RequestedPartitions | None,
+        require_stable: bool,
     ) -> Outcome[ReadOffsets]:
-        """Decide an OffsetFetch of the partitions `wanted`, or of all if that is None.
+        """Decide an OffsetFetch of the partitions `requested`, or of all if that is None.
 
         With `require_stable`, the reply waits until all earlier appends are committed. Without, the
         committed offsets are sent at once. Only a new leader has to wait until all that it loaded
@@ -428,9 +431,9 @@ class GroupShard:
             if error is not ErrorCode.NONE:
                 return Outcome(partial(FetchedOffsets, group_id, {}), error=error)
         if require_stable:
-            stable = self.offsets.fetch(group_id, wanted, require_stable=True)
+            stable = self.offsets.fetch(group_id, requested, require_stable=True)
             return Outcome(lambda: stable, after=self._context.last_offset)
-        read_offsets = partial(self.offsets.fetch, group_id, wanted, require_stable=False)
+        read_offsets = partial(self.offsets.fetch, group_id, requested, require_stable=False)
         return Outcome(read_offsets, after=self._loaded_to)
 
     def delete_offsets(
@@ -481,7 +484,7 @@ class GroupShard:
 
         Reply with the number of tombstones, as `forget_topics` does.
         """
-        return Removal(self._expired_offsets()).next_batch()
+        return ShardRemoval(self._expired_offsets()).next_batch()
 
     def _expired_offsets(self) -> TombstoneScan:
         """Scan all groups in slices, for tombstones of expired offsets and of empty groups."""
@@ -516,7 +519,7 @@ class GroupShard:
 
     def forget_topics(self, topics: Sequence[str]) -> Steps[Outcome[int]]:
         """Remove the offsets committed for deleted topics. Reply with the number of tombstones."""
-        return Removal(self.offsets.delete_topics(topics)).next_batch()
+        return ShardRemoval(self.offsets.delete_topics(topics)).next_batch()
 
 
 def _refuse_leavers(

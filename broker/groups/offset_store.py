@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 
 from broker.coordinator.coordinator_log import NO_PRODUCER_ID, Record
 from broker.groups.committed_offset import CommittedOffset, Plain
-from broker.groups.fetched_offsets import FetchedOffsets, Wanted
+from broker.groups.fetched_offsets import FetchedOffsets, RequestedPartitions
 from broker.groups.group_records import offset_commit_record, offset_tombstone
 from broker.groups.offset_table import OffsetTable, PartitionOffset
 from broker.groups.pending_offsets import PendingOffsets
@@ -158,9 +158,9 @@ class OffsetStore:
     # -- OffsetFetch ---------------------------------------------------------------------------
 
     def fetch(
-        self, group_id: str, wanted: Wanted | None, *, require_stable: bool
+        self, group_id: str, requested: RequestedPartitions | None, *, require_stable: bool
     ) -> FetchedOffsets:
-        """Return the group's offsets as they are now: those `wanted`, or all if that is None.
+        """Return the group's offsets as they are now: those `requested`, or all if that is None.
 
         With `require_stable`, these are the appended offsets, with a mark on those that an open
         transaction may change; the caller answers when they are committed. Without, these are the
@@ -168,11 +168,11 @@ class OffsetStore:
         """
         table = self._table
         by_topic: dict[str, dict[int, Plain]] = {}
-        if wanted is None:
+        if requested is None:
             by_topic = table.all(group_id, committed=not require_stable)
         else:
             get = table.get if require_stable else table.get_committed
-            for topic, partitions in wanted:
+            for topic, partitions in requested:
                 offsets = by_topic.setdefault(topic, {})
                 for partition in partitions:
                     committed = get((group_id, topic, partition))
@@ -198,7 +198,7 @@ class OffsetStore:
         return records
 
     def delete_topics(self, topics: Sequence[str]) -> TombstoneScan:
-        """Yield the tombstones of deleted topics' offsets in every group, for a `Removal`."""
+        """Yield the tombstones of deleted topics' offsets in every group, for a `ShardRemoval`."""
         deleted = dict.fromkeys(topics)
         for group_id in dict.fromkeys([*self._table.group_ids(), *self._pending.group_ids()]):
             yield None
@@ -216,7 +216,7 @@ class OffsetStore:
         now_ms: int,
         retention_ms: int,
     ) -> Generator[Record | None, None, bool]:
-        """Yield the tombstones of a group's expired offsets, for a `Removal`.
+        """Yield the tombstones of a group's expired offsets, for a `ShardRemoval`.
 
         Return whether the group has no offsets left then, not even in an open transaction.
         `unused_since` returns the start of an offset's retention, in ms; it depends on the group's

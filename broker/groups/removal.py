@@ -32,7 +32,7 @@ TombstoneScan = Iterator[Record | None]
 """The tombstone of each offset to remove, and None for each item that stays."""
 
 
-class Removal:
+class ShardRemoval:
     """The removal of offsets and groups of one shard."""
 
     def __init__(self, scan: TombstoneScan) -> None:

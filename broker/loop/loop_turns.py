@@ -48,7 +48,7 @@ _Reply = TypeVar("_Reply")
 
 
 @dataclass(frozen=True, slots=True)
-class Turns:
+class TurnTotals:
     """The counts and times of turns since the start."""
 
     count: int
@@ -83,7 +83,7 @@ class LoopTurns:
         self.turned, self._count = _counter(clock_s, self._measure)
         """The function to call at the end of each turn. It raises nothing."""
 
-    def read(self) -> Turns:
+    def read(self) -> TurnTotals:
         """Return the counts and times so far."""
         count, longer = self._count(), sum(self._longer)
         up_to, sum_of = [], count - longer
@@ -91,7 +91,7 @@ class LoopTurns:
             sum_of += in_bucket
             up_to.append((bound_s, sum_of))
         longest_s = self._longest.read(self._clock_s())
-        return Turns(count, tuple(up_to), self._cpu_s() - self._began_s, longest_s)
+        return TurnTotals(count, tuple(up_to), self._cpu_s() - self._began_s, longest_s)
 
     # --- the long parts of a turn ---------------------------------------------------------------
 

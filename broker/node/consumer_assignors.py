@@ -12,8 +12,8 @@ from broker.config.plugins import CONSUMER_ASSIGNORS, PythonClass, consumer_assi
 from broker.config.values import BrokerConfig
 from broker.groups.consumer.assignors.assignors import (
     BUILT_IN,
-    AskedAssignor,
     Assignors,
+    AsyncAssignor,
     SlicedOnTheLoop,
 )
 from controller.metadata.image import MetadataImage
@@ -34,7 +34,7 @@ def assignors_of_node(
 
     Raises ConfigError if a class cannot be loaded, or has the same name as another assignor.
     """
-    assignors: dict[str, AskedAssignor] = {}
+    assignors: dict[str, AsyncAssignor] = {}
     for setting in consumer_assignors(config.group_consumer_assignors):
         if isinstance(setting, PythonClass):
             assert plugins is not None
@@ -52,7 +52,7 @@ def assignors_of_node(
 
 def _plugin_assignor(
     setting: PythonClass, plugins: NodePlugins, image: Callable[[], MetadataImage]
-) -> AskedAssignor:
+) -> AsyncAssignor:
     """Return the assignor of a Python class."""
     from broker.groups.consumer.assignors.plugin_assignor import PluginAssignor
 

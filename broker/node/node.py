@@ -33,8 +33,8 @@ from broker.node.node_ports import NodePorts
 from broker.node.parts import broker_parts
 from broker.node.security.authorization import authorize
 from broker.node.shared_server import SharedServer
-from broker.requests.context import Connection
-from broker.requests.interference import Reply
+from broker.requests.context import ClientConnection
+from broker.requests.interference import ReplyPath
 from broker.requests.request_handler import RequestHandler
 from controller.metadata.image import MetadataImage
 from controller.storage_format import LogDirectories
@@ -78,12 +78,12 @@ class Node:
         """Return the epoch of this broker's registration; -1 without a registration."""
         return self.broker.broker_epoch() if self.broker is not None else -1
 
-    def handle(self, connection: Connection, frame: memoryview, reply: Reply) -> None:
+    def handle(self, connection: ClientConnection, frame: memoryview, reply: ReplyPath) -> None:
         """Answer a request of a client; see `RequestHandler.handle`."""
         assert self.broker is not None
-        waiting: list[Reply] = []
+        waiting: list[ReplyPath] = []
 
-        def later() -> Reply:
+        def later() -> ReplyPath:
             waiting.append(reply)
             return reply
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from broker.config.dynamic import SecurityValidator, nothing_to_load
 from broker.requests.tracer import Tracer
 from ground.filesystem import Filesystem
-from ground.ports import Blocking, Look, Network, Scheduler
+from ground.ports import Blocking, Network, ProbeAddress, Scheduler
 from protocol.frames.frame_memory import Allocate
 from storage.cleaning.cleaner_ports import CleanerRunner
 from storage.log.closed_files import UNLIMITED
@@ -46,7 +46,7 @@ class NodePorts:
     """The network to controllers; None: the same as to brokers."""
     why_no_connection: Callable[[str, int], str] = _no_explanation
     """Explains why a host and port could not be reached; see `ControllerSettings`."""
-    look: Look | None = None
+    probe_address: ProbeAddress | None = None
     """Checks whether a process listens at an address without logging in.
 
     None if this node can log in on the listener between brokers.

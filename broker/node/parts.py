@@ -19,7 +19,7 @@ from broker.config.own_principal import own_principal
 from broker.config.values import BrokerConfig
 from broker.coordinator.coordinator_partitions import partition_for
 from broker.coordinator.replica_coordinator_log import ReplicaCoordinatorLog
-from broker.groups.consumer.surroundings import Surroundings
+from broker.groups.consumer.surroundings import ConsumerGroupInputs
 from broker.groups.consumer.topic_names import TopicNames
 from broker.groups.group_coordinator import GroupCoordinator
 from broker.node.consumer_assignors import assignors_of_node
@@ -255,12 +255,12 @@ def _groups(
     )
 
 
-def _consumer_surroundings(shared: SharedServer, names: SlicedWork) -> Surroundings:
+def _consumer_surroundings(shared: SharedServer, names: SlicedWork) -> ConsumerGroupInputs:
     """Return the surroundings of consumer groups. Raises ConfigError if an assignor is wrong."""
     config, image = shared.config, partial(_image, shared)
     assignors = assignors_of_node(config, shared.ports.plugins, shared.logs.sliced, image)
     topic_names = TopicNames(names, config.ottla_regex_max_steps)
-    return Surroundings(config, image, assignors, topic_names)
+    return ConsumerGroupInputs(config, image, assignors, topic_names)
 
 
 def _image(shared: SharedServer) -> MetadataImage:

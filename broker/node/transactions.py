@@ -30,12 +30,12 @@ from ground.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
     from broker.apis.transactions import TransactionsApi
-    from broker.transactions.marker_sender import Leader, LocalMarkers, MarkerSender, NoLeader
+    from broker.transactions.marker_sender import Leader, LocalMarkers, MarkerSender, NoLeaderReason
     from broker.transactions.transaction_coordinator import NextProducerId, TransactionCoordinator
     from broker.verification.add_partitions_to_txn_manager import AddPartitionsToTxnManager
     from broker.verification.transaction_verification import (
+        PartitionErrorsCallback,
         TransactionSupportedOperation,
-        Verified,
     )
 
 
@@ -160,19 +160,19 @@ class NodeTransactions:
 
     # -- leaders ---------------------------------------------------------------------------------
 
-    def _leader_of(self, partition: TopicPartition) -> Leader | NoLeader:
+    def _leader_of(self, partition: TopicPartition) -> Leader | NoLeaderReason:
         """Return a partition's leader.
 
         FOR_GOOD: the partition is deleted; FOR_NOW: it has no reachable leader.
         """
-        from broker.transactions.marker_sender import NoLeader
+        from broker.transactions.marker_sender import NoLeaderReason
 
         topic = self._metadata.image.topics.get(partition.topic)
         registration = None if topic is None else topic.partitions.get(partition.partition)
         if registration is None:
-            return NoLeader.FOR_GOOD
+            return NoLeaderReason.FOR_GOOD
         address = self._endpoint_of(registration.leader)
-        return NoLeader.FOR_NOW if address is None else (registration.leader, *address)
+        return NoLeaderReason.FOR_NOW if address is None else (registration.leader, *address)
 
     def _coordinator_of(self, transactional_id: str) -> Leader | None:
         """Return the leader that coordinates this id, or None if it is not known or reachable."""
@@ -212,7 +212,7 @@ class NodeTransactions:
         producer_epoch: int,
         partitions: Sequence[TopicPartition],
         operation: TransactionSupportedOperation,
-        done: Verified,
+        done: PartitionErrorsCallback,
     ) -> None:
         """Add partitions to a transaction or verify them; see `TransactionVerifier`."""
         self._verifier.add_or_verify(

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Generic, TypeAlias, TypeVar, cast
 
-from ground.ports import Blocking, NoAnswer, Scheduler, Timer
+from ground.ports import AnswerTimeout, Blocking, Scheduler, Timer
 
 T = TypeVar("T")
 
@@ -63,7 +63,7 @@ class BoundedCalls:
             self._queue.popleft()
         if len(self._queue) >= self._queued_max:
             text = f"{self._queued_max} questions to plug-ins wait already"
-            self._scheduler.call_soon(lambda: done(None, NoAnswer(text)))
+            self._scheduler.call_soon(lambda: done(None, AnswerTimeout(text)))
             return
         call: _Call[T] = _Call(partial(_run, job), done)
         call.timer = self._scheduler.call_later(self._timeout_ms, lambda: self._time_out(call))
@@ -91,7 +91,7 @@ class BoundedCalls:
 
     def _time_out(self, call: _Call[T]) -> None:
         """Answer the call with NoAnswer; its thread goes on, and its result is dropped."""
-        call.answer(None, NoAnswer(f"no answer within {self._timeout_ms} ms"))
+        call.answer(None, AnswerTimeout(f"no answer within {self._timeout_ms} ms"))
 
 
 def _run(job: Callable[[], T]) -> T:

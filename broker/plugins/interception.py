@@ -20,7 +20,7 @@ from protocol.records import headers_at
 from storage.log.batch_body import BatchBody
 from storage.log.log_append_info import AppendOrigin
 from storage.log.log_validator import split_batches
-from storage.log.refusal import Refusal
+from storage.log.refusal import AppendRefusal
 
 RECORDS_PER_SLICE = 100
 """The records checked in one turn of the loop: half a millisecond if the interceptor is quick."""
@@ -42,12 +42,12 @@ class Interceptor:
         self._calls = calls
         self._allocate = allocate
 
-    def look(self, topic: str, partition: int, records: memoryview) -> Steps[RecordErrors]:
+    def check(self, topic: str, partition: int, records: memoryview) -> Steps[RecordErrors]:
         """Check the records that a client sent for one partition; return the rejected ones.
 
         Returns no errors for an invalid batch. `records` must not change until the end."""
         batches = split_batches(records, AppendOrigin.CLIENT)
-        if isinstance(batches, Refusal):
+        if isinstance(batches, AppendRefusal):
             return []
         errors: RecordErrors = []
         for position, header in batches:

@@ -21,10 +21,10 @@ from broker.security.sasl.oauthbearer.server import OAuthBearerServer, first_mes
 from broker.security.sasl.plain import PlainServer, read_plain
 from broker.security.sasl.scram import ScramServer
 from broker.security.sasl.scram_messages import MalformedScram, read_client_first
-from broker.security.sasl.server_mechanism import Question, SaslRefused, ServerMechanism
+from broker.security.sasl.server_mechanism import BlockingCall, SaslRefused, ServerMechanism
 from controller.metadata.scram_credential import ScramCredential as StoredCredential
 from controller.metadata.scram_credential import ScramMechanism
-from ground.ports import Blocking, NoAnswer
+from ground.ports import AnswerTimeout, Blocking
 from ottla.plugins.logins import (
     PasswordCheck,
     ScramCredential,
@@ -88,7 +88,7 @@ class PluginLogin(Generic[T]):
         """The reason of a rejection that was sent to the client in a challenge; "" without one."""
         return "" if self._login is None else self._login.refusal
 
-    def evaluate(self, token: bytes, now_ms: int) -> bytes | Question:
+    def evaluate(self, token: bytes, now_ms: int) -> bytes | BlockingCall:
         """Return the answer to a client's message, or the call of the plug-in. Raises SaslRefused
         if the login is rejected."""
         if self._login is not None:
@@ -97,12 +97,12 @@ class PluginLogin(Generic[T]):
         if job is None:
             self._login = self._otherwise()
             return self._login.evaluate(token, now_ms)
-        return Question(job, partial(self._continue_login, token))
+        return BlockingCall(job, partial(self._continue_login, token))
 
-    def _continue_login(self, token: bytes, outcome: object, now_ms: int) -> bytes | Question:
+    def _continue_login(self, token: bytes, outcome: object, now_ms: int) -> bytes | BlockingCall:
         """Continue the login with the plug-in's outcome. Raises SaslRefused if that is an error."""
         name = self._calls.name
-        if isinstance(outcome, NoAnswer):
+        if isinstance(outcome, AnswerTimeout):
             raise SaslRefused("", f"{name}: {outcome}")
         if isinstance(outcome, Exception):
             self._calls.failed(outcome)
@@ -124,7 +124,7 @@ class _CheckedUser:
     def __init__(self, right: bool) -> None:
         self._right = right
 
-    def have(self, _name: bytes, _password: bytes) -> bool:
+    def authenticate(self, _name: bytes, _password: bytes) -> bool:
         return self._right
 
 

@@ -63,7 +63,7 @@ class NodePlugins:
         )
         # Separate pools: a client that tries thousands of passwords does not hold up policies.
         self._policy_calls = BoundedCalls(blocking, scheduler, *limits)
-        self.ask = BoundedCalls(blocking, scheduler, *limits).submit
+        self.run_blocking = BoundedCalls(blocking, scheduler, *limits).submit
         """The function that runs calls for logins."""
         self.compute = BoundedCalls(blocking, scheduler, *limits).submit
         """The function that runs assignments of consumer groups, which may take long."""

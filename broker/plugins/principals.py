@@ -15,7 +15,7 @@ PRINCIPAL_CHARACTERS_MAX = 1_000
 
 
 class PluginPrincipals:
-    """The principal builder of one listener: a `broker.security.listener_guard.NamePeer`."""
+    """The principal builder of one listener: a `broker.security.listener_guard.BuildPrincipal`."""
 
     def __init__(self, builder: PrincipalBuilder, calls: LoopCalls) -> None:
         self._builder = builder

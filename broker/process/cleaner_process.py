@@ -27,7 +27,7 @@ from storage.cleaning.cleaner_job import (
     decode_result,
     encode_job,
 )
-from storage.cleaning.cleaner_ports import Cleaned, CleanerDied
+from storage.cleaning.cleaner_ports import CleanCallback, CleanerDied
 
 _WORKER = "storage.cleaning.cleaner_worker"
 
@@ -50,7 +50,7 @@ class ProcessRunner:
         """Set the number of rounds that may run at once."""
         self._pool.resize(max(threads, 1))
 
-    def submit(self, job: CleanJob, done: Cleaned) -> None:
+    def submit(self, job: CleanJob, done: CleanCallback) -> None:
         """Run the job in a process, then call `done(result, error)` on the loop."""
         self._pool.submit(lambda: self._run_process(job), done)
 

@@ -149,7 +149,7 @@ async def _serve(
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class ServerPorts:
     """The ports to the machine that a server is built on. A broker under test replaces some."""
 
     filesystem: Callable[[int, tuple[str, ...]], Filesystem] = LocalFilesystem
@@ -162,13 +162,13 @@ class Surroundings:
     """The layer that requests to other nodes go through."""
 
 
-_OF_THIS_MACHINE = Surroundings()
+_OF_THIS_MACHINE = ServerPorts()
 
 
 class Server:
     """A node with its sockets, threads and disk, created on a running event loop."""
 
-    def __init__(self, config: BrokerConfig, surroundings: Surroundings = _OF_THIS_MACHINE) -> None:
+    def __init__(self, config: BrokerConfig, surroundings: ServerPorts = _OF_THIS_MACHINE) -> None:
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(_on_loop_exception)
         self.config = config
@@ -198,7 +198,7 @@ class Server:
             network=surroundings.network(self.network),
             controller_network=surroundings.network(self.controller_network),
             why_no_connection=self.controller_network.why_no_connection,
-            look=None if config.is_broker else self.network.look,
+            probe_address=None if config.is_broker else self.network.probe_address,
             cleaner=self.cleaner,
             allocate=frame_buffer,
             open_files_max=open_files_max(),

@@ -140,7 +140,7 @@ class TraceSocket:
     async def _send_traces(self, since: int, writer: asyncio.StreamWriter) -> None:
         """Write the node's line, then the traces of revisions after `since`."""
         tracer = self._tracer
-        traces = tracer.news(since)
+        traces = tracer.changes_since(since)
         node = self._node | {"revision": tracer.revision, "now_s": tracer.clock_s()}
         writer.write(_json_line(node))
         for number, trace in enumerate(traces):

@@ -18,7 +18,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from broker.quotas.limits import ClientEntity, CustomTags, QuotaLimits, Tags
-from broker.quotas.measured import UNLIMITED, Measured, MeasuredRate, MeasuredTokens
+from broker.quotas.measured import UNLIMITED, MeasuredRate, MeasuredTokens, MeasuredUsage
 from broker.quotas.sampled_rate import Window
 from broker.quotas.throttle_times import ThrottleTimes
 
@@ -59,7 +59,7 @@ class _ClientUsage:
 
     __slots__ = ("limit", "measured", "throttled", "used_ms")
 
-    def __init__(self, measured: Measured, limit: float) -> None:
+    def __init__(self, measured: MeasuredUsage, limit: float) -> None:
         self.measured = measured
         self.limit = limit
         self.used_ms = 0.0
@@ -178,7 +178,7 @@ class ClientQuotaManager:
         client.used_ms = now_ms
         return client
 
-    def _new_measurement(self) -> Measured:
+    def _new_measurement(self) -> MeasuredUsage:
         """Return a new, empty measurement of this kind."""
         if self.kind is QuotaKind.CONTROLLER_MUTATION:
             return MeasuredTokens(self._window)

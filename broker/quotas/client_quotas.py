@@ -41,7 +41,7 @@ _THROTTLE_FIELD = "throttle_time_ms"
 _NOTHING: Mapping[str, float] = {}
 
 
-class Client(Protocol):
+class QuotaClient(Protocol):
     """The client that sent a request."""
 
     @property
@@ -134,7 +134,7 @@ class NodeQuotas:
     # --- requests --------------------------------------------------------------------------------
 
     def of(
-        self, asker: Client, client_id: str | None, api_key: int, api_version: int, size: int
+        self, asker: QuotaClient, client_id: str | None, api_key: int, api_version: int, size: int
     ) -> RequestLimits | None:
         """Return the limits for a request of `size` bytes; None if no quota limits it.
 
@@ -153,7 +153,7 @@ class NodeQuotas:
         return RequestLimits(self.now_ms, limiting, principal, client_id, size, strict)
 
     def of_controller(
-        self, asker: Client, client_id: str | None, api_key: int, api_version: int
+        self, asker: QuotaClient, client_id: str | None, api_key: int, api_version: int
     ) -> RequestLimits | None:
         """Return the limits for a request to a controller, where only mutations are limited.
 
@@ -335,7 +335,7 @@ class MutationQuotas:
         return self._quotas.enabled
 
     def of(
-        self, asker: Client, client_id: str | None, api_key: int, api_version: int, size: int
+        self, asker: QuotaClient, client_id: str | None, api_key: int, api_version: int, size: int
     ) -> RequestLimits | None:
         """Return the limits for a request; None if no quota limits it."""
         return self._quotas.of_controller(asker, client_id, api_key, api_version)

@@ -18,7 +18,7 @@ UNLIMITED = float(2**63 - 1)
 """The limit per second of clients without a quota."""
 
 
-class Measured(Protocol):
+class MeasuredUsage(Protocol):
     """The usage of one client. `limit` is what it may use per second."""
 
     def record(self, value: float, now_ms: float, limit: float) -> None:

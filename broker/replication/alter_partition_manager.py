@@ -45,7 +45,7 @@ FINAL_ERRORS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
+class IsrProposal:
     """A proposed ISR, with each member's broker epoch at its last fetch (-1: unknown; KIP-903)."""
 
     topic_id: bytes
@@ -82,10 +82,10 @@ class AlterPartitionManager:
         self._scheduler = scheduler
         self._to_controller = to_controller
         self._node_id = node_id
-        self._waiting: dict[PartitionKey, tuple[Proposal, Decided]] = {}
+        self._waiting: dict[PartitionKey, tuple[IsrProposal, Decided]] = {}
         self._under_way = False
 
-    def submit(self, proposal: Proposal, decided: Decided) -> None:
+    def submit(self, proposal: IsrProposal, decided: Decided) -> None:
         """Send a proposal. `decided` is called once, later, with the controller's decision.
 
         The decision is OPERATION_NOT_ATTEMPTED if an older proposal for this partition has no
@@ -113,7 +113,7 @@ class AlterPartitionManager:
         request = self._request([proposal for proposal, _ in sent.values()])
         self._to_controller(request, lambda response: self._answered(sent, response))
 
-    def _request(self, proposals: list[Proposal]) -> AlterPartitionRequest:
+    def _request(self, proposals: list[IsrProposal]) -> AlterPartitionRequest:
         """Return the request with these proposals, grouped by topic."""
         topics: dict[bytes, AlterPartitionRequestTopicData] = {}
         for proposal in proposals:
@@ -136,7 +136,7 @@ class AlterPartitionManager:
 
     def _answered(
         self,
-        sent: Mapping[PartitionKey, tuple[Proposal, Decided]],
+        sent: Mapping[PartitionKey, tuple[IsrProposal, Decided]],
         response: AlterPartitionResponse | None,
     ) -> None:
         """Take the controller's answer.
@@ -158,7 +158,7 @@ class AlterPartitionManager:
 
     def _take(
         self,
-        sent: Mapping[PartitionKey, tuple[Proposal, Decided]],
+        sent: Mapping[PartitionKey, tuple[IsrProposal, Decided]],
         response: AlterPartitionResponse,
     ) -> bool:
         """Report each decision to its leader. Return whether some proposals must be sent again."""

@@ -23,7 +23,7 @@ from ground.ports import Scheduler
 from storage.log.unified_log import UnifiedLog
 
 TAIL_BYTES_MAX = 16 * 1024
-"""The largest size of a `Tail`: to read a larger batch costs less than to send it."""
+"""The largest size of a `LastAppend`: to read a larger batch costs less than to send it."""
 
 
 class LeaderView:
@@ -70,7 +70,7 @@ class LeaderView:
         self.alter_partitions = manager
 
 
-class Tail(NamedTuple):
+class LastAppend(NamedTuple):
     """The last appended batch, as it is in the log from `first_offset` to `end_offset`.
 
     Followers that have everything before it receive it without a read from the file.
@@ -101,7 +101,7 @@ class Followers:
         self.isr: tuple[int, ...] = ()
         self.maximal_isr: tuple[int, ...] = ()
         self.epoch_start_offset = 0
-        self.tail: Tail | None = None
+        self.tail: LastAppend | None = None
         """The last appended batch, if it is small, until all in-sync replicas have it."""
 
     def replace_log(self, log: UnifiedLog) -> None:
@@ -168,7 +168,7 @@ class Followers:
         """Note that exactly this batch was appended, and advance the high watermark."""
         self.tail = None
         if not self.advance_high_watermark() and len(batch) <= TAIL_BYTES_MAX:
-            self.tail = Tail(first_offset, self.log.log_end_offset, bytes(batch))
+            self.tail = LastAppend(first_offset, self.log.log_end_offset, bytes(batch))
 
     def _is_about_to_join(self, replica: Replica, leader_end: int) -> bool:
         """Return True if the replica has caught up lately and the controller would accept it."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 from typing import NamedTuple, Protocol
 
-from broker.replication.alter_partition_manager import Altered, Proposal
+from broker.replication.alter_partition_manager import Altered, IsrProposal
 from broker.replication.followers import Followers, LeaderView
 from broker.replication.replica import NO_BROKER_EPOCH, Replica
 from controller.metadata.image import RECOVERED
@@ -141,7 +141,7 @@ class IsrProposals:
         manager, partition = self._view.alter_partitions, self._partition
         assert manager is not None, "proposed without a way to the controller"
         change = self._pending = IsrChange(isr)
-        proposal = Proposal(
+        proposal = IsrProposal(
             partition.topic_id,
             partition.index,
             partition.leader_epoch,

@@ -30,14 +30,14 @@ from broker.replication.partition_reads import (
 )
 from broker.replication.transaction_marker import TransactionMarkerRequest
 from broker.requests.request_trace import RequestTrace
-from broker.requests.traced_appends import PartitionWatch
+from broker.requests.traced_appends import AppendTracker
 from controller.metadata.image import PartitionRegistration
 from controller.metadata.topic_names import is_internal
 from protocol.errors import ErrorCode
 from storage.log.end_transaction import append_end_txn_marker
 from storage.log.log_append_info import AppendOrigin, LogAppendInfo
 from storage.log.log_dir_failure import LogDirFailure
-from storage.log.log_validator import Look, LookedAt, look_before_append
+from storage.log.log_validator import RecordCheck, RecordCheckResult, record_check_before_append
 from storage.log.plain_append import append_plain
 from storage.log.unified_log import UnifiedLog
 from storage.log.verification_state import VerificationGuard
@@ -59,6 +59,7 @@ class Partition:
         "_proposals",
         "_view",
         "adding_replicas",
+        "append_tracker",
         "counts",
         "deleted",
         "followers",
@@ -76,7 +77,6 @@ class Partition:
         "replicas",
         "topic",
         "topic_id",
-        "watch",
     )
 
     def __init__(
@@ -110,7 +110,7 @@ class Partition:
         self._alone = False  # this broker leads, and is the only replica
         self.deleted = False
         self.listeners: dict[PartitionListener, None] = {}
-        self.watch: PartitionWatch | None = None  # set while it follows a traced append
+        self.append_tracker: AppendTracker | None = None  # set while it follows a traced append
         self._on_change = on_change
         self._view = view
 
@@ -226,9 +226,9 @@ class Partition:
         if self._advance_high_watermark():
             self._on_change(self)
 
-    def watch_by(self, watch: PartitionWatch | None) -> None:
+    def set_append_tracker(self, append_tracker: AppendTracker | None) -> None:
         """Set the watch of followers' fetches and of the high watermark; None removes it."""
-        self.watch = watch
+        self.append_tracker = append_tracker
 
     def changed(self) -> None:
         """Wake the requests that wait for this partition.
@@ -254,8 +254,8 @@ class Partition:
             self.log.update_high_watermark(self.log.log_end_offset)
         elif not self.followers.advance_high_watermark():
             return False
-        if self.watch is not None:
-            self.watch.high_watermark(self.log.high_watermark)
+        if self.append_tracker is not None:
+            self.append_tracker.high_watermark(self.log.high_watermark)
         return True
 
     # --- writes ----------------------------------------------------------------------------------
@@ -268,7 +268,7 @@ class Partition:
         origin: AppendOrigin = AppendOrigin.CLIENT,
         verification_guard: VerificationGuard | None = None,
         internal_allowed: bool = False,
-        looked_at: LookedAt | None = None,
+        check_result: RecordCheckResult | None = None,
         trace: RequestTrace | None = None,
     ) -> LogAppendInfo | ErrorCode:
         """Append batches, which are patched in place, with acks -1 (all), 0 or 1.
@@ -294,7 +294,7 @@ class Partition:
             now_ms,
             origin=origin,
             guard=verification_guard,
-            looked_at=looked_at,
+            check_result=check_result,
         )
         if info.error:
             self.counts.produce_failed(len(records))
@@ -305,21 +305,21 @@ class Partition:
         self._advance_high_watermark()
         return info
 
-    def look_before_append(
+    def record_check_before_append(
         self, records: memoryview, now_ms: int, internal_allowed: bool = False
-    ) -> Look | None:
+    ) -> RecordCheck | None:
         """Return the check of records that a client's batch needs before `append_as_leader`.
 
-        The outcome of the check goes to `append_as_leader` as `looked_at`. Return None if the batch
-        needs no check, or will not be appended.
+        The outcome of the check goes to `append_as_leader` as `check_result`. Return None if the
+        batch needs no check, or will not be appended.
         """
         if not self.is_leader or (self.is_internal and not internal_allowed):
             return None
         log = self.log
-        if not log.looks_at_records:
+        if not log.checks_records:
             return None
         allocate = log.environment.allocate
-        return look_before_append(records, log.config, now_ms, str(log.partition), allocate)
+        return record_check_before_append(records, log.config, now_ms, str(log.partition), allocate)
 
     def append_plain(self, records: memoryview, required_acks: int) -> int:
         """Append a plain batch and return its first offset.
@@ -513,8 +513,8 @@ class Partition:
             read = read_log(
                 log, epoch, fetch_offset, max_bytes, end, min_one_message, last_fetched_epoch
             )
-        if self.watch is not None and read.size:
-            self.watch.read_by(replica_id, fetch_offset, read.records)
+        if self.append_tracker is not None and read.size:
+            self.append_tracker.read_by(replica_id, fetch_offset, read.records)
         return read
 
     def has_nothing_for_follower(
@@ -557,9 +557,9 @@ class Partition:
         if replica_id not in followers.isr and self._proposals is not None:
             self._proposals.expand_by(replica)
         moved = previous_end != fetch_offset and followers.advance_high_watermark()
-        if self.watch is not None:
-            self.watch.held_by(replica_id, fetch_offset)
-            self.watch.high_watermark(self.log.high_watermark)
+        if self.append_tracker is not None:
+            self.append_tracker.held_by(replica_id, fetch_offset)
+            self.append_tracker.high_watermark(self.log.high_watermark)
         # A follower goes back if it was truncated, or if this fetch is late. An idle session of it
         # sends its position with its next fetch.
         return moved or fetch_offset < previous_end or previous_start != log_start_offset

@@ -29,7 +29,7 @@ from broker.replication.followed_partition import (
 )
 from broker.replication.leader_log_bounds import LeaderLogBounds
 from broker.replication.partition import Partition
-from broker.requests.tracer import FollowerFetch
+from broker.requests.tracer import FollowerFetchTimes
 from ground.ports import Channel, ChannelFailure, Scheduler, Timer
 from protocol.errors import ErrorCode
 from protocol.frames.replica_fetch_codec import OneFetched
@@ -82,7 +82,7 @@ class ReplicaFetcher:
         self._busy = False
         self._waits_for_data = False
         self._failures = 0
-        self._traced: FollowerFetch | None = None
+        self._traced: FollowerFetchTimes | None = None
         """The Fetch whose answer is being processed, if a tracer wants its times."""
         self._interrupted_ms = float("-inf")
         self._step_soon = False
@@ -229,7 +229,7 @@ class ReplicaFetcher:
                 return
             self._busy = self._waits_for_data = False
             if tracer is not None:
-                self._traced = FollowerFetch(self.leader_id, sent_s, tracer.clock_s())
+                self._traced = FollowerFetchTimes(self.leader_id, sent_s, tracer.clock_s())
             if failure is not None:
                 self._request_failed(failure)
             else:

@@ -10,7 +10,7 @@ It never handles a request, knows an API, or judges.
 from __future__ import annotations
 
 from broker.requests import context
-from controller.authorization.rights import UNLIMITED, Audit, Judge, Rights
+from controller.authorization.rights import UNLIMITED, Judge, Rights, VerdictLog
 from ottla.plugins.authorizer import Asker
 
 
@@ -24,7 +24,7 @@ class Admission:
         """Whether a judgement about one request is valid for equal requests too."""
         self._watchers = 0
         self._judge: Judge | None = None
-        self._audit: Audit | None = None
+        self._audit: VerdictLog | None = None
 
     def rights_of(
         self, client: context.ClientIdentity, client_id: str | None, api_key: int, api_version: int
@@ -43,7 +43,7 @@ class Admission:
         )
         return Rights(self._judge, asker, self._audit, self)
 
-    def judge_by(self, judge: Judge | None, audit: Audit | None = None) -> None:
+    def judge_by(self, judge: Judge | None, audit: VerdictLog | None = None) -> None:
         """Set the judge of all further requests; None: all clients may do everything."""
         self._judge = judge
         self._audit = audit

@@ -22,7 +22,8 @@ _log = logging.getLogger("ottla.authorizer")
 
 
 class AuditLog:
-    """The audit of judgements (`controller.authorization.rights.Audit`), as lines of the log."""
+    """The audit of judgements (`controller.authorization.rights.VerdictLog`), as lines of the
+    log."""
 
     def __init__(self, denials_per_second: int, clock_s: Callable[[], float]) -> None:
         self.allowed = 0

@@ -109,7 +109,7 @@ class RequestSource(ClientIdentity, Protocol):
         """The phases of the connection's requests; None if they are not measured."""
 
 
-class Connection(RequestSource, Protocol):
+class ClientConnection(RequestSource, Protocol):
     """A client's connection, with what is known about the client."""
 
     @property
@@ -220,7 +220,7 @@ class RequestContext:
     security_protocol: str = "PLAINTEXT"
     client_software_name: str = UNKNOWN_SOFTWARE
     client_software_version: str = UNKNOWN_SOFTWARE
-    connection: Connection | None = None
+    connection: ClientConnection | None = None
     """The connection, for requests that change what is known about the client; None for a node's
     own requests."""
     token_authenticated: bool = False
@@ -234,7 +234,7 @@ class RequestContext:
     once."""
 
 
-class Expected(Protocol):
+class ExpectedRequest(Protocol):
     """The prepared answer to a request that has not come yet. It can be used once, and only if no
     other request was handled before."""
 
@@ -264,7 +264,7 @@ class PreparedRequest(Protocol):
         the callback that `later` returned. None: nothing was done, so handle the request in the
         general way."""
 
-    def expect(self, message: memoryview, values: Values) -> Expected | None:
+    def expect(self, message: memoryview, values: Values) -> ExpectedRequest | None:
         """Prepare for the next request, which will be in `message`, its size first, and have the
         length of the last one. Return None if that is not possible."""
 

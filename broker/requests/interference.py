@@ -15,7 +15,7 @@ from broker.requests.context import RequestContext, Respond
 from protocol.errors import ErrorCode
 
 
-class Reply(Protocol):
+class ReplyPath(Protocol):
     """The way back to the connection of one request."""
 
     def __call__(self, parts: Any) -> None:
@@ -44,13 +44,13 @@ class Meeting:
     context: RequestContext
     request: Any
     """The request. The parts that refer to its frame are valid until `meet` returns."""
-    reply: Reply
+    reply: ReplyPath
     carry_out: Callable[[Any, Respond], None]
     """Lets the API handle a request of the same type; an unexpected exception is answered as an
     error."""
     refusal: Callable[[Any, ErrorCode], Any]
     """Returns the response that reports an error for all of a request; may raise ProtocolError."""
-    answer: Callable[[Reply, Any], None]
+    answer: Callable[[ReplyPath, Any], None]
     """Encodes a response in the request's version, and sends it by a reply."""
     say_range: Callable[[], None]
     """Answers an ApiVersions request as if its version were not served."""

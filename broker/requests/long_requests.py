@@ -4,15 +4,15 @@ The peer says how many items an array has, and a single request may have up to 1
 a request is decoded in slices (`protocol.message.SlicedMessage`) while others are served. When it
 is complete, it is handled as any other. This module does not decide how many requests are decoded
 at the same time (`broker.requests.sliced_answers`), nor where a frame is kept meanwhile
-(`Reply.keep`).
+(`ReplyPath.keep`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
 
-from broker.requests.context import Connection
-from broker.requests.interference import Reply
+from broker.requests.context import ClientConnection
+from broker.requests.interference import ReplyPath
 from broker.requests.sliced_answers import SlicedAnswers
 from ground.sliced_work import Steps
 from protocol.errors import ProtocolError
@@ -24,8 +24,8 @@ Reading = Generator[None, None, Message]
 
 def read_long(
     answers: SlicedAnswers,
-    connection: Connection,
-    reply: Reply,
+    connection: ClientConnection,
+    reply: ReplyPath,
     reading: Reading,
     size_bytes: int,
     handle: Callable[[Message], None],
@@ -53,7 +53,7 @@ def read_long(
     answers.read(_while_open(connection, reading), size_bytes, read)
 
 
-def _while_open(connection: Connection, reading: Reading) -> Steps[Message | None]:
+def _while_open(connection: ClientConnection, reading: Reading) -> Steps[Message | None]:
     """Return the request; None if its connection ends before it is decoded."""
     while not connection.closed:
         try:

@@ -51,7 +51,7 @@ def identity_of(client: ClientIdentity, client_id: bytes) -> Hashable:
     )
 
 
-class Entry:
+class PreparedEntry:
     """A kind of request of one identity, with its prepared answer."""
 
     __slots__ = ("epoch", "metrics", "request", "size", "uses")
@@ -74,18 +74,20 @@ class _Identity:
 
     def __init__(self, key: Hashable) -> None:
         self.key = key
-        self.by_api: dict[int, list[tuple[Shape, dict[Fixed, Entry]]]] = {}
+        self.by_api: dict[int, list[tuple[Shape, dict[Fixed, PreparedEntry]]]] = {}
         """The entries by API key and version as one number, then by shape and fixed bytes."""
         self.size = 0
 
-    def entries(self) -> Iterator[tuple[_Identity, int, dict[Fixed, Entry], Fixed, Entry]]:
+    def entries(
+        self,
+    ) -> Iterator[tuple[_Identity, int, dict[Fixed, PreparedEntry], Fixed, PreparedEntry]]:
         """Yield all entries with their keys."""
         for api, shapes in self.by_api.items():
             for _, entries in shapes:
                 for fixed, entry in entries.items():
                     yield self, api, entries, fixed, entry
 
-    def entries_of(self, api: int, shape: Shape) -> dict[Fixed, Entry]:
+    def entries_of(self, api: int, shape: Shape) -> dict[Fixed, PreparedEntry]:
         """Return the entries of one shape."""
         shapes = self.by_api.setdefault(api, [])
         for other_shape, entries in shapes:
@@ -94,7 +96,7 @@ class _Identity:
         shapes.append((shape, {}))
         return shapes[-1][1]
 
-    def drop(self, api: int, entries: dict[Fixed, Entry], fixed: Fixed) -> int:
+    def drop(self, api: int, entries: dict[Fixed, PreparedEntry], fixed: Fixed) -> int:
         """Remove an entry, and return how many bytes that freed."""
         freed = entries.pop(fixed).size
         self.size -= freed
@@ -124,7 +126,7 @@ class PreparedRequests:
     def __len__(self) -> int:
         return sum(1 for identity in self._identities.values() for _ in identity.entries())
 
-    def find(self, source: RequestSource, frame: memoryview) -> tuple[Entry, Values] | None:
+    def find(self, source: RequestSource, frame: memoryview) -> tuple[PreparedEntry, Values] | None:
         """Return the entry that is prepared for this request, and the values in its holes; None if
         there is none. Count a use of the entry."""
         last = source.last
@@ -136,7 +138,7 @@ class PreparedRequests:
             return self._find_by_identity(source, frame)
         # Nearly all requests are of the same kind as the request before.
         if api == last.api and (matched := last.match(frame)) is not None:
-            entry: Entry | None = last.entries.get(matched[0])
+            entry: PreparedEntry | None = last.entries.get(matched[0])
             if entry is not None and entry.epoch == self._admission.epoch:
                 entry.uses += 1
                 return entry, matched[1]
@@ -144,7 +146,7 @@ class PreparedRequests:
 
     def _find_by_identity(
         self, source: RequestSource, frame: memoryview
-    ) -> tuple[Entry, Values] | None:
+    ) -> tuple[PreparedEntry, Values] | None:
         """Return the kind and hole values of a request whose client is not the source's last; None
         if new.
         """
@@ -160,7 +162,7 @@ class PreparedRequests:
 
     def _find_of(
         self, last_client: LastClient, identity: _Identity, api: int, frame: memoryview
-    ) -> tuple[Entry, Values] | None:
+    ) -> tuple[PreparedEntry, Values] | None:
         """Return the matching entry of the client and the values of its holes, or None.
 
         An entry that was prepared before rights or quotas changed is removed.
@@ -215,7 +217,7 @@ class PreparedRequests:
         entries = identity.entries_of(api, request.shape)
         old = entries.pop(fixed, None)
         added_bytes = size - (0 if old is None else old.size)
-        entries[fixed] = Entry(request, epoch, metrics, size)
+        entries[fixed] = PreparedEntry(request, epoch, metrics, size)
         identity.size += added_bytes
         self.size += added_bytes
         if identity.size > share:

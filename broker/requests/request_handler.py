@@ -32,9 +32,9 @@ from broker.requests.admission import Admission
 from broker.requests.context import (
     Answer,
     Api,
+    ClientConnection,
     ClientIdentity,
-    Connection,
-    Expected,
+    ExpectedRequest,
     Later,
     NoQuotas,
     PreparedRequest,
@@ -46,9 +46,9 @@ from broker.requests.context import (
     Response,
     ResponseWriter,
 )
-from broker.requests.interference import Interference, Meeting, Reply
+from broker.requests.interference import Interference, Meeting, ReplyPath
 from broker.requests.long_requests import read_long
-from broker.requests.prepared import Entry, Kind, PreparedRequests, identity_of, kind_of
+from broker.requests.prepared import Kind, PreparedEntry, PreparedRequests, identity_of, kind_of
 from broker.requests.request_times import RequestMetrics
 from broker.requests.sliced_answers import SlicedAnswers
 from broker.requests.tracer import Tracer
@@ -79,15 +79,15 @@ _API_VERSIONS = int(ApiKey.API_VERSIONS)
 class Entrance(Protocol):
     """The receiver of frames from the network: `RequestHandler`, or a component in front of it."""
 
-    def handle(self, connection: Connection, frame: memoryview, reply: Reply) -> None:
+    def handle(self, connection: ClientConnection, frame: memoryview, reply: ReplyPath) -> None:
         """Answer one request; see `RequestHandler`."""
 
     def handle_at_once(
-        self, connection: Connection, frame: memoryview, later: Later
+        self, connection: ClientConnection, frame: memoryview, later: Later
     ) -> Answer | None:
         """Return the answer to a prepared request; see `RequestHandler`."""
 
-    def expect(self, connection: Connection, message: memoryview) -> Expected | None:
+    def expect(self, connection: ClientConnection, message: memoryview) -> ExpectedRequest | None:
         """Prepare for the connection's next request; see `RequestHandler`."""
 
 
@@ -120,7 +120,7 @@ class _Served:
         replica_id = request.replica_id if state is None else state.replica_id
         return self.of_followers if replica_id >= 0 else self.metrics
 
-    def counted(self, connection: Connection, request: Any) -> RequestMetrics:
+    def counted(self, connection: ClientConnection, request: Any) -> RequestMetrics:
         """Count a request of that connection, and return the metrics in which it is counted."""
         metrics = self.metrics_of(request)
         metrics.begun()
@@ -214,7 +214,7 @@ class RequestHandler:
                 connection.times.of(entry.metrics)
         return answer
 
-    def expect(self, connection: RequestSource, message: memoryview) -> Expected | None:
+    def expect(self, connection: RequestSource, message: memoryview) -> ExpectedRequest | None:
         """Prepare for the connection's next request, which will be in `message`, its size first, as
         the last one is now. Return None if that is not possible."""
         frame = message[SIZE_BYTES:]
@@ -238,9 +238,9 @@ class RequestHandler:
 
     def handle(
         self,
-        connection: Connection,
+        connection: ClientConnection,
         frame: memoryview,
-        reply: Reply,
+        reply: ReplyPath,
         failure: Exception | None = None,
     ) -> None:
         """Answer one request. `frame` is used only until this returns. With `failure`, the
@@ -284,10 +284,10 @@ class RequestHandler:
     def _handle_read(
         self,
         served: _Served,
-        connection: Connection,
+        connection: ClientConnection,
         context: RequestContext,
         frame: memoryview,
-        reply: Reply,
+        reply: ReplyPath,
         request: Message,
         failure: Exception | None = None,
     ) -> None:
@@ -321,10 +321,10 @@ class RequestHandler:
         self,
         interference: Interference,
         served: _Served,
-        connection: Connection,
+        connection: ClientConnection,
         context: RequestContext,
         request: Message,
-        reply: Reply,
+        reply: ReplyPath,
     ) -> None:
         quota = context.quota
         refusal = partial(self.refusal, context.api_key)
@@ -336,7 +336,7 @@ class RequestHandler:
         if quota is not None:
             quota.handled()
 
-    def say_range(self, connection: Connection, frame: memoryview, reply: Reply) -> None:
+    def say_range(self, connection: ClientConnection, frame: memoryview, reply: ReplyPath) -> None:
         """Answer an ApiVersions request of an unserved version with the served range."""
         api_key, version, correlation_id, client_id, pos = read_request_header(frame)
         served = self._served[api_key]
@@ -347,7 +347,7 @@ class RequestHandler:
         context = _context_of(connection, api_key, 0, correlation_id, client_id, rights)
         self._answer_range(served, context, reply)
 
-    def _answer_range(self, served: _Served, context: RequestContext, reply: Reply) -> None:
+    def _answer_range(self, served: _Served, context: RequestContext, reply: ReplyPath) -> None:
         """Answer in version 0, which all clients decode: it is not served (KIP-511)."""
         respond = partial(_respond_unsupported, partial(_respond, context, reply))
         self._call_api(served, context, messages_of(served.api.key).request(), respond)
@@ -461,8 +461,8 @@ class _Expected:
         handler: RequestHandler,
         connection: RequestSource,
         frame: memoryview,
-        entry: Entry,
-        expected: Expected,
+        entry: PreparedEntry,
+        expected: ExpectedRequest,
     ) -> None:
         self._handler = handler
         self._connection = connection
@@ -510,7 +510,7 @@ class _Collected:
 
 
 def _context_of(
-    connection: Connection,
+    connection: ClientConnection,
     api_key: int,
     version: int,
     correlation_id: int,
@@ -537,7 +537,7 @@ def _context_of(
 
 def _respond_limited(
     quota: RequestQuota,
-    connection: Connection,
+    connection: ClientConnection,
     respond: Respond,
     response: Response,
 ) -> None:
@@ -549,15 +549,15 @@ def _respond_limited(
 
 def _write_limited(
     quota: RequestQuota,
-    connection: Connection,
+    connection: ClientConnection,
     context: RequestContext,
-    reply: Reply,
+    reply: ReplyPath,
     response: Any,
 ) -> None:
     _respond_limited(quota, connection, partial(_respond, context, reply), response)
 
 
-def _respond(context: RequestContext, reply: Reply, response: Response) -> None:
+def _respond(context: RequestContext, reply: ReplyPath, response: Response) -> None:
     if response is None:
         reply(None)
     elif isinstance(response, ProtocolError):
@@ -575,7 +575,7 @@ def _respond_to_long(
     writer.free(request)
 
 
-def _encode_reply(context: RequestContext, reply: Reply, response: Message) -> None:
+def _encode_reply(context: RequestContext, reply: ReplyPath, response: Message) -> None:
     """Encode the response and reply; if that fails, log it and close the connection."""
     try:
         parts = response_parts(response, context.api_version, context.correlation_id)

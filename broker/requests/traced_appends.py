@@ -1,6 +1,6 @@
 """The fate of a traced append: which replicas have copied it, and when consumers may read it.
 
-A leader's `Partition` has a `PartitionWatch` while one of its appends is followed, and otherwise
+A leader's `Partition` has a `AppendTracker` while one of its appends is followed, and otherwise
 None, so an untraced partition pays for one comparison. The partition reports each fetch of a
 follower and each move of the high watermark to the watch, which knows which appends are concerned.
 
@@ -24,14 +24,14 @@ FOLLOWED_MAX = 64
 class WatchedPartition(Protocol):
     """The leader's partition, as far as a watch uses it."""
 
-    watch: PartitionWatch | None
+    tracker: AppendTracker | None
     topic: str
     index: int
     node_id: int
     replicas: tuple[int, ...]
     log: UnifiedLog
 
-    def watch_by(self, watch: PartitionWatch | None) -> None:
+    def set_append_tracker(self, tracker: AppendTracker | None) -> None:
         """Set the watch that gets the fetches and the high watermark; None removes it."""
 
 
@@ -72,7 +72,7 @@ class FollowedAppend:
         )
 
 
-class PartitionWatch:
+class AppendTracker:
     """The followed appends of one partition."""
 
     __slots__ = ("_appends", "_clock_s", "_append_over", "_partition")
@@ -97,8 +97,8 @@ class PartitionWatch:
         """Follow an append no longer. Remove the watch from the partition after its last append."""
         self._appends.pop(append, None)
         self._append_over(append)
-        if not self._appends and self._partition.watch is self:
-            self._partition.watch_by(None)
+        if not self._appends and self._partition.tracker is self:
+            self._partition.set_append_tracker(None)
 
     def high_watermark(self, offset: int) -> None:
         """Note that the high watermark has moved to `offset`."""
@@ -153,7 +153,7 @@ class TracedAppends:
 
     def __init__(self, clock_s: Callable[[], float]) -> None:
         self._clock_s = clock_s
-        self._followed: dict[FollowedAppend, PartitionWatch] = {}
+        self._followed: dict[FollowedAppend, AppendTracker] = {}
 
     def __len__(self) -> int:
         return len(self._followed)
@@ -162,13 +162,13 @@ class TracedAppends:
         """Follow an append that was made. Ignore a duplicate: the original was followed."""
         if info.duplicate:
             return
-        watch = partition.watch
-        if watch is None:
-            watch = PartitionWatch(partition, self._clock_s, self._append_over)
-            partition.watch_by(watch)
+        tracker = partition.tracker
+        if tracker is None:
+            tracker = AppendTracker(partition, self._clock_s, self._append_over)
+            partition.set_append_tracker(tracker)
         append = FollowedAppend(trace, partition, info)
-        watch.add(append)
-        self._followed[append] = watch
+        tracker.add(append)
+        self._followed[append] = tracker
         if len(self._followed) > FOLLOWED_MAX:
             oldest, oldest_watch = next(iter(self._followed.items()))
             oldest_watch.drop(oldest)

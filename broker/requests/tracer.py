@@ -34,7 +34,7 @@ COPIES_MAX = 1000
 _APIS = {int(ApiKey.PRODUCE): "Produce", int(ApiKey.FETCH): "Fetch"}
 
 
-class FollowerFetch(NamedTuple):
+class FollowerFetchTimes(NamedTuple):
     """The times at which a follower's Fetch was sent and answered."""
 
     leader_id: int
@@ -104,7 +104,9 @@ class Tracer:
 
     # --- for followers ---------------------------------------------------------------------------
 
-    def copied(self, partition: TracedPartition, first_offset: int, fetch: FollowerFetch) -> None:
+    def copied(
+        self, partition: TracedPartition, first_offset: int, fetch: FollowerFetchTimes
+    ) -> None:
         """Note that an answer to a Fetch was appended, from `first_offset` on, to a partition that
         this node follows."""
         log = partition.log
@@ -126,7 +128,7 @@ class Tracer:
 
     # --- for readers -----------------------------------------------------------------------------
 
-    def news(self, since: int) -> list[RequestTrace | _Copy]:
+    def changes_since(self, since: int) -> list[RequestTrace | _Copy]:
         """Return the traces and copies that changed after a revision; 0: all."""
         changed: list[RequestTrace | _Copy] = [
             trace for trace in self._traces if trace.revision > since

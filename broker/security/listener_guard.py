@@ -36,9 +36,9 @@ Refuse = Callable[[int, Message, ErrorCode], Message | None]
 no response."""
 
 
-MeetLogin: TypeAlias = Callable[[Any, memoryview, Callable[[Any], None]], Any]
+LoginInterceptor: TypeAlias = Callable[[Any, memoryview, Callable[[Any], None]], Any]
 """A replacement for `broker.network.server.login.Login.check`, which gets the login first."""
-NamePeer: TypeAlias = "Callable[[Peer], str]"
+BuildPrincipal: TypeAlias = "Callable[[Peer], str]"
 """A principal builder. Raises NoPrincipal for a peer that may not connect."""
 UNMAPPED = "no rule of ssl.principal.mapping.rules maps the certificate's name"
 
@@ -47,7 +47,7 @@ class NoPrincipal(Exception):
     """An authenticated peer has no principal here; `str()` says why, for the log."""
 
 
-class Ask(Protocol):
+class RunBlocking(Protocol):
     """A function that runs a job in a thread, as `ground.ports.Blocking` does, with a deadline."""
 
     def __call__(
@@ -67,24 +67,25 @@ class ListenerGuard:
         *,
         key_prefix: str = "",
         between_nodes: bool,
-        name_peer: NamePeer | None = None,
-        ask: Ask | None = None,
+        build_principal: BuildPrincipal | None = None,
+        run_blocking: RunBlocking | None = None,
     ) -> None:
         """Load the keystore and the truststore. Raises ConfigError.
 
         `new_mechanism` is None without SASL. `key_prefix` is the text before `ssl.` in the keys of
-        the stores. `between_nodes`: other nodes connect to this listener. `name_peer` is a
-        principal builder, None for Kafka's default. `ask` runs the blocking calls of SASL
+        the stores. `between_nodes`: other nodes connect to this listener. `build_principal` is a
+        principal builder, None for Kafka's default. `run_blocking` runs the blocking calls of SASL
         mechanisms, None if no mechanism makes any.
         """
         self.logins = logins
-        self.meet_login: MeetLogin | None = None
-        """The function that answers a login's frames in place of the login (`meet_logins_by`)."""
+        self.login_interceptor: LoginInterceptor | None = None
+        """The function that answers a login's frames in place of the login
+        (`intercept_logins_by`)."""
         self._security = security
         self._new_mechanism = new_mechanism
         self._refuse = refuse
-        self._name_peer = name_peer
-        self._ask = ask
+        self._build_principal = build_principal
+        self._run_blocking = run_blocking
         self._tls: ListenerTls | None = None
         self._mapping: PrincipalMapping | None = None
         if security.tls is not None:
@@ -99,17 +100,20 @@ class ListenerGuard:
         """The TLS context for new connections; None without TLS."""
         return None if self._tls is None else self._tls.context
 
-    def tell_alerts_by(self, send: Callable[[bytes], object], heard: Callable[[], object]) -> None:
+    def set_alert_callbacks(
+        self, send: Callable[[bytes], object], on_bytes: Callable[[], object]
+    ) -> None:
         """Set, for the TLS handshake that begins in this `contextvars` context, `send`, which
-        sends an alert if it fails, and `heard`, which is called when the peer has sent bytes."""
+        sends an alert if it fails, and `on_bytes`, which is called when the peer has sent bytes."""
         from broker.security.tls import alerts
 
         alerts.send.set(send)
-        alerts.heard.set(heard)
+        alerts.on_bytes.set(on_bytes)
 
-    def meet_logins_by(self, meet: MeetLogin | None) -> None:
-        """Let `meet` answer the frames of logins in place of the login; None: the login itself."""
-        self.meet_login = meet
+    def intercept_logins_by(self, intercept: LoginInterceptor | None) -> None:
+        """Let `intercept` answer the frames of logins in place of the login; None: the login
+        itself."""
+        self.login_interceptor = intercept
 
     @property
     def refusal_delay_s(self) -> float:
@@ -134,10 +138,12 @@ class ListenerGuard:
             principal_of,
         )
 
-    def ask(self, job: Callable[[], T], done: Callable[[T | None, Exception | None], None]) -> None:
+    def run_blocking(
+        self, job: Callable[[], T], done: Callable[[T | None, Exception | None], None]
+    ) -> None:
         """Run a mechanism's blocking `job` in a thread; `done` gets its result or its exception."""
-        assert self._ask is not None, "no mechanism of this listener asks anybody"
-        self._ask(job, done)
+        assert self._run_blocking is not None, "no mechanism of this listener asks anybody"
+        self._run_blocking(job, done)
 
     def principal_by_certificate(self, certificate: bytes | None, host: str) -> str:
         """Return the principal of a peer that showed this certificate, in DER; None: it showed
@@ -148,8 +154,8 @@ class ListenerGuard:
             from broker.security.tls.peer_certificate import principal_of
 
             default_principal = principal_of(self._shown(certificate), self._mapping)
-        if self._name_peer is not None:
-            return self._name_peer(self._peer(default_principal, host, certificate))
+        if self._build_principal is not None:
+            return self._build_principal(self._peer(default_principal, host, certificate))
         if default_principal is None:
             raise NoPrincipal(UNMAPPED)
         return default_principal
@@ -160,10 +166,10 @@ class ListenerGuard:
         """Return the principal of a peer that has logged in as `user` by `mechanism`. Raises
         NoPrincipal."""
         default_principal = f"User:{user}"
-        if self._name_peer is None:
+        if self._build_principal is None:
             return default_principal
         peer = self._peer(default_principal, host, certificate)
-        return self._name_peer(peer._replace(mechanism=mechanism, user=user))
+        return self._build_principal(peer._replace(mechanism=mechanism, user=user))
 
     def _shown(self, certificate: bytes | None) -> bytes | None:
         """Return the peer's certificate, or None if the listener does not ask for certificates."""

@@ -36,7 +36,7 @@ TRANSACTIONS_PER_REQUEST = 1_000
 CLIENT_ID = "broker-{}-txn-marker-sender"
 
 
-class NoLeader(Enum):
+class NoLeaderReason(Enum):
     """The reason why a partition has no leader to send its marker to."""
 
     FOR_NOW = "the partition has no leader that can be reached"
@@ -45,7 +45,7 @@ class NoLeader(Enum):
 
 Leader = tuple[int, str, int]
 """The node id, host and port of a leader."""
-LeaderOf = Callable[[TopicPartition], Leader | NoLeader]
+LeaderOf = Callable[[TopicPartition], Leader | NoLeaderReason]
 LocalMarkers = Callable[[WriteTxnMarkersRequest, Callable[[WriteTxnMarkersResponse], None]], None]
 
 
@@ -198,7 +198,7 @@ class MarkerSender:
         if pending.cancelled or partition not in pending.partitions:
             return False
         leader = self._leader_of(partition)
-        return not isinstance(leader, NoLeader) and leader[0] != broker.node_id
+        return not isinstance(leader, NoLeaderReason) and leader[0] != broker.node_id
 
     def stop(self) -> None:
         """Stop all sending, and close the connections."""
@@ -229,9 +229,9 @@ class MarkerSender:
             if partition not in pending.partitions:
                 continue
             leader = self._leader_of(partition)
-            if leader is NoLeader.FOR_GOOD:
+            if leader is NoLeaderReason.FOR_GOOD:
                 deleted.append(partition)
-            elif isinstance(leader, NoLeader):
+            elif isinstance(leader, NoLeaderReason):
                 self._leaderless.add(pending, [partition])
             else:
                 broker = self._broker_of(leader)

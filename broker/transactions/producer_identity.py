@@ -20,7 +20,7 @@ from protocol.errors import ErrorCode
 
 Identity = tuple[int, int]
 """A producer id and an epoch."""
-NOBODY: Identity = (NO_PRODUCER_ID, NO_EPOCH)  # for answers without a producer
+NO_IDENTITY: Identity = (NO_PRODUCER_ID, NO_EPOCH)  # for answers without a producer
 
 
 def may_initialize(metadata: TransactionMetadata, expected: Identity) -> bool:

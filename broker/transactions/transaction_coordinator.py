@@ -28,8 +28,8 @@ from broker.coordinator.name_pattern import (
 from broker.coordinator.outcome import Done, Outcome, ReplyWithError, call_reply
 from broker.transactions.held_requests import Addition
 from broker.transactions.marker_sender import MarkerSender
-from broker.transactions.producer_identity import NOBODY, Identity
-from broker.transactions.transaction_decisions import Needs
+from broker.transactions.producer_identity import NO_IDENTITY, Identity
+from broker.transactions.transaction_decisions import MissingInput
 from broker.transactions.transaction_log import by_topic
 from broker.transactions.transaction_metadata import TransactionMetadata
 from broker.transactions.transaction_shard import TransactionShard
@@ -204,7 +204,7 @@ class TransactionCoordinator:
     def _decide(
         self,
         transactional_id: str,
-        decide: Callable[[TransactionShard, int | None], Outcome[T | Needs]],
+        decide: Callable[[TransactionShard, int | None], Outcome[T | MissingInput]],
         done: ReplyWithError[T],
         refuse: Done,
     ) -> None:
@@ -213,8 +213,8 @@ class TransactionCoordinator:
         def attempt(fresh_id: int | None) -> None:
             """Decide, and decide again with a new producer id if the decision needs it."""
 
-            def respond(error: ErrorCode, reply: T | Needs) -> None:
-                if not isinstance(reply, Needs):
+            def respond(error: ErrorCode, reply: T | MissingInput) -> None:
+                if not isinstance(reply, MissingInput):
                     done(error, reply)
                     return
                 assert fresh_id is None, "a decision had its producer id and needs another"
@@ -244,13 +244,13 @@ class TransactionCoordinator:
         `expected` is the producer id and epoch in the request (KIP-360), or None.
         """
         if transactional_id and not 0 < timeout_ms <= self._config.transaction_max_timeout_ms:
-            reply(ErrorCode.INVALID_TRANSACTION_TIMEOUT, NOBODY)
+            reply(ErrorCode.INVALID_TRANSACTION_TIMEOUT, NO_IDENTITY)
             return
         self._decide(
             transactional_id,
             lambda shard, fresh: shard.initialize(transactional_id, timeout_ms, expected, fresh),
-            lambda error, identity: reply(error, NOBODY if error else identity),
-            lambda error: reply(error, NOBODY),
+            lambda error, identity: reply(error, NO_IDENTITY if error else identity),
+            lambda error: reply(error, NO_IDENTITY),
         )
 
     def add_partitions(
@@ -301,8 +301,8 @@ class TransactionCoordinator:
             lambda shard, fresh: shard.end(
                 transactional_id, identity, committed, client_version, fresh
             ),
-            lambda error, after: reply(error, NOBODY if error else after),
-            lambda error: reply(error, NOBODY),
+            lambda error, after: reply(error, NO_IDENTITY if error else after),
+            lambda error: reply(error, NO_IDENTITY),
         )
 
     # -- administration ------------------------------------------------------------------------

@@ -24,13 +24,13 @@ from ground.topic_partition import TopicPartition
 from protocol.errors import ErrorCode
 
 
-class Needs(Enum):
+class MissingInput(Enum):
     """The value that a decision lacks. The caller obtains one and decides again."""
 
     PRODUCER_ID = "a fresh producer id"
 
 
-Decision = TransactionMetadata | ErrorCode | Needs
+Decision = TransactionMetadata | ErrorCode | MissingInput
 """The metadata to write; or the error to answer, without a change; or the value that is missing."""
 
 
@@ -48,7 +48,7 @@ def decide_initialize(
     """
     if metadata is None:
         if fresh_id is None:
-            return Needs.PRODUCER_ID
+            return MissingInput.PRODUCER_ID
         metadata = created(fresh_id, timeout_ms, now_ms)
     if expected is not None and not may_initialize(metadata, expected):
         return ErrorCode.PRODUCER_FENCED
@@ -61,7 +61,7 @@ def decide_initialize(
     epoch = None if expected is None else expected[1]
     if metadata.is_epoch_exhausted and epoch in (None, metadata.producer_epoch):
         if fresh_id is None:
-            return Needs.PRODUCER_ID
+            return MissingInput.PRODUCER_ID
         return metadata.with_producer_id(fresh_id, timeout_ms, epoch is not None, now_ms)
     return metadata.with_next_epoch(timeout_ms, epoch, now_ms)
 
@@ -106,7 +106,7 @@ def decide_end(
     next_id = NO_PRODUCER_ID
     if metadata.needs_producer_id_to_end(client_version):
         if fresh_id is None:
-            return Needs.PRODUCER_ID
+            return MissingInput.PRODUCER_ID
         next_id = fresh_id
     following = metadata.decided(committed, client_version, next_id, now_ms)
     assert following.state is next_state
@@ -115,7 +115,7 @@ def decide_end(
 
 def decide_fence(
     metadata: TransactionMetadata, version: int, fresh_id: int | None, now_ms: int
-) -> TransactionMetadata | Needs:
+) -> TransactionMetadata | MissingInput:
     """Decide to abort an open transaction with a higher epoch than its producer's."""
     fence = outcome(metadata.state, TransactionEvent.FENCE)
     assert isinstance(fence, TransactionState)
@@ -123,7 +123,7 @@ def decide_fence(
     next_id = NO_PRODUCER_ID
     if metadata.needs_producer_id_to_end(version):
         if fresh_id is None:
-            return Needs.PRODUCER_ID
+            return MissingInput.PRODUCER_ID
         next_id = fresh_id
     return metadata.fenced(version, next_id, now_ms)
 

@@ -28,9 +28,9 @@ from broker.coordinator.coordinator_runtime import ShardContext
 from broker.coordinator.outcome import AT_ONCE, NOTHING, Done, Outcome, call_reply, no_reply
 from broker.transactions.held_requests import Addition, HeldRequests
 from broker.transactions.marker_sender import MarkerSender, PendingMarkers
-from broker.transactions.producer_identity import NOBODY, Identity
+from broker.transactions.producer_identity import NO_IDENTITY, Identity
 from broker.transactions.transaction_decisions import (
-    Needs,
+    MissingInput,
     decide_add,
     decide_complete,
     decide_end,
@@ -194,23 +194,23 @@ class TransactionShard:
         timeout_ms: int,
         expected: Identity | None,
         fresh_id: int | None,
-    ) -> Outcome[Identity | Needs]:
+    ) -> Outcome[Identity | MissingInput]:
         """Decide an InitProducerId. `fresh_id`: a new producer id, if an earlier call needed it."""
         transaction = self.transactions.get(transactional_id)
         if transaction is not None and transaction.is_busy:
-            return Outcome(NOBODY, error=ErrorCode.CONCURRENT_TRANSACTIONS)
+            return Outcome(NO_IDENTITY, error=ErrorCode.CONCURRENT_TRANSACTIONS)
         current = None if transaction is None else transaction.current
         now, version = self._scheduler.wall_ms(), self._version()
         following = decide_initialize(current, timeout_ms, expected, fresh_id, version, now)
-        if isinstance(following, Needs):
+        if isinstance(following, MissingInput):
             return Outcome(following)
         if isinstance(following, ErrorCode):
-            return Outcome(NOBODY, error=following)
+            return Outcome(NO_IDENTITY, error=following)
         if following.state.is_prepared:
             # No producer gets the epoch of a fence: the client retries, and gets the next epoch.
             busy = ErrorCode.CONCURRENT_TRANSACTIONS
             return self._decide(
-                transactional_id, NOBODY, following, error=busy, then=self._send_markers
+                transactional_id, NO_IDENTITY, following, error=busy, then=self._send_markers
             )
         return self._decide(transactional_id, _identity(following), following)
 
@@ -262,16 +262,16 @@ class TransactionShard:
         committed: bool,
         client_version: int,
         fresh_id: int | None,
-    ) -> Outcome[Identity | Needs]:
+    ) -> Outcome[Identity | MissingInput]:
         """Decide an EndTxn; the answer and the markers wait for the commit of the decision."""
         transaction = self.transactions.get(transactional_id)
         if transaction is None:
-            return Outcome(NOBODY, error=ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+            return Outcome(NO_IDENTITY, error=ErrorCode.INVALID_PRODUCER_ID_MAPPING)
         if transaction.is_busy:
-            return Outcome(NOBODY, error=ErrorCode.CONCURRENT_TRANSACTIONS)
+            return Outcome(NO_IDENTITY, error=ErrorCode.CONCURRENT_TRANSACTIONS)
         current, now = transaction.current, self._scheduler.wall_ms()
         following = decide_end(current, identity, committed, client_version, fresh_id, now)
-        if isinstance(following, Needs):
+        if isinstance(following, MissingInput):
             return Outcome(following)
         bumps = client_version >= 2
         if isinstance(following, ErrorCode):
@@ -279,8 +279,8 @@ class TransactionShard:
                 action = "commit" if committed else "abort"
                 state = current.state.shown
                 log.warning("%s: asked to %s in state %s", transactional_id, action, state)
-            return Outcome(_identity(current) if bumps else NOBODY, error=following)
-        after = following.identity_after if bumps else NOBODY
+            return Outcome(_identity(current) if bumps else NO_IDENTITY, error=following)
+        after = following.identity_after if bumps else NO_IDENTITY
         return self._decide(transactional_id, after, following, then=self._send_markers)
 
     # -- markers -------------------------------------------------------------------------------
@@ -357,13 +357,15 @@ class TransactionShard:
             return False
         return self._open.is_timed_out(transactional_id, transaction.current)
 
-    def abort_timed_out(self, transactional_id: str, fresh_id: int | None) -> Outcome[bool | Needs]:
+    def abort_timed_out(
+        self, transactional_id: str, fresh_id: int | None
+    ) -> Outcome[bool | MissingInput]:
         """Abort a transaction of `timed_out`. Reply whether it was still timed out."""
         if not self._is_timed_out(transactional_id):
             return Outcome(False)
         metadata = self.transactions[transactional_id].current
         following = decide_fence(metadata, self._version(), fresh_id, self._scheduler.wall_ms())
-        if isinstance(following, Needs):
+        if isinstance(following, MissingInput):
             return Outcome(following)
         return self._decide(
             transactional_id, True, following, then=self._send_markers, after=AT_ONCE

@@ -20,7 +20,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from broker.config.values import BrokerConfig
-from broker.verification.transaction_verification import TransactionSupportedOperation, Verified
+from broker.verification.transaction_verification import (
+    PartitionErrorsCallback,
+    TransactionSupportedOperation,
+)
 from ground.ports import Channel, ChannelFailure, Network
 from ground.topic_partition import TopicPartition
 from protocol.errors import ErrorCode
@@ -61,7 +64,7 @@ class _Question:
     producer_epoch: int
     partitions: Sequence[TopicPartition]
     operation: TransactionSupportedOperation
-    done: Verified
+    done: PartitionErrorsCallback
 
     def refuse(self, error: ErrorCode) -> None:
         self.done(dict.fromkeys(self.partitions, error))
@@ -132,7 +135,7 @@ class AddPartitionsToTxnManager:
         producer_epoch: int,
         partitions: Sequence[TopicPartition],
         operation: TransactionSupportedOperation,
-        done: Verified,
+        done: PartitionErrorsCallback,
     ) -> None:
         """Add or verify partitions, as `TransactionVerifier` says.
 

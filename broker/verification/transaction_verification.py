@@ -55,7 +55,7 @@ def txn_offset_commit_operation(version: int) -> TransactionSupportedOperation:
     return TransactionSupportedOperation.DEFAULT_ERROR
 
 
-Verified = Callable[[Mapping[TopicPartition, ErrorCode]], None]
+PartitionErrorsCallback = Callable[[Mapping[TopicPartition, ErrorCode]], None]
 """A callback with the errors of partitions that are not in the transaction, or that could not be
 verified; empty if all are in it."""
 
@@ -70,7 +70,7 @@ class TransactionVerifier(Protocol):
         producer_epoch: int,
         partitions: Sequence[TopicPartition],
         operation: TransactionSupportedOperation,
-        done: Verified,
+        done: PartitionErrorsCallback,
     ) -> None:
         """Add partitions to the transaction, or verify that they are in it.
 

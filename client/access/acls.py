@@ -1,7 +1,7 @@
 """Access control entries of a cluster: added, searched and removed.
 
-Owns no connection; `call` (`Cluster.call`) returns the response to a request. Raises Refused if the
-cluster rejects a request.
+Owns no connection; `call` (`ClusterClient.call`) returns the response to a request. Raises Refused
+if the cluster rejects a request.
 
 Follows KIP-140 and KIP-290.
 """
@@ -23,10 +23,10 @@ from protocol.messages.describe_acls import DescribeAclsRequest, DescribeAclsRes
 _ALTER, _DESCRIBE = "Alter on the cluster", "Describe on the cluster"
 
 Call = Callable[[Any, Any], Any]
-"""The type of `Cluster.call`."""
+"""The type of `ClusterClient.call`."""
 
 
-class Row(NamedTuple):
+class AclRow(NamedTuple):
     """An access control entry as `ottla acl list` prints it."""
 
     principal: str
@@ -50,9 +50,9 @@ class Filter(NamedTuple):
     permission: int = ANY
 
 
-def row(acl: Acl) -> Row:
+def row(acl: Acl) -> AclRow:
     """Return an entry with the names that `kafka-acls` prints."""
-    return Row(
+    return AclRow(
         acl.principal,
         _name(Permission, acl.permission),
         operation_name(acl.operation),

@@ -1,7 +1,7 @@
 """SCRAM users of a cluster: their credentials listed, set and deleted.
 
 A password never leaves the command, which sends the salted hash as Kafka's own tools do. Owns no
-connection; `call` (`Cluster.call`) returns the response to a request.
+connection; `call` (`ClusterClient.call`) returns the response to a request.
 
 Follows KIP-554.
 """
@@ -29,7 +29,7 @@ from protocol.messages.describe_user_scram_credentials import (
 SALT_BYTES = 16
 
 Call = Callable[[Any, Any], Any]
-"""The type of `Cluster.call`."""
+"""The type of `ClusterClient.call`."""
 
 
 class Credential(NamedTuple):

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from broker.config.start_error import StartError
-from client.cluster import Cluster
+from client.cluster import ClusterClient
 from client.refusals import Refused, why
 from protocol.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
@@ -98,7 +98,7 @@ def check_key(key: str, entity: Entity) -> None:
         raise StartError(f"{key} is no quota of theirs: there are {', '.join(fitting)}")
 
 
-def listed(cluster: Cluster, names: Mapping[str, str | None]) -> list[ListedQuota]:
+def listed(cluster: ClusterClient, names: Mapping[str, str | None]) -> list[ListedQuota]:
     """Return the quotas whose entities have all of these names by type, sorted.
 
     A type with None, and an entity's other types, do not restrict the list. Raises Refused.
@@ -138,7 +138,7 @@ def listed(cluster: Cluster, names: Mapping[str, str | None]) -> list[ListedQuot
 
 
 def alter(
-    cluster: Cluster,
+    cluster: ClusterClient,
     entity: Entity,
     values: Mapping[str, float],
     removed: Sequence[str] = (),

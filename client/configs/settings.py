@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from broker.config.refusals.advice import advice_on
 from broker.config.start_error import StartError
-from client.cluster import Cluster
+from client.cluster import ClusterClient
 from client.refusals import Refused, why
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -58,7 +58,7 @@ class ConfigResource(NamedTuple):
 
 
 def configs_of(
-    cluster: Cluster,
+    cluster: ClusterClient,
     resource: ConfigResource,
     keys: Sequence[str] | None = None,
     *,
@@ -72,7 +72,7 @@ def configs_of(
 
 
 def configs_by_name(
-    cluster: Cluster,
+    cluster: ClusterClient,
     kind: int,
     names: Sequence[str],
     keys: Sequence[str] | None = None,
@@ -106,7 +106,7 @@ def configs_by_name(
     return configs
 
 
-def client_metrics(cluster: Cluster) -> list[str] | None:
+def client_metrics(cluster: ClusterClient) -> list[str] | None:
     """Return the sorted names of the subscriptions to clients' metrics (KIP-714).
 
     None if the cluster does not serve them. Raises Refused.
@@ -132,7 +132,7 @@ def client_metrics(cluster: Cluster) -> list[str] | None:
 
 
 def alter_configs(
-    cluster: Cluster,
+    cluster: ClusterClient,
     resource: ConfigResource,
     values: Mapping[str, str],
     removed: Sequence[str] = (),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from client.core.operation import Answer, Ask, Attempts, ErrorAnswer, Steps, error_of
+from client.core.operation import Answer, Attempts, ErrorAnswer, RequestStep, Steps, error_of
 from client.core.retries import COORDINATOR
 from protocol.frames.message_codec import Request
 from protocol.messages.find_coordinator import FindCoordinatorRequest
@@ -27,7 +27,7 @@ def coordinator(attempts: Attempts, key: str, kind: int = GROUP) -> Steps[int]:
     """
 
     def once() -> Steps[Answer]:
-        return (yield Ask(FindCoordinatorRequest(key, kind), VERSION))
+        return (yield RequestStep(FindCoordinatorRequest(key, kind), VERSION))
 
     response = yield from attempts.settled(once, COORDINATOR)
     if response.error_code:
@@ -59,7 +59,7 @@ def at_coordinator(
         node_id = known_ids.pop((kind, key), None)
         if node_id is None:
             node_id = yield from coordinator(attempts, key, kind)
-        answer = yield from attempts.ask(Ask(request, version, node_id, optional))
+        answer = yield from attempts.ask(RequestStep(request, version, node_id, optional))
         if not error_of(answer):
             known_ids[kind, key] = node_id
         return answer

@@ -47,7 +47,7 @@ _MEMBER_TYPES = {0: CLASSIC, 1: CONSUMER}
 _OTHER_PROTOCOL_ERRORS = (ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNSUPPORTED_VERSION)
 
 
-class Member(NamedTuple):
+class MemberDescription(NamedTuple):
     """A member of a group, and the partitions assigned to it.
 
     `name` is the client id. `epoch` is the member epoch, `target` the target assignment; both are
@@ -71,7 +71,7 @@ class Member(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class GroupDescription:
     """A group as its coordinator describes it.
 
     `epoch` is the group epoch, `target_epoch` that of the target assignment; both are None in a
@@ -80,7 +80,7 @@ class Group:
 
     name: str
     state: str
-    members: Sequence[Member]
+    members: Sequence[MemberDescription]
     type: str = CLASSIC
     assignor: str | None = None
     coordinator: int | None = None
@@ -89,7 +89,7 @@ class Group:
     protocol_type: str = "consumer"
 
 
-def described(attempts: Attempts, name: str) -> Steps[Group]:
+def described(attempts: Attempts, name: str) -> Steps[GroupDescription]:
     """Return a group with its members; the state is DEAD if there is no such group.
 
     The new protocol is tried first, then the classic one. Raises ErrorAnswer, NoAnswer.
@@ -164,10 +164,10 @@ def commit(
     return at_coordinator(attempts, group, request, OFFSET_COMMIT_VERSION)
 
 
-def _classic_group(group: DescribedGroup, coordinator: int) -> Group:
+def _classic_group(group: DescribedGroup, coordinator: int) -> GroupDescription:
     """Return the group of a DescribeGroups answer."""
     members = [
-        Member(
+        MemberDescription(
             member.client_id,
             member.client_host,
             _assigned(member),
@@ -176,7 +176,7 @@ def _classic_group(group: DescribedGroup, coordinator: int) -> Group:
         )
         for member in group.members
     ]
-    return Group(
+    return GroupDescription(
         group.group_id,
         group.group_state,
         sorted(members, key=_in_order),
@@ -187,10 +187,12 @@ def _classic_group(group: DescribedGroup, coordinator: int) -> Group:
     )
 
 
-def _consumer_group(group: consumer_group_describe.DescribedGroup, coordinator: int) -> Group:
+def _consumer_group(
+    group: consumer_group_describe.DescribedGroup, coordinator: int
+) -> GroupDescription:
     """Return the group of a ConsumerGroupDescribe answer (KIP-848)."""
     members = [
-        Member(
+        MemberDescription(
             member.client_id,
             member.client_host,
             _partitions_in(member.assignment),
@@ -202,7 +204,7 @@ def _consumer_group(group: consumer_group_describe.DescribedGroup, coordinator: 
         )
         for member in group.members
     ]
-    return Group(
+    return GroupDescription(
         group.group_id,
         group.group_state,
         sorted(members, key=_in_order),
@@ -214,7 +216,7 @@ def _consumer_group(group: consumer_group_describe.DescribedGroup, coordinator: 
     )
 
 
-def _in_order(member: Member) -> tuple[str, str, str]:
+def _in_order(member: MemberDescription) -> tuple[str, str, str]:
     return member.name, member.host, member.member_id
 
 

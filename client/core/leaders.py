@@ -11,9 +11,9 @@ from typing import NamedTuple
 from client.core.operation import (
     METADATA_VERSION,
     Answer,
-    Ask,
     Attempts,
     ErrorAnswer,
+    RequestStep,
     Steps,
     error_of,
     metadata_request,
@@ -25,7 +25,7 @@ from protocol.messages.metadata import MetadataResponse, MetadataResponseTopic
 
 Partition = tuple[str, int]
 
-NOBODY = -1
+NO_LEADER = -1
 
 
 class NoLeader(ErrorAnswer):
@@ -37,10 +37,10 @@ class NoLeader(ErrorAnswer):
 
 
 class Led(NamedTuple):
-    """A partition's leader, NOBODY if it has none, and the leader epoch."""
+    """A partition's leader, NO_LEADER if it has none, and the leader epoch."""
 
     epoch: int = -1
-    leader: int = NOBODY
+    leader: int = NO_LEADER
 
 
 class KnownLeaders:
@@ -66,7 +66,7 @@ class KnownLeaders:
                 self._topics.setdefault(name, {})[partition.partition_index] = self._newest[at]
 
     def of(self, place: Partition) -> Led:
-        """Return the leader of a partition, with the id NOBODY if none is known."""
+        """Return the leader of a partition, with the id NO_LEADER if none is known."""
         return self._topics.get(place[0], {}).get(place[1], Led())
 
     def forget(self, topic: str) -> None:
@@ -85,10 +85,10 @@ class KnownLeaders:
             Returns 0 while the topic is unknown or a partition has no leader.
             """
             leaders = self._topics.get(topic, {})
-            if not leaders or any(led.leader == NOBODY for led in leaders.values()):
+            if not leaders or any(led.leader == NO_LEADER for led in leaders.values()):
                 yield from self.look(topic)
                 leaders = self._topics.get(topic, {})
-            return 0 if any(led.leader == NOBODY for led in leaders.values()) else len(leaders)
+            return 0 if any(led.leader == NO_LEADER for led in leaders.values()) else len(leaders)
 
         def code(count: int) -> int:
             return 0 if count else ErrorCode.LEADER_NOT_AVAILABLE
@@ -97,7 +97,7 @@ class KnownLeaders:
 
     def look(self, topic: str) -> Steps[None]:
         """Ask any broker for the leaders of a topic, and learn them. Raises NoAnswer."""
-        self.take((yield Ask(metadata_request([topic]), METADATA_VERSION)))
+        self.take((yield RequestStep(metadata_request([topic]), METADATA_VERSION)))
 
     def at_leader(
         self,
@@ -122,13 +122,15 @@ class KnownLeaders:
             Each retry looks up the leader again.
             """
             nonlocal is_stale
-            if is_stale or self.of(place).leader == NOBODY:
+            if is_stale or self.of(place).leader == NO_LEADER:
                 yield from self.look(place[0])
             is_stale = True
             led = self.of(place)
-            if led.leader == NOBODY:
+            if led.leader == NO_LEADER:
                 return None
-            return (yield from attempts.ask(Ask(request_of(led.epoch), version, led.leader)))
+            return (
+                yield from attempts.ask(RequestStep(request_of(led.epoch), version, led.leader))
+            )
 
         def code(answer: Answer) -> int:
             return ErrorCode.LEADER_NOT_AVAILABLE if answer is None else code_of(answer)
@@ -142,11 +144,11 @@ class KnownLeaders:
 def leaders_of(
     topics: Iterable[MetadataResponseTopic], alive: Container[int]
 ) -> dict[Partition, int]:
-    """Return the leader's id of each partition, NOBODY if the leader is not among `alive`."""
+    """Return the leader's id of each partition, NO_LEADER if the leader is not among `alive`."""
     return {
         (topic.name or "", partition.partition_index): partition.leader_id
         if partition.leader_id in alive
-        else NOBODY
+        else NO_LEADER
         for topic in topics
         for partition in topic.partitions
     }
@@ -158,8 +160,8 @@ def by_leader(
     """Return the partitions by their leader's id; those without a leader are left out."""
     partitions_by_leader: dict[int, list[Partition]] = {}
     for partition in wanted:
-        leader = leaders.get(partition, NOBODY)
-        if leader != NOBODY:
+        leader = leaders.get(partition, NO_LEADER)
+        if leader != NO_LEADER:
             partitions_by_leader.setdefault(leader, []).append(partition)
     return partitions_by_leader
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from client.core.leaders import Partition, by_leader, by_topic
-from client.core.operation import Ask, Steps
+from client.core.operation import RequestStep, Steps
 from protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
@@ -37,7 +37,7 @@ def list_offsets(
     offsets: dict[Partition, ListOffsetsPartitionResponse] = {}
     for leader, partitions in by_leader(leaders, wanted).items():
         request = offsets_request({at: wanted[at] for at in partitions}, isolation_level)
-        for topic in (yield Ask(request, VERSION, leader)).topics:
+        for topic in (yield RequestStep(request, VERSION, leader)).topics:
             for partition in topic.partitions:
                 offsets[topic.name, partition.partition_index] = partition
     return offsets

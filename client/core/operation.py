@@ -1,10 +1,10 @@
 """A client's operation without I/O: a generator that yields requests and receives the responses.
 
-After the generator yields an `Ask`, it is resumed with the response. After it yields a number of
-seconds, it is resumed when they have passed. A driver with connections and a clock runs it:
-`client.cluster` blocks, `testbed.operations.port` awaits, `simulation.users.user_client` lives in
-virtual time. A driver without a response throws `NoAnswer` into the generator, or an exception of
-its own that ends the operation.
+After the generator yields a `RequestStep`, it is resumed with the response. After it yields a
+number of seconds, it is resumed when they have passed. A driver with connections and a clock runs
+it: `client.cluster` blocks, `testbed.operations.port` awaits, `simulation.users.user_client` lives
+in virtual time. A driver without a response throws `NoAnswer` into the generator, or an exception
+of its own that ends the operation.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ M = TypeVar("M")
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class RequestStep:
     """A request that an operation sends to a broker.
 
     It is sent in `version`, or in the highest version below it that the broker serves.
@@ -42,7 +42,7 @@ class Ask:
     """Whether the response is None if the broker does not serve the API, instead of an error."""
 
 
-Steps: TypeAlias = Generator["Ask | float", Answer, M]
+Steps: TypeAlias = Generator["RequestStep | float", Answer, M]
 
 
 class NoAnswer(Exception):
@@ -150,7 +150,7 @@ class Attempts:
                     return answer
             yield self._pause_s()
 
-    def ask(self, ask: Ask) -> Steps[Answer]:
+    def ask(self, ask: RequestStep) -> Steps[Answer]:
         """Return the response to a request that may change something. Raises NoAnswer.
 
         A request that was sent and not answered makes the operation `unsure`.

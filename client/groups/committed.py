@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from client.cluster import Cluster
+from client.cluster import ClusterClient
 from client.core import groups
 from client.core.leaders import Partition
 from client.refusals import Refused, why
 from protocol.errors import ErrorCode
 
 
-def committed_offsets(cluster: Cluster, group: str) -> dict[Partition, int]:
+def committed_offsets(cluster: ClusterClient, group: str) -> dict[Partition, int]:
     """Return the committed offset of each partition, in order; none if there is no such group.
 
     Raises Refused.
@@ -27,7 +27,7 @@ def committed_offsets(cluster: Cluster, group: str) -> dict[Partition, int]:
     return dict(sorted(groups.offsets_in(answer.topics).items()))
 
 
-def commit_offsets(cluster: Cluster, group: str, offsets: Mapping[Partition, int]) -> None:
+def commit_offsets(cluster: ClusterClient, group: str, offsets: Mapping[Partition, int]) -> None:
     """Commit these offsets for the group. Raises Refused, also if the group has members."""
     if not offsets:
         return

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from client.cluster import Cluster
+from client.cluster import ClusterClient
 from client.core import groups
-from client.core.groups import Group
+from client.core.groups import GroupDescription
 from client.core.leaders import Partition
 from client.core.offsets import LATEST
 from client.core.operation import ErrorAnswer
@@ -46,12 +46,12 @@ class Standing(NamedTuple):
     host: str | None
 
 
-def listed(cluster: Cluster) -> list[GroupSummary]:
+def listed(cluster: ClusterClient) -> list[GroupSummary]:
     """Return all groups, sorted; each broker lists those that it coordinates. Raises Refused."""
     return sorted(row for rows in by_coordinator(cluster).values() for row in rows)
 
 
-def by_coordinator(cluster: Cluster) -> dict[int, list[GroupSummary]]:
+def by_coordinator(cluster: ClusterClient) -> dict[int, list[GroupSummary]]:
     """Return all groups by the id of their coordinator. Raises Refused."""
     cluster.metadata([])
     rows_by_broker = {}
@@ -66,7 +66,7 @@ def by_coordinator(cluster: Cluster) -> dict[int, list[GroupSummary]]:
     return rows_by_broker
 
 
-def described(cluster: Cluster, name: str) -> Group:
+def described(cluster: ClusterClient, name: str) -> GroupDescription:
     """Return the state and members of a group. Raises Refused, also if there is no such group."""
     try:
         group = cluster.run(groups.described(cluster.attempts(), name))
@@ -84,7 +84,7 @@ def _no_group(name: str) -> Refused:
     return Refused(f"no group {name} (ottla group list shows all)")
 
 
-def standings(cluster: Cluster, group: Group) -> list[Standing]:
+def standings(cluster: ClusterClient, group: GroupDescription) -> list[Standing]:
     """Return the group's offset and lag in each partition that it has committed or reads, in
     order. Raises Refused."""
     committed = committed_offsets(cluster, group.name)
@@ -100,7 +100,7 @@ def standings(cluster: Cluster, group: Group) -> list[Standing]:
     return rows
 
 
-def end_offsets(cluster: Cluster, places: Sequence[Partition]) -> dict[Partition, int]:
+def end_offsets(cluster: ClusterClient, places: Sequence[Partition]) -> dict[Partition, int]:
     """Return the end offset of each partition; topics that are deleted or not visible to this
     login are left out. Raises Refused."""
     names = sorted({name for name, _ in places})
@@ -113,7 +113,7 @@ def end_offsets(cluster: Cluster, places: Sequence[Partition]) -> dict[Partition
     return list_offsets(cluster, topics, wanted)
 
 
-def delete(cluster: Cluster, name: str) -> None:
+def delete(cluster: ClusterClient, name: str) -> None:
     """Delete a group and its committed offsets. Raises Refused."""
     from protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 
@@ -125,7 +125,7 @@ def delete(cluster: Cluster, name: str) -> None:
         raise Refused(f"group {name}: {not_moved(code, name)}")
 
 
-def check_is_idle(group: Group) -> None:
+def check_is_idle(group: GroupDescription) -> None:
     """Check that the group has no members, which would overwrite changed offsets.
 
     Raises Refused with their names if it has.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from client.cluster import Cluster
+from client.cluster import ClusterClient
 from client.core.groups import CONSUMER, offsets_in
 from client.core.leaders import Partition
 from client.core.operation import Answer
@@ -33,7 +33,7 @@ _EMPTY = ("Empty", "Dead")
 
 
 def committed_of_many(
-    cluster: Cluster, groups: Mapping[int, Sequence[GroupSummary]]
+    cluster: ClusterClient, groups: Mapping[int, Sequence[GroupSummary]]
 ) -> dict[str, dict[Partition, int]]:
     """Return the committed offsets of each group; `groups`: by the id of their coordinator.
 
@@ -52,7 +52,9 @@ def committed_of_many(
     return offsets_by_group
 
 
-def member_counts(cluster: Cluster, groups: Mapping[int, Sequence[GroupSummary]]) -> dict[str, int]:
+def member_counts(
+    cluster: ClusterClient, groups: Mapping[int, Sequence[GroupSummary]]
+) -> dict[str, int]:
     """Return the number of members of each group; `groups`: by the id of their coordinator.
 
     Share and streams groups with members are left out. Raises StartError.
@@ -70,7 +72,7 @@ def member_counts(cluster: Cluster, groups: Mapping[int, Sequence[GroupSummary]]
 
 
 def _member_counts(
-    cluster: Cluster,
+    cluster: ClusterClient,
     node_id: int,
     names: Sequence[str],
     request_of: type[ConsumerGroupDescribeRequest] | type[DescribeGroupsRequest],

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from client.cluster import Cluster
+from client.cluster import ClusterClient
 from client.core.leaders import Partition
 from client.place_offsets import offsets_at, spans
 from client.places import Place
@@ -25,7 +25,7 @@ class Moved(NamedTuple):
 
 
 def planned(
-    cluster: Cluster, committed: Mapping[Partition, int], wanted: Mapping[Partition, Place]
+    cluster: ClusterClient, committed: Mapping[Partition, int], wanted: Mapping[Partition, Place]
 ) -> list[Moved]:
     """Return the new offset of each partition in `wanted`, in the order of partitions.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from client.cluster import Cluster
+from client.cluster import ClusterClient
 from client.core.fetching import NAMES_VERSION_MAX, fetch_request, visible_records
 from client.core.leaders import Partition
 from protocol.message import Message
@@ -18,7 +18,7 @@ from protocol.record_batch import CorruptBatch
 
 
 def written_at(
-    cluster: Cluster,
+    cluster: ClusterClient,
     topics: Mapping[str, MetadataResponseTopic],
     wanted: Mapping[Partition, int],
 ) -> dict[Partition, int]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from client.cluster import Cluster, partitions_of
+from client.cluster import ClusterClient, partitions_of
 from client.core.leaders import Partition
 from client.groups.committed import committed_offsets
 from client.groups.groups import listed
@@ -21,7 +21,7 @@ from protocol.messages.metadata import MetadataResponseTopic
 Topics = Mapping[str, MetadataResponseTopic]
 
 
-def seen_topics(cluster: Cluster, *, internal: bool) -> dict[str, MetadataResponseTopic]:
+def seen_topics(cluster: ClusterClient, *, internal: bool) -> dict[str, MetadataResponseTopic]:
     """Return the topics that this login may see, by name, from one response.
 
     `internal`: include internal topics such as `__consumer_offsets`.
@@ -34,7 +34,7 @@ def seen_topics(cluster: Cluster, *, internal: bool) -> dict[str, MetadataRespon
 
 
 def look(
-    cluster: Cluster, topics: Topics, at: float, groups: Iterable[str] | None = None
+    cluster: ClusterClient, topics: Topics, at: float, groups: Iterable[str] | None = None
 ) -> Sample:
     """Take a sample of the cluster at `at` (seconds of any clock).
 
@@ -57,7 +57,7 @@ def look(
     )
 
 
-def _committed_or_empty(cluster: Cluster, group: str) -> dict[Partition, int]:
+def _committed_or_empty(cluster: ClusterClient, group: str) -> dict[Partition, int]:
     """Return the group's committed offsets.
 
     Returns {} if the login may not read them, or the group is gone.

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from broker.config.start_error import StartError
 from broker.network.outgoing.blocking_client import BlockingClient, wait_for_answers
-from client.cluster import Cluster
+from client.cluster import ClusterClient
 from client.core.fetching import NAMES_VERSION_MAX, HiddenBatches, fetch_request
 from client.core.leaders import Partition
 from client.core.offsets import EARLIEST, LATEST
@@ -76,7 +76,7 @@ class Batch(NamedTuple):
 
 
 @dataclass(slots=True)
-class Position:
+class ReadPosition:
     """The next offset to read in a partition, and the offset `stop` before which reading ends.
 
     `stop` None: reading never ends.
@@ -120,8 +120,8 @@ class Reader:
 
     def __init__(
         self,
-        cluster: Cluster,
-        positions: Mapping[Partition, Position],
+        cluster: ClusterClient,
+        positions: Mapping[Partition, ReadPosition],
         isolation_level: int,
         partition_bytes_max: int = PARTITION_BYTES_MAX,
         follow: Follow | None = None,
@@ -173,7 +173,7 @@ class Reader:
             self._check_identity(name, topic)
             if self._follow is not None and self._follow.new_partitions:
                 for partition in topic.partitions:
-                    self.positions.setdefault((name, partition.partition_index), Position(0))
+                    self.positions.setdefault((name, partition.partition_index), ReadPosition(0))
         unread = [at for at, position in self.positions.items() if not position.is_done]
         self._leaders = self._cluster.by_leader(topics, unread)
 

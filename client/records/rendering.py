@@ -30,7 +30,7 @@ Matches = Callable[[bytes], object]
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class RenderOptions:
     """The options that choose and format the records to show."""
 
     as_json: bool = False
@@ -63,7 +63,7 @@ class Rendered(NamedTuple):
     end: int
 
 
-def render(batch: Batch, view: View, most: int | None) -> Rendered:
+def render(batch: Batch, view: RenderOptions, most: int | None) -> Rendered:
     """Return the lines of a batch's wanted records, of at most `most` records (None: all).
 
     Raises CorruptBatch, DecompressionLimit.
@@ -89,7 +89,7 @@ def render(batch: Batch, view: View, most: int | None) -> Rendered:
     return Rendered(b"\n".join(lines), len(lines) - 1, end)
 
 
-def _plain_lines(batch: Batch, view: View) -> list[bytes]:
+def _plain_lines(batch: Batch, view: RenderOptions) -> list[bytes]:
     """Return a line for each record of the batch, without looking at offsets or patterns."""
     keys: list[bytes | None] | None = [] if view.keys else None
     stored_values = values_of(batch.unpacked(), batch.header.record_count, keys)
@@ -103,7 +103,7 @@ def _plain_lines(batch: Batch, view: View) -> list[bytes]:
     ]
 
 
-def _matching_records(batch: Batch, view: View) -> Iterator[Record]:
+def _matching_records(batch: Batch, view: RenderOptions) -> Iterator[Record]:
     """Yield the batch's records that lie in its offsets and match the view's pattern."""
     for record in iterate_records(batch.data, batch.pos):
         if batch.first <= record.offset < batch.stop and (
@@ -121,7 +121,7 @@ def _is_match(record: Record, matches: Matches) -> bool:
     return any(value is not None and matches(value) for _, value in record.headers)
 
 
-def _as_text(batch: Batch, record: Record, view: View) -> bytes:
+def _as_text(batch: Batch, record: Record, view: RenderOptions) -> bytes:
     """Return the line of a record: place, headers, key and value, as far as the view shows them."""
     parts = []
     if view.where:

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from broker.config.start_error import StartError
-from client.cluster import Cluster
+from client.cluster import ClusterClient
 from client.core.producing import ACKS_OF_ALL, NAMES_VERSION_MAX, Producer, produce_request
 from client.core.retries import MAYBE_DONE, NOT_WRITTEN, PAUSE_S
 from client.refusals import Refused, why
@@ -56,7 +56,7 @@ class Writer:
     The methods raise Refused and StartError.
     """
 
-    def __init__(self, cluster: Cluster, topic: str) -> None:
+    def __init__(self, cluster: ClusterClient, topic: str) -> None:
         """Find the leaders and get a producer id.
 
         Raises Refused if there is no such topic, or this login may not write to it.

@@ -20,8 +20,8 @@ from client.access.acl_words import (
     entries_by_pattern,
     entries_to_add,
 )
-from client.access.acls import Filter, Row, add, filters_of, find, remove, row
-from client.cluster import Cluster
+from client.access.acls import AclRow, Filter, add, filters_of, find, remove, row
+from client.cluster import ClusterClient
 from client.refusals import EXIT_REFUSED_BY_CLUSTER
 from client.tables import table
 from command.admin.options import with_bootstrap_server, with_command_config, with_json
@@ -141,7 +141,7 @@ def add_acls(bootstrap_server: str, command_config: str | None, as_json: bool, *
     acls = entries_to_add(_typed_options(click.get_current_context()))
     for line in doubts(acls):
         echo(f"ottla: warning: {line}", to_stderr=True)
-    with Cluster(bootstrap_server, command_config) as cluster:
+    with ClusterClient(bootstrap_server, command_config) as cluster:
         add(cluster.call, acls)
     _print_acls(sorted(acls), as_json=as_json)
 
@@ -178,7 +178,7 @@ def list_acls(
         for acl_filter in filters
         for principal in principals or (None,)
     ]
-    with Cluster(bootstrap_server, command_config) as cluster:
+    with ClusterClient(bootstrap_server, command_config) as cluster:
         acls = find(cluster.call, by_principal)
     _print_acls(acls, as_json=as_json)
     if not acls:
@@ -204,7 +204,7 @@ def delete_acls(
     ottla acl delete --topic orders
     """
     filters = filters_of(entries_by_pattern(_typed_options(click.get_current_context())))
-    with Cluster(bootstrap_server, command_config) as cluster:
+    with ClusterClient(bootstrap_server, command_config) as cluster:
         acls = find(cluster.call, filters)
         if not acls:
             note("no ACL is just so: ottla acl list shows those that there are")
@@ -222,7 +222,7 @@ def _confirm(acls: Sequence[Acl]) -> None:
     """
     if not sys.stdin.isatty():
         raise StartError("there is no terminal to ask whether to remove ACLs: add --force")
-    for line in table(Row._fields, [row(acl) for acl in acls], as_json=False):
+    for line in table(AclRow._fields, [row(acl) for acl in acls], as_json=False):
         echo(line, to_stderr=True)
     click.confirm("Remove these?", abort=True, err=True)
 
@@ -241,4 +241,4 @@ def _typed_options(context: click.Context) -> TypedOptions:
 
 
 def _print_acls(acls: Sequence[Acl], *, as_json: bool) -> None:
-    show(Row._fields, [row(acl) for acl in acls], as_json=as_json)
+    show(AclRow._fields, [row(acl) for acl in acls], as_json=as_json)

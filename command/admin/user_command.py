@@ -16,7 +16,7 @@ import click
 
 from broker.config.start_error import StartError
 from client.access.users import Credential, credentials, delete, set_password
-from client.cluster import Cluster
+from client.cluster import ClusterClient
 from client.refusals import Refused
 from command.admin.options import with_bootstrap_server, with_command_config, with_json
 from command.output import echo, show
@@ -94,7 +94,7 @@ def add(
         raise StartError("the name of a user must not be empty")
     secret = _read_password(password, password_file)
     added = []
-    with Cluster(bootstrap_server, command_config) as cluster:
+    with ClusterClient(bootstrap_server, command_config) as cluster:
         for mechanism in dict.fromkeys(mechanisms or (DEFAULT_MECHANISM,)):
             kind = SCRAM_MECHANISMS[mechanism]
             set_password(cluster.call, name, kind, iterations, secret, os.urandom)
@@ -114,7 +114,7 @@ def list_users(
     names: tuple[str, ...], bootstrap_server: str, command_config: str | None, as_json: bool
 ) -> None:
     """List the users NAME, or all of them."""
-    with Cluster(bootstrap_server, command_config) as cluster:
+    with ClusterClient(bootstrap_server, command_config) as cluster:
         listed = credentials(cluster.call, names)
     _print_users(listed, as_json=as_json)
     if not listed:
@@ -144,7 +144,7 @@ def delete_user(
 
     Open connections stay open. ACLs of the user stay, too (ottla acl list --principal).
     """
-    with Cluster(bootstrap_server, command_config) as cluster:
+    with ClusterClient(bootstrap_server, command_config) as cluster:
         existing = credentials(cluster.call, [name])
         deleted = [
             credential

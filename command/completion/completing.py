@@ -54,18 +54,18 @@ def _completions(context: click.Context, incomplete: str, names: Names) -> list[
 
 
 def _topics(servers: str, config: str | None) -> list[str]:
-    from client.cluster import Cluster
+    from client.cluster import ClusterClient
 
-    with Cluster(servers, config, WITHIN_S) as cluster:
+    with ClusterClient(servers, config, WITHIN_S) as cluster:
         return sorted(topic.name or "" for topic in cluster.metadata(None).topics)
 
 
 def _group_names(servers: str, config: str | None) -> list[str]:
     """Ask all brokers for their groups, and return the names, sorted. Raises StartError."""
-    from client.cluster import Cluster
+    from client.cluster import ClusterClient
     from protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 
-    with Cluster(servers, config, WITHIN_S) as cluster:
+    with ClusterClient(servers, config, WITHIN_S) as cluster:
         cluster.metadata([])
         answers = [
             cluster.call_at(node_id, ListGroupsRequest(), ListGroupsResponse)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import click
 
 from broker.config.start_error import StartError
-from client.cluster import Cluster
+from client.cluster import ClusterClient
 from client.configs.settings import (
     BROKER,
     GROUP,
@@ -106,7 +106,7 @@ def show_configs(
     ottla config show --broker 1 --all
     """
     resource = _resource(topic, broker, group)
-    with Cluster(bootstrap_server, command_config) as cluster:
+    with ClusterClient(bootstrap_server, command_config) as cluster:
         if resource.kind == TOPIC:
             cluster.topics([resource.name])
         configs = configs_of(cluster, resource, list(keys) or None)
@@ -176,7 +176,7 @@ def set_configs(
     values = parse_pairs(pairs)
     if not (values or removed):
         raise StartError("nothing to change: give KEY=VALUE or --unset KEY")
-    with Cluster(bootstrap_server, command_config) as cluster:
+    with ClusterClient(bootstrap_server, command_config) as cluster:
         if resource.kind == TOPIC:
             cluster.topics([resource.name])
         alter_configs(cluster, resource, values, removed, dry_run=dry_run)

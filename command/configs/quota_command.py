@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 import click
 
-from client.cluster import Cluster
+from client.cluster import ClusterClient
 from client.configs.quotas import (
     CLIENT_ID,
     IP,
@@ -78,7 +78,7 @@ def list_quotas(
     ip: str | None,
 ) -> None:
     """List all quotas, or those of a user, a client id or an address."""
-    with Cluster(bootstrap_server, command_config) as cluster:
+    with ClusterClient(bootstrap_server, command_config) as cluster:
         quotas = listed(cluster, {USER: user, CLIENT_ID: client_id, IP: ip})
     show(ListedQuota._fields, quotas, as_json=as_json)
     if not quotas:
@@ -112,7 +112,7 @@ def set_quotas(
     """
     entity = entity_of({USER: user, CLIENT_ID: client_id, IP: ip})
     rates = parse_rates(parse_pairs(pairs, "quota"), entity)
-    with Cluster(bootstrap_server, command_config) as cluster:
+    with ClusterClient(bootstrap_server, command_config) as cluster:
         alter(cluster, entity, rates, dry_run=dry_run)
     if as_json:
         _show_changes(entity, rates, "dry_run" if dry_run else "set")
@@ -139,7 +139,7 @@ def remove_quotas(
     entity = entity_of({USER: user, CLIENT_ID: client_id, IP: ip})
     for key in keys:
         check_key(key, entity)
-    with Cluster(bootstrap_server, command_config) as cluster:
+    with ClusterClient(bootstrap_server, command_config) as cluster:
         existing = _own(cluster, entity)
         removed = [key for key in keys or existing if key in existing]
         if not removed:
@@ -160,7 +160,7 @@ def _show_changes(entity: Entity, rates: Mapping[str, float | None], change: str
     show((*ListedQuota._fields, "change"), rows, as_json=True)
 
 
-def _own(cluster: Cluster, entity: Entity) -> list[str]:
+def _own(cluster: ClusterClient, entity: Entity) -> list[str]:
     """Return the keys of the quotas of exactly this entity. Raises Refused."""
     names = dict(entity)
     quotas = listed(cluster, dict.fromkeys(TYPES) | names)

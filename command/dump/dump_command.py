@@ -14,9 +14,9 @@ import click
 from broker.config.start_error import StartError
 from client.records.decoders import DECODERS
 from command.admin.options import with_json
-from command.dump.files import Tail, entries_in, files_of
+from command.dump.files import SegmentTail, entries_in, files_of
 from command.output import Styled, echo, echo_json
-from storage.dump_log import Entry, UnknownFile, line_of, object_of
+from storage.dump_log import DumpEntry, UnknownFile, line_of, object_of
 
 _POLL_S = 0.2
 _FIRST_MS = -62_135_596_800_000
@@ -67,7 +67,7 @@ def dump_log(
     if follow:
         if len(paths) != 1:
             raise StartError("--follow takes one segment, or the folder of one partition")
-        _follow(printer, Tail(paths[0], decoder, with_records=records))
+        _follow(printer, SegmentTail(paths[0], decoder, with_records=records))
         return
     files = files_of(paths)
     printer.with_names = len(files) > 1
@@ -78,7 +78,7 @@ def dump_log(
             raise click.UsageError(str(error)) from error
 
 
-def _follow(printer: _Printer, tail: Tail) -> None:
+def _follow(printer: _Printer, tail: SegmentTail) -> None:
     """Print new entries of a growing file until Ctrl-C or until the pipe is closed."""
     try:
         while True:
@@ -99,7 +99,7 @@ class _Printer:
         self._time_text = time_text
         self._last_named: Path | None = None
 
-    def put(self, file: Path, entries: Iterable[Entry]) -> None:
+    def put(self, file: Path, entries: Iterable[DumpEntry]) -> None:
         """Print the entries of a file, under its name if `with_names`."""
         if self.with_names and not self._as_json and file != self._last_named:
             echo(Styled(f"Dumping {file}"))

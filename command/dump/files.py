@@ -12,7 +12,7 @@ from pathlib import Path
 
 from broker.config.start_error import StartError
 from client.records.decoders import decode_by, decoder_of
-from storage.dump_log import Entry, UnknownFile, entries_of, segment_entries, whole_bytes
+from storage.dump_log import DumpEntry, UnknownFile, entries_of, segment_entries, whole_bytes
 
 _SEGMENT = ".log"
 
@@ -51,7 +51,7 @@ def _is_known(file: Path) -> bool:
     return True
 
 
-def entries_in(file: Path, decoder: str | None, *, with_records: bool) -> Iterator[Entry]:
+def entries_in(file: Path, decoder: str | None, *, with_records: bool) -> Iterator[DumpEntry]:
     """Return the entries of a file; `decoder` None: the one for its folder's topic.
 
     Raises UnknownFile, OSError.
@@ -68,7 +68,7 @@ def _default_decoder(file: Path) -> str:
     return decoder_of(file.absolute().parent.name, file.name)
 
 
-class Tail:
+class SegmentTail:
     """A reader that follows a segment: the newest and later ones of a folder, or a single file."""
 
     def __init__(self, path: str, decoder: str | None, *, with_records: bool) -> None:
@@ -83,7 +83,7 @@ class Tail:
         self._decode = decode_by(decoder or _default_decoder(newest))
         self._position = 0
 
-    def read(self) -> Iterator[Entry]:
+    def read(self) -> Iterator[DumpEntry]:
         """Return the entries of the complete batches added since the last call.
 
         If a later segment exists, the next calls continue with it. Raises OSError.

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import click
 
 from broker.config.start_error import StartError
-from client.cluster import Cluster
-from client.core.groups import Group, Member
+from client.cluster import ClusterClient
+from client.core.groups import GroupDescription, MemberDescription
 from client.core.leaders import Partition
 from client.groups.committed import commit_offsets, committed_offsets
 from client.groups.groups import (
@@ -48,7 +48,7 @@ def list_groups(
     bootstrap_server: str, command_config: str | None, as_json: bool, quiet: bool
 ) -> None:
     """List consumer groups."""
-    with Cluster(bootstrap_server, command_config) as cluster:
+    with ClusterClient(bootstrap_server, command_config) as cluster:
         groups = listed(cluster)
     if quiet and not as_json:
         for group in groups:
@@ -84,7 +84,7 @@ def describe_groups(
     Each partition has a row with the committed offset, the end, the lag, and the member that reads
     the partition. --json prints the members, too.
     """
-    with Cluster(bootstrap_server, command_config) as cluster:
+    with ClusterClient(bootstrap_server, command_config) as cluster:
         for number, name in enumerate(dict.fromkeys(names)):
             group = described(cluster, name)
             rows = standings(cluster, group)
@@ -94,7 +94,7 @@ def describe_groups(
                 _print_group(group, rows, apart=number > 0, with_members=members)
 
 
-def _group_as_object(group: Group, rows: Sequence[Standing]) -> dict[str, object]:
+def _group_as_object(group: GroupDescription, rows: Sequence[Standing]) -> dict[str, object]:
     """Return the group as JSON shows it."""
     lag = _lag(rows)
     return {
@@ -112,7 +112,7 @@ def _group_as_object(group: Group, rows: Sequence[Standing]) -> dict[str, object
     }
 
 
-def _member_as_object(member: Member) -> dict[str, object]:
+def _member_as_object(member: MemberDescription) -> dict[str, object]:
     return {
         "member": member.name,
         "id": member.member_id,
@@ -134,7 +134,7 @@ def by_topic(partitions: Sequence[Partition]) -> dict[str, list[int]]:
 
 
 def _print_group(
-    group: Group, rows: Sequence[Standing], *, apart: bool, with_members: bool
+    group: GroupDescription, rows: Sequence[Standing], *, apart: bool, with_members: bool
 ) -> None:
     """Print the heading and a table of members or partitions, after a blank line if `apart`."""
     if apart:
@@ -147,7 +147,7 @@ def _print_group(
         show(Standing._fields, rows, as_json=False)
 
 
-def _heading(group: Group, rows: Sequence[Standing]) -> str:
+def _heading(group: GroupDescription, rows: Sequence[Standing]) -> str:
     """Return the text beside a group's name.
 
     `consumer, stable, epoch 3, assignor uniform, coordinator 1, 2 members, lag 5`
@@ -163,7 +163,7 @@ def _heading(group: Group, rows: Sequence[Standing]) -> str:
     return ", ".join([*words, f"{len(group.members)} member{plural}", f"lag {_lag(rows)}"])
 
 
-def _member_row(member: Member) -> Sequence[Cell]:
+def _member_row(member: MemberDescription) -> Sequence[Cell]:
     target = None if member.target is None else _in_words(member.target)
     has = _in_words(member.partitions)
     return member.name, member.host, member.epoch, has, target, member.instance_id, member.member_id
@@ -240,7 +240,7 @@ def reset_group(
     chosen = [_parse_topic(text) for text in topics]
     if bool(chosen) == all_topics:
         raise StartError("name what to move: --topic TOPIC, which may be repeated, or --all-topics")
-    with Cluster(bootstrap_server, command_config) as cluster:
+    with ClusterClient(bootstrap_server, command_config) as cluster:
         if all_topics:
             check_is_idle(described(cluster, name))
         committed = committed_offsets(cluster, name)
@@ -266,7 +266,7 @@ def _parse_topic(text: str) -> tuple[str, list[int]]:
 
 
 def _chosen_partitions(
-    cluster: Cluster, chosen: Sequence[tuple[str, list[int]]]
+    cluster: ClusterClient, chosen: Sequence[tuple[str, list[int]]]
 ) -> list[Partition]:
     """Return the partitions, each once.
 
@@ -306,7 +306,7 @@ def delete_groups(
 
     Shows the offsets, and deletes the groups only with --execute.
     """
-    with Cluster(bootstrap_server, command_config) as cluster:
+    with ClusterClient(bootstrap_server, command_config) as cluster:
         rows = []
         for name in dict.fromkeys(names):
             check_is_idle(described(cluster, name))

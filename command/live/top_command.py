@@ -13,7 +13,7 @@ from math import isnan
 import click
 
 from broker.config.start_error import StartError
-from client.cluster import Cluster
+from client.cluster import ClusterClient
 from client.live.looking import look, seen_topics
 from client.live.rates import Sample, group_rates, screen, topic_rates
 from client.refusals import Refused
@@ -53,7 +53,7 @@ def top(
     """
     if isnan(interval):
         raise click.UsageError("--interval nan: give a number of seconds")
-    with Cluster(bootstrap_server, command_config) as cluster:
+    with ClusterClient(bootstrap_server, command_config) as cluster:
         before = _sample(cluster, internal=internal)
         shown = 0
         if sys.stdout.isatty() and not as_json:
@@ -72,7 +72,7 @@ def top(
             return
 
 
-def _sample(cluster: Cluster, *, internal: bool) -> Sample:
+def _sample(cluster: ClusterClient, *, internal: bool) -> Sample:
     """Take a sample now."""
     return look(cluster, seen_topics(cluster, internal=internal), time.monotonic())
 

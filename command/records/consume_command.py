@@ -18,13 +18,13 @@ from functools import partial
 import click
 
 from broker.config.start_error import StartError
-from client.cluster import Cluster, partitions_of
+from client.cluster import ClusterClient, partitions_of
 from client.core.leaders import Partition
 from client.core.offsets import READ_COMMITTED, READ_UNCOMMITTED
 from client.place_offsets import offsets_at, spans
 from client.places import END, LAST, Place, parse_place
-from client.records.reading import Follow, Position, Reader
-from client.records.rendering import View, render
+from client.records.reading import Follow, Reader, ReadPosition
+from client.records.rendering import RenderOptions, render
 from client.records.separators import separator_of
 from command.admin.options import with_bootstrap_server, with_command_config, with_json
 from command.completion.completing import complete_groups, complete_topics
@@ -142,7 +142,7 @@ def consume(  # one argument an option
     _check_options(start, stop, follow=follow, commit=commit, group=group)
     view = _view(as_json=as_json, view_options=view_options)
     level = READ_UNCOMMITTED if uncommitted else READ_COMMITTED
-    with Cluster(bootstrap_server, command_config) as cluster:
+    with ClusterClient(bootstrap_server, command_config) as cluster:
         topics_by_name = cluster.led_topics(topics)
         wanted = _chosen_partitions(topics_by_name, chosen)
         positions = _positions(cluster, topics_by_name, wanted, (start, stop), level)
@@ -158,7 +158,7 @@ def consume(  # one argument an option
             printed.print_all(view, count)
         else:
             # Commits need separate connections: those of the reader have a Fetch in flight.
-            with Cluster(bootstrap_server, command_config) as committing:
+            with ClusterClient(bootstrap_server, command_config) as committing:
                 code = _print_and_commit(printed, view, count, _committer(committing, group))
     _say_the_rest(printed, reader)
     if code:
@@ -177,7 +177,7 @@ def _check_options(
         raise StartError("--from end is behind --to")
 
 
-def _view(*, as_json: bool, view_options: Mapping[str, object]) -> View:
+def _view(*, as_json: bool, view_options: Mapping[str, object]) -> RenderOptions:
     """Return how records are printed. Raises StartError at a bad pattern or separator."""
     matches = None
     pattern = view_options["pattern"]
@@ -188,7 +188,7 @@ def _view(*, as_json: bool, view_options: Mapping[str, object]) -> View:
             raise StartError(
                 f"--grep {pattern}: this is no regular expression ({error})"
             ) from error
-    return View(
+    return RenderOptions(
         as_json=as_json,
         keys=bool(view_options["keys"]),
         headers=bool(view_options["headers"]),
@@ -199,14 +199,16 @@ def _view(*, as_json: bool, view_options: Mapping[str, object]) -> View:
     )
 
 
-def _committer(cluster: Cluster, group: str) -> Commits:
+def _committer(cluster: ClusterClient, group: str) -> Commits:
     """Return the function that commits offsets for the group."""
     from client.groups.committed import commit_offsets
 
     return partial(commit_offsets, cluster, group)
 
 
-def _print_and_commit(printed: _Printed, view: View, count: int | None, to: Commits) -> int:
+def _print_and_commit(
+    printed: _Printed, view: RenderOptions, count: int | None, to: Commits
+) -> int:
     """Print records, and commit the printed ones: regularly, at the end, and before a signal ends
     the run. Return the exit code."""
     printed.commit_to(to)
@@ -241,12 +243,12 @@ def _chosen_partitions(
 
 
 def _positions(
-    cluster: Cluster,
+    cluster: ClusterClient,
     topics: Mapping[str, MetadataResponseTopic],
     wanted: Sequence[Partition],
     places: tuple[Place, Place | None],
     level: int,
-) -> dict[Partition, Position]:
+) -> dict[Partition, ReadPosition]:
     """Look up the offsets at which each partition's reading starts and stops.
 
     Without a place to stop, that is the end as it is now. Raises Refused.
@@ -255,10 +257,12 @@ def _positions(
     start, stop = places
     begins = offsets_at(cluster, topics, held, start)
     stops = offsets_at(cluster, topics, held, END if stop is None else stop)
-    return {at: Position(begins[at], stops[at]) for at in held}
+    return {at: ReadPosition(begins[at], stops[at]) for at in held}
 
 
-def _begin_at_group(cluster: Cluster, group: str, positions: dict[Partition, Position]) -> None:
+def _begin_at_group(
+    cluster: ClusterClient, group: str, positions: dict[Partition, ReadPosition]
+) -> None:
     """Move the positions to the group's committed offsets, where it has some."""
     from client.groups.committed import committed_offsets
 
@@ -282,7 +286,7 @@ class _Printed:
 
     def print_all(
         self,
-        view: View,
+        view: RenderOptions,
         most: int | None,
         whole: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:

@@ -17,7 +17,7 @@ import click
 
 from broker.config.start_error import StartError
 from broker.network.readiness import readable
-from client.cluster import Cluster
+from client.cluster import ClusterClient
 from client.configs.settings import TOPIC, ConfigResource, configs_of
 from client.records.batching import Batching, NoRecord, Settings
 from client.records.writing import Writer
@@ -106,7 +106,7 @@ def produce(
         raise StartError("--whole needs a FILE")
     if tombstone and (files or settings.key is None):
         raise StartError("--tombstone needs a --key, and no FILE")
-    with Cluster(bootstrap_server, command_config) as cluster:
+    with ClusterClient(bootstrap_server, command_config) as cluster:
         writer = Writer(cluster, topic)
         batching = Batching(settings, topic, _bytes_max(cluster, topic), writer, _now_ms)
         progress = _ProgressLine(_size_of(files), batching)
@@ -208,7 +208,7 @@ def _has_more(descriptor: int) -> bool:
     return bool(readable([descriptor], _MORE_WITHIN_S))
 
 
-def _bytes_max(cluster: Cluster, topic: str) -> int | None:
+def _bytes_max(cluster: ClusterClient, topic: str) -> int | None:
     """Return the topic's max.message.bytes, None if this login may not see configs."""
     try:
         configs = configs_of(cluster, ConfigResource(TOPIC, topic), [_MAX_MESSAGE])

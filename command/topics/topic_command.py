@@ -10,7 +10,7 @@ import sys
 import click
 
 from broker.config.start_error import StartError
-from client.cluster import Cluster, partitions_of
+from client.cluster import ClusterClient, partitions_of
 from client.configs.settings import (
     OWN_SOURCES,
     TOPIC,
@@ -72,7 +72,7 @@ def list_topics(
     RECORDS is the number of offsets: a compacted topic has fewer records. BYTES is the size of all
     replicas together.
     """
-    with Cluster(bootstrap_server, command_config) as cluster:
+    with ClusterClient(bootstrap_server, command_config) as cluster:
         names = visible(cluster.metadata(None).topics, internal=internal)
         if quiet:
             for name in names:
@@ -128,7 +128,7 @@ def create_topics(
     """
     check_names(names)
     settings = parse_pairs(configs)
-    with Cluster(bootstrap_server, command_config) as cluster:
+    with ClusterClient(bootstrap_server, command_config) as cluster:
         created = create(
             cluster,
             names,
@@ -155,7 +155,7 @@ def describe_topics(
 
     Each partition has a row with its leader, replicas, in-sync replicas, offsets and size.
     """
-    with Cluster(bootstrap_server, command_config) as cluster:
+    with ClusterClient(bootstrap_server, command_config) as cluster:
         topics = cluster.topics(names)
         first, last = ends(cluster, topics, partitions_of(topics))
         sizes = log_sizes(cluster, topics)
@@ -168,7 +168,7 @@ def describe_topics(
                 _print_topic(described, rows, own_configs, apart=number > 0)
 
 
-def _own_configs(cluster: Cluster, name: str) -> dict[str, str | None]:
+def _own_configs(cluster: ClusterClient, name: str) -> dict[str, str | None]:
     """Return the configs that were set for the topic itself. Raises Refused."""
     configs = configs_of(cluster, ConfigResource(TOPIC, name))
     return {
@@ -258,7 +258,7 @@ def alter_topic(
     settings = parse_pairs(configs)
     if not (settings or removed or partitions):
         raise StartError("nothing to change: give KEY=VALUE, --unset KEY or --partitions N")
-    with Cluster(bootstrap_server, command_config) as cluster:
+    with ClusterClient(bootstrap_server, command_config) as cluster:
         cluster.topics([name])
         if settings or removed:
             resource = ConfigResource(TOPIC, name)
@@ -285,7 +285,7 @@ def delete_topics(
     if_exists: bool,
 ) -> None:
     """Delete topics with all their records."""
-    with Cluster(bootstrap_server, command_config) as cluster:
+    with ClusterClient(bootstrap_server, command_config) as cluster:
         if not force:
             if not sys.stdin.isatty():
                 raise StartError(

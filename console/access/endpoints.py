@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from client.access.acl_words import doubts
-from client.access.acls import Filter, Row, add, find, remove, row
+from client.access.acls import AclRow, Filter, add, find, remove, row
 from client.access.users import Credential, credentials, delete, set_password
-from client.cluster import Cluster
+from client.cluster import ClusterClient
 from client.configs.quotas import ListedQuota, alter, as_text
 from client.configs.quotas import listed as quotas_of
 from client.refusals import Refused, why
@@ -29,7 +29,7 @@ from protocol.messages.describe_delegation_token import (
 ROWS_MAX = 2_000
 
 Found = Sequence[Sequence[object]]
-Part = tuple[str, ApiKey, Sequence[str], Callable[[Cluster], Found]]
+Part = tuple[str, ApiKey, Sequence[str], Callable[[ClusterClient], Found]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +81,10 @@ def _show(console: Console, ask: Ask) -> Access:
 
 
 def _part(
-    cluster: Cluster,
+    cluster: ClusterClient,
     key: ApiKey,
     columns: Sequence[str],
-    rows_of: Callable[[Cluster], Found],
+    rows_of: Callable[[ClusterClient], Found],
     word: str,
 ) -> AccessPart:
     if not cluster.serves(key):
@@ -101,19 +101,19 @@ def _has(row: Sequence[object], word: str) -> bool:
     return any(word in str(one).lower() for one in row if one is not None)
 
 
-def _users(cluster: Cluster) -> Found:
+def _users(cluster: ClusterClient) -> Found:
     return credentials(cluster.call)
 
 
-def _acls(cluster: Cluster) -> Found:
+def _acls(cluster: ClusterClient) -> Found:
     return [row(one) for one in find(cluster.call, [Filter()])]
 
 
-def _quotas(cluster: Cluster) -> Found:
+def _quotas(cluster: ClusterClient) -> Found:
     return quotas_of(cluster, {})
 
 
-def _tokens(cluster: Cluster) -> Found:
+def _tokens(cluster: ClusterClient) -> Found:
     """Their secrets stay where they are."""
     answer = cluster.call(
         DescribeDelegationTokenRequest(owners=None), DescribeDelegationTokenResponse
@@ -146,7 +146,7 @@ _WITHOUT_TOKENS = {
 _TOKEN_COLUMNS = ("token", "owner", "renewers", "issued", "expires", "at_most")
 PARTS: tuple[Part, ...] = (
     ("users", ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, Credential._fields, _users),
-    ("acls", ApiKey.DESCRIBE_ACLS, Row._fields, _acls),
+    ("acls", ApiKey.DESCRIBE_ACLS, AclRow._fields, _acls),
     ("quotas", ApiKey.DESCRIBE_CLIENT_QUOTAS, ListedQuota._fields, _quotas),
     ("tokens", ApiKey.DESCRIBE_DELEGATION_TOKEN, _TOKEN_COLUMNS, _tokens),
 )

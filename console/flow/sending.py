@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from broker.requests.tracer import CLIENT_PREFIX
-from client.cluster import Cluster
+from client.cluster import ClusterClient
 from client.core import fetching, producing
 from client.core.fetching import fetch_request
 from client.core.offsets import LATEST, offsets_request
@@ -75,7 +75,7 @@ def asked(body: object) -> Asked:
     return Asked(body["topic"], partition, acks, value)
 
 
-def send(connect: Callable[[str], Cluster], what: Asked, now_ms: int) -> SentRecord:
+def send(connect: Callable[[str], ClusterClient], what: Asked, now_ms: int) -> SentRecord:
     """Send it, and say where it lies, which node leads there, and what the consumer was given.
     `connect(client_id)` gives a cluster of one's own. Raises Refused and StartError."""
     with connect(CONSUMER_ID) as consumer, connect(PRODUCER_ID) as producer:
@@ -94,7 +94,7 @@ def send(connect: Callable[[str], Cluster], what: Asked, now_ms: int) -> SentRec
     return SentRecord(what.topic, what.partition, offset, leader, consumed=any(given))
 
 
-def _leader(cluster: Cluster, what: Asked) -> int:
+def _leader(cluster: ClusterClient, what: Asked) -> int:
     topic = cluster.led_topics([what.topic])[what.topic]
     for one in topic.partitions:
         if one.partition_index == what.partition:
@@ -104,7 +104,7 @@ def _leader(cluster: Cluster, what: Asked) -> int:
     )
 
 
-def _end(cluster: Cluster, leader: int, what: Asked) -> int:
+def _end(cluster: ClusterClient, leader: int, what: Asked) -> int:
     request = offsets_request({(what.topic, what.partition): LATEST})
     answer = cluster.call_at(leader, request, ListOffsetsResponse)
     (found,) = answer.topics[0].partitions
@@ -113,7 +113,7 @@ def _end(cluster: Cluster, leader: int, what: Asked) -> int:
     return found.offset
 
 
-def _produce(cluster: Cluster, leader: int, what: Asked, now_ms: int) -> None:
+def _produce(cluster: ClusterClient, leader: int, what: Asked, now_ms: int) -> None:
     batch = build_batch(records_of([what.value], [KEY]), 1, now_ms, 0, Producer())
     place = (what.topic, what.partition)
     request = produce_request(place, memoryview(batch), what.acks, TIMEOUT_MS)

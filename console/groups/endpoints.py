@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from broker.config.start_error import StartError
-from client.cluster import Cluster
-from client.core.groups import Group, Member
+from client.cluster import ClusterClient
+from client.core.groups import GroupDescription, MemberDescription
 from client.core.leaders import Partition
 from client.groups.committed import commit_offsets, committed_offsets
 from client.groups.groups import (
@@ -94,7 +94,7 @@ def _list(console: Console, ask: Ask) -> GroupList:
     )
 
 
-def _members_of(cluster: Cluster, page: Iterable[tuple[int, GroupSummary]]) -> dict[str, int]:
+def _members_of(cluster: ClusterClient, page: Iterable[tuple[int, GroupSummary]]) -> dict[str, int]:
     """None known where the login may not describe groups."""
     by_node: dict[int, list[GroupSummary]] = {}
     for node_id, one in page:
@@ -186,7 +186,7 @@ def _without_offsets(one: GroupSummary) -> GroupShown:
     )
 
 
-def _unread(cluster: Cluster, late: Sequence[Standing]) -> dict[Partition, int]:
+def _unread(cluster: ClusterClient, late: Sequence[Standing]) -> dict[Partition, int]:
     """When the record was written that each of these reads next, as far as it may be read."""
     places = {(one.topic, one.partition): one.committed for one in late}
     topics = {
@@ -249,12 +249,12 @@ def _partition(
     )
 
 
-def _readers(group: Group) -> dict[Partition, int]:
+def _readers(group: GroupDescription) -> dict[Partition, int]:
     """By partition, the number of the member that reads it."""
     return {at: index for index, one in enumerate(group.members) for at in one.partitions}
 
 
-def _member(one: Member) -> GroupMember:
+def _member(one: MemberDescription) -> GroupMember:
     return GroupMember(
         id=one.member_id,
         name=one.name,

@@ -16,7 +16,7 @@ from threading import Event, Lock, Thread
 from typing import TypeVar
 
 from broker.config.start_error import StartError
-from client.cluster import Cluster
+from client.cluster import ClusterClient
 from client.core.leaders import Partition
 from client.core.offsets import LATEST
 from client.groups.groups import GroupSummary, by_coordinator
@@ -98,7 +98,7 @@ class LagSampler:
 
 
 def committed_and_ends(
-    cluster: Cluster,
+    cluster: ClusterClient,
 ) -> tuple[dict[str, dict[Partition, int]], dict[Partition, int]]:
     """Where all groups stand, and where their partitions end. Raises StartError, Refused."""
     listed: Mapping[int, Sequence[GroupSummary]] = by_coordinator(cluster)
@@ -107,7 +107,7 @@ def committed_and_ends(
     return committed, _ends(cluster, wanted[:PARTITIONS_MAX])
 
 
-def _ends(cluster: Cluster, wanted: Iterable[Partition]) -> dict[Partition, int]:
+def _ends(cluster: ClusterClient, wanted: Iterable[Partition]) -> dict[Partition, int]:
     places = sorted(wanted)
     names = sorted({name for name, _ in places})
     if not names:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from broker.config.start_error import StartError
-from client.cluster import Cluster, partitions_of
+from client.cluster import ClusterClient, partitions_of
 from client.core.offsets import READ_COMMITTED, READ_UNCOMMITTED
 from client.offsets import list_offsets
 from client.place_offsets import Span, offsets_at, spans
@@ -38,7 +38,7 @@ def level_of(ask: Ask) -> int:
 
 
 def part_of(
-    cluster: Cluster, ask: Ask, now_ms: int, *, newest: bool, backwards: bool = False
+    cluster: ClusterClient, ask: Ask, now_ms: int, *, newest: bool, backwards: bool = False
 ) -> Part:
     """From `from` on and up to `to`; `newest`: before `from`. A `cursor` stands instead of `from`;
     `backwards`: instead of `to`. Raises BadAsk, Refused."""
@@ -63,7 +63,7 @@ def part_of(
 
 
 def ends_of(
-    cluster: Cluster, topics: Mapping[str, MetadataResponseTopic], ask: Ask
+    cluster: ClusterClient, topics: Mapping[str, MetadataResponseTopic], ask: Ask
 ) -> dict[int, int]:
     """The ends of the partitions that are meant, now."""
     topic = ask.text("topic")

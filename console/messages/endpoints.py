@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from threading import BoundedSemaphore
 
-from client.cluster import Cluster
+from client.cluster import ClusterClient
 from client.place_offsets import Span
 from client.refusals import Refused
 from console.endpoints import Ask, Console, Download, NotHere, get, post, stream, wall_ms
@@ -97,7 +97,7 @@ def _download(console: Console, ask: Ask) -> Download:
     return Download(f"{ask.text('topic')}-{partition}-{record.offset}.{which}", data)
 
 
-def _one(cluster: Cluster, ask: Ask) -> tuple[int, Record]:
+def _one(cluster: ClusterClient, ask: Ask) -> tuple[int, Record]:
     partition = ask.number("partition", least=0, most=1 << 31)
     offset = ask.number("offset", least=0, most=(1 << 63) - 2)
     topic = ask.text("topic")

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import re2
 
 from broker.coordinator.name_pattern import re2_options
-from broker.coordinator.pattern_steps import steps_of
+from broker.coordinator.pattern_steps import count_steps
 from protocol.record_batch import CorruptBatch, RecordBatchHeader
 from protocol.record_scan import read_varint
 from protocol.records import Record, records_in
@@ -91,7 +91,7 @@ def matcher_of(
         raise BadPattern("there is nothing to look for: type a text")
     if len(text) > PATTERN_CHARACTERS_MAX:
         raise BadPattern(f"look for {PATTERN_CHARACTERS_MAX} characters at most")
-    if is_regex and steps_of(text, STEPS_MAX) > STEPS_MAX:
+    if is_regex and count_steps(text, STEPS_MAX) > STEPS_MAX:
         raise BadPattern("this expression is too large: repeat less, or name fewer classes")
     options = re2_options(
         {

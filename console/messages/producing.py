@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from broker.config.start_error import StartError
-from client.cluster import Cluster
+from client.cluster import ClusterClient
 from client.records.batching import Batching, Settings
 from client.records.writing import Writer
 from console.endpoints import BadAsk
@@ -46,7 +46,7 @@ def record_asked(body: object) -> Asked:
     return Asked(json.dumps(record).encode(), partition)
 
 
-def produce(cluster: Cluster, topic: str, asked: Asked, now_ms: int) -> WrittenRecord:
+def produce(cluster: ClusterClient, topic: str, asked: Asked, now_ms: int) -> WrittenRecord:
     """Write it, and say in which `partition` and at which `offset` it lies. Raises BadAsk,
     Refused, StartError.
     """

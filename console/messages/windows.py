@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
-from client.cluster import Cluster
+from client.cluster import ClusterClient
 from client.place_offsets import Span
-from client.records.reading import PARTITION_BYTES_MAX, Batch, Position, Reader
+from client.records.reading import PARTITION_BYTES_MAX, Batch, Reader, ReadPosition
 from client.refusals import Refused
 from console.messages.paging import Found
 from console.messages.shown import RecordShown, size_of
@@ -25,7 +25,7 @@ Show: TypeAlias = Callable[[int, Record], RecordShown]
 
 
 def read_windows(
-    cluster: Cluster, topic: str, windows: Mapping[int, Span], level: int, show: Show
+    cluster: ClusterClient, topic: str, windows: Mapping[int, Span], level: int, show: Show
 ) -> list[Found]:
     """The records in them. Raises Refused, StartError."""
     return [
@@ -35,7 +35,7 @@ def read_windows(
 
 
 def records_in(
-    cluster: Cluster, topic: str, windows: Mapping[int, Span], level: int
+    cluster: ClusterClient, topic: str, windows: Mapping[int, Span], level: int
 ) -> Iterator[tuple[int, Record]]:
     """Each record in them with its partition, one after the other."""
     try:
@@ -47,7 +47,7 @@ def records_in(
 
 
 def batches_in(
-    cluster: Cluster,
+    cluster: ClusterClient,
     topic: str,
     windows: Mapping[int, Span],
     level: int,
@@ -55,7 +55,7 @@ def batches_in(
 ) -> Iterator[Batch]:
     """Each batch that reaches into them. Raises Refused, StartError, CorruptBatch."""
     positions = {
-        (topic, partition): Position(span.first, span.last)
+        (topic, partition): ReadPosition(span.first, span.last)
         for partition, span in windows.items()
         if span.first < span.last
     }

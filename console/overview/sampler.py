@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from threading import Lock
 
-from client.cluster import Cluster
+from client.cluster import ClusterClient
 from client.groups.groups import listed
 from client.live.looking import look, seen_topics
 from client.refusals import Refused
@@ -55,7 +55,7 @@ class Sampler:
         internal = {name for name, one in topics.items() if one.is_internal}
         self._rates.add(sample, time.time(), internal)
 
-    def _groups(self, cluster: Cluster) -> list[str]:
+    def _groups(self, cluster: ClusterClient) -> list[str]:
         try:
             names = [one.group for one in listed(cluster)]
         except Refused:  # whoever may not see groups sees the rest

@@ -15,7 +15,7 @@ from typing import Any
 
 from broker.config.start_error import StartError
 from broker.network.outgoing.blocking_client import BlockingClient
-from client.cluster import Cluster
+from client.cluster import ClusterClient
 from client.cluster_status import METADATA_TOPIC
 from client.connection import command_guard, explain
 from client.refusals import Refused, why
@@ -102,7 +102,7 @@ def _show(console: Console, _ask: Ask) -> QuorumShown:
     return QuorumShown(features(versions), found, absent)
 
 
-def _quorum(cluster: Cluster) -> Quorum:
+def _quorum(cluster: ClusterClient) -> Quorum:
     if not cluster.serves(ApiKey.DESCRIBE_QUORUM):
         raise Refused("this cluster has no metadata quorum: it is older than KRaft")
     return quorum(cluster.call(question(), DescribeQuorumResponse))
@@ -169,7 +169,7 @@ def _fetching(console: Console) -> LeaderTail:
     return LeaderTail(find, connect)
 
 
-def _described(cluster: Cluster) -> DescribeClusterResponse:
+def _described(cluster: ClusterClient) -> DescribeClusterResponse:
     request = DescribeClusterRequest(include_cluster_authorized_operations=True)
     answer = cluster.call(request, DescribeClusterResponse)
     if answer.error_code:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from threading import Lock
 from typing import NamedTuple
 
-from client.cluster import Cluster
+from client.cluster import ClusterClient
 from client.cluster_status import MIN_IN_SYNC
 from client.configs.settings import TOPIC, configs_by_name
 from client.core.leaders import Partition
@@ -94,7 +94,7 @@ class ReplicaWatch:
                 partitions.update(one)
             return News(self._number, not known, self._look, partitions, self._counts, events)
 
-    def _take(self, cluster: Cluster, now_s: float) -> None:
+    def _take(self, cluster: ClusterClient, now_s: float) -> None:
         look = look_of(cluster.metadata(None))
         before, self._look = self._look, look
         found = counts(look, self._minimums(cluster, lacking_topics(look), now_s))
@@ -114,7 +114,9 @@ class ReplicaWatch:
         self._number += 1
         self._steps.append((self._number, moved))
 
-    def _minimums(self, cluster: Cluster, topics: list[str], now_s: float) -> dict[str, int] | None:
+    def _minimums(
+        self, cluster: ClusterClient, topics: list[str], now_s: float
+    ) -> dict[str, int] | None:
         """`min.insync.replicas`, asked for again after a while; None where it may not be seen."""
         self._minimum = {
             name: one for name, one in self._minimum.items() if now_s - one[0] < MINIMUM_KEPT_S

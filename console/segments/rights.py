@@ -15,7 +15,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
-from client.cluster import Cluster
+from client.cluster import ClusterClient
 from client.refusals import Refused
 from console.segments.kept_answers import KeptAnswers
 from ottla.plugins.authorizer import Operation
@@ -67,7 +67,7 @@ class SegmentRights:
 
     def __init__(
         self,
-        cluster: Callable[[], AbstractContextManager[Cluster]],
+        cluster: Callable[[], AbstractContextManager[ClusterClient]],
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._cluster = cluster

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 from broker.config.start_error import StartError
-from client.cluster import Cluster
+from client.cluster import ClusterClient
 from client.configs.settings import BROKER, SOURCES, TOPIC, configs_by_name
 from client.refusals import Refused
 from console.segments.kept_answers import KeptAnswers
@@ -52,7 +52,7 @@ class TopicRules:
 
     def __init__(
         self,
-        cluster: Callable[[], AbstractContextManager[Cluster]],
+        cluster: Callable[[], AbstractContextManager[ClusterClient]],
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._cluster = cluster

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from broker.config.start_error import StartError
-from client.cluster import Cluster
+from client.cluster import ClusterClient
 from client.configs.settings import TOPIC, ConfigResource, alter_configs
 from client.topics import add_partitions, check_names, create, delete
 from console.endpoints import BadAsk
@@ -42,7 +42,7 @@ class ChangedTopic:
     topic: str
 
 
-def make(cluster: Cluster, body: object) -> MadeTopic:
+def make(cluster: ClusterClient, body: object) -> MadeTopic:
     """A topic of a `name`, and what else is said of `partitions`, `replicas`, `configs`."""
     asked = _object(body)
     name = asked.get("name")
@@ -62,13 +62,13 @@ def make(cluster: Cluster, body: object) -> MadeTopic:
     return MadeTopic(made, partitions, replicas)
 
 
-def remove(cluster: Cluster, topic: str) -> ChangedTopic:
+def remove(cluster: ClusterClient, topic: str) -> ChangedTopic:
     """A topic, and all records in it."""
     (gone,) = delete(cluster, [topic])
     return ChangedTopic(gone)
 
 
-def grow(cluster: Cluster, topic: str, body: object) -> GrownTopic:
+def grow(cluster: ClusterClient, topic: str, body: object) -> GrownTopic:
     """To `count` partitions."""
     count = _number(_object(body), "count", PARTITIONS_MAX)
     if count is None:
@@ -77,7 +77,7 @@ def grow(cluster: Cluster, topic: str, body: object) -> GrownTopic:
     return GrownTopic(topic, count)
 
 
-def configure(cluster: Cluster, topic: str, body: object) -> ChangedTopic:
+def configure(cluster: ClusterClient, topic: str, body: object) -> ChangedTopic:
     """`set` configs to values, and take back to the default what `unset` lists."""
     asked = _object(body)
     values, removed = _texts(asked.get("set") or {}), asked.get("unset") or []

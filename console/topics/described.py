@@ -9,7 +9,7 @@ from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from client.cluster import Cluster, partitions_of
+from client.cluster import ClusterClient, partitions_of
 from client.configs.settings import OWN_SOURCES, SOURCES, TOPIC, ConfigResource, configs_of
 from client.core.leaders import Partition
 from client.core.offsets import LATEST
@@ -101,7 +101,7 @@ def row(topic: MetadataResponseTopic) -> TopicRow:
     )
 
 
-def described(cluster: Cluster, name: str) -> Topic:
+def described(cluster: ClusterClient, name: str) -> Topic:
     """One topic and its partitions. Raises Refused."""
     topics = cluster.topics([name])
     topic = topics[name]
@@ -129,7 +129,7 @@ def described(cluster: Cluster, name: str) -> Topic:
     )
 
 
-def configs(cluster: Cluster, name: str) -> list[TopicConfig]:
+def configs(cluster: ClusterClient, name: str) -> list[TopicConfig]:
     """All configs of a topic; `own`: set for this topic. Raises Refused."""
     found = configs_of(cluster, ConfigResource(TOPIC, name), with_documentation=True)
     return [
@@ -144,7 +144,7 @@ def configs(cluster: Cluster, name: str) -> list[TopicConfig]:
     ]
 
 
-def readers(cluster: Cluster, name: str) -> TopicReaders:
+def readers(cluster: ClusterClient, name: str) -> TopicReaders:
     """The groups that have committed something of a topic, those furthest behind first; so many
     groups are asked at most. Raises Refused."""
     topics = cluster.topics([name])
@@ -166,7 +166,7 @@ def lag(committed: Iterable[tuple[Partition, int]], last: Mapping[Partition, int
     return total_lag(max(last[at] - offset, 0) if at in last else None for at, offset in committed)
 
 
-def _standing(cluster: Cluster, group: str, topic: str) -> dict[Partition, int]:
+def _standing(cluster: ClusterClient, group: str, topic: str) -> dict[Partition, int]:
     try:
         committed = committed_offsets(cluster, group)
     except Refused:  # it may not be seen, or is gone

@@ -46,7 +46,7 @@ class Epochs(Protocol):
     """Whether a verdict may be used for more than one request at all."""
 
 
-class Audit(Protocol):
+class VerdictLog(Protocol):
     """A log that receives the verdicts."""
 
     def record_verdict(self, asker: Asker, action: Action, verdict: Verdict, count: int) -> None:
@@ -104,7 +104,7 @@ class Rights:
         self,
         judge: Judge | None,
         asker: Asker,
-        audit: Audit | None = None,
+        audit: VerdictLog | None = None,
         epochs: Epochs | None = None,
     ) -> None:
         """Use `judge` for all checks; None: all is allowed. Without `epochs`, no verdict may be

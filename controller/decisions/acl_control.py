@@ -20,7 +20,7 @@ from controller.decisions.decision import (
     MAX_RECORDS_PER_OPERATION,
     TOO_MANY_RECORDS,
     Decision,
-    View,
+    DecisionView,
 )
 from controller.metadata.acl import ALL, Acl, AclsImage, PatternType, Permission
 from controller.metadata.acl_filter import ANY, MATCH, AclFilter
@@ -70,7 +70,7 @@ class AclControl:
     def __init__(self, random_bytes: RandomBytes) -> None:
         self._random_bytes = random_bytes
 
-    def create(self, view: View, acls: Sequence[Acl]) -> Steps[Decision[Created]]:
+    def create(self, view: DecisionView, acls: Sequence[Acl]) -> Steps[Decision[Created]]:
         """Write the valid ACLs that do not exist yet."""
         image = view.image.acls
         faults: list[ApiError | None] = []
@@ -97,7 +97,7 @@ class AclControl:
             pass
         return drawn
 
-    def delete(self, view: View, filters: Sequence[AclFilter]) -> Steps[Decision[Deleted]]:
+    def delete(self, view: DecisionView, filters: Sequence[AclFilter]) -> Steps[Decision[Deleted]]:
         """Remove each ACL that any filter matches."""
         image = view.image.acls
         if (yield from _looks_at(filters, image)) > MAX_ACLS_LOOKED_AT:

@@ -21,9 +21,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from controller.decisions.change_rules import TopicRules
+from controller.decisions.change_rules import TopicRulesMaker
 from controller.decisions.cluster_control import epoch_fault
-from controller.decisions.decision import Decision, View
+from controller.decisions.decision import Decision, DecisionView
 from controller.decisions.partition_change import Targets, has_directory, partition_change
 from controller.metadata.image import (
     NO_LEADER_CHANGE,
@@ -50,7 +50,7 @@ ANY_EPOCH = -1
 
 
 def alter_partitions(
-    view: View, request: AlterPartitionRequest, rules: TopicRules
+    view: DecisionView, request: AlterPartitionRequest, rules: TopicRulesMaker
 ) -> Decision[AlterPartitionResponse]:
     """Apply the new ISRs, each partition on its own; the reply is the whole response."""
     image = view.image
@@ -91,7 +91,7 @@ def _isr_change(
     topic: TopicImage,
     partition: PartitionRegistration,
     data: AlterPartitionRequestPartitionData,
-    rules: TopicRules,
+    rules: TopicRulesMaker,
 ) -> MetadataRecord | None:
     """Return the record that makes the requested ISR the partition's, None if nothing changes."""
     isr = [state.broker_id for state in new_isr(data)]

@@ -28,7 +28,7 @@ def is_active(image: MetadataImage, broker_id: int) -> bool:
     return broker is not None and broker.active
 
 
-class TopicRules:
+class TopicRulesMaker:
     """The maker of a topic's rules, from the image and the definitions of configs."""
 
     def __init__(self, configuration: ConfigurationControl) -> None:

@@ -20,7 +20,7 @@ from controller.decisions.decision import (
     MAX_RECORDS_PER_OPERATION,
     TOO_MANY_RECORDS,
     Decision,
-    View,
+    DecisionView,
 )
 from controller.metadata.client_quotas import (
     CLIENT_ID,
@@ -65,7 +65,7 @@ QuotaErrors = Mapping[QuotaEntity, ApiError | None]
 
 
 def alter_client_quotas(
-    view: View, entries: Sequence[AlterClientQuotasRequestEntryData], validate_only: bool
+    view: DecisionView, entries: Sequence[AlterClientQuotasRequestEntryData], validate_only: bool
 ) -> Steps[Decision[QuotaErrors]]:
     """Alter the quotas. With `validate_only`, reply the same but change nothing."""
     outcome: dict[QuotaEntity, ApiError | None] = {}

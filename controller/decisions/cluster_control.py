@@ -28,7 +28,7 @@ from controller.decisions.decision import (
     MAX_RECORDS_PER_OPERATION,
     TOO_MANY_RECORDS,
     Decision,
-    View,
+    DecisionView,
 )
 from controller.decisions.feature_control import is_kept
 from controller.decisions.leadership_changes import LeadershipChanges
@@ -85,7 +85,7 @@ class ClusterControl:
 
     # --- fencing -------------------------------------------------------------------------------
 
-    def fence(self, view: View, broker_id: int, epoch: int | None = None) -> Decision[bool]:
+    def fence(self, view: DecisionView, broker_id: int, epoch: int | None = None) -> Decision[bool]:
         """Fence `broker_id`, whose session has expired or whose process is known to be dead.
 
         With `epoch`, fence only that incarnation. The reply is whether this fenced the broker.
@@ -104,7 +104,7 @@ class ClusterControl:
 
     # --- registration --------------------------------------------------------------------------
 
-    def register(self, view: View, request: BrokerRegistrationRequest) -> Decision[int]:
+    def register(self, view: DecisionView, request: BrokerRegistrationRequest) -> Decision[int]:
         """Register a broker; the reply is its epoch."""
         broker_id = request.broker_id
         before = view.image.brokers.get(broker_id)
@@ -124,7 +124,7 @@ class ClusterControl:
         self.heartbeats.touch(broker_id, view.now_ms)
         return Decision(epoch, [record, *records], atomic=False)
 
-    def unregister(self, view: View, broker_id: int) -> Decision[None]:
+    def unregister(self, view: DecisionView, broker_id: int) -> Decision[None]:
         """Unregister a broker, which must have stopped; this is not checked here."""
         broker = view.image.brokers.get(broker_id)
         if broker is None:
@@ -141,7 +141,10 @@ class ClusterControl:
         return Decision(None, records, atomic=False)
 
     def _registration_fault(
-        self, view: View, request: BrokerRegistrationRequest, before: BrokerRegistration | None
+        self,
+        view: DecisionView,
+        request: BrokerRegistrationRequest,
+        before: BrokerRegistration | None,
     ) -> ApiError | None:
         """Return why a broker may not register, None if it may. `before` is its earlier
         registration."""
@@ -184,7 +187,9 @@ class ClusterControl:
 
     # --- heartbeats ----------------------------------------------------------------------------
 
-    def heartbeat(self, view: View, request: BrokerHeartbeatRequest) -> Decision[HeartbeatReply]:
+    def heartbeat(
+        self, view: DecisionView, request: BrokerHeartbeatRequest
+    ) -> Decision[HeartbeatReply]:
         """Process a heartbeat: renew the session, and change the broker's state if the request
         wants it."""
         image, broker_id = view.image, request.broker_id
@@ -212,7 +217,7 @@ class ClusterControl:
         return Decision(reply, records, atomic=False)
 
     def _shut_down(
-        self, view: View, broker: BrokerRegistration, caught_up: bool, want_fence: bool
+        self, view: DecisionView, broker: BrokerRegistration, caught_up: bool, want_fence: bool
     ) -> tuple[HeartbeatReply, list[MetadataRecord]]:
         """Return the reply to a broker that wants to shut down, and the records. It may once it
         leads nothing and all brokers have seen that; then it is fenced."""

@@ -30,7 +30,7 @@ TOO_MANY_RECORDS = ApiError(
 )
 
 
-class View(NamedTuple):
+class DecisionView(NamedTuple):
     """The state that a decider may read: the effect of all earlier decisions, committed or not."""
 
     image: MetadataImage

@@ -19,7 +19,7 @@ from controller.decisions.decision import (
     MAX_CONFIG_BYTES_PER_OPERATION,
     TOO_MANY_RECORDS,
     Decision,
-    View,
+    DecisionView,
 )
 from controller.metadata.delegation_token import DelegationToken, Tokens
 from controller.metadata.snapshot import token_record
@@ -71,7 +71,7 @@ class DelegationTokenControl:
         self._expiry_time_ms = settings.delegation_token_expiry_time_ms
         self._random_bytes = random_bytes
 
-    def create(self, view: View, new: NewToken, now_ms: int) -> Decision[DelegationToken]:
+    def create(self, view: DecisionView, new: NewToken, now_ms: int) -> Decision[DelegationToken]:
         """Create a token; it is the reply. DELEGATION_TOKEN_AUTH_DISABLED without a secret key."""
         fault = self._disabled_fault(view)
         if fault is not None:
@@ -98,7 +98,7 @@ class DelegationTokenControl:
             if drawn not in tokens:
                 return drawn
 
-    def renew(self, view: View, change: ExpiryChange, now_ms: int) -> Decision[int]:
+    def renew(self, view: DecisionView, change: ExpiryChange, now_ms: int) -> Decision[int]:
         """Renew a token; the reply is its new expiry time in milliseconds."""
         token = self._changeable_token(view, change, now_ms)
         if isinstance(token, ApiError):
@@ -108,7 +108,7 @@ class DelegationTokenControl:
             period_ms = min(period_ms, change.period_ms)
         return _decide_expiry(token, now_ms + period_ms)
 
-    def expire(self, view: View, change: ExpiryChange, now_ms: int) -> Decision[int]:
+    def expire(self, view: DecisionView, change: ExpiryChange, now_ms: int) -> Decision[int]:
         """Change a token's expiry time, which is the reply. With a negative period, remove the
         token, even if it has expired."""
         removed = change.period_ms < 0
@@ -119,7 +119,7 @@ class DelegationTokenControl:
             return Decision(now_ms, [RemoveDelegationTokenRecord(token.token_id)])
         return _decide_expiry(token, now_ms + change.period_ms)
 
-    def remove_expired(self, view: View, now_ms: int) -> Decision[bool]:
+    def remove_expired(self, view: DecisionView, now_ms: int) -> Decision[bool]:
         """Remove expired tokens; the reply is whether more are left."""
         expired = (token for token in view.image.tokens.values() if token.has_expired(now_ms))
         records = [
@@ -128,14 +128,14 @@ class DelegationTokenControl:
         ]
         return Decision(next(expired, None) is not None, records, atomic=False)
 
-    def _disabled_fault(self, view: View) -> ApiError | None:
+    def _disabled_fault(self, view: DecisionView) -> ApiError | None:
         """Return the error of every request while tokens are disabled or not supported."""
         if self._key is None:
             return _DISABLED
         return None if has_delegation_tokens(view.image.metadata_level) else _OLD_LEVEL
 
     def _changeable_token(
-        self, view: View, change: ExpiryChange, now_ms: int | None
+        self, view: DecisionView, change: ExpiryChange, now_ms: int | None
     ) -> DelegationToken | ApiError:
         """Return the token that the principal may change, or the error. With `now_ms`, a token that
         has expired by then is an error."""

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from controller.decisions.cluster_control import epoch_fault
-from controller.decisions.decision import Decision, View
+from controller.decisions.decision import Decision, DecisionView
 from controller.decisions.leadership_changes import LeadershipChanges
 from controller.decisions.partition_change import Targets, has_directory, partition_change
 from controller.metadata.image import MetadataImage, PartitionRegistration, TopicImage
@@ -35,7 +35,7 @@ from protocol.messages.assign_replicas_to_dirs import (
 
 
 def assign_replicas(
-    view: View, request: AssignReplicasToDirsRequest, leadership: LeadershipChanges
+    view: DecisionView, request: AssignReplicasToDirsRequest, leadership: LeadershipChanges
 ) -> Decision[AssignReplicasToDirsResponse]:
     """Record in which directories a broker keeps its replicas; each partition on its own."""
     image = view.image

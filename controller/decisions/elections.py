@@ -16,12 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from controller.decisions.change_rules import TopicRules, is_active
+from controller.decisions.change_rules import TopicRulesMaker, is_active
 from controller.decisions.decision import (
     MAX_RECORDS_PER_OPERATION,
     TOO_MANY_RECORDS,
     Decision,
-    View,
+    DecisionView,
 )
 from controller.decisions.leader_election import Election
 from controller.decisions.partition_change import partition_change
@@ -59,7 +59,7 @@ _UNAVAILABLE = {
 
 
 def elect_leaders(
-    view: View, request: ElectLeadersRequest, rules: TopicRules
+    view: DecisionView, request: ElectLeadersRequest, rules: TopicRulesMaker
 ) -> Steps[Decision[ElectLeadersResponse]]:
     """Hold the elections, each partition on its own."""
     kind = _KINDS.get(request.election_type)
@@ -105,7 +105,7 @@ def _elect(
     name: str,
     index: int,
     kind: Election,
-    rules: TopicRules,
+    rules: TopicRulesMaker,
     records: list[MetadataRecord],
 ) -> ApiError:
     """Elect a leader, and add its record to `records`. Return the result for the client, which may
@@ -129,7 +129,7 @@ def _elect(
     return _ELECTED
 
 
-def balance_leaders(view: View, rules: TopicRules) -> Decision[bool]:
+def balance_leaders(view: DecisionView, rules: TopicRulesMaker) -> Decision[bool]:
     """Return leadership to preferred replicas; the reply is whether more may be left to do."""
 
     def needs_balancing(partition: PartitionRegistration) -> bool:
@@ -148,7 +148,7 @@ def balance_leaders(view: View, rules: TopicRules) -> Decision[bool]:
     return Decision(False, records, atomic=False)
 
 
-def elect_unclean(view: View, rules: TopicRules) -> Decision[bool]:
+def elect_unclean(view: DecisionView, rules: TopicRulesMaker) -> Decision[bool]:
     """Elect leaders for partitions without one if the topic allows a leader that may lack committed
     records; the reply is whether more may be left to do."""
     records: list[MetadataRecord] = []

@@ -16,7 +16,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from controller.decisions.configuration_control import ConfigurationControl
-from controller.decisions.decision import Decision, View
+from controller.decisions.decision import Decision, DecisionView
 from controller.decisions.feature_control import is_elr_level
 from controller.metadata.image import MetadataImage
 from controller.metadata.records import MetadataRecord
@@ -66,7 +66,7 @@ class FeatureUpdates:
         self._configuration = configuration
 
     def update(
-        self, view: View, updates: list[FeatureUpdate], validate_only: bool
+        self, view: DecisionView, updates: list[FeatureUpdate], validate_only: bool
     ) -> Steps[Decision[None]]:
         """Return records for all `updates`, or the first error."""
         image = view.image

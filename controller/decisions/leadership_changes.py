@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import NamedTuple
 
-from controller.decisions.change_rules import IsActive, TopicRules, is_active
+from controller.decisions.change_rules import IsActive, TopicRulesMaker, is_active
 from controller.decisions.configuration_control import ConfigurationControl
 from controller.decisions.partition_change import ChangeRules, Targets, partition_change
 from controller.metadata.image import (
@@ -40,7 +40,7 @@ class LeadershipChanges:
     """The decisions on leaders and ISRs when brokers change; they have no state."""
 
     def __init__(self, configuration: ConfigurationControl) -> None:
-        self.rules = TopicRules(configuration)
+        self.rules = TopicRulesMaker(configuration)
 
     def broker_left(
         self, image: MetadataImage, broker_id: int, unclean: bool = False

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from controller.decisions.cluster_control import epoch_fault
-from controller.decisions.decision import Decision, View
+from controller.decisions.decision import Decision, DecisionView
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.metadata_records import ProducerIdsRecord
 
@@ -23,7 +23,7 @@ class ProducerIdsBlock(NamedTuple):
 
 
 def allocate_producer_ids(
-    view: View, broker_id: int, broker_epoch: int
+    view: DecisionView, broker_id: int, broker_epoch: int
 ) -> Decision[ProducerIdsBlock]:
     """Give `broker_id` the next block of ids. Ids that the broker does not use are lost."""
     error = epoch_fault(view.image, broker_id, broker_epoch)

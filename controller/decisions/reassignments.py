@@ -19,12 +19,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from controller.decisions.change_rules import TopicRules
+from controller.decisions.change_rules import TopicRulesMaker
 from controller.decisions.decision import (
     MAX_RECORDS_PER_OPERATION,
     TOO_MANY_RECORDS,
     Decision,
-    View,
+    DecisionView,
 )
 from controller.decisions.leader_election import Election
 from controller.decisions.manual_assignment import list_fault
@@ -56,9 +56,9 @@ _ACCEPTED = ApiError(ErrorCode.NONE)
 
 
 def alter_reassignments(
-    view: View,
+    view: DecisionView,
     request: AlterPartitionReassignmentsRequest,
-    rules: TopicRules,
+    rules: TopicRulesMaker,
     hosting: HostingLimit,
 ) -> Steps[Decision[AlterPartitionReassignmentsResponse]]:
     """Begin, change or cancel reassignments, each partition on its own."""
@@ -96,7 +96,7 @@ def _alter(
     name: str,
     target: ReassignablePartition,
     fixed_factor: bool,
-    rules: TopicRules,
+    rules: TopicRulesMaker,
     room: HostingRoom,
 ) -> PartitionChangeRecord | ApiError | None:
     """Return the record that begins or cancels a partition's reassignment, None if nothing changes,
@@ -148,7 +148,7 @@ def _cancel(
     topic: TopicImage,
     index: int,
     partition: PartitionRegistration,
-    rules: TopicRules,
+    rules: TopicRulesMaker,
 ) -> PartitionChangeRecord | ApiError | None:
     """Return the record that reverts a reassignment, None if nothing changes, or the error if none
     is in progress or the revert would be unclean."""
@@ -166,7 +166,7 @@ def _cancel(
 
 
 def list_reassignments(
-    view: View, request: ListPartitionReassignmentsRequest
+    view: DecisionView, request: ListPartitionReassignmentsRequest
 ) -> Steps[Decision[ListPartitionReassignmentsResponse]]:
     """List reassignments in progress: those of the named partitions, or all."""
     response = ListPartitionReassignmentsResponse(error_message=None)

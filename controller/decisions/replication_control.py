@@ -22,7 +22,7 @@ from controller.decisions.decision import (
     MAX_RECORDS_PER_OPERATION,
     TOO_MANY_RECORDS,
     Decision,
-    View,
+    DecisionView,
 )
 from controller.decisions.manual_assignment import assignment_fault, consecutive_fault
 from controller.decisions.mutation_quota import MutationQuota, quota_fault
@@ -86,7 +86,7 @@ class ReplicationControl:
 
     def create_topics(
         self,
-        view: View,
+        view: DecisionView,
         topics: Sequence[CreatableTopic],
         validate_only: bool,
         quota: MutationQuota | None = None,
@@ -225,7 +225,7 @@ class ReplicationControl:
     # --- delete --------------------------------------------------------------------------------
 
     def delete_topics(
-        self, view: View, topic_ids: Sequence[bytes], quota: MutationQuota | None = None
+        self, view: DecisionView, topic_ids: Sequence[bytes], quota: MutationQuota | None = None
     ) -> Steps[Decision[dict[bytes, ApiError]]]:
         """Delete the topics that exist; the reply has the error of each of the others."""
         refused: dict[bytes, ApiError] = {}
@@ -249,7 +249,7 @@ class ReplicationControl:
 
     def create_partitions(
         self,
-        view: View,
+        view: DecisionView,
         topics: Sequence[CreatePartitionsTopic],
         validate_only: bool,
         quota: MutationQuota | None = None,

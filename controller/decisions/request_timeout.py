@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
-from controller.decisions.decision import Decided, View
+from controller.decisions.decision import Decided, DecisionView
 from ground.ports import Scheduler, Timer
 from protocol.errors import ApiError, ErrorCode
 
@@ -25,7 +25,7 @@ class CommandQueue(Protocol):
     def submit(
         self,
         name: str,
-        decide: Callable[[View], Decided[T]],
+        decide: Callable[[DecisionView], Decided[T]],
         reply: Callable[[T | ApiError], None],
     ) -> None:
         """Queue a command like `QuorumController.submit`."""
@@ -41,7 +41,7 @@ class RequestTimeouts:
     def submit(
         self,
         name: str,
-        decide: Callable[[View], Decided[T]],
+        decide: Callable[[DecisionView], Decided[T]],
         reply: Callable[[T | ApiError], None],
         timeout_ms: int,
     ) -> None:

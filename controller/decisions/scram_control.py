@@ -19,7 +19,7 @@ from controller.decisions.decision import (
     MAX_RECORDS_PER_OPERATION,
     TOO_MANY_RECORDS,
     Decision,
-    View,
+    DecisionView,
 )
 from controller.metadata.image import ScramImage
 from controller.metadata.records import MetadataRecord
@@ -56,7 +56,7 @@ _TOO_MANY = ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too many iterations")
 _NO_PASSWORD = ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "The salted password must not be empty")
 
 
-class Deletion(NamedTuple):
+class CredentialDeletion(NamedTuple):
     """A credential to remove."""
 
     name: str
@@ -81,11 +81,11 @@ UserErrors = Mapping[str, ApiError | None]
 
 
 def alter_credentials(
-    view: View, changes: Sequence[Deletion | Upsertion]
+    view: DecisionView, changes: Sequence[CredentialDeletion | Upsertion]
 ) -> Steps[Decision[UserErrors]]:
     """Alter the credentials; deletions come before upsertions, as in the request."""
     outcome: dict[str, ApiError | None] = {}
-    accepted: dict[str, Deletion | Upsertion] = {}
+    accepted: dict[str, CredentialDeletion | Upsertion] = {}
     is_old = not has_scram(view.image.metadata_level)
     pace = Pace()
     for change in changes:
@@ -111,13 +111,13 @@ def alter_credentials(
     return Decision(outcome, records)
 
 
-def _fault(scram: ScramImage, change: Deletion | Upsertion) -> ApiError | None:
+def _fault(scram: ScramImage, change: CredentialDeletion | Upsertion) -> ApiError | None:
     """Return the error of a change, None if it is valid."""
     if not change.name:
         return _NO_NAME
     if change.mechanism not in _MECHANISMS:
         return _UNKNOWN_MECHANISM
-    if isinstance(change, Deletion):
+    if isinstance(change, CredentialDeletion):
         credential = scram.credential(ScramMechanism(change.mechanism), change.name)
         return _NOT_THERE if credential is None else None
     if change.iterations < ITERATIONS_MIN:
@@ -128,16 +128,16 @@ def _fault(scram: ScramImage, change: Deletion | Upsertion) -> ApiError | None:
     return None if change.salted_password else _NO_PASSWORD
 
 
-def _record(change: Deletion | Upsertion) -> MetadataRecord:
+def _record(change: CredentialDeletion | Upsertion) -> MetadataRecord:
     """Return the record of a valid change."""
     mechanism = ScramMechanism(change.mechanism)
-    if isinstance(change, Deletion):
+    if isinstance(change, CredentialDeletion):
         return RemoveUserScramCredentialRecord(change.name, mechanism)
     credential = credential_of(mechanism, change.salted_password, change.salt, change.iterations)
     return credential_record(change.name, mechanism, credential)
 
 
-def _size(changes: Mapping[str, Deletion | Upsertion]) -> int:
+def _size(changes: Mapping[str, CredentialDeletion | Upsertion]) -> int:
     """Return the length of the values that the client can choose freely: names and salts."""
     salts = sum(len(change.salt) for change in changes.values() if isinstance(change, Upsertion))
     return salts + sum(map(len, changes))

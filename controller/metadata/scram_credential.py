@@ -7,6 +7,8 @@ password or allows a login as that user.
 A node without SCRAM users imports no hash functions.
 
 Follows Kafka's `ScramFormatter` and `ScramMechanism`.
+
+`ottla.plugins.logins.ScramCredential` is the same concept, for the classes of users.
 """
 
 from __future__ import annotations

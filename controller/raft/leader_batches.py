@@ -22,7 +22,7 @@ RECORDS_A_SLICE = 500
 """The number of records that are encoded or replayed before other work has its turn."""
 
 
-class Proposal(NamedTuple):
+class ProposedRecords(NamedTuple):
     """Records that a leader proposes, with their encoded values and their time."""
 
     records: tuple[MetadataRecord, ...]
@@ -30,7 +30,7 @@ class Proposal(NamedTuple):
     now_ms: int
 
 
-def proposal(records: Sequence[MetadataRecord], level: int, now_ms: int) -> Steps[Proposal]:
+def proposal(records: Sequence[MetadataRecord], level: int, now_ms: int) -> Steps[ProposedRecords]:
     """Encode `records` in the versions of `level`. Raises StringTooLong before anything is
     proposed."""
     values: list[bytes] = []
@@ -39,7 +39,7 @@ def proposal(records: Sequence[MetadataRecord], level: int, now_ms: int) -> Step
         if pace.is_full():
             yield None
         values.append(encode_record(record, record_version(record, level)))
-    return Proposal(tuple(records), tuple(values), now_ms)
+    return ProposedRecords(tuple(records), tuple(values), now_ms)
 
 
 def leader_batch(append: m.Append, now_ms: int) -> tuple[bytearray, CommittedBatch]:
@@ -52,13 +52,13 @@ def leader_batch(append: m.Append, now_ms: int) -> tuple[bytearray, CommittedBat
         kind = ControlRecordType.LEADER_CHANGE
         data = control_batch([(kind, change)], base, append.epoch, now_ms)
     else:
-        assert isinstance(payload, Proposal)
+        assert isinstance(payload, ProposedRecords)
         now_ms, records = payload.now_ms, payload.records
         data = _data_batch(payload, base, append.epoch)
     return data, CommittedBatch(base, append.next_offset - 1, append.epoch, now_ms, records)
 
 
-def _data_batch(proposed: Proposal, base_offset: int, epoch: int) -> bytearray:
+def _data_batch(proposed: ProposedRecords, base_offset: int, epoch: int) -> bytearray:
     builder = RecordBatchBuilder(base_offset=base_offset, leader_epoch=epoch)
     for value in proposed.values:
         builder.append(None, value, proposed.now_ms)

@@ -21,7 +21,7 @@ from controller.metadata.records import MetadataRecord, MetadataRecordError
 from controller.metadata.snapshot import SnapshotId
 from controller.raft import raft_messages as m
 from controller.raft.committed_batches import CommittedBatches
-from controller.raft.leader_batches import Proposal, leader_batch, proposal
+from controller.raft.leader_batches import ProposedRecords, leader_batch, proposal
 from controller.raft.leader_state import LeaderState
 from controller.raft.quorum_state import Role
 from controller.raft.raft import Raft, RaftConfig
@@ -206,11 +206,11 @@ class RaftClient:
         """
         return self.propose(epoch, in_one_go(self.prepare(records, level)))
 
-    def prepare(self, records: Sequence[MetadataRecord], level: int) -> Steps[Proposal]:
+    def prepare(self, records: Sequence[MetadataRecord], level: int) -> Steps[ProposedRecords]:
         """Encode `records` for `propose`. Raises StringTooLong."""
         return proposal(records, level, self._scheduler.wall_ms())
 
-    def propose(self, epoch: int, proposed: Proposal) -> int:
+    def propose(self, epoch: int, proposed: ProposedRecords) -> int:
         """Append prepared records, like `append`. Raises NotLeader; then nothing was appended."""
         if not self.is_leader or epoch != self._raft.epoch:
             raise NotLeader

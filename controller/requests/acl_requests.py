@@ -19,12 +19,12 @@ from typing import Any, Protocol
 
 from controller.authorization.rights import Rights
 from controller.decisions.acl_control import Created, Deleted, fault_of_description
-from controller.decisions.decision import Decision, View
+from controller.decisions.decision import Decision, DecisionView
 from controller.metadata.acl import Acl, AclsImage, Pattern
 from controller.metadata.acl_filter import AclFilter
 from controller.quorum_controller import QuorumController
 from controller.requests.long_requests import LongRequests, map_in_slices, map_parts_in_slices
-from controller.requests.rights import CLUSTER_DENIED, Sender, if_allowed
+from controller.requests.rights import CLUSTER_DENIED, RequestSender, if_allowed
 from ground.sliced_work import Pace, Steps, in_one_go
 from ottla.plugins.authorizer import Operation
 from protocol.errors import ApiError, ErrorCode
@@ -57,7 +57,7 @@ _DISABLED_HERE = ApiError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configu
 """Kafka's text, which says "broker" on a controller too."""
 
 
-class VersionedSender(Sender, Protocol):
+class VersionedSender(RequestSender, Protocol):
     """The sender of a request, with the version that its response has to have."""
 
     @property
@@ -79,10 +79,10 @@ class AclRequests:
         version = context.api_version
         respond(in_one_go(described_acls(acls, context.rights, request, version)))
 
-    def create(self, context: Sender, request: CreateAclsRequest, respond: Respond) -> None:
+    def create(self, context: RequestSender, request: CreateAclsRequest, respond: Respond) -> None:
         """Answer a CreateAcls request."""
 
-        def decide(view: View) -> Steps[Decision[Created]]:
+        def decide(view: DecisionView) -> Steps[Decision[Created]]:
             acls = yield from map_in_slices(request.creations, _acl_to_create)
             return (yield from self._controller.acls.create(view, acls))
 
@@ -97,10 +97,10 @@ class AclRequests:
         allowed = if_allowed(context, Operation.ALTER, decide)
         self._long.submit("create ACLs", allowed, answer, respond)
 
-    def delete(self, context: Sender, request: DeleteAclsRequest, respond: Respond) -> None:
+    def delete(self, context: RequestSender, request: DeleteAclsRequest, respond: Respond) -> None:
         """Answer a DeleteAcls request."""
 
-        def decide(view: View) -> Steps[Decision[Deleted]]:
+        def decide(view: DecisionView) -> Steps[Decision[Deleted]]:
             filters = yield from map_in_slices(request.filters, _filter)
             return (yield from self._controller.acls.delete(view, filters))
 

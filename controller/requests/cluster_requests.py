@@ -18,13 +18,13 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from controller.authorization.rights import Rights
-from controller.decisions.decision import Decision, View
+from controller.decisions.decision import Decision, DecisionView
 from controller.decisions.feature_updates import FeatureUpdate, FeatureUpdates
 from controller.metadata.image import MetadataImage
 from controller.metadata.version import LEVELS
 from controller.quorum_controller import QuorumController
 from controller.requests.long_requests import LongRequests, map_in_slices
-from controller.requests.rights import CLUSTER_DENIED, Sender, if_allowed
+from controller.requests.rights import CLUSTER_DENIED, RequestSender, if_allowed
 from controller.settings import ControllerSettings
 from ground.sliced_work import Steps
 from ottla.plugins.authorizer import CLUSTER_NAME, Operation, Resource
@@ -57,7 +57,7 @@ _OPERATIONS_NOT_REQUESTED = -(2**31)
 _REGISTRATION = LEVELS["3.7-IV0"]
 
 
-class ListenerContext(Sender, Protocol):
+class ListenerContext(RequestSender, Protocol):
     """The sender of a request, with the version and the listener of its connection."""
 
     @property
@@ -81,11 +81,11 @@ class ClusterRequests:
         self._features = FeatureUpdates(settings, controller.configuration)
 
     def unregister_broker(
-        self, context: Sender, request: UnregisterBrokerRequest, respond: Respond
+        self, context: RequestSender, request: UnregisterBrokerRequest, respond: Respond
     ) -> None:
         """Answer an UnregisterBroker request."""
 
-        def decide(view: View) -> Decision[None]:
+        def decide(view: DecisionView) -> Decision[None]:
             return self._controller.cluster.unregister(view, request.broker_id)
 
         def reply(outcome: ApiError | None) -> None:
@@ -97,11 +97,11 @@ class ClusterRequests:
         )
 
     def register_controller(
-        self, context: Sender, request: ControllerRegistrationRequest, respond: Respond
+        self, context: RequestSender, request: ControllerRegistrationRequest, respond: Respond
     ) -> None:
         """Answer a ControllerRegistration request."""
 
-        def decide(view: View) -> Decision[None]:
+        def decide(view: DecisionView) -> Decision[None]:
             if view.image.metadata_level < _REGISTRATION:
                 text = "The current MetadataVersion is too old to support controller registrations."
                 return Decision(ApiError(ErrorCode.UNSUPPORTED_VERSION, text))
@@ -124,7 +124,7 @@ class ClusterRequests:
         version = context.api_version
         # Kafka ignores the flag of version 0 too: it only ever upgrades.
 
-        def decide(view: View) -> Steps[Decision[None]]:
+        def decide(view: DecisionView) -> Steps[Decision[None]]:
             updates = yield from map_in_slices(
                 request.feature_updates,
                 lambda update: FeatureUpdate(

@@ -24,13 +24,13 @@ from controller.decisions.decision import (
     MAX_RECORDS_PER_OPERATION,
     TOO_MANY_RECORDS,
     Decision,
-    View,
+    DecisionView,
 )
 from controller.metadata.image import ResourceType
 from controller.metadata.records import MetadataRecord
 from controller.quorum_controller import QuorumController
 from controller.requests.long_requests import LongRequests, Settle, map_in_slices
-from controller.requests.rights import Sender, config_denial
+from controller.requests.rights import RequestSender, config_denial
 from ground.sliced_work import PIECES_AT_ONCE, Pace, Steps, in_bulk
 from ottla.plugins.authorizer import Operation
 from protocol.errors import ApiError, ErrorCode
@@ -49,7 +49,7 @@ ALTERATION = 3
 """The cost of deciding on a resource, in pieces of work."""
 _MAX_TEXT = MAX_CONFIG_BYTES_PER_OPERATION
 
-_Alter = Callable[[View, Any], Steps[list[MetadataRecord] | ApiError]]
+_Alter = Callable[[DecisionView, Any], Steps[list[MetadataRecord] | ApiError]]
 """A function that returns the records of a resource's changes, or the error."""
 _Possible = dict[int, tuple[Any, list[MetadataRecord]]]
 """The resources that a policy has to judge, by index, with the records of their changes."""
@@ -70,7 +70,7 @@ class ConfigRequests:
 
     def incremental_alter_configs(
         self,
-        context: Sender,
+        context: RequestSender,
         request: change_messages.IncrementalAlterConfigsRequest,
         respond: Respond,
     ) -> None:
@@ -80,7 +80,10 @@ class ConfigRequests:
         self._submit(name, context.rights, request, self._changes, result, response, respond)
 
     def alter_configs(
-        self, context: Sender, request: replace_messages.AlterConfigsRequest, respond: Respond
+        self,
+        context: RequestSender,
+        request: replace_messages.AlterConfigsRequest,
+        respond: Respond,
     ) -> None:
         """Answer an AlterConfigs request."""
         name, result = "alter configs", replace_messages.AlterConfigsResourceResponse
@@ -131,7 +134,7 @@ class ConfigRequests:
         self._long.run(name, alteration.judge_ahead(), begin, answer, respond)
 
     def _changes(
-        self, view: View, resource: change_messages.AlterConfigsResource
+        self, view: DecisionView, resource: change_messages.AlterConfigsResource
     ) -> Steps[list[MetadataRecord] | ApiError]:
         """Return the records of an incremental change of a resource, or the error."""
         changes: list[ConfigChange] = []
@@ -148,7 +151,7 @@ class ConfigRequests:
         )
 
     def _replacement(
-        self, view: View, resource: replace_messages.AlterConfigsResource
+        self, view: DecisionView, resource: replace_messages.AlterConfigsResource
     ) -> Steps[list[MetadataRecord] | ApiError]:
         """Return the records that replace all configs of a resource, or the error."""
         configs: dict[str, str | None] = {}
@@ -191,7 +194,7 @@ class _Alteration:
         if len(self._resources) > PIECES_AT_ONCE and self._controller.is_active:
             yield from self._judge()
 
-    def look(self, view: View) -> Steps[Decision[_Possible]]:
+    def look(self, view: DecisionView) -> Steps[Decision[_Possible]]:
         """Return the records that would alter each resource that is not rejected, for policies."""
         yield from self._judge()
         possible: _Possible = {}
@@ -209,7 +212,7 @@ class _Alteration:
         self._epoch = None  # so that a right lost while the policies run is noticed
         return Decision(possible)
 
-    def decide(self, view: View) -> Steps[Decision[list[ApiError | None]]]:
+    def decide(self, view: DecisionView) -> Steps[Decision[list[ApiError | None]]]:
         """Decide on each resource on its own; an error does not stop the others."""
         yield from self._judge()
         records: list[MetadataRecord] = []

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from controller.authorization.rights import Rights
 from controller.decisions.cluster_control import HeartbeatReply
-from controller.decisions.decision import Decision, View
+from controller.decisions.decision import Decision, DecisionView
 from controller.decisions.mutation_quota import MutationQuota
 from controller.decisions.producer_ids_control import ProducerIdsBlock, allocate_producer_ids
 from controller.decisions.request_timeout import RequestTimeouts
@@ -234,7 +234,7 @@ class ControllerApis:
         request: AllocateProducerIdsRequest,
         respond: Respond,
     ) -> None:
-        def decide(view: View) -> Decision[ProducerIdsBlock]:
+        def decide(view: DecisionView) -> Decision[ProducerIdsBlock]:
             return allocate_producer_ids(view, request.broker_id, request.broker_epoch)
 
         def reply(outcome: ProducerIdsBlock | ApiError) -> None:
@@ -265,13 +265,15 @@ class ControllerApis:
             context, "register broker", partial(self._decide_registration, request), reply
         )
 
-    def _decide_registration(self, request: BrokerRegistrationRequest, view: View) -> Decision[int]:
+    def _decide_registration(
+        self, request: BrokerRegistrationRequest, view: DecisionView
+    ) -> Decision[int]:
         return self._controller.cluster.register(view, request)
 
     def _broker_heartbeat(
         self, context: ControllerRequestContext, request: BrokerHeartbeatRequest, respond: Respond
     ) -> None:
-        def decide(view: View) -> Decision[HeartbeatReply]:
+        def decide(view: DecisionView) -> Decision[HeartbeatReply]:
             return self._controller.cluster.heartbeat(view, request)
 
         def reply(outcome: HeartbeatReply | ApiError) -> None:
@@ -293,7 +295,7 @@ class ControllerApis:
         self,
         context: ControllerRequestContext,
         name: str,
-        decide: Callable[[View], Decision[T]],
+        decide: Callable[[DecisionView], Decision[T]],
         reply: Callable[[T | ApiError], None],
     ) -> None:
         """Submit a request that a node sends in its own name, which needs ClusterAction."""

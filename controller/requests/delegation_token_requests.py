@@ -23,7 +23,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from controller.authorization.rights import Rights
-from controller.decisions.decision import Decision, View
+from controller.decisions.decision import Decision, DecisionView
 from controller.decisions.delegation_token_control import ExpiryChange, NewToken
 from controller.metadata.delegation_token import DelegationToken, TokenKey, Tokens
 from controller.quorum_controller import QuorumController
@@ -50,7 +50,7 @@ from protocol.messages.renew_delegation_token import (
 )
 
 Respond = Callable[[Any], None]
-DecideExpiry = Callable[[View, ExpiryChange, int], Decision[int]]
+DecideExpiry = Callable[[DecisionView, ExpiryChange, int], Decision[int]]
 
 USER = "User"
 _ANONYMOUS = "User:ANONYMOUS"
@@ -93,7 +93,7 @@ class DelegationTokenRequests:
             request.max_lifetime_ms,
         )
 
-        def decide(view: View) -> Decision[DelegationToken]:
+        def decide(view: DecisionView) -> Decision[DelegationToken]:
             return self._controller.tokens.create(view, new_token, self._scheduler.wall_ms())
 
         def reply(outcome: DelegationToken | ApiError) -> None:
@@ -157,7 +157,7 @@ class DelegationTokenRequests:
             answer(ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, -1)
             return
 
-        def decide(view: View) -> Decision[int]:
+        def decide(view: DecisionView) -> Decision[int]:
             return decide_expiry(view, change, self._scheduler.wall_ms())
 
         def reply(outcome: int | ApiError) -> None:

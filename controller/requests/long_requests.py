@@ -15,7 +15,7 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol, TypeVar, cast
 
-from controller.decisions.decision import Decided, View
+from controller.decisions.decision import Decided, DecisionView
 from controller.decisions.request_timeout import RequestTimeouts
 from controller.quorum_controller import QuorumController
 from ground.ordered_work import raise_error
@@ -66,7 +66,7 @@ class LongRequests:
     def submit(
         self,
         name: str,
-        decide: Callable[[View], Decided[T]],
+        decide: Callable[[DecisionView], Decided[T]],
         answer: Callable[[T | ApiError], Steps[R]],
         respond: Respond,
         timeout_ms: int | None = None,

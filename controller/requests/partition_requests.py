@@ -19,14 +19,14 @@ from collections.abc import Callable
 from typing import Any
 
 from controller.decisions.alter_partition import alter_partitions
-from controller.decisions.decision import Decision, View
+from controller.decisions.decision import Decision, DecisionView
 from controller.decisions.directories import assign_replicas
 from controller.decisions.elections import elect_leaders
 from controller.decisions.reassignments import alter_reassignments, list_reassignments
 from controller.hosting_limit import HostingLimit
 from controller.quorum_controller import QuorumController
 from controller.requests.long_requests import LongRequests, map_parts_in_slices
-from controller.requests.rights import CLUSTER_DENIED, Sender, if_allowed
+from controller.requests.rights import CLUSTER_DENIED, RequestSender, if_allowed
 from ground.sliced_work import Steps
 from ottla.plugins.authorizer import Operation
 from protocol.errors import ApiError
@@ -71,11 +71,11 @@ class PartitionRequests:
         self._hosting = hosting
 
     def alter_partition(
-        self, context: Sender, request: AlterPartitionRequest, respond: Respond
+        self, context: RequestSender, request: AlterPartitionRequest, respond: Respond
     ) -> None:
         """Answer an AlterPartition request."""
 
-        def decide(view: View) -> Decision[AlterPartitionResponse]:
+        def decide(view: DecisionView) -> Decision[AlterPartitionResponse]:
             return alter_partitions(view, request, self._rules)
 
         def reply(outcome: AlterPartitionResponse | ApiError) -> None:
@@ -88,11 +88,11 @@ class PartitionRequests:
         )
 
     def elect_leaders(
-        self, context: Sender, request: ElectLeadersRequest, respond: Respond
+        self, context: RequestSender, request: ElectLeadersRequest, respond: Respond
     ) -> None:
         """Answer an ElectLeaders request."""
 
-        def decide(view: View) -> Steps[Decision[ElectLeadersResponse]]:
+        def decide(view: DecisionView) -> Steps[Decision[ElectLeadersResponse]]:
             return elect_leaders(view, request, self._rules)
 
         def answer(outcome: ElectLeadersResponse | ApiError) -> Steps[ElectLeadersResponse]:
@@ -114,11 +114,11 @@ class PartitionRequests:
         )
 
     def alter_reassignments(
-        self, context: Sender, request: AlterPartitionReassignmentsRequest, respond: Respond
+        self, context: RequestSender, request: AlterPartitionReassignmentsRequest, respond: Respond
     ) -> None:
         """Answer an AlterPartitionReassignments request."""
 
-        def decide(view: View) -> Steps[Decision[AlterPartitionReassignmentsResponse]]:
+        def decide(view: DecisionView) -> Steps[Decision[AlterPartitionReassignmentsResponse]]:
             return alter_reassignments(view, request, self._rules, self._hosting)
 
         def answer(
@@ -144,11 +144,11 @@ class PartitionRequests:
         )
 
     def list_reassignments(
-        self, context: Sender, request: ListPartitionReassignmentsRequest, respond: Respond
+        self, context: RequestSender, request: ListPartitionReassignmentsRequest, respond: Respond
     ) -> None:
         """Answer a ListPartitionReassignments request. Its `timeout_ms` is ignored, as in Kafka."""
 
-        def decide(view: View) -> Steps[Decision[ListPartitionReassignmentsResponse]]:
+        def decide(view: DecisionView) -> Steps[Decision[ListPartitionReassignmentsResponse]]:
             return list_reassignments(view, request)
 
         def answer(
@@ -163,11 +163,11 @@ class PartitionRequests:
         )
 
     def assign_replicas_to_dirs(
-        self, context: Sender, request: AssignReplicasToDirsRequest, respond: Respond
+        self, context: RequestSender, request: AssignReplicasToDirsRequest, respond: Respond
     ) -> None:
         """Answer an AssignReplicasToDirs request."""
 
-        def decide(view: View) -> Decision[AssignReplicasToDirsResponse]:
+        def decide(view: DecisionView) -> Decision[AssignReplicasToDirsResponse]:
             return assign_replicas(view, request, self._leadership)
 
         def reply(outcome: AssignReplicasToDirsResponse | ApiError) -> None:

@@ -20,10 +20,10 @@ from controller.decisions.client_quota_control import (
     alter_client_quotas,
     entity_in_slices,
 )
-from controller.decisions.decision import Decision, View
+from controller.decisions.decision import Decision, DecisionView
 from controller.metadata.client_quotas import QuotaEntity
 from controller.requests.long_requests import LongRequests, map_parts_in_slices
-from controller.requests.rights import Sender, if_allowed
+from controller.requests.rights import RequestSender, if_allowed
 from ground.sliced_work import Pace, Steps
 from ottla.plugins.authorizer import Operation
 from protocol.errors import ApiError, ErrorCode
@@ -43,10 +43,12 @@ class QuotaRequests:
     def __init__(self, long: LongRequests) -> None:
         self._long = long
 
-    def alter(self, context: Sender, request: AlterClientQuotasRequest, respond: Respond) -> None:
+    def alter(
+        self, context: RequestSender, request: AlterClientQuotasRequest, respond: Respond
+    ) -> None:
         """Answer an AlterClientQuotas request."""
 
-        def decide(view: View) -> Steps[Decision[QuotaErrors]]:
+        def decide(view: DecisionView) -> Steps[Decision[QuotaErrors]]:
             return alter_client_quotas(view, request.entries, request.validate_only)
 
         def answer(outcome: QuotaErrors | ApiError) -> Steps[AlterClientQuotasResponse]:

@@ -18,7 +18,7 @@ from itertools import islice
 from typing import Protocol, TypeVar
 
 from controller.authorization.rights import Rights
-from controller.decisions.decision import Decided, Decision, View
+from controller.decisions.decision import Decided, Decision, DecisionView
 from controller.decisions.mutation_quota import MutationQuota
 from controller.metadata.image import ResourceType
 from ground.sliced_work import BULK_AT_ONCE, PIECES_AT_ONCE, Pace, Steps, in_bulk
@@ -34,7 +34,7 @@ GROUP_DENIED = ApiError(ErrorCode.GROUP_AUTHORIZATION_FAILED, "Group authorizati
 _ON_CLUSTER = (ResourceType.BROKER, ResourceType.BROKER_LOGGER, ResourceType.CLIENT_METRICS)
 
 
-class Sender(Protocol):
+class RequestSender(Protocol):
     """The client that sent a request."""
 
     @property
@@ -42,7 +42,7 @@ class Sender(Protocol):
         """The rights of the client."""
 
 
-class SenderWithQuota(Sender, Protocol):
+class SenderWithQuota(RequestSender, Protocol):
     """The client that sent a request, and its quota."""
 
     @property
@@ -55,13 +55,13 @@ class SenderWithQuota(Sender, Protocol):
 
 
 def if_allowed(
-    sender: Sender, operation: Operation, decide: Callable[[View], Decided[T]]
-) -> Callable[[View], Decided[T]]:
+    sender: RequestSender, operation: Operation, decide: Callable[[DecisionView], Decided[T]]
+) -> Callable[[DecisionView], Decided[T]]:
     """Return a decider that calls `decide` if `operation` is allowed on the cluster, and otherwise
     replies CLUSTER_AUTHORIZATION_FAILED."""
     rights = sender.rights
 
-    def decide_if_allowed(view: View) -> Decided[T]:
+    def decide_if_allowed(view: DecisionView) -> Decided[T]:
         if not rights.allows_on_cluster(operation):
             return Decision(CLUSTER_DENIED)
         return decide(view)

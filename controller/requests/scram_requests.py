@@ -17,9 +17,9 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 from typing import Any
 
-from controller.decisions.decision import Decision, View
+from controller.decisions.decision import Decision, DecisionView
 from controller.decisions.scram_control import (
-    Deletion,
+    CredentialDeletion,
     Upsertion,
     UserErrors,
     alter_credentials,
@@ -28,7 +28,7 @@ from controller.metadata.image import ScramImage
 from controller.metadata.scram_credential import ScramCredential, ScramMechanism
 from controller.quorum_controller import QuorumController
 from controller.requests.long_requests import LongRequests, map_in_slices
-from controller.requests.rights import Sender, if_allowed
+from controller.requests.rights import RequestSender, if_allowed
 from ground.sliced_work import Pace, Steps, in_bulk, in_one_go, in_order
 from ottla.plugins.authorizer import Operation
 from protocol.errors import ApiError, ErrorCode
@@ -59,11 +59,11 @@ class ScramRequests:
         self._long = long
 
     def alter(
-        self, context: Sender, request: AlterUserScramCredentialsRequest, respond: Respond
+        self, context: RequestSender, request: AlterUserScramCredentialsRequest, respond: Respond
     ) -> None:
         """Answer an AlterUserScramCredentials request."""
 
-        def decide(view: View) -> Steps[Decision[UserErrors]]:
+        def decide(view: DecisionView) -> Steps[Decision[UserErrors]]:
             changes = [
                 *(yield from map_in_slices(request.deletions, _deletion)),
                 *(yield from map_in_slices(request.upsertions, _upsertion)),
@@ -81,7 +81,7 @@ class ScramRequests:
         self._long.submit("alter SCRAM credentials", allowed, answer, respond)
 
     def describe(
-        self, context: Sender, request: DescribeUserScramCredentialsRequest, respond: Respond
+        self, context: RequestSender, request: DescribeUserScramCredentialsRequest, respond: Respond
     ) -> None:
         """Answer a DescribeUserScramCredentials request."""
         respond(in_one_go(described_to(context, self._controller.image.scram, request)))
@@ -116,11 +116,11 @@ def _result(user: str, error: ApiError) -> AlterUserScramCredentialsResult:
     return AlterUserScramCredentialsResult(user, error.code, error.message)
 
 
-def _deletion(deletion: ScramCredentialDeletion) -> Deletion | Upsertion:
-    return Deletion(deletion.name, deletion.mechanism)
+def _deletion(deletion: ScramCredentialDeletion) -> CredentialDeletion | Upsertion:
+    return CredentialDeletion(deletion.name, deletion.mechanism)
 
 
-def _upsertion(upsertion: ScramCredentialUpsertion) -> Deletion | Upsertion:
+def _upsertion(upsertion: ScramCredentialUpsertion) -> CredentialDeletion | Upsertion:
     return Upsertion(
         upsertion.name,
         upsertion.mechanism,
@@ -131,7 +131,7 @@ def _upsertion(upsertion: ScramCredentialUpsertion) -> Deletion | Upsertion:
 
 
 def described_to(
-    sender: Sender, scram: ScramImage, request: DescribeUserScramCredentialsRequest
+    sender: RequestSender, scram: ScramImage, request: DescribeUserScramCredentialsRequest
 ) -> Steps[DescribeUserScramCredentialsResponse]:
     """Return the response to a client; without Describe on the cluster, an error that names no
     user. Kafka sends such a client no response if it asks for all users."""

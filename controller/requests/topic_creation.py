@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from controller.authorization.rights import Rights
-from controller.decisions.decision import Decision, View
+from controller.decisions.decision import Decision, DecisionView
 from controller.decisions.mutation_quota import MutationQuota
 from controller.decisions.replication_control import ReplicationControl, refused_topic
 from controller.quorum_controller import QuorumController
@@ -108,7 +108,7 @@ class TopicCreation:
         policies.check_topics(possible, create_the_rest)
 
     def _look(
-        self, view: View
+        self, view: DecisionView
     ) -> Steps[Decision[list[tuple[CreatableTopic, CreatableTopicResult]]]]:
         """Return the validated result of each topic that is not rejected, for policies."""
         permitted = yield from self._permitted()
@@ -117,7 +117,7 @@ class TopicCreation:
             return Decision(decision.reply)
         return Decision(list(zip(permitted, decision.reply, strict=True)))
 
-    def _decide(self, view: View) -> Steps[Decision[list[CreatableTopicResult]]]:
+    def _decide(self, view: DecisionView) -> Steps[Decision[list[CreatableTopicResult]]]:
         """Decide on the remaining topics. Their results come first, then those of rejected ones."""
         permitted = yield from self._permitted()
         decision = yield from self._replication.create_topics(

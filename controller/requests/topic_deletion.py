@@ -14,7 +14,7 @@ from collections.abc import Container, Mapping, Sequence
 from typing import NamedTuple
 
 from controller.authorization.rights import Rights
-from controller.decisions.decision import Decision, View
+from controller.decisions.decision import Decision, DecisionView
 from controller.decisions.mutation_quota import MutationQuota
 from controller.metadata.image import TopicImage, TopicsImage
 from controller.quorum_controller import QuorumController
@@ -35,7 +35,7 @@ _BOTH_WAYS = (
 )
 
 
-class Deletion(NamedTuple):
+class DeletionPlan(NamedTuple):
     """The results of a request, and the topics to delete."""
 
     results: list[DeletableTopicResult]
@@ -59,7 +59,7 @@ class TopicDeletion:
         self._controller = controller
         self._rights = rights
         self._quota = quota
-        self._ahead: Deletion | None = None
+        self._ahead: DeletionPlan | None = None
         self._states: Sequence[DeleteTopicState] = ()
 
     def prepare(self, states: Sequence[DeleteTopicState]) -> Steps[None]:
@@ -71,7 +71,7 @@ class TopicDeletion:
             topics = self._controller.image.topics
             self._ahead = yield from sort_out(self._rights, topics, states)
 
-    def decide(self, view: View) -> Steps[Decision[list[DeletableTopicResult]]]:
+    def decide(self, view: DecisionView) -> Steps[Decision[list[DeletableTopicResult]]]:
         """Delete the topics that the client may delete."""
         if self._ahead is not None and not self._ahead.topic_ids:
             return Decision(self._ahead.results)
@@ -99,7 +99,7 @@ def _refuse(results: list[DeletableTopicResult], refusals: Mapping[bytes, ApiErr
 
 def sort_out(
     rights: Rights, topics: TopicsImage, states: Sequence[DeleteTopicState]
-) -> Steps[Deletion]:
+) -> Steps[DeletionPlan]:
     """Return the result of each topic in `states`, and the ids of those to delete."""
     permitted = yield from _rights_on(rights, topics, states)
     keys: list[object] = []
@@ -114,7 +114,7 @@ def sort_out(
     both_ways: set[object] = set()
     if len(counts) < len(keys):
         both_ways = yield from _named_both_ways(states, keys)
-    deletion = Deletion([], [])
+    deletion = DeletionPlan([], [])
     answered_keys: set[object] = set()
     pace = Pace()
     for state, key in zip(states, keys, strict=True):

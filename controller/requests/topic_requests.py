@@ -20,7 +20,7 @@ from functools import partial
 from typing import Any
 
 from controller.authorization.rights import Rights
-from controller.decisions.decision import Decision, View
+from controller.decisions.decision import Decision, DecisionView
 from controller.decisions.mutation_quota import MutationQuota
 from controller.decisions.replication_control import refused_topic
 from controller.metadata.topic_names import CLUSTER_METADATA_TOPIC
@@ -215,7 +215,7 @@ class _Growth:
         if len(self._topics) > PIECES_AT_ONCE and self._controller.is_active:
             yield from self._judge()
 
-    def decide(self, view: View) -> Steps[Decision[list[CreatePartitionsTopicResult]]]:
+    def decide(self, view: DecisionView) -> Steps[Decision[list[CreatePartitionsTopicResult]]]:
         """Add partitions to the topics that the client may alter."""
         if self._epoch is None or not self._rights.unchanged_since(self._epoch):
             yield from self._judge()

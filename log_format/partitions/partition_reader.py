@@ -22,7 +22,7 @@ from log_format.transaction_index import AbortedTxn
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PartitionSlice:
     """The records of one partition with offsets from `start` to before `end`, in `ranges`."""
 
     topic: str
@@ -36,7 +36,7 @@ class Part:
 
 def parts_of(
     log: PartitionLog, start: int, end: int, *, committed: bool, step_bytes: int
-) -> Iterator[Part]:
+) -> Iterator[PartitionSlice]:
     """Yield the parts of a log from `start` to before `end`, each of about `step_bytes`.
 
     With `committed`, they end at the last stable offset at the latest.
@@ -52,10 +52,10 @@ def parts_of(
     for ranges in log.ranges(start, end, step_bytes):
         least = min(segment_range.least for segment_range in ranges)
         hidden = tuple(transaction for transaction in aborted if transaction.last_offset >= least)
-        yield Part(log.topic, log.partition, tuple(ranges), start, end, hidden)
+        yield PartitionSlice(log.topic, log.partition, tuple(ranges), start, end, hidden)
 
 
-def read_part(files: Files, part: Part, crc: Crc | None) -> Iterator[pa.RecordBatch]:
+def read_part(files: Files, part: PartitionSlice, crc: Crc | None) -> Iterator[pa.RecordBatch]:
     """Yield the records of a part, in the order of their offsets. Raises LogError."""
     decoder = ArrowDecoder(part.topic, part.partition)
     hidden = AbortedBatches(list(part.aborted))

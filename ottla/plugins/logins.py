@@ -4,6 +4,9 @@ Each is named by `listener.name.<listener>.<mechanism>.sasl.server.callback.hand
 Kafka names an `AuthenticateCallbackHandler`. Each listener and mechanism has an object of its own.
 They are called in threads, several at the same time, so they may wait for another program. A login
 is rejected if the class raises, or does not answer within `ottla.plugins.timeout.ms`.
+
+`TokenRefused` and `ScramCredential` are for users' classes. The broker has the same two concepts
+with the same names in `jwt_compact` and `controller.metadata.scram_credential`.
 """
 
 from __future__ import annotations

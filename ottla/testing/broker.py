@@ -20,7 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Unpack
 
-from ottla.testing.channel import CALL_TIMEOUT_S, Channel
+from ottla.testing.channel import CALL_TIMEOUT_S, ProcessChannel
 from ottla.testing.contents import Contents
 from ottla.testing.errors import SHOW_THE_CALLER, BrokerGone, Misuse, OttlaError, StartFailed
 from ottla.testing.faults import FailureOptions, Fault, Faults
@@ -76,8 +76,8 @@ class Broker(Contents):
         name = "broker" if member is None else f"node-{member.node_id}"
         self._process = OwnProcess(name, self._ports, data_dir, keep_data=keep_data)
         self._start_timeout_s = start_timeout_s
-        self._channel: Channel | None = None
-        self._starting: tuple[Channel, int, float] | None = None
+        self._channel: ProcessChannel | None = None
+        self._starting: tuple[ProcessChannel, int, float] | None = None
         self._ahead_ms = 0.0
         self._first_state: Json = None
         """The configs, ACLs and log levels at the first start, which a reset restores."""
@@ -137,7 +137,7 @@ class Broker(Contents):
         deadline = time.monotonic() + self._start_timeout_s
         ours, theirs = socket.socketpair()
         with theirs, contextlib.ExitStack() as cleanup:
-            channel = Channel(ours, f"the broker on {self.bootstrap_servers}")
+            channel = ProcessChannel(ours, f"the broker on {self.bootstrap_servers}")
             cleanup.callback(channel.close)
             self._process.begin(theirs)
             number = channel.begin("start", self._start_arguments(), deadline)
@@ -158,7 +158,7 @@ class Broker(Contents):
             self.kill()
             raise StartFailed(text) from None
         self._channel = channel
-        self._first_state = self._first_state or answer["as_new"]
+        self._first_state = self._first_state or answer["initial_state"]
         return self
 
     def stop(self, timeout_s: float = STOP_TIMEOUT_S) -> int:
@@ -276,7 +276,7 @@ class Broker(Contents):
             "cluster_id": None if self._member is None else self._member.cluster_id,
             "durable": not self._process.is_temporary or "log.dirs" in self.properties,
             "ahead_ms": self._ahead_ms,
-            "as_new": self._first_state,
+            "initial_state": self._first_state,
         }
 
     def _close_channel(self) -> None:

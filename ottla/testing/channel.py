@@ -15,7 +15,15 @@ import time
 from collections.abc import Mapping, Sequence
 
 from ottla.testing.errors import SHOW_THE_CALLER, BrokerGone, DeadlinePassed, Misuse, error_of
-from ottla.testing.frames import HELLO, BrokenFrame, FrameReader, Json, Message, check_hello, encode
+from ottla.testing.frames import (
+    HELLO,
+    BrokenFrame,
+    Json,
+    JsonFrameReader,
+    JsonMessage,
+    check_hello,
+    encode,
+)
 
 __tracebackhide__ = SHOW_THE_CALLER
 
@@ -24,7 +32,7 @@ _READ_BYTES = 1 << 18
 _GONE = "its process is gone"
 
 
-class Channel:
+class ProcessChannel:
     """Calls to the process at the other end of a socket pair. Error messages call that process
     `peer_name`."""
 
@@ -35,10 +43,10 @@ class Channel:
         self._owner_pid = os.getpid()
         self._sending = threading.Lock()
         self._changed = threading.Condition()
-        self._reader = FrameReader()
+        self._reader = JsonFrameReader()
         self._reading = False
         self._greeted = False
-        self._answers: dict[int, Message] = {}
+        self._answers: dict[int, JsonMessage] = {}
         self._waiting: set[int] = set()
         self._next_id = 1
         self._end_reason: str | None = None
@@ -115,7 +123,7 @@ class Channel:
             self._changed.notify_all()
         self._socket.close()
 
-    def _await_answer(self, number: int, op: str, deadline: float) -> Message:
+    def _await_answer(self, number: int, op: str, deadline: float) -> JsonMessage:
         """Return the answer to this number; one of the waiting threads reads for all.
 
         Raises DeadlinePassed, or BrokerGone if the peer ends.
@@ -167,7 +175,7 @@ class Channel:
             return b"", _GONE
         return data, None if data else _GONE
 
-    def _accept(self, message: Message) -> None:
+    def _accept(self, message: JsonMessage) -> None:
         """Keep an answer that a thread waits for; check the greeting before it."""
         if not self._greeted:
             check_hello(message)

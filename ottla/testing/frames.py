@@ -19,26 +19,26 @@ _SIZE_BYTES = 4
 
 Json = Any
 """A JSON value, which may also contain bytes."""
-Message = dict[str, Any]
+JsonMessage = dict[str, Any]
 
 
 class BrokenFrame(Exception):
     """The other end does not speak this protocol, or not this version."""
 
 
-def encode(message: Message) -> bytes:
+def encode(message: JsonMessage) -> bytes:
     """Return the frame of a message."""
     text = json.dumps(message, default=_as_json, separators=(",", ":")).encode()
     return len(text).to_bytes(_SIZE_BYTES, "big") + text
 
 
-class FrameReader:
+class JsonFrameReader:
     """A parser that cuts messages out of received bytes, in pieces of any size."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
 
-    def feed(self, data: bytes) -> Iterator[Message]:
+    def feed(self, data: bytes) -> Iterator[JsonMessage]:
         """Yield the messages that are complete with `data`. Raises BrokenFrame."""
         self._buffer += data
         while len(self._buffer) >= _SIZE_BYTES:
@@ -53,7 +53,7 @@ class FrameReader:
             yield _decode(text)
 
 
-def check_hello(message: Message) -> None:
+def check_hello(message: JsonMessage) -> None:
     """Raise BrokenFrame unless the other end speaks this version."""
     if message.get("version") != VERSION:
         raise BrokenFrame(
@@ -62,7 +62,7 @@ def check_hello(message: Message) -> None:
         )
 
 
-def _decode(text: bytes) -> Message:
+def _decode(text: bytes) -> JsonMessage:
     """Return the message of a frame. Raises BrokenFrame if it is no JSON object."""
     try:
         message = json.loads(text, object_hook=_from_json)

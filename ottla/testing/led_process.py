@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
-from ottla.testing.channel import CALL_TIMEOUT_S, Channel
+from ottla.testing.channel import CALL_TIMEOUT_S, ProcessChannel
 from ottla.testing.errors import BrokerGone, OttlaError
 from ottla.testing.frames import Json
 
@@ -44,7 +44,7 @@ class LedProcess:
             )
         finally:
             theirs.close()
-        self.channel = Channel(ours, peer_name)
+        self.channel = ProcessChannel(ours, peer_name)
         self.owner_pid = os.getpid()
 
     @property
@@ -67,8 +67,8 @@ class LedProcess:
         timeout_s: float = CALL_TIMEOUT_S,
         fds: Sequence[int] = (),
     ) -> Json:
-        """Call an operation, as `Channel.call` does. Raises OttlaError with the process's output if
-        it has ended."""
+        """Call an operation, as `ProcessChannel.call` does. Raises OttlaError with the process's
+        output if it has ended."""
         try:
             return self.channel.call(op, args, timeout_s=timeout_s, fds=fds)
         except BrokerGone as error:

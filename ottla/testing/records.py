@@ -2,6 +2,8 @@
 
 A key or a value may be bytes, text (encoded as UTF-8), None, or a JSON value, which is written as
 JSON. Records that are read have bytes; `Record.json` and `Record.text` decode them.
+
+`Record` is the same concept as `protocol.records.Record`, with the place from which it was read.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ import socket
 from collections.abc import Mapping, Sequence
 
 from ottla.testing.broker import Broker
-from ottla.testing.channel import CALL_TIMEOUT_S, Channel
+from ottla.testing.channel import CALL_TIMEOUT_S, ProcessChannel
 from ottla.testing.contents import Contents
 from ottla.testing.errors import Misuse, NotPossible
 from ottla.testing.frames import Json
@@ -41,7 +41,7 @@ class RunningCluster(Contents):
         self._log = self._folder / "log"
         ours, theirs = socket.socketpair()
         with theirs:
-            self._channel = Channel(ours, f"the process that asks {bootstrap_servers}")
+            self._channel = ProcessChannel(ours, f"the process that asks {bootstrap_servers}")
             self._host.start(theirs, self._log)
         self.call("connect", {"bootstrap": addresses(bootstrap_servers)})
 

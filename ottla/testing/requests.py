@@ -1,4 +1,8 @@
-"""A client's request as the broker received it, decoded for a test."""
+"""A client's request as the broker received it, decoded for a test.
+
+`Request` is the same concept as `protocol.frames.message_codec.Request`, with plain values for a
+test.
+"""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from struct import Struct
 
-from protocol.frames.frame_shape import Reply, Shape, header_bytes
+from protocol.frames.frame_shape import ReplyFrame, Shape, header_bytes
 from protocol.frames.message_codec import encode_request, encode_response
 from protocol.messages.fetch import (
     FetchableTopicResponse,
@@ -59,7 +59,7 @@ def fetch_shape(
     return Shape(len(frame), header_bytes(frame), ((epoch_at, "i"), (offset_at, "q")))
 
 
-class FetchReply:
+class FetchReplyFrames:
     """The response frames with one partition's records.
 
     `committed_only`: the reader's isolation level is read_committed, so the response has an empty
@@ -89,7 +89,7 @@ class FetchReply:
             offsets, end = len(frame) - _OFFSETS_BEFORE_END_11, len(frame) - 4
         numbers = (offsets, "q"), (offsets + 8, "q"), (offsets + 16, "q")
         throttle = 9 if self._by_varint else 8  # after the header, which has tags if flexible
-        self._head = Reply(frame[:end], ((0, "i"), (4, "i"), (throttle, "i"), *numbers))
+        self._head = ReplyFrame(frame[:end], ((0, "i"), (4, "i"), (throttle, "i"), *numbers))
 
     def parts(
         self,

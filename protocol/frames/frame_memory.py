@@ -15,7 +15,7 @@ Allocate: TypeAlias = Callable[[int], Buffer]
 """A function that returns a new buffer with this number of bytes."""
 
 
-class Memory(Protocol):
+class FrameMemory(Protocol):
     """The count of the bytes that all readers use for frames, with its limit."""
 
     def claim(self, size: int) -> bool:
@@ -41,7 +41,7 @@ class Memory(Protocol):
 
 
 class Uncounted:
-    """A `Memory` without a limit, for readers whose peers are trusted."""
+    """A `FrameMemory` without a limit, for readers whose peers are trusted."""
 
     def claim(self, size: int) -> bool:
         return True

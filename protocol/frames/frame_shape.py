@@ -2,9 +2,9 @@
 
 A client that repeats a request sends the same bytes except for a few: the correlation id, an
 offset, the records. The same holds for the responses. A `Shape` has the positions of these holes in
-one kind of request, and splits a frame into its fixed bytes and the values in the holes. A `Reply`
-puts values into the holes of a response. Two frames with the same shape and the same fixed bytes
-are the same request except for the values.
+one kind of request, and splits a frame into its fixed bytes and the values in the holes. A
+`ReplyFrame` puts values into the holes of a response. Two frames with the same shape and the same
+fixed bytes are the same request except for the values.
 
 In a request's header, the API key, the version and the client id are holes without a value, because
 the caller reads the header itself.
@@ -155,7 +155,7 @@ class RecordsShape(Shape):
         return head, (correlation_id, start, end)
 
 
-class Reply:
+class ReplyFrame:
     """The frame of responses that differ only in some numbers."""
 
     __slots__ = ("_pack", "_parts", "size")

@@ -3,7 +3,7 @@ many bytes.
 
 Owns the size limit, and the buffers in which bytes wait until their frame is complete. Never reads
 a frame's content, knows a socket or a clock (the caller has the deadline of an incomplete frame:
-`in_progress`), or decides how much memory frames may use (`Memory` does).
+`in_progress`), or decides how much memory frames may use (`FrameMemory` does).
 
 The methods are those of `asyncio.BufferedProtocol`, so a processor's protocol passes its calls on:
 
@@ -18,7 +18,7 @@ The buffers, and how long a frame is valid:
   `get_buffer` of any reader with that scratch. `keep(frame)` returns one that stays valid.
 * An incomplete frame continues in the connection's own buffer: the bytes that have arrived are
   copied there once, and the rest is received after them. The buffer has room for the whole frame
-  from the start, so it never grows. `Memory` grants the room first. Until then the reader is
+  from the start, so it never grows. `FrameMemory` grants the room first. Until then the reader is
   `starved`: it holds the bytes that have arrived, and nothing may be received before `feed`.
   `Allocate` should take memory pages only as bytes arrive, because a size may be false.
 * A buffer of at most `KEPT_BYTES` is kept for the next large frame; `release()` drops it when the
@@ -41,7 +41,7 @@ from __future__ import annotations
 from struct import Struct
 
 from protocol.errors import ProtocolError
-from protocol.frames.frame_memory import UNCOUNTED, Allocate, Buffer, Memory
+from protocol.frames.frame_memory import UNCOUNTED, Allocate, Buffer, FrameMemory
 
 SCRATCH_BYTES = 128 * 1024
 """The usual size of a scratch buffer: a socket's default receive buffer fits into it."""
@@ -105,7 +105,7 @@ class FrameReader:
         self,
         max_bytes: int,
         scratch: bytearray,
-        memory: Memory = UNCOUNTED,
+        memory: FrameMemory = UNCOUNTED,
         allocate: Allocate = bytearray,
     ) -> None:
         if not scratch:

@@ -8,7 +8,7 @@ holes. Never does I/O.
 
 from __future__ import annotations
 
-from protocol.frames.frame_shape import Reply, Shape, header_bytes
+from protocol.frames.frame_shape import ReplyFrame, Shape, header_bytes
 from protocol.frames.message_codec import encode_response
 from protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
@@ -32,13 +32,13 @@ def heartbeat_shape(frame: memoryview, request: ConsumerGroupHeartbeatRequest) -
     return Shape(len(frame), header, [(at, "i")])
 
 
-def heartbeat_reply(version: int, member_id: str) -> Reply:
+def heartbeat_reply(version: int, member_id: str) -> ReplyFrame:
     """Return the response without news; call `fill(correlation id, member epoch, interval in
     ms)`."""
     response = ConsumerGroupHeartbeatResponse(member_id=member_id)
     at = _BEFORE_MEMBER_ID + len(_compact(member_id))
     frame = encode_response(response, version, 0).joined()
-    return Reply(frame, [(4, "i"), (at, "i"), (at + 4, "i")])
+    return ReplyFrame(frame, [(4, "i"), (at, "i"), (at + 4, "i")])
 
 
 def _compact(text: str) -> bytes:

@@ -2,6 +2,8 @@
 
 Generated `read` methods rely on the primitives to check lengths; if bytes end too soon, Python's
 own errors are raised. `decode` turns each of them into a `ProtocolError`. Never does I/O.
+
+`ottla.testing.requests.Request` is the same concept, decoded to plain values for a test.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 
 
 @dataclass(frozen=True, slots=True)
-class Faults:
+class FaultRates:
     """The mean time between faults, and the weight of each kind."""
 
     mean_interval_ms: float = 5_000.0
@@ -40,9 +40,9 @@ class Faults:
     clock: float = 0.0
 
     @staticmethod
-    def cluster(mean_interval_ms: float, *, destroys: bool, breaks_disks: bool) -> Faults:
+    def cluster(mean_interval_ms: float, *, destroys: bool, breaks_disks: bool) -> FaultRates:
         """Return all kinds of faults that a cluster has to survive."""
-        return Faults(
+        return FaultRates(
             mean_interval_ms,
             longest_downtime_ms=5_000.0,
             quick_restarts=0.3,
@@ -89,7 +89,7 @@ DEADLY = (
 )
 
 
-def weights(faults: Faults) -> dict[str, float]:
+def weights(faults: FaultRates) -> dict[str, float]:
     """Return the kinds of faults that may happen, with their weights."""
     return {
         kind.name: float(getattr(faults, kind.name))

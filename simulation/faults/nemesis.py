@@ -19,10 +19,10 @@ from collections.abc import Callable
 from itertools import pairwise
 
 from ground.sim_scheduler import SimScheduler
-from simulation.faults.faults import DEADLY, DESTROYING, Faults, weights
+from simulation.faults.faults import DEADLY, DESTROYING, FaultRates, weights
 from simulation.invariants.invariant import Promises
-from simulation.machines.cluster_view import ClusterView
 from simulation.machines.sim_broker import SimBroker
+from simulation.machines.simulated_nodes import SimulatedNodes
 from simulation.network.sim_network import SimNetwork
 
 
@@ -34,8 +34,8 @@ class Nemesis:
         world: SimScheduler,
         network: SimNetwork,
         seed: str,
-        faults: Faults,
-        view: ClusterView,
+        faults: FaultRates,
+        view: SimulatedNodes,
         promises: Promises,
         tell: Callable[[str], None],
         *,

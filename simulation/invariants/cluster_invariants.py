@@ -8,8 +8,8 @@ from broker.replication.partition import Partition
 from ground.sim_scheduler import SimScheduler
 from protocol.record_batch import iterate_batches
 from simulation.invariants.invariant import Invariant, Promises
-from simulation.machines.cluster_view import ClusterView
 from simulation.machines.sim_broker import SimBroker
+from simulation.machines.simulated_nodes import SimulatedNodes
 
 Place = tuple[bytes, int]
 
@@ -43,7 +43,7 @@ class ClusterInvariant(Invariant):
     """An invariant that looks at all nodes."""
 
     @property
-    def view(self) -> ClusterView:
+    def view(self) -> SimulatedNodes:
         view = self.promises.view
         assert view is not None
         return view

@@ -9,8 +9,8 @@ from typing import Generic, TypeVar
 
 from ground.sim_scheduler import SimScheduler
 from protocol.errors import ErrorCode
-from simulation.machines.cluster_view import ClusterView
 from simulation.machines.sim_broker import SimBroker
+from simulation.machines.simulated_nodes import SimulatedNodes
 from simulation.network.sim_network import Exchange
 from simulation.sim_trace import Violation
 
@@ -22,7 +22,7 @@ __all__ = ["Invariant", "Promises", "Register", "Violation"]
 class Promises:
     """The promises that hold under the faults of a run. `view` is None for a single broker."""
 
-    view: ClusterView | None = None
+    view: SimulatedNodes | None = None
     calm_since_ms: float = math.inf
     """The time at which the cluster came to rest after the faults: since then, every broker has all
     metadata and records."""

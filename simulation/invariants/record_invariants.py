@@ -8,15 +8,15 @@ from broker.replication.partition import Partition
 from ground.sim_scheduler import SimScheduler
 from protocol.api_keys import ApiKey
 from protocol.record_batch import RecordBatchHeader, iterate_batches
-from simulation.invariants.invariant import Invariant, OfEachBroker, Promises
-from simulation.invariants.told_records import (
+from simulation.invariants.exchanged_records import (
     Content,
     LogRead,
     Named,
     Place,
-    acknowledged,
-    given,
+    acknowledged_records,
+    fetched_records,
 )
+from simulation.invariants.invariant import Invariant, OfEachBroker, Promises
 from simulation.network.sim_network import Exchange
 
 ALL = -1
@@ -64,11 +64,11 @@ class RecordsAreKept(Invariant):
         """
         if exchange.key is ApiKey.PRODUCE:
             if exchange.request.acks == ALL or (exchange.request.acks and not self.in_cluster):
-                for place, base, contents in acknowledged(exchange):
+                for place, base, contents in acknowledged_records(exchange):
                     records = list(enumerate(contents, base))
                     self._note_records(place, records, f"acknowledged to {exchange.client}")
         elif exchange.key is ApiKey.FETCH:
-            for place, _, records in given(exchange):
+            for place, _, records in fetched_records(exchange):
                 self._note_records(place, records, f"read by {exchange.client}")
 
     def _note_records(self, place: Named, records: list[tuple[int, Content]], how: str) -> None:
@@ -118,7 +118,7 @@ class NothingAboveTheHighWatermark(Invariant):
         """Raise Violation if a client gets a record at or above the high watermark."""
         if exchange.key is not ApiKey.FETCH:
             return
-        for place, high_watermark, records in given(exchange):
+        for place, high_watermark, records in fetched_records(exchange):
             if records and records[-1][0] >= high_watermark:
                 raise self.broken(
                     f"{exchange.client} is given {records[-1][0]} of {_shown(place)}, above "

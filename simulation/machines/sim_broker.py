@@ -24,7 +24,7 @@ from broker.node.node import Node
 from broker.node.node_ports import NodePorts
 from broker.node.preparation.storage_folders import format_storage, is_formatted, open_storage
 from broker.replication.replica_manager import ReplicaManager
-from broker.requests.interference import Reply
+from broker.requests.interference import ReplyPath
 from controller.metadata.image import MetadataImage
 from controller.storage_format import LogDirectories
 from ground.memory_filesystem import Died, MemoryFilesystem
@@ -133,7 +133,7 @@ class SimBroker:
         assert self.node is not None and self.node.broker is not None
         return self.node.broker.parts.replicas
 
-    # --- the network's `Server` -------------------------------------------------------------------
+    # --- the network's `SimServer` ----------------------------------------------------------------
 
     def listens(self, port: int) -> bool:
         """Return whether connections are accepted: on the controller port as soon as the node runs,
@@ -154,7 +154,7 @@ class SimBroker:
         self._scheduler.call_later(delay_ms, callback)
 
     def handle(
-        self, port: int, context: ConnectionContext, frame: memoryview, reply: Reply
+        self, port: int, context: ConnectionContext, frame: memoryview, reply: ReplyPath
     ) -> None:
         """Pass a request to the controller's or the broker's APIs, by its port."""
         assert self.node is not None

@@ -1,8 +1,8 @@
 """The links between machines: delays, cuts and slowness, each direction separately.
 
 A machine is a name: `broker-1`, or a client's. What a cut link carries is held, as by TCP: it
-arrives some time after the link is mended, in order, if its connection still exists. A `Wire` is
-one direction of one connection; a link is shared by all wires of one pair of machines and
+arrives some time after the link is mended, in order, if its connection still exists. A `OneWayWire`
+is one direction of one connection; a link is shared by all wires of one pair of machines and
 direction. A connection begins with a `Handshake`, which needs both directions: over a link that is
 cut in one direction only, existing connections still carry the other, but no new one is opened.
 """
@@ -117,7 +117,7 @@ class Handshake:
             send()
 
 
-class Wire:
+class OneWayWire:
     """One direction of one connection: keeps order, delays, and holds messages while its link is
     cut."""
 

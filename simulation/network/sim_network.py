@@ -23,8 +23,8 @@ from ground.sim_scheduler import SimScheduler, SimTimer
 from protocol.api_keys import ApiKey
 from protocol.frames.message_codec import decode_response, encode_request
 from protocol.message import Message
-from simulation.network.sim_links import Handshake, Links, Wire
-from simulation.network.sim_server_end import Ends, Server, ServerEnd
+from simulation.network.sim_links import Handshake, Links, OneWayWire
+from simulation.network.sim_server_end import Ends, ServerEnd, SimServer
 
 LOST = "lost"
 TIMED_OUT = "timed out"
@@ -133,13 +133,13 @@ class SimNetwork:
         """A function that returns the principal of a client."""
         self.nodes_principal = ANONYMOUS
         """The principal of every node."""
-        self.servers: dict[str, Server] = {}
+        self.servers: dict[str, SimServer] = {}
         self.client_addresses: list[str] = []
         """The addresses of the servers that clients may connect to."""
         self._exchanges = 0
         self._connections = 0
 
-    def add(self, address: str, server: Server, *, clients: bool) -> None:
+    def add(self, address: str, server: SimServer, *, clients: bool) -> None:
         """Add a machine; `clients`: whether clients may connect to it."""
         self.servers[address] = server
         if clients:
@@ -184,7 +184,7 @@ class SimNetwork:
 class SimConnection:
     """A client's end of one connection."""
 
-    def __init__(self, network: SimNetwork, client: str, server: Server) -> None:
+    def __init__(self, network: SimNetwork, client: str, server: SimServer) -> None:
         self.network = network
         self.client = client
         self.server = server
@@ -198,8 +198,8 @@ class SimConnection:
         self._dumb = False
         self._cut = False
         self._handshake = Handshake(network.links, client, server.address)
-        self._wire = Wire(network.links, client, server.address)
-        back = Wire(network.links, server.address, client)
+        self._wire = OneWayWire(network.links, client, server.address)
+        back = OneWayWire(network.links, server.address, client)
         principal = network.principal_of(client)
         self._end = ServerEnd(
             network.ends, server, CLIENT_PORT, self, client, back, network.delay_ms, principal
@@ -296,7 +296,7 @@ class SimConnection:
             self._cut = True
         self._lose(LOST)
 
-    # --- from the broker's end (`Peer`) ---------------------------------------------------------
+    # --- from the broker's end (`RemoteEnd`) ----------------------------------------------------
 
     def arrived(self, item: Exchange) -> None:
         item.arrived_ms = self._world.now_ms

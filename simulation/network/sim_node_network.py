@@ -16,7 +16,7 @@ from protocol.api_keys import ApiKey
 from protocol.frames.message_codec import answer_to, decode_answer, encode_request
 from protocol.message import Message
 from protocol.messages.write_txn_markers import WriteTxnMarkersRequest
-from simulation.network.sim_links import Handshake, Wire
+from simulation.network.sim_links import Handshake, OneWayWire
 from simulation.network.sim_network import SimNetwork
 from simulation.network.sim_server_end import ServerEnd
 from simulation.sim_process import ProcessScheduler, ProcessTimer
@@ -94,7 +94,7 @@ class SimChannel:
 
 
 class _Connection:
-    """One node's end of a connection to another node (`Peer`)."""
+    """One node's end of a connection to another node (`RemoteEnd`)."""
 
     def __init__(self, node: SimNodeNetwork, host: str, port: int, client_id: str) -> None:
         network = node.network
@@ -109,8 +109,8 @@ class _Connection:
         self._cut = False
         self._dumb = False
         self._handshake = Handshake(network.links, node.address, host)
-        self._wire = Wire(network.links, node.address, host)
-        back = Wire(network.links, host, node.address)
+        self._wire = OneWayWire(network.links, node.address, host)
+        back = OneWayWire(network.links, host, node.address)
         server = network.servers[host]
         node.connections[self] = None
         end_name = f"{node.address}/{client_id}"
@@ -194,7 +194,7 @@ class _Connection:
             if self._handshake.made:
                 self._wire.carry(self._end.hear_close, self._network.delay_ms())
 
-    # --- from the other end (`Peer`) ------------------------------------------------------------
+    # --- from the other end (`RemoteEnd`) -------------------------------------------------------
 
     def arrived(self, item: int) -> None:
         return

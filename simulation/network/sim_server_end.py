@@ -1,8 +1,8 @@
 """A broker's end of one connection: it handles requests one at a time, as the real one does.
 
-The other end, a client or another node, gets events through `Peer`. Two measures catch cores that
-break the rules of `RequestHandler`: a frame's bytes are overwritten after `handle` has returned,
-and slices of files are read only when it is their turn to be sent.
+The other end, a client or another node, gets events through `RemoteEnd`. Two measures catch cores
+that break the rules of `RequestHandler`: a frame's bytes are overwritten after `handle` has
+returned, and slices of files are read only when it is their turn to be sent.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from collections.abc import Callable
 from typing import Any, Generic, Protocol, TypeVar
 
 from broker.network.server.request_channel import ConnectionContext, ResponseParts
-from broker.requests.interference import Reply
+from broker.requests.interference import ReplyPath
 from protocol.errors import ProtocolError
-from simulation.network.sim_links import Wire
+from simulation.network.sim_links import OneWayWire
 
 Item = TypeVar("Item")
 SentItem = TypeVar("SentItem", contravariant=True)
 
 
-class Server(Protocol):
+class SimServer(Protocol):
     """A broker's process, as the network uses it."""
 
     address: str
@@ -41,7 +41,7 @@ class Server(Protocol):
         """Call `callback` in the process after a delay."""
 
     def handle(
-        self, port: int, context: ConnectionContext, frame: memoryview, reply: Reply
+        self, port: int, context: ConnectionContext, frame: memoryview, reply: ReplyPath
     ) -> None:
         """Pass a request to the node. Raises ProtocolError."""
 
@@ -49,7 +49,7 @@ class Server(Protocol):
         """Tell the node that a connection is closed."""
 
 
-class Peer(Protocol[SentItem]):
+class RemoteEnd(Protocol[SentItem]):
     """The other end of the connection. `item` is the value that it sent with a frame."""
 
     def arrived(self, item: SentItem) -> None:
@@ -87,7 +87,7 @@ class Slice(Protocol):
 class End(Protocol):
     """An end at a broker, whatever its peer sends."""
 
-    server: Server
+    server: SimServer
 
     def process_died(self, silently: bool) -> None:
         """Close the end because its process has ended."""
@@ -151,11 +151,11 @@ class ServerEnd(Generic[Item]):
     def __init__(
         self,
         ends: Ends,
-        server: Server,
+        server: SimServer,
         port: int,
-        peer: Peer[Item],
+        peer: RemoteEnd[Item],
         name: str,
-        back: Wire,
+        back: OneWayWire,
         delay_ms: Callable[[], float],
         principal: str,
     ) -> None:

@@ -5,7 +5,7 @@ No fault destroys data: a record that all replicas in sync have is in the log at
 
 from __future__ import annotations
 
-from simulation.faults.faults import Faults
+from simulation.faults.faults import FaultRates
 from simulation.network.sim_network import Weather
 
 CHOICES = ("none", "some", "many")
@@ -19,10 +19,10 @@ def weather_of(choice: str) -> Weather:
     return {"none": _FAIR, "some": _ROUGH, "many": _STORM}[choice]
 
 
-def faults_of(choice: str, brokers: int) -> Faults:
+def faults_of(choice: str, brokers: int) -> FaultRates:
     """Return the faults of the nemesis; with "none", the nemesis is not started."""
     mean_ms = 1_000.0 if choice == "many" else 2_000.0
     if brokers == 1:
-        return Faults(mean_ms, longest_downtime_ms=2_000.0, quick_restarts=0.5, kill=3.0,
+        return FaultRates(mean_ms, longest_downtime_ms=2_000.0, quick_restarts=0.5, kill=3.0,
                       die_in_a_write=2.0, stop=2.0, pause=2.0, cut_client=2.0)  # fmt: skip
-    return Faults.cluster(mean_ms, destroys=False, breaks_disks=False)
+    return FaultRates.cluster(mean_ms, destroys=False, breaks_disks=False)

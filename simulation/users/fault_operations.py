@@ -15,13 +15,13 @@ from ottla.testing.frames import Json
 from protocol.errors import ErrorCode
 from simulation.faults.nemesis import Nemesis
 from simulation.invariants.invariant import Promises
-from simulation.machines.cluster_view import ClusterView
 from simulation.machines.sim_broker import SimBroker
+from simulation.machines.simulated_nodes import SimulatedNodes
 from simulation.network.sim_network import SimNetwork
 from simulation.sim_client import Waits
 from simulation.users.plain_messages import WrongRequest, api_of
-from simulation.users.user_client import TIMED_OUT, NotDone
-from testbed.faults.faults import Faults as RequestFaults
+from simulation.users.user_client import TIMED_OUT, UserOperationFailed
+from testbed.faults.faults import FaultRules as RequestFaults
 from testbed.faults.of_node import faults_of
 from testbed.faults.rule import Aim, Deed, Rule
 
@@ -29,11 +29,11 @@ LOOK_MS = 10.0
 WITHIN_MS = 20_000.0
 
 
-class Run(Protocol):
+class FaultableRun(Protocol):
     """The run, as these operations use it."""
 
     network: SimNetwork
-    view: ClusterView
+    view: SimulatedNodes
     nemesis: Nemesis
     promises: Promises
 
@@ -47,7 +47,7 @@ class Run(Protocol):
 class FaultOperations:
     """The operations of one run, with the faults of requests that are in force."""
 
-    def __init__(self, run: Run, seed: int) -> None:
+    def __init__(self, run: FaultableRun, seed: int) -> None:
         self._run = run
         self._chance = random.Random(f"{seed}/by-hand")
         self._rules: dict[str, Rule] = {}
@@ -186,7 +186,7 @@ class FaultOperations:
         for faults in self._faults.values():
             faults.lift(key)
         yield 0.0
-        return 0 if rule is None else rule.met
+        return 0 if rule is None else rule.applied
 
     def lift_all(self) -> None:
         """Remove all faults of requests."""
@@ -230,7 +230,7 @@ class FaultOperations:
         waited_ms = 0.0
         while not condition():
             if waited_ms >= WITHIN_MS:
-                raise NotDone(TIMED_OUT, f"{otherwise} within {WITHIN_MS / 1000:g} s")
+                raise UserOperationFailed(TIMED_OUT, f"{otherwise} within {WITHIN_MS / 1000:g} s")
             yield LOOK_MS
             waited_ms += LOOK_MS
 

@@ -6,8 +6,8 @@ It uses a client, after all faults have ended, and reads every partition from it
 from __future__ import annotations
 
 from ottla.testing.frames import Json
-from simulation.invariants.told_records import LogRead, Place
-from simulation.machines.cluster_view import ClusterView
+from simulation.invariants.exchanged_records import LogRead, Place
+from simulation.machines.simulated_nodes import SimulatedNodes
 from simulation.sim_client import Waits
 from simulation.users.user_client import UserClient
 
@@ -18,7 +18,7 @@ INTERNAL = ("__consumer_offsets", "__transaction_state")
 class FinalReading:
     """The contents of a cluster at the end of a run, complete when `read` is done."""
 
-    def __init__(self, client: UserClient, view: ClusterView) -> None:
+    def __init__(self, client: UserClient, view: SimulatedNodes) -> None:
         self.logs: dict[str, dict[int, list[Json]]] = {}
         """By topic and partition: the records that a read_committed consumer sees."""
         self.offsets: dict[str, list[tuple[str, int, int]]] = {}

@@ -1,9 +1,9 @@
 """A user's client in a simulated cluster: it works as client libraries do, and reports results.
 
-Each operation is a generator of `SimClient` that returns plain values or raises `NotDone`. After a
-retriable error it tries again until its time-out: with another leader or coordinator, after a
-back-off. An idempotent client numbers its batches, so that a batch that is sent twice is written
-once; another client may write it twice.
+Each operation is a generator of `SimClient` that returns plain values or raises
+`UserOperationFailed`. After a retriable error it tries again until its time-out: with another
+leader or coordinator, after a back-off. An idempotent client numbers its batches, so that a batch
+that is sent twice is written once; another client may write it twice.
 """
 
 from __future__ import annotations
@@ -14,10 +14,18 @@ from typing import Any
 
 from client.core import groups
 from client.core.fetching import bytes_of, fetch_request, visible_records
-from client.core.leaders import NOBODY, KnownLeaders, Partition
+from client.core.leaders import NO_LEADER, KnownLeaders, Partition
 from client.core.offsets import EARLIEST, LATEST, offsets_request
 from client.core.offsets import VERSION as LIST_OFFSETS_VERSION
-from client.core.operation import Answer, Ask, Attempts, ErrorAnswer, NoAnswer, Steps, error_of
+from client.core.operation import (
+    Answer,
+    Attempts,
+    ErrorAnswer,
+    NoAnswer,
+    RequestStep,
+    Steps,
+    error_of,
+)
 from client.core.producing import NewRecord, Producer, batch_of, produce_request
 from client.core.retries import ANY
 from client.records.partitioning import partition_of
@@ -56,7 +64,7 @@ DOUBTS_MS = 10_000.0
 know it yet. A leader notices within its session, which is three seconds."""
 
 
-class NotDone(Exception):
+class UserOperationFailed(Exception):
     """The failure of an operation: Kafka's name of an error, NO_ANSWER or TIMED_OUT."""
 
     def __init__(self, error: str, text: str, *, unsure: bool = False) -> None:
@@ -180,7 +188,7 @@ class UserClient(SimClient):
     def _send_unanswered(self, place: Partition, batch: bytes) -> Waits:
         """Send a batch to its leader, if one is known, without waiting for a response."""
         leader = self._leaders.of(place).leader
-        connection = None if leader == NOBODY else self.connection(_address(leader))
+        connection = None if leader == NO_LEADER else self.connection(_address(leader))
         if connection is None:
             yield self.pause_ms()
             with suppress(NoAnswer):
@@ -193,7 +201,7 @@ class UserClient(SimClient):
     def _init_producer(self, end_ms: float) -> Waits:
         """Get a producer id. Raises NotDone if none comes until `end_ms`."""
         attempts = self._attempts(end_ms)
-        ask = Ask(InitProducerIdRequest(None, 60_000), INIT_PRODUCER_ID_VERSION)
+        ask = RequestStep(InitProducerIdRequest(None, 60_000), INIT_PRODUCER_ID_VERSION)
         steps = attempts.settled(lambda: attempts.ask(ask))
         answer = yield from self._succeeded(attempts, steps, "a producer id")
         self._producer = (answer.producer_id, answer.producer_epoch)
@@ -261,7 +269,9 @@ class UserClient(SimClient):
                 shown = [_record_json(topic, partition, record) for record in fetched[:most]]
                 return [shown, next_offset, data.high_watermark]
             if attempts.is_over:
-                raise NotDone(TIMED_OUT, f"{action}: {len(fetched)} of {count} records came")
+                raise UserOperationFailed(
+                    TIMED_OUT, f"{action}: {len(fetched)} of {count} records came"
+                )
 
     def offset(self, topic: str, partition: int, which: str, timeout_ms: float) -> Waits:
         """Return the first offset of a log ("earliest"), or that of its next record ("latest")."""
@@ -337,13 +347,15 @@ class UserClient(SimClient):
             return code
 
         attempts = self._attempts(end_ms)
-        ask = Ask(CreateTopicsRequest([wanted], int(REQUEST_TIMEOUT_MS)), CREATE_TOPICS_VERSION)
+        ask = RequestStep(
+            CreateTopicsRequest([wanted], int(REQUEST_TIMEOUT_MS)), CREATE_TOPICS_VERSION
+        )
         try:
             steps = attempts.settled(lambda: attempts.ask(ask), code_of=code_of)
             yield from self._succeeded(attempts, steps, f"topic {topic}", code_of)
-        except NotDone as error:
+        except UserOperationFailed as error:
             text = f"{error} ({words})" if words else str(error)
-            raise NotDone(error.error, text, unsure=error.unsure) from None
+            raise UserOperationFailed(error.error, text, unsure=error.unsure) from None
         yield from self._partition_count(topic, end_ms)
         return None
 
@@ -369,7 +381,7 @@ class UserClient(SimClient):
         message, number = request_of(key, fields), version_of(key, version)
         exchange = yield from self._exchange(message, number, broker, timeout_ms)
         if exchange is None or not exchange.ok:
-            raise NotDone(NO_ANSWER, f"{api} was not answered", unsure=True)
+            raise UserOperationFailed(NO_ANSWER, f"{api} was not answered", unsure=True)
         return plain(exchange.response)
 
     # --- operations of `client.core` -------------------------------------------------------------
@@ -395,7 +407,7 @@ class UserClient(SimClient):
             except StopIteration as end:
                 return end.value
             answer, error = None, None
-            if not isinstance(step, Ask):
+            if not isinstance(step, RequestStep):
                 yield step * 1000
                 continue
             assert isinstance(step.request, Message)
@@ -424,9 +436,11 @@ class UserClient(SimClient):
             if code is ErrorCode.NONE:
                 return answer
         if code not in ANY:
-            raise NotDone(code.name, f"{action}: {code.name}", unsure=attempts.unsure)
+            raise UserOperationFailed(code.name, f"{action}: {code.name}", unsure=attempts.unsure)
         last = "" if attempts.last is None else f", last {attempts.last.name}"
-        raise NotDone(TIMED_OUT, f"{action}: no success in its time{last}", unsure=attempts.unsure)
+        raise UserOperationFailed(
+            TIMED_OUT, f"{action}: no success in its time{last}", unsure=attempts.unsure
+        )
 
     def _partition_count(self, topic: str, end_ms: float) -> Waits:
         """Return how many partitions a topic has, as soon as all have leaders. Raises NotDone."""
@@ -434,7 +448,7 @@ class UserClient(SimClient):
         with suppress(NoAnswer):
             count = yield from self._driven(self._leaders.partitions(self._attempts(end_ms), topic))
         if not count:
-            raise NotDone(TIMED_OUT, f"no broker knows a topic {topic} that is led")
+            raise UserOperationFailed(TIMED_OUT, f"no broker knows a topic {topic} that is led")
         return count
 
     def _exchange(

@@ -17,14 +17,14 @@ from simulation.invariants.offset_invariants import CommittedOffsetsSurvive
 from simulation.invariants.record_invariants import RECORD_INVARIANTS
 from simulation.invariants.replica_watermarks import ReplicasWatermarksDoNotGoBack
 from simulation.machines.layout import Layout
-from simulation.sim_client import Task, Waits
+from simulation.sim_client import GeneratorRun, Waits
 from simulation.sim_trace import Violation
 from simulation.simulated_cluster import SimulatedCluster
 from simulation.users.fault_choices import faults_of, weather_of
 from simulation.users.fault_operations import FaultOperations
 from simulation.users.final_reading import FinalReading
 from simulation.users.plain_messages import WrongRequest
-from simulation.users.user_client import NotDone, UserClient
+from simulation.users.user_client import UserClient, UserOperationFailed
 
 INVARIANTS: tuple[type[Invariant], ...] = (
     *RECORD_INVARIANTS,
@@ -67,7 +67,7 @@ class UserRun(SimulatedCluster):
         self._happened: list[tuple[float, str]] = []
         self._limit_ms = limit_ms
         self._choice = faults
-        self._tasks: dict[int, Task] = {}
+        self._tasks: dict[int, GeneratorRun] = {}
         self._users: dict[str, UserClient] = {}
         self._by_hand = FaultOperations(self, seed)
         for broker in self.brokers:
@@ -129,7 +129,7 @@ class UserRun(SimulatedCluster):
         self.promises.rest(self.world.now_ms)
         self._let_polls_end()
         reading = FinalReading(self._client(READER, idempotent=False), self.view)
-        Task(self.world, reading.read(self._offsets.places()))
+        GeneratorRun(self.world, reading.read(self._offsets.places()))
         self.run_until(lambda: reading.done, READ_WITHIN_MS)
         if self.is_cluster:
             self.converge()
@@ -168,7 +168,7 @@ class UserRun(SimulatedCluster):
             steps = self._by_hand.operation(op, op_args)
         else:
             steps = self._client(client, idempotent=idempotent).operation(op, op_args)
-        self._tasks[number] = Task(self.world, self._operate(number, steps))
+        self._tasks[number] = GeneratorRun(self.world, self._operate(number, steps))
 
     def cancel(self, number: int) -> None:
         """Cancel an operation: the user's task that waited for it has ended."""
@@ -206,7 +206,7 @@ class UserRun(SimulatedCluster):
         """Run an operation, and report its result or error under this number."""
         try:
             result = yield from steps
-        except NotDone as error:
+        except UserOperationFailed as error:
             details = {"error": error.error, "text": str(error), "unsure": error.unsure}
             self._end(number, {"error": details})
         except WrongRequest as error:

@@ -13,7 +13,15 @@ import os
 import socket
 from collections.abc import Callable
 
-from ottla.testing.frames import HELLO, BrokenFrame, FrameReader, Json, Message, check_hello, encode
+from ottla.testing.frames import (
+    HELLO,
+    BrokenFrame,
+    Json,
+    JsonFrameReader,
+    JsonMessage,
+    check_hello,
+    encode,
+)
 from simulation.sim_trace import Failure
 from simulation.users.user_run import UserRun
 from testbed.parent_death import die_with_parent
@@ -29,11 +37,11 @@ class Worker:
 
     def __init__(self, channel: socket.socket) -> None:
         self._channel = channel
-        self._reader = FrameReader()
+        self._reader = JsonFrameReader()
         self._greeted = False
         self._run: UserRun | None = None
         self._runs = 0
-        self._operations: dict[str, Callable[[Message], Json]] = {
+        self._operations: dict[str, Callable[[JsonMessage], Json]] = {
             "begin": self._begin,
             "step": self._step,
             "finish": self._finish,
@@ -49,13 +57,13 @@ class Worker:
                     self._receive(message)
         self._channel.close()
 
-    def _receive(self, message: Message) -> None:
+    def _receive(self, message: JsonMessage) -> None:
         """Check the greeting; carry out each later message and answer it, errors included."""
         if not self._greeted:
             check_hello(message)
             self._greeted = True
             return
-        answer: Message = {"id": message["id"]}
+        answer: JsonMessage = {"id": message["id"]}
         try:
             answer["result"] = self._operations[message["op"]](message["args"])
         except Failure as failure:
@@ -66,7 +74,7 @@ class Worker:
 
     # --- operations ----------------------------------------------------------------------------
 
-    def _begin(self, args: Message) -> Json:
+    def _begin(self, args: JsonMessage) -> Json:
         """Begin a new run, and drop the one before."""
         self._run = None
         self._runs += 1
@@ -83,7 +91,7 @@ class Worker:
         self._run.begin()
         return self._state_of(self._run)
 
-    def _step(self, args: Message) -> Json:
+    def _step(self, args: JsonMessage) -> Json:
         """Cancel and begin operations, then let virtual time pass until an operation is done."""
         run = self._running()
         for number in args["cancel"]:
@@ -95,7 +103,7 @@ class Worker:
         run.advance()
         return self._state_of(run)
 
-    def _finish(self, _args: Message) -> Json:
+    def _finish(self, _args: JsonMessage) -> Json:
         """Finish the run, and return its logs, offsets and counts."""
         run = self._running()
         reading = run.finish()
@@ -113,7 +121,7 @@ class Worker:
             "events": run.world.events_run,
         }
 
-    def _drop(self, _args: Message) -> Json:
+    def _drop(self, _args: JsonMessage) -> Json:
         """Drop the run unfinished: its result is not needed."""
         self._run = None
         return None

@@ -13,7 +13,7 @@ from typing import Protocol
 from storage.cleaning.cleaner_job import CleanJob, CleanResult
 
 # The callback of a job, with its result or its error.
-Cleaned = Callable[[CleanResult | None, Exception | None], None]
+CleanCallback = Callable[[CleanResult | None, Exception | None], None]
 
 
 class CleanerDied(Exception):
@@ -23,7 +23,7 @@ class CleanerDied(Exception):
 class CleanerRunner(Protocol):
     """The runner of compaction's jobs."""
 
-    def submit(self, job: CleanJob, done: Cleaned) -> None:
+    def submit(self, job: CleanJob, done: CleanCallback) -> None:
         """Run the job off the loop, then call `done(result, error)` on the loop.
 
         The error is CleaningFailed, CleanerDied, or an OSError of the disk.

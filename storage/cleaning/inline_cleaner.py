@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from storage.cleaning.cleaner import clean
 from storage.cleaning.cleaner_job import CleanJob
-from storage.cleaning.cleaner_ports import Cleaned
+from storage.cleaning.cleaner_ports import CleanCallback
 from storage.log.log_environment import LogEnvironment
 
 
@@ -17,7 +17,7 @@ class InlineRunner:
     def __init__(self, environment: LogEnvironment) -> None:
         self._environment = environment
 
-    def submit(self, job: CleanJob, done: Cleaned) -> None:
+    def submit(self, job: CleanJob, done: CleanCallback) -> None:
         filesystem = self._environment.filesystem
         self._environment.blocking.submit(lambda: clean(filesystem, job), done)
 

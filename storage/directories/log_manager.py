@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import replace
 
-from ground.filesystem import Usage
+from ground.filesystem import VolumeUsage
 from ground.ports import Blocking
 from ground.sliced_work import SlicedWork
 from ground.topic_partition import (
@@ -447,7 +447,7 @@ class LogManager:
         """Return the copies under way into a directory, each with the log that is copied."""
         return [(log, self._logs.get(log.partition)) for log in self.future_logs.logs_in(log_dir)]
 
-    def usage(self, log_dir: str) -> Usage:
+    def usage(self, log_dir: str) -> VolumeUsage:
         """Return the space on the directory's volume. Raises LogDirFailure."""
         try:
             return self._environment.filesystem.usage(log_dir)

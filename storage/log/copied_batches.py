@@ -10,7 +10,7 @@ from ground.topic_partition import TopicPartition
 from protocol.control_records import read_transaction_marker
 from protocol.errors import ErrorCode
 from protocol.record_batch import CorruptBatch, RecordBatchHeader, crc_is_valid, iterate_batches
-from storage.log.refusal import Refusal
+from storage.log.refusal import AppendRefusal
 
 
 def batches_to_copy(
@@ -19,7 +19,7 @@ def batches_to_copy(
     partition: TopicPartition,
     log_start_offset: int,
     log_end_offset: int,
-) -> list[tuple[int, RecordBatchHeader]] | Refusal:
+) -> list[tuple[int, RecordBatchHeader]] | AppendRefusal:
     """Return (position, header) of the whole batches to append, or the refusal if none may be.
 
     Batches of a later epoch than `leader_epoch`, that of the fetch, are left out.
@@ -42,14 +42,14 @@ def batches_to_copy(
             batches.append((position, header))
             end = header.next_offset
     except CorruptBatch as damage:
-        return Refusal(ErrorCode.CORRUPT_MESSAGE, str(damage))
+        return AppendRefusal(ErrorCode.CORRUPT_MESSAGE, str(damage))
     return batches
 
 
 def _unexpected_offset(
     header: RecordBatchHeader, partition: TopicPartition, next_offset: int
-) -> Refusal:
-    return Refusal(
+) -> AppendRefusal:
+    return AppendRefusal(
         ErrorCode.OFFSET_OUT_OF_RANGE,
         f"Unexpected offset in append to {partition}. First offset {header.base_offset} is less "
         f"than the next offset {next_offset}.",

@@ -18,10 +18,10 @@ from protocol.errors import ErrorCode
 from protocol.record_batch import TimestampType
 from storage.log.log_append_info import LogAppendInfo
 from storage.log.producer_state import EPOCH_BUMP_VERSION
-from storage.log.refusal import LOG_APPEND_TIME, Refusal
+from storage.log.refusal import LOG_APPEND_TIME, AppendRefusal
 from storage.log.unified_log import OFFLINE, UnifiedLog
 
-_NO_PRODUCER = Refusal(
+_NO_PRODUCER = AppendRefusal(
     ErrorCode.UNKNOWN_SERVER_ERROR,
     "A marker needs a producer id, a producer epoch and a transaction version, each other than -1.",
 )
@@ -52,7 +52,7 @@ def append_end_txn_marker(
         producer_id, producer_epoch, coordinator_epoch, offset, transaction_version
     )
     if fault is not None:
-        return log.refused(Refusal(fault.code, fault.message or ""))
+        return log.refused(AppendRefusal(fault.code, fault.message or ""))
     kind = ControlRecordType.COMMIT if committed else ControlRecordType.ABORT
     batch = build_transaction_marker(
         kind,

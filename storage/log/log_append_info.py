@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from protocol.errors import ErrorCode
-from storage.log.refusal import Refusal
+from storage.log.refusal import AppendRefusal
 
 
 class AppendOrigin(Enum):
@@ -62,7 +62,7 @@ class LogAppendInfo:
         self.duplicate = duplicate
 
     @classmethod
-    def refused(cls, refusal: Refusal, log_start_offset: int) -> LogAppendInfo:
+    def refused(cls, refusal: AppendRefusal, log_start_offset: int) -> LogAppendInfo:
         """Return the result of an append that was refused: the log is unchanged."""
         start = log_start_offset if refusal.names_log_start else -1
         info = cls(*refusal.offsets, -1, -1, start)

@@ -37,15 +37,15 @@ from protocol.record_batch import (
     read_header,
 )
 from storage.log.log_append_info import AppendOrigin
-from storage.log.record_validation import look_at_records, must_decode, too_large
-from storage.log.refusal import LOG_APPEND_TIME, LONG_MAX, Refusal, out_of_range
+from storage.log.record_validation import check_records, must_decode, too_large
+from storage.log.refusal import LOG_APPEND_TIME, LONG_MAX, AppendRefusal, out_of_range
 from storage.log_config import LogConfig
 
 _CRC = Struct(">I")
 _CREATE_TIME = 0x7F & ~LOG_APPEND_TIME_FLAG  # the bits that stay for CreateTime
 
 
-def may_take_unseen(config: LogConfig) -> bool:
+def header_check_suffices(config: LogConfig) -> bool:
     """Return whether a topic's batches are checked by their header alone."""
     return (
         not config.compact
@@ -65,38 +65,38 @@ class Validated:
 
 
 @dataclass(frozen=True, slots=True)
-class LookedAt:
+class RecordCheckResult:
     """The outcome of a check of a batch's records under a topic's config."""
 
     config: LogConfig
-    outcome: memoryview | Refusal
+    outcome: memoryview | AppendRefusal
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class RecordCheck:
     """A check of a batch's records that is still to be run, under a topic's config."""
 
     config: LogConfig
-    steps: Steps[memoryview | Refusal]
+    steps: Steps[memoryview | AppendRefusal]
 
 
-def look_before_append(
+def record_check_before_append(
     records: memoryview, config: LogConfig, now_ms: int, partition: str, allocate: Allocate
-) -> Look | None:
+) -> RecordCheck | None:
     """Return the check of records that a client's batch needs before `validate`.
 
     None if the batch needs no such check, or if its header is refused already. `records` must not
     change until the steps have ended.
     """
     batches = split_batches(records, AppendOrigin.CLIENT)
-    if isinstance(batches, Refusal):
+    if isinstance(batches, AppendRefusal):
         return None
     _, header = batches[0]
     refusal = check_batch(records, 0, header, config, AppendOrigin.CLIENT, now_ms, partition)
     if refusal is not None or not must_decode(config, header):
         return None
     batch = records[: header.size_in_bytes]
-    return Look(config, look_at_records(batch, header, config, now_ms, partition, allocate))
+    return RecordCheck(config, check_records(batch, header, config, now_ms, partition, allocate))
 
 
 def validate(
@@ -105,30 +105,30 @@ def validate(
     origin: AppendOrigin,
     now_ms: int,
     partition: str,
-    looked_at: LookedAt | None = None,
-) -> Validated | Refusal:
+    check_result: RecordCheckResult | None = None,
+) -> Validated | AppendRefusal:
     """Check the batches that a leader is to append, and change them as the topic's config requires.
 
-    `records` is changed in place; a recompressed batch is in new bytes. If `looked_at` is the
+    `records` is changed in place; a recompressed batch is in new bytes. If `check_result` is the
     outcome of a check under this config, the records are not decoded again.
     """
     batches = split_batches(records, origin)
-    if isinstance(batches, Refusal):
+    if isinstance(batches, AppendRefusal):
         return batches
     for position, header in batches:
         refusal = check_batch(records, position, header, config, origin, now_ms, partition)
         if refusal is not None:
             return refusal
     if origin is AppendOrigin.CLIENT:
-        checked = _fit_to_topic(records, batches[0][1], config, now_ms, partition, looked_at)
-        if isinstance(checked, Refusal):
+        checked = _fit_to_topic(records, batches[0][1], config, now_ms, partition, check_result)
+        if isinstance(checked, AppendRefusal):
             return checked
     else:
         last_position, last_header = batches[-1]
         checked = Validated(records[: last_position + last_header.size_in_bytes], batches)
     size = len(checked.records)
     if size > config.segment_size_bytes:
-        return Refusal(
+        return AppendRefusal(
             ErrorCode.RECORD_LIST_TOO_LARGE,
             f"Message batch size is {size} bytes in append to partition {partition}, which exceeds "
             f"the maximum configured segment size of {config.segment_size_bytes}.",
@@ -142,16 +142,16 @@ def _fit_to_topic(
     config: LogConfig,
     now_ms: int,
     partition: str,
-    looked_at: LookedAt | None,
-) -> Validated | Refusal:
+    check_result: RecordCheckResult | None,
+) -> Validated | AppendRefusal:
     """Check a client's records if the topic's configs need it, and set codec and timestamps."""
     records = records[: header.size_in_bytes]
     if must_decode(config, header):
-        if looked_at is not None and looked_at.config is config:
-            outcome = looked_at.outcome
+        if check_result is not None and check_result.config is config:
+            outcome = check_result.outcome
         else:
-            outcome = in_one_go(look_at_records(records, header, config, now_ms, partition))
-        if isinstance(outcome, Refusal):
+            outcome = in_one_go(check_records(records, header, config, now_ms, partition))
+        if isinstance(outcome, AppendRefusal):
             return outcome
         records = outcome
     own_time = config.message_timestamp_type == LOG_APPEND_TIME
@@ -174,7 +174,7 @@ def _make_create_time(batch: memoryview) -> None:
 
 def split_batches(
     records: memoryview, origin: AppendOrigin
-) -> list[tuple[int, RecordBatchHeader]] | Refusal:
+) -> list[tuple[int, RecordBatchHeader]] | AppendRefusal:
     """Return (position, header) of each whole batch, without a partial one at the end.
 
     Return a refusal for damage, or if a client sent no batch or several (Produce v3 and later).
@@ -183,9 +183,9 @@ def split_batches(
         batches = list(iterate_batches(records, allow_partial_tail=True))
     except CorruptBatch as damage:
         is_one = isinstance(damage, InvalidBatch | UnknownCodec)
-        return Refusal(damage.error_code, str(damage), is_no_batch=not is_one)
+        return AppendRefusal(damage.error_code, str(damage), is_no_batch=not is_one)
     if not batches or (origin is AppendOrigin.CLIENT and len(batches) != 1):
-        return Refusal(
+        return AppendRefusal(
             ErrorCode.INVALID_RECORD,
             "Produce requests with version >= 3 must have exactly one record batch per partition",
             is_no_batch=True,
@@ -201,10 +201,10 @@ def check_batch(
     origin: AppendOrigin,
     now_ms: int,
     partition: str,
-) -> Refusal | None:
+) -> AppendRefusal | None:
     """Check a batch by its header, in Kafka's order. Return the refusal, None if it is valid."""
     if origin is AppendOrigin.CLIENT and header.base_offset != 0:
-        return Refusal(
+        return AppendRefusal(
             ErrorCode.INVALID_RECORD,
             f"The baseOffset of the record batch in the append to {partition} should be 0, "
             f"but it is {header.base_offset}",
@@ -213,17 +213,17 @@ def check_batch(
     if size > config.max_message_bytes and origin is not AppendOrigin.RAFT_LEADER:
         return too_large(size, config, partition)
     if not crc_is_valid(records, position, header):
-        return Refusal(
+        return AppendRefusal(
             ErrorCode.CORRUPT_MESSAGE, f"Record is corrupt in topic-partition {partition}."
         )
     if origin is AppendOrigin.CLIENT:
         fault = produced_batch_fault(header)
         if fault is not None:
-            return Refusal(ErrorCode.INVALID_RECORD, fault)
+            return AppendRefusal(ErrorCode.INVALID_RECORD, fault)
     return _check_time(header, config, now_ms) if origin is AppendOrigin.CLIENT else None
 
 
-def _check_time(header: RecordBatchHeader, config: LogConfig, now_ms: int) -> Refusal | None:
+def _check_time(header: RecordBatchHeader, config: LogConfig, now_ms: int) -> AppendRefusal | None:
     """Return the refusal of a batch by its header: LogAppendTime from the client, or a timestamp
     too far in the future. Return None if both are right."""
     if config.message_timestamp_type == LOG_APPEND_TIME:
@@ -239,8 +239,8 @@ def _check_time(header: RecordBatchHeader, config: LogConfig, now_ms: int) -> Re
     return None
 
 
-def _invalid_timestamp(index: int, message: str) -> Refusal:
-    return Refusal(
+def _invalid_timestamp(index: int, message: str) -> AppendRefusal:
+    return AppendRefusal(
         ErrorCode.INVALID_TIMESTAMP,
         "One or more records have been rejected due to invalid timestamp",
         [(index, message)],

@@ -31,7 +31,7 @@ from protocol.record_batch import (
 )
 from protocol.record_scan import scan_records
 from storage.log.batch_body import BatchBody
-from storage.log.refusal import LOG_APPEND_TIME, LONG_MAX, Refusal, out_of_range
+from storage.log.refusal import LOG_APPEND_TIME, LONG_MAX, AppendRefusal, out_of_range
 from storage.log_config import LogConfig
 
 _CODECS = {
@@ -66,25 +66,25 @@ def must_decode(config: LogConfig, header: RecordBatchHeader) -> bool:
     )
 
 
-def look_at_records(
+def check_records(
     batch: memoryview,
     header: RecordBatchHeader,
     config: LogConfig,
     now_ms: int,
     partition: str,
     allocate: Allocate = bytearray,
-) -> Steps[memoryview | Refusal]:
+) -> Steps[memoryview | AppendRefusal]:
     """Check each record of a batch. Return the batch to append, or the refusal.
 
     The result is `batch` itself, or a new batch under the topic's codec.
     """
     body = BatchBody(batch, header, allocate)
-    outcome: memoryview | Refusal
+    outcome: memoryview | AppendRefusal
     try:
         yield from body.open()
         outcome = yield from _look_at_body(batch, header, body.view, config, now_ms, partition)
     except CorruptBatch as damage:
-        outcome = Refusal(ErrorCode.INVALID_RECORD, str(damage))
+        outcome = AppendRefusal(ErrorCode.INVALID_RECORD, str(damage))
     yield from body.close()
     return outcome
 
@@ -96,7 +96,7 @@ def _look_at_body(
     config: LogConfig,
     now_ms: int,
     partition: str,
-) -> Steps[memoryview | Refusal]:
+) -> Steps[memoryview | AppendRefusal]:
     """Check each record of a decompressed body. Return the batch to append, which has the topic's
     codec, or a refusal."""
     checks = _RecordChecks(config, now_ms, partition)
@@ -154,14 +154,14 @@ class _RecordChecks:
                 )
             self._errors.append((index, message))
 
-    def refusal(self) -> Refusal | None:
+    def refusal(self) -> AppendRefusal | None:
         """Return the refusal, with Kafka's message, if a record had an error, else None."""
         errors = self._errors
         if not errors:
             return None
         if self._bad_time:
             text = "One or more records have been rejected due to invalid timestamp"
-            return Refusal(ErrorCode.INVALID_TIMESTAMP, text, errors)
+            return AppendRefusal(ErrorCode.INVALID_TIMESTAMP, text, errors)
         shown = ", ".join(
             f"RecordError(batchIndex={index}, message='{message}')"
             for index, message in errors[:_ERRORS_SHOWN]
@@ -170,7 +170,7 @@ class _RecordChecks:
             f"One or more records have been rejected due to {self._error_count} record errors in "
             f"total, and only showing the first three errors at most: [{shown}]"
         )
-        return Refusal(ErrorCode.INVALID_RECORD, text, errors)
+        return AppendRefusal(ErrorCode.INVALID_RECORD, text, errors)
 
 
 def _is_out_of_range(timestamp: int, config: LogConfig, now_ms: int) -> bool:
@@ -192,7 +192,7 @@ def _recompressed(
     config: LogConfig,
     checks: _RecordChecks,
     partition: str,
-) -> Steps[memoryview | Refusal]:
+) -> Steps[memoryview | AppendRefusal]:
     """Return the batch with the same records under the topic's codec.
 
     Return a refusal if the new batch is above the topic's size limit.
@@ -209,9 +209,9 @@ def _recompressed(
     return memoryview(batch_of(new_header, packed))
 
 
-def too_large(size: int, config: LogConfig, partition: str) -> Refusal:
+def too_large(size: int, config: LogConfig, partition: str) -> AppendRefusal:
     """Return the refusal of a batch of `size` bytes, which is above the topic's limit."""
-    return Refusal(
+    return AppendRefusal(
         ErrorCode.MESSAGE_TOO_LARGE,
         f"The record batch size in the append to {partition} is {size} bytes which exceeds "
         f"the maximum configured value of {config.max_message_bytes}.",

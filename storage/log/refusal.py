@@ -18,7 +18,7 @@ LONG_MAX = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class AppendRefusal:
     """The reason for which an append was refused.
 
     `record_errors` are (index in the batch, message). `is_no_batch` means that the bytes are not

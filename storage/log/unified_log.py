@@ -38,17 +38,17 @@ from storage.log.log_environment import LogEnvironment
 from storage.log.log_loader import LogLoader
 from storage.log.log_segment import LogSegment
 from storage.log.log_segments import LogSegments
-from storage.log.log_validator import LookedAt, may_take_unseen, validate
+from storage.log.log_validator import RecordCheckResult, header_check_suffices, validate
 from storage.log.plain_append import COPIED, TRANSACTIONAL, append_plain
 from storage.log.producer_rebuild import rebuild_producers
 from storage.log.producer_state import BatchMetadata, ProducerStateEntry
 from storage.log.recovery_report import RecoveryReport
-from storage.log.refusal import LONG_MAX, Refusal
+from storage.log.refusal import LONG_MAX, AppendRefusal
 from storage.log.segment_replacement import replace_segments
 from storage.log.verification_state import VerificationGuard
 from storage.log_config import LogConfig
 
-OFFLINE = Refusal(ErrorCode.KAFKA_STORAGE_ERROR, "The log directory is offline.")
+OFFLINE = AppendRefusal(ErrorCode.KAFKA_STORAGE_ERROR, "The log directory is offline.")
 _OUT_OF_RANGE = FetchDataInfo(b"", error=ErrorCode.OFFSET_OUT_OF_RANGE)
 _STORAGE_ERROR = FetchDataInfo(b"", error=ErrorCode.KAFKA_STORAGE_ERROR)
 _CORRUPT = FetchDataInfo(b"", error=ErrorCode.CORRUPT_MESSAGE)
@@ -128,8 +128,8 @@ class UnifiedLog:
 
     def _take_config(self, config: LogConfig) -> None:
         self.config = config
-        self.looks_at_records = not may_take_unseen(config)
-        self.takes_plain = not self.looks_at_records and config.flush_messages == LONG_MAX
+        self.checks_records = not header_check_suffices(config)
+        self.takes_plain = not self.checks_records and config.flush_messages == LONG_MAX
         self.timestamp_max = -1  # the largest timestamp allowed; the next append sets it
         self.max_message_bytes = min(config.max_message_bytes, config.segment_size_bytes)
         self._after_max_ms = config.message_timestamp_after_max_ms
@@ -194,17 +194,17 @@ class UnifiedLog:
         *,
         origin: AppendOrigin = AppendOrigin.CLIENT,
         guard: VerificationGuard | None = None,
-        looked_at: LookedAt | None = None,
+        check_result: RecordCheckResult | None = None,
     ) -> LogAppendInfo:
         """Assign offsets to a client's batch, in place, and append it. `guard` is that of
-        `start_verification` if a transaction begins. `looked_at` is the outcome of an earlier check
-        of the records."""
+        `start_verification` if a transaction begins. `check_result` is the outcome of an earlier
+        check of the records."""
         self.timestamp_max = now_ms + self._after_max_ms
         # The records of a coordinator are not checked, although its topic is compacted.
         own = origin is AppendOrigin.COORDINATOR and not self._counts_messages
         first = append_plain(self, records, leader_epoch, TRANSACTIONAL, own)
         if first < 0:
-            return self._append_checked(records, leader_epoch, now_ms, origin, guard, looked_at)
+            return self._append_checked(records, leader_epoch, now_ms, origin, guard, check_result)
         return self._appended_plain(first, records)
 
     def _appended_plain(self, first: int, records: memoryview) -> LogAppendInfo:
@@ -219,7 +219,7 @@ class UnifiedLog:
         now_ms: int,
         origin: AppendOrigin,
         guard: VerificationGuard | None = None,
-        looked_at: LookedAt | None = None,
+        check_result: RecordCheckResult | None = None,
     ) -> LogAppendInfo:
         """Append with all checks, in Kafka's order, and all changes of a batch."""
         if self.offline:
@@ -227,8 +227,8 @@ class UnifiedLog:
         if records.readonly:
             records = memoryview(bytearray(records))
         name = str(self.partition)
-        checked = validate(records, self.config, origin, now_ms, name, looked_at)
-        if isinstance(checked, Refusal):
+        checked = validate(records, self.config, origin, now_ms, name, check_result)
+        if isinstance(checked, AppendRefusal):
             return self.refused(checked)
         records, batches = checked.records, checked.batches
         first = offset = self.log_end_offset
@@ -240,7 +240,7 @@ class UnifiedLog:
                 verdict.first_offset, verdict.last_offset, stamp, stamp, start, duplicate=True
             )
         if verdict is not None:
-            return self.refused(Refusal(verdict.code, verdict.message or ""))
+            return self.refused(AppendRefusal(verdict.code, verdict.message or ""))
         for position, header in batches:
             patch_base_offset_and_epoch(records, position, offset, leader_epoch)
             offset += header.last_offset_delta + 1
@@ -265,7 +265,7 @@ class UnifiedLog:
             return self.refused(OFFLINE)
         start, end = self.log_start_offset, self.log_end_offset
         batches = batches_to_copy(records, leader_epoch, self.partition, start, end)
-        if isinstance(batches, Refusal):
+        if isinstance(batches, AppendRefusal):
             return self.refused(batches)
         if not batches:
             return LogAppendInfo(-1, end - 1, -1, -1, start)
@@ -282,7 +282,7 @@ class UnifiedLog:
         except OSError as error:
             return self._append_failed(error)
         except LogDirFailure as failure:
-            return self.refused(Refusal(ErrorCode.KAFKA_STORAGE_ERROR, str(failure)))
+            return self.refused(AppendRefusal(ErrorCode.KAFKA_STORAGE_ERROR, str(failure)))
         self.log_start_offset = start
         return self._appended(first, last, max_timestamp, size)
 
@@ -380,17 +380,17 @@ class UnifiedLog:
             try:
                 self.flusher.appended(last - first + 1, self.config.flush_messages)
             except LogDirFailure as failure:
-                return self.refused(Refusal(ErrorCode.KAFKA_STORAGE_ERROR, str(failure)))
+                return self.refused(AppendRefusal(ErrorCode.KAFKA_STORAGE_ERROR, str(failure)))
         start = self.log_start_offset
         return LogAppendInfo(first, last, max_timestamp, log_append_time, start, size)
 
-    def refused(self, refusal: Refusal) -> LogAppendInfo:
+    def refused(self, refusal: AppendRefusal) -> LogAppendInfo:
         """Return the result of an append that was refused."""
         return LogAppendInfo.refused(refusal, self.log_start_offset)
 
     def _append_failed(self, error: OSError) -> LogAppendInfo:
         failure = self.failed("append", error)
-        return self.refused(Refusal(ErrorCode.KAFKA_STORAGE_ERROR, str(failure)))
+        return self.refused(AppendRefusal(ErrorCode.KAFKA_STORAGE_ERROR, str(failure)))
 
     def failed(self, doing: str, error: OSError, *, torn: bool = False) -> LogDirFailure:
         """Report a failure of the disk. Return the exception, which the caller may raise.

@@ -18,7 +18,7 @@ from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ErrorCode
 from protocol.frames.message_codec import decode_response, encode_response
 from protocol.message import Message, replace
-from testbed.faults.places import RealAnswer, Refused, Top, Way
+from testbed.faults.places import OwnError, RealAnswer, Top, Way
 from testbed.faults.subjects import NameOf, topic_of
 
 Refusal = Callable[[Any, ErrorCode], Any]
@@ -65,7 +65,7 @@ def refusing(
     the request names nothing. Raises ProtocolError if a refusal closes the connection."""
     assert not isinstance(way, RealAnswer), "what Real is put into comes from the API"
     response: Message
-    if isinstance(way, Refused):
+    if isinstance(way, OwnError):
         response = refusal(request, error)
     elif isinstance(way, Top):
         response = _failing(messages_of(api).response(), error)

@@ -19,13 +19,14 @@ from typing import Any, Protocol, TypeVar
 
 from broker.requests.admission import Admission
 from broker.requests.context import Api, Respond
-from broker.requests.interference import Interference, Meeting, Reply
+from broker.requests.interference import Interference, Meeting, ReplyPath
 from ground.ports import Scheduler, Timer
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.frames.message_codec import ResponseParts
 from protocol.message import Message, replace
 from protocol.messages.fetch import FetchResponse
+from testbed.decoded_responses import decoded_response
 from testbed.faults.answers import Concerns, joined, put_into, refusing
 from testbed.faults.cut_answer import cut
 from testbed.faults.places import RealAnswer, ways_of
@@ -39,7 +40,6 @@ from testbed.faults.subjects import (
     topics_of,
     transactional_ids_of,
 )
-from testbed.spelled_out import spelled_out
 
 OPERATIONS = "ottla-testing"
 """The client id of the test's own requests (`testbed.operations`), to which no fault applies."""
@@ -70,7 +70,7 @@ class Handler(Protocol):
     def interfere_by(self, interference: Interference | None) -> None: ...
 
 
-class Faults:
+class FaultRules:
     """The rules of one broker (`broker.requests.interference.Interference`)."""
 
     def __init__(
@@ -86,7 +86,7 @@ class Faults:
         self._sessions = sessions
         self._handlers = handlers
         self._rules: dict[str, Rule] = {}
-        self._unanswered: dict[str, deque[Reply]] = {}
+        self._unanswered: dict[str, deque[ReplyPath]] = {}
         self._late_answers: dict[_DelayedAnswer, Timer] = {}
         self._logging_in = False
 
@@ -254,7 +254,7 @@ class Faults:
 
             Does not count the rule's match if the answer has no place for it.
             """
-            response = spelled_out(response, meeting.context.api_version)
+            response = decoded_response(response, meeting.context.api_version)
             if isinstance(response, FetchResponse):
                 self._sessions.show_all(response, concerns)
             if not put_into(response, way.path, rule.error, concerns, self._name_of):
@@ -276,7 +276,7 @@ class _DelayedAnswer:
 class _PartOfAnswer:
     """A reply that sends a part of a response, and closes the connection."""
 
-    def __init__(self, reply: Reply, share: float) -> None:
+    def __init__(self, reply: ReplyPath, share: float) -> None:
         self._reply = reply
         self._share = share
 
@@ -287,11 +287,11 @@ class _PartOfAnswer:
             self._reply.last(cut(parts, self._share))
 
     def keep(self, frame: memoryview) -> memoryview:
-        """Return the request's frame, or a copy; see `broker.requests.interference.Reply`."""
+        """Return the request's frame, or a copy; see `broker.requests.interference.ReplyPath`."""
         return self._reply.keep(frame)
 
     def fail(self, error: BaseException) -> None:
-        """Close the connection at once; see `broker.requests.interference.Reply`."""
+        """Close the connection at once; see `broker.requests.interference.ReplyPath`."""
         self._reply.fail(error)
 
     def close(self) -> None:
@@ -304,7 +304,7 @@ class _PartOfAnswer:
 
 
 def _respond_joined(respond: Respond, refused: Message, version: int, response: Message) -> None:
-    respond(joined(spelled_out(response, version), refused))
+    respond(joined(decoded_response(response, version), refused))
 
 
 def _anything(_topic: str | None) -> bool:

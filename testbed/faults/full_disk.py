@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Sequence
 
-from ground.filesystem import BytesLike, File, Filesystem, Lock, Usage
+from ground.filesystem import BytesLike, File, Filesystem, Lock, VolumeUsage
 
 _TEXT = "No space left on device"
 
@@ -147,6 +147,6 @@ class FillableFilesystem:
     def lock(self, path: str) -> Lock | None:
         return self._real.lock(path)
 
-    def usage(self, path: str) -> Usage:
+    def usage(self, path: str) -> VolumeUsage:
         usage = self._real.usage(path)
-        return Usage(usage.total_bytes, 0) if self._room.is_full(path) else usage
+        return VolumeUsage(usage.total_bytes, 0) if self._room.is_full(path) else usage

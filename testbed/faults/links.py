@@ -18,7 +18,7 @@ from functools import partial
 from ground.ports import Answered, Channel, ChannelFailure, Network, Scheduler, Timer
 
 
-class Links:
+class NodeLinks:
     """The links of one node; `over` makes a network (`ground.ports.Network`) of them."""
 
     def __init__(self, scheduler: Scheduler) -> None:
@@ -83,7 +83,7 @@ class _HeldRequest:
 class CuttableNetwork:
     """A network whose links a test can cut (`ground.ports.Network`)."""
 
-    def __init__(self, network: Network, links: Links) -> None:
+    def __init__(self, network: Network, links: NodeLinks) -> None:
         self._network = network
         self._links = links
 
@@ -97,7 +97,7 @@ class CuttableNetwork:
 class CuttableChannel:
     """A channel that sends nothing while its link is cut (`ground.ports.Channel`)."""
 
-    def __init__(self, network: Network, links: Links, where: tuple[str, int, str]) -> None:
+    def __init__(self, network: Network, links: NodeLinks, where: tuple[str, int, str]) -> None:
         self._network = network
         self._links = links
         self._where = where

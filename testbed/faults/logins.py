@@ -12,10 +12,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol
 
-from broker.network.server.login import Refusal, ReplyOrRefusal
+from broker.network.server.login import LoginRefusal, ReplyOrRefusal
 from broker.network.server.request_channel import ConnectionContext
-from broker.requests.context import Connection, RequestContext
-from broker.requests.interference import Meeting, Reply
+from broker.requests.context import ClientConnection, RequestContext
+from broker.requests.interference import Meeting, ReplyPath
 from controller.authorization.rights import UNLIMITED
 from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ErrorCode, ProtocolError
@@ -26,7 +26,7 @@ from protocol.frames.message_codec import (
     skip_header_tags,
 )
 from protocol.message import Message, replace
-from testbed.faults.faults import Faults
+from testbed.faults.faults import FaultRules
 
 LOGIN_APIS = (ApiKey.API_VERSIONS, ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE)
 _REASON = "asked for by a test"
@@ -50,17 +50,19 @@ class Ranges(Protocol):
     """The source of answers with the served versions
     (`broker.requests.request_handler.RequestHandler`)."""
 
-    def say_range(self, connection: Connection, frame: memoryview, reply: Reply) -> None: ...
+    def say_range(
+        self, connection: ClientConnection, frame: memoryview, reply: ReplyPath
+    ) -> None: ...
 
 
 class LoginFaults:
     """The application of a broker's faults to logins."""
 
-    def __init__(self, faults: Faults, ranges: Ranges) -> None:
+    def __init__(self, faults: FaultRules, ranges: Ranges) -> None:
         self._faults = faults
         self._ranges = ranges
 
-    def meet(
+    def intercept(
         self, login: LoginUnderWay, frame: memoryview, later: Callable[[ReplyOrRefusal], None]
     ) -> ReplyOrRefusal | None:
         """Apply the faults to a frame of a login, or have it carried out; see
@@ -111,20 +113,21 @@ class _LoginReply:
         self.say(b"" if parts is None else bytes(parts))
 
     def keep(self, frame: memoryview) -> memoryview:
-        """Return the frame itself; see `broker.requests.interference.Reply`."""
+        """Return the frame itself; see `broker.requests.interference.ReplyPath`."""
         return frame
 
     def fail(self, error: BaseException) -> None:
-        """Close the connection; see `broker.requests.interference.Reply`."""
+        """Close the connection; see `broker.requests.interference.ReplyPath`."""
         self.close()
 
     def close(self) -> None:
-        """Close the connection; see `broker.requests.interference.Reply`."""
+        """Close the connection; see `broker.requests.interference.ReplyPath`."""
         self.last(b"")
 
     def last(self, data: bytes) -> None:
-        """Send these bytes, and close the connection; see `broker.requests.interference.Reply`."""
-        self.say(Refusal(_REASON, data, delayed=False))
+        """Send these bytes, and close the connection; see
+        `broker.requests.interference.ReplyPath`."""
+        self.say(LoginRefusal(_REASON, data, delayed=False))
 
     def say(self, response: ReplyOrRefusal) -> None:
         """Keep this response for `response_at_once`, or send it if that was called before."""
@@ -177,9 +180,9 @@ def _login_error(api_key: int, _request: object, error: ErrorCode) -> Message:
     return replace(response, **fields)
 
 
-def _answer(context: RequestContext, reply: Reply, response: object) -> None:
+def _answer(context: RequestContext, reply: ReplyPath, response: object) -> None:
     """Send a login's response, or the response that a fault has made."""
-    if isinstance(response, Refusal):
+    if isinstance(response, LoginRefusal):
         if isinstance(reply, _LoginReply):
             reply.say(response)
         else:  # only a part of it is sent
@@ -194,4 +197,4 @@ def _answer(context: RequestContext, reply: Reply, response: object) -> None:
         if context.api_key == ApiKey.API_VERSIONS:
             reply(frame)  # the login continues
         else:
-            reply.say(Refusal(_REASON, frame))
+            reply.say(LoginRefusal(_REASON, frame))

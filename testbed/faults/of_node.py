@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from broker.node.node import Node
-from testbed.faults.faults import Faults
+from testbed.faults.faults import FaultRules
 from testbed.faults.fetch_sessions import FetchSessions
 
 
-def faults_of(node: Node) -> Faults:
+def faults_of(node: Node) -> FaultRules:
     """Return the faults of requests to this node's listeners. The node must have a broker."""
     assert node.broker is not None, "a controller alone has no clients"
 
@@ -19,4 +19,4 @@ def faults_of(node: Node) -> Faults:
     if node.controller_server is not None:
         handlers.append(node.controller_server.requests)
     sessions = FetchSessions(node.broker.parts.replicas.sessions, name_of)
-    return Faults(node.shared.ports.scheduler, name_of, sessions, handlers)
+    return FaultRules(node.shared.ports.scheduler, name_of, sessions, handlers)

@@ -20,7 +20,7 @@ from protocol.errors import ErrorCode
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class OwnError:
     """The place where the API itself has its error (`RequestHandler.refusal`)."""
 
 
@@ -45,11 +45,11 @@ class RealAnswer:
     path: tuple[str, ...]
 
 
-Way = Refused | Top | Mirrored | RealAnswer
+Way = OwnError | Top | Mirrored | RealAnswer
 Ways = tuple[Way, ...]
 
-_TOP: Ways = (Top(), Refused())
-_PARTITIONS: Ways = (Mirrored(("topics", "partitions")), Refused())
+_TOP: Ways = (Top(), OwnError())
+_PARTITIONS: Ways = (Mirrored(("topics", "partitions")), OwnError())
 _E = ErrorCode
 _UNKNOWN_TOPIC = (
     _E.UNKNOWN_TOPIC_OR_PARTITION,
@@ -74,7 +74,7 @@ _NO_LEADER = (_E.LEADER_NOT_AVAILABLE, _E.REPLICA_NOT_AVAILABLE, _E.LISTENER_NOT
 class Places:
     """The ways of one API: those of the named errors, and those of all others."""
 
-    others: Ways = (Refused(),)
+    others: Ways = (OwnError(),)
     named: tuple[tuple[Sequence[ErrorCode], Ways], ...] = ()
 
 
@@ -124,7 +124,7 @@ _PLACES: dict[ApiKey, Places] = {
         (
             (
                 (_E.UNKNOWN_MEMBER_ID, _E.FENCED_INSTANCE_ID),
-                (Mirrored(("members",)), Refused()),
+                (Mirrored(("members",)), OwnError()),
             ),
         ),
     ),
@@ -137,7 +137,7 @@ _PLACES: dict[ApiKey, Places] = {
                     "results_by_partition<partitions",
                 )
             ),
-            Refused(),
+            OwnError(),
         ),
         (((_E.CLUSTER_AUTHORIZATION_FAILED, _E.INVALID_REQUEST), _TOP),),
     ),
@@ -145,11 +145,11 @@ _PLACES: dict[ApiKey, Places] = {
         _TOP, (((_E.GROUP_SUBSCRIBED_TO_TOPIC, *_UNKNOWN_TOPIC), _PARTITIONS),)
     ),
     ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: Places(
-        (Refused(),),
+        (OwnError(),),
         (
             (
                 (_E.RESOURCE_NOT_FOUND, _E.DUPLICATE_RESOURCE),
-                (Mirrored(("results<users",)), Refused()),
+                (Mirrored(("results<users",)), OwnError()),
             ),
         ),
     ),
@@ -162,7 +162,7 @@ _PLACES: dict[ApiKey, Places] = {
         (((_E.KAFKA_STORAGE_ERROR, _E.LOG_DIR_NOT_FOUND), (RealAnswer(("results",)),)),),
     ),
     ApiKey.ELECT_LEADERS: Places(
-        (Refused(),),
+        (OwnError(),),
         (
             (
                 (
@@ -178,13 +178,13 @@ _PLACES: dict[ApiKey, Places] = {
                             "partition_result<partitions",
                         )
                     ),
-                    Refused(),
+                    OwnError(),
                 ),
             ),
         ),
     ),
     ApiKey.ALTER_PARTITION_REASSIGNMENTS: Places(
-        (Refused(),),
+        (OwnError(),),
         (
             (
                 (

@@ -105,20 +105,22 @@ class Rule:
     _by_client: dict[str, int] = field(default_factory=dict)
 
     @property
-    def seen(self) -> int:
+    def matched(self) -> int:
         """The number of requests that matched, whether the fault applied or not."""
-        return self.tally.seen
+        return self.tally.matched
 
     @property
-    def met(self) -> int:
+    def applied(self) -> int:
         """The number of requests that the fault applied to."""
-        met = self.tally.met  # several brokers that count at once may exceed `times` for a moment
-        return met if self.times is None else min(met, self.times)
+        applied = (
+            self.tally.applied
+        )  # several brokers that count at once may exceed `times` for a moment
+        return applied if self.times is None else min(applied, self.times)
 
     @property
     def is_over(self) -> bool:
         """Whether the fault applies to no further request."""
-        return self.times is not None and self.met >= self.times
+        return self.times is not None and self.applied >= self.times
 
     def meets(self, subject: RequestSubject) -> bool:
         """Count this request, and return whether the fault applies to it."""

@@ -17,11 +17,11 @@ class Tally(Protocol):
     """The counts of one fault."""
 
     @property
-    def seen(self) -> int:
+    def matched(self) -> int:
         """The number of requests that matched, whether the fault applied or not."""
 
     @property
-    def met(self) -> int:
+    def applied(self) -> int:
         """The number of requests that the fault applied to."""
 
     def see(self) -> int:
@@ -41,24 +41,24 @@ class Tally(Protocol):
 class OwnTally:
     """The counts of a fault of one broker."""
 
-    __slots__ = ("met", "seen")
+    __slots__ = ("applied", "matched")
 
     def __init__(self) -> None:
-        self.seen = 0
-        self.met = 0
+        self.matched = 0
+        self.applied = 0
 
     def see(self) -> int:
-        self.seen += 1
-        return self.seen
+        self.matched += 1
+        return self.matched
 
     def take(self, times: int | None) -> bool:
-        if times is not None and self.met >= times:
+        if times is not None and self.applied >= times:
             return False
-        self.met += 1
+        self.applied += 1
         return True
 
     def give_back(self) -> None:
-        self.met -= 1
+        self.applied -= 1
 
     def close(self) -> None:
         """Do nothing: there is no file."""
@@ -72,11 +72,11 @@ class SharedTally:
         self._seen, self._taken, self._given_back = self._files
 
     @property
-    def seen(self) -> int:
+    def matched(self) -> int:
         return self._seen.count
 
     @property
-    def met(self) -> int:
+    def applied(self) -> int:
         return self._taken.count - self._given_back.count
 
     def see(self) -> int:
@@ -84,7 +84,7 @@ class SharedTally:
 
     def take(self, times: int | None) -> bool:
         """Count a match and return True, unless all brokers together have counted `times`."""
-        if times is not None and self.met >= times:
+        if times is not None and self.applied >= times:
             return False
         count = self._taken.add() - self._given_back.count
         if times is None or count <= times:

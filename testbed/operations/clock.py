@@ -6,16 +6,16 @@ import asyncio
 import time
 
 from ottla.testing.frames import Json
+from testbed.broker_under_test import BrokerUnderTest
 from testbed.control import Arguments, operation
 from testbed.operation_error import OperationError
-from testbed.served import ServedBroker
 
 _TURNS = 3
 _BLOCKING_S = 5.0
 
 
 @operation("time.advance")
-async def advance(broker: ServedBroker, args: Arguments) -> Json:
+async def advance(broker: BrokerUnderTest, args: Arguments) -> Json:
     """Move the clocks by `ms`, and return how many timers fired and how far ahead the clocks
     are.
 
@@ -28,7 +28,7 @@ async def advance(broker: ServedBroker, args: Arguments) -> Json:
     return {"fired": fired, "ahead_ms": broker.clock.ahead_ms}
 
 
-async def _settle(broker: ServedBroker) -> None:
+async def _settle(broker: BrokerUnderTest) -> None:
     """Wait until the work that was begun on the loop, in threads and in processes is done."""
     server = broker.server
     deadline_s = time.monotonic() + _BLOCKING_S

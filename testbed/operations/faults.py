@@ -10,6 +10,7 @@ from __future__ import annotations
 from ottla.testing.frames import Json
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from testbed.broker_under_test import BrokerUnderTest
 from testbed.control import Arguments, operation
 from testbed.faults.documented_errors import errors_of, is_documented
 from testbed.faults.rule import Aim, Deed, Rule
@@ -17,11 +18,10 @@ from testbed.faults.subjects import ONLY_NODES
 from testbed.faults.tally import SharedTally
 from testbed.operation_error import OperationError
 from testbed.operations.decoded_requests import api_key, did_you_mean, pascal
-from testbed.served import ServedBroker
 
 
 @operation("fault.add")
-async def add(broker: ServedBroker, args: Arguments) -> Json:
+async def add(broker: BrokerUnderTest, args: Arguments) -> Json:
     """Add a fault from now on, under its `key`: a `deed`, an `api` and further conditions.
 
     `counted_at`: the path of the tally that several brokers share. Raises OperationError if the API
@@ -56,28 +56,30 @@ async def add(broker: ServedBroker, args: Arguments) -> Json:
 
 
 @operation("fault.show")
-async def show(broker: ServedBroker, args: Arguments) -> Json:
+async def show(broker: BrokerUnderTest, args: Arguments) -> Json:
     """Return how many requests a fault has matched and applied to, or null if it was lifted."""
     rule = broker.faults.rule(args["key"])
-    return None if rule is None else {"seen": rule.seen, "met": rule.met, "over": rule.is_over}
+    return (
+        None if rule is None else {"seen": rule.matched, "met": rule.applied, "over": rule.is_over}
+    )
 
 
 @operation("fault.lift")
-async def lift(broker: ServedBroker, args: Arguments) -> Json:
+async def lift(broker: BrokerUnderTest, args: Arguments) -> Json:
     """Remove a fault."""
     broker.faults.lift(args["key"])
     return None
 
 
 @operation("fault.clear")
-async def clear(broker: ServedBroker, _args: Arguments) -> Json:
+async def clear(broker: BrokerUnderTest, _args: Arguments) -> Json:
     """Remove all faults."""
     broker.faults.clear()
     return None
 
 
 @operation("connections.close")
-async def close_connections(broker: ServedBroker, _args: Arguments) -> Json:
+async def close_connections(broker: BrokerUnderTest, _args: Arguments) -> Json:
     """Close all connections of clients now, and return how many there were."""
     sockets = broker.server.sockets
     if sockets is None:
@@ -87,7 +89,7 @@ async def close_connections(broker: ServedBroker, _args: Arguments) -> Json:
 
 
 @operation("disk.fill")
-async def fill_disk(broker: ServedBroker, args: Arguments) -> Json:
+async def fill_disk(broker: BrokerUnderTest, args: Arguments) -> Json:
     """Leave no room below one log directory, or below all of them and the metadata's. Return the
     directories that are full.
 
@@ -107,21 +109,21 @@ async def fill_disk(broker: ServedBroker, args: Arguments) -> Json:
 
 
 @operation("disk.free")
-async def free_disk(broker: ServedBroker, _args: Arguments) -> Json:
+async def free_disk(broker: BrokerUnderTest, _args: Arguments) -> Json:
     """Make room again. A log directory that has failed stays failed until the next start."""
     broker.room.free()
     return None
 
 
 @operation("links.cut")
-async def cut_links(broker: ServedBroker, args: Arguments) -> Json:
+async def cut_links(broker: BrokerUnderTest, args: Arguments) -> Json:
     """Drop all that this node sends to the nodes at these `ports` from now on."""
     broker.links.cut(int(port) for port in args["ports"])
     return None
 
 
 @operation("links.heal")
-async def heal_links(broker: ServedBroker, args: Arguments) -> Json:
+async def heal_links(broker: BrokerUnderTest, args: Arguments) -> Json:
     """Restore this node's links to the nodes at these `ports`, or all of its links."""
     ports = args.get("ports")
     broker.links.heal(None if ports is None else map(int, ports))
@@ -129,7 +131,7 @@ async def heal_links(broker: ServedBroker, args: Arguments) -> Json:
 
 
 @operation("controller.show")
-async def show_controller(broker: ServedBroker, _args: Arguments) -> Json:
+async def show_controller(broker: BrokerUnderTest, _args: Arguments) -> Json:
     """Return the id of the active controller as this node knows it, null if it knows none, and the
     epoch."""
     raft = broker.node.controller.raft
@@ -137,7 +139,7 @@ async def show_controller(broker: ServedBroker, _args: Arguments) -> Json:
 
 
 @operation("controller.resign")
-async def resign_controller(broker: ServedBroker, _args: Arguments) -> Json:
+async def resign_controller(broker: BrokerUnderTest, _args: Arguments) -> Json:
     """Have this node, the active controller, resign; return the epoch that ends.
 
     Raises OperationError if it is not the active controller.

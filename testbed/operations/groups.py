@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Sequence
 
 from client.core.coordinators import at_coordinator, coordinator
-from client.core.groups import DEAD, Group, committed, described, offsets_in
+from client.core.groups import DEAD, GroupDescription, committed, described, offsets_in
 from client.core.leaders import Partition, by_topic
 from client.core.offsets import EARLIEST, LATEST, READ_COMMITTED
 from client.core.operation import ErrorAnswer
@@ -23,7 +23,7 @@ from protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from protocol.messages.list_groups import ListGroupsRequest
 from protocol.primitives import MessageBuffer
 from testbed.operation_error import OperationError
-from testbed.operations.port import POLL_S, World, check
+from testbed.operations.port import POLL_S, OperationWorld, check
 from testbed.operations.records import visible_after
 from testbed.operations.topics import Leaders, leaders_at, nodes, offsets
 
@@ -36,7 +36,7 @@ TIMEOUT_S = 10.0
 _SESSION_MS = 10_000
 
 
-async def list_groups(world: World) -> list[dict[str, str]]:
+async def list_groups(world: OperationWorld) -> list[dict[str, str]]:
     """Return all groups with their states, sorted by name."""
     listed = []
     for node in await nodes(world):
@@ -45,13 +45,15 @@ async def list_groups(world: World) -> list[dict[str, str]]:
     return sorted(listed, key=lambda group: group["group"])
 
 
-async def describe(world: World, group: str, timeout_s: float = TIMEOUT_S) -> dict[str, Json]:
+async def describe(
+    world: OperationWorld, group: str, timeout_s: float = TIMEOUT_S
+) -> dict[str, Json]:
     """Return state and members of a group; the state of a group that does not exist is "Dead"."""
     return _group_json(await _described(world, group, world.now_s() + timeout_s))
 
 
 async def progress(
-    world: World, group: str, topics: Sequence[str] = (), timeout_s: float = TIMEOUT_S
+    world: OperationWorld, group: str, topics: Sequence[str] = (), timeout_s: float = TIMEOUT_S
 ) -> dict[str, Json]:
     """Return state, members, and the committed offset, end and lag of partitions.
 
@@ -76,7 +78,9 @@ async def progress(
     return {**shown, "partitions": partitions, "missing": missing}
 
 
-async def rebalance(world: World, group: str, timeout_s: float = TIMEOUT_S) -> dict[str, Json]:
+async def rebalance(
+    world: OperationWorld, group: str, timeout_s: float = TIMEOUT_S
+) -> dict[str, Json]:
     """Have all members join again, and return the group when it is stable.
 
     A temporary member joins and leaves before the others have joined, so there is one rebalance.
@@ -99,7 +103,9 @@ async def rebalance(world: World, group: str, timeout_s: float = TIMEOUT_S) -> d
     return _group_json(await _stable(world, group, deadline_s, timeout_s))
 
 
-async def delete(world: World, groups: Sequence[str], timeout_s: float = TIMEOUT_S) -> None:
+async def delete(
+    world: OperationWorld, groups: Sequence[str], timeout_s: float = TIMEOUT_S
+) -> None:
     """Delete groups and their offsets, after removing their members. Groups that do not exist are
     ignored."""
     deadline_s = world.now_s() + timeout_s
@@ -119,7 +125,7 @@ async def delete(world: World, groups: Sequence[str], timeout_s: float = TIMEOUT
 # --- state ---------------------------------------------------------------------------------------
 
 
-async def _described(world: World, group: str, deadline_s: float) -> Group:
+async def _described(world: OperationWorld, group: str, deadline_s: float) -> GroupDescription:
     """Describe the group. Raises OperationError if the coordinator refuses."""
     try:
         return await world.run(described(world.attempts(deadline_s), group))
@@ -128,7 +134,9 @@ async def _described(world: World, group: str, deadline_s: float) -> Group:
         raise
 
 
-async def _stable(world: World, group: str, deadline_s: float, timeout_s: float) -> Group:
+async def _stable(
+    world: OperationWorld, group: str, deadline_s: float, timeout_s: float
+) -> GroupDescription:
     """Return the group as soon as it is stable. Raises OperationError if it has no members, or
     after the deadline."""
     while True:
@@ -146,7 +154,7 @@ async def _stable(world: World, group: str, deadline_s: float, timeout_s: float)
         await world.pause(POLL_S)
 
 
-def _group_json(group: Group) -> dict[str, Json]:
+def _group_json(group: GroupDescription) -> dict[str, Json]:
     """Return a group as the test's process gets it; only consumers' assignments are shown."""
     is_consumers = group.protocol_type == "consumer"
     return {
@@ -169,7 +177,7 @@ def _group_json(group: Group) -> dict[str, Json]:
 # --- progress ------------------------------------------------------------------------------------
 
 
-async def _committed(world: World, group: str, deadline_s: float) -> dict[Partition, int]:
+async def _committed(world: OperationWorld, group: str, deadline_s: float) -> dict[Partition, int]:
     """Return the group's committed offsets. Raises OperationError if the broker refuses."""
     answer = await world.run(committed(world.attempts(deadline_s), group))
     check(answer.error_code, f"the offsets of group {group} are not told")
@@ -177,7 +185,7 @@ async def _committed(world: World, group: str, deadline_s: float) -> dict[Partit
 
 
 async def _partition_lags(
-    world: World,
+    world: OperationWorld,
     leaders: Leaders,
     partitions: Sequence[Partition],
     committed: dict[Partition, int],
@@ -217,7 +225,7 @@ async def _partition_lags(
 
 
 async def _come_and_leave(
-    world: World, node: int, join: JoinGroupRequest, deadline_s: float
+    world: OperationWorld, node: int, join: JoinGroupRequest, deadline_s: float
 ) -> None:
     """Join the group, which has the others join again, and leave as soon as the group has the new
     member."""
@@ -240,12 +248,12 @@ async def _come_and_leave(
     await asyncio.gather(world.ask(node, join, JOIN_GROUP_VERSION), leave())
 
 
-async def _has_member(world: World, join: JoinGroupRequest, deadline_s: float) -> bool:
+async def _has_member(world: OperationWorld, join: JoinGroupRequest, deadline_s: float) -> bool:
     described_group = await _described(world, join.group_id, deadline_s)
     return any(member.member_id == join.member_id for member in described_group.members)
 
 
-async def _remove_members(world: World, group: str, deadline_s: float) -> None:
+async def _remove_members(world: OperationWorld, group: str, deadline_s: float) -> None:
     """Remove all members of the group. Errors in the answer are not checked."""
     described_group = await _described(world, group, deadline_s)
     if described_group.members:

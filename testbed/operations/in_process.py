@@ -17,9 +17,9 @@ from ottla.plugins.authorizer import Action, Asker, Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ProtocolError
 from protocol.frames.message_codec import Request
+from testbed.decoded_responses import decoded_response
 from testbed.operation_error import OperationError
 from testbed.operations.port import NotServed
-from testbed.spelled_out import spelled_out
 
 CLIENT_ID = "ottla-testing"
 _ABOUT_ACLS = (ApiKey.DESCRIBE_ACLS, ApiKey.CREATE_ACLS, ApiKey.DELETE_ACLS)
@@ -67,7 +67,7 @@ class InProcess:
             if isinstance(response, ProtocolError):
                 answer.set_exception(OperationError("failed", f"{name}: {response}"))
             else:
-                answer.set_result(spelled_out(response, version))
+                answer.set_result(decoded_response(response, version))
 
         rights = _ALL_RIGHTS if message.API_KEY in _ABOUT_ACLS else UNLIMITED
         context = RequestContext(

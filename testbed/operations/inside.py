@@ -11,7 +11,7 @@ from typing import Protocol
 from broker.apis.auto_topic_creation import OFFSETS_TOPIC, TRANSACTION_TOPIC
 from broker.node.node import Node
 from controller.metadata.acl import Acl
-from testbed.as_new import InitialState, User
+from testbed.initial_state import InitialState, User
 
 _OWN = (OFFSETS_TOPIC, TRANSACTION_TOPIC)
 
@@ -39,22 +39,22 @@ class InsideNode:
         sockets: Sockets,
         forget: Callable[[], None],
         entrance: ClientEntrance,
-        as_new: InitialState,
+        initial_state: InitialState,
     ) -> None:
-        """`forget` removes faults and kept requests. `as_new`: the state at the first start."""
+        """`forget` removes faults and kept requests. `initial_state`: that at the first start."""
         assert node.broker is not None, "a broker"
         self._node = node
         self._broker = node.broker
         self._sockets = sockets
         self._forget = forget
         self._entrance = entrance
-        self._as_new = as_new
+        self._initial_state = initial_state
 
     def irrevocable(self) -> list[str]:
         """Return what no reset can undo, in words: failed log directories and
         `InitialState.irrevocable`."""
         failed = [f"{folder} has failed" for folder in self._node.failures.offline_dirs()]
-        return failed + self._as_new.irrevocable(InitialState.of(self._node.image))
+        return failed + self._initial_state.irrevocable(InitialState.of(self._node.image))
 
     def topics(self) -> list[str]:
         """Return all topics but the internal ones. Those have many partitions, and a reset keeps
@@ -68,7 +68,11 @@ class InsideNode:
     def changed_configs(self) -> list[tuple[int, str, dict[str, str | None]]]:
         """Return the configs that differ from the first start. Topics' are left out: the topics are
         deleted."""
-        first, now, changes = self._as_new.configs, InitialState.of(self._node.image).configs, []
+        first, now, changes = (
+            self._initial_state.configs,
+            InitialState.of(self._node.image).configs,
+            [],
+        )
         for resource in dict.fromkeys([*first, *now]):
             before, after = first.get(resource, {}), now.get(resource, {})
             changed = {
@@ -82,11 +86,13 @@ class InsideNode:
 
     def new_users(self) -> list[User]:
         """Return the SCRAM users that were not there at the first start."""
-        return list(InitialState.of(self._node.image).users.keys() - self._as_new.users.keys())
+        return list(
+            InitialState.of(self._node.image).users.keys() - self._initial_state.users.keys()
+        )
 
     def changed_acls(self) -> tuple[list[Acl], list[Acl]]:
         """Return the ACLs that were added since the first start, and those that were removed."""
-        now, first = InitialState.of(self._node.image).acls, self._as_new.acls
+        now, first = InitialState.of(self._node.image).acls, self._initial_state.acls
         return list(now - first), list(first - now)
 
     def close_connections(self) -> int:

@@ -10,9 +10,9 @@ from broker.process.logging_setup import configure_logging
 from broker.process.server import format_folders
 from broker.process.standard_streams import say
 from ottla.testing.frames import Json
-from testbed.as_new import InitialState
+from testbed.broker_under_test import BrokerUnderTest
 from testbed.control import Arguments, operation
-from testbed.served import ServedBroker
+from testbed.initial_state import InitialState
 from testbed.standing import stand_where
 
 _INTERNAL_TOPICS = ("offsets.topic.num.partitions", "transaction.state.log.num.partitions")
@@ -22,20 +22,20 @@ _PARTITIONS_OF_CLUSTER = "3"
 
 
 @operation("ping")
-async def ping(_broker: ServedBroker, _args: Arguments) -> Json:
+async def ping(_broker: BrokerUnderTest, _args: Arguments) -> Json:
     """Answer with the pid of the broker's process."""
     return {"pid": os.getpid()}
 
 
 @operation("start")
-async def start(broker: ServedBroker, args: Arguments) -> Json:
+async def start(broker: BrokerUnderTest, args: Arguments) -> Json:
     """Start the broker with `properties` over the single-node profile; `cluster_id` is for a
     cluster.
 
     `durable`: writes are synced to the disk, and internal topics have their usual number of
     partitions; else they have few. `ahead_ms`: how far the clocks are ahead of the machine's.
-    `place`: folder, environment and import path of the tests' process. `as_new`: what an earlier
-    start has returned under that name.
+    `place`: folder, environment and import path of the tests' process. `initial_state`: the value
+    that the first start returned under that name.
     """
     if "place" in args:
         stand_where(args["place"])
@@ -46,19 +46,19 @@ async def start(broker: ServedBroker, args: Arguments) -> Json:
     if cluster_id is not None:
         format_folders(config, cluster_id)
     ahead_ms = float(args.get("ahead_ms") or 0)
-    state = args.get("as_new")
+    state = args.get("initial_state")
     port = await broker.start(
         config,
         durable=bool(args.get("durable")),
         ahead_ms=ahead_ms,
-        as_new=None if state is None else InitialState.from_channel(state),
+        initial_state=None if state is None else InitialState.from_channel(state),
     )
     say(f"ottla: node {config.node_id} is ready: connect to port {port}")
     return {
         "port": port,
         "node_id": config.node_id,
         "pid": os.getpid(),
-        "as_new": broker.as_new.to_channel(),
+        "initial_state": broker.initial_state.to_channel(),
     }
 
 

@@ -1,7 +1,8 @@
 """The registration of the operations on topics, records, groups and requests.
 
-Owns which `World` they run in. A broker that is its whole cluster is asked in this process. Else
-requests go over the network: to the cluster of this broker, or to one that `connect` has named.
+Owns which `OperationWorld` they run in. A broker that is its whole cluster is asked in this
+process. Else requests go over the network: to the cluster of this broker, or to one that `connect`
+has named.
 """
 
 from __future__ import annotations
@@ -12,21 +13,21 @@ from collections.abc import Awaitable, Callable
 
 from broker.network.outgoing.network_client import NetworkClient
 from ottla.testing.frames import Json
+from testbed.broker_under_test import BrokerUnderTest
 from testbed.control import Arguments, operation
 from testbed.operation_error import OperationError
 from testbed.operations import decoded_requests, groups, records, topics
 from testbed.operations.in_process import InProcess
 from testbed.operations.inside import InsideNode
 from testbed.operations.over_network import OverNetwork
-from testbed.operations.port import POLL_S, NoAnswer, World
+from testbed.operations.port import POLL_S, NoAnswer, OperationWorld
 from testbed.operations.reset import begin_reset, end_reset, reset, reset_contents
-from testbed.served import ServedBroker
 
 RESPONSE_BYTES_MAX = 128 * 1024 * 1024
 
 ClientOperation = Callable[..., Awaitable[Json]]
 
-_worlds: dict[ServedBroker, World] = {}
+_worlds: dict[BrokerUnderTest, OperationWorld] = {}
 _OPERATIONS: dict[str, ClientOperation] = {
     "topic.create": topics.create,
     "topic.grow": topics.grow,
@@ -61,7 +62,7 @@ def _register(name: str, client_operation: ClientOperation) -> None:
     """Register a client's operation. If it only reads, it is retried when no answer comes."""
 
     @operation(name)
-    async def ask(broker: ServedBroker, args: Arguments) -> Json:
+    async def ask(broker: BrokerUnderTest, args: Arguments) -> Json:
         deadline_s = time.monotonic() + _GONE_TIMEOUT_S
         while True:
             try:
@@ -77,7 +78,7 @@ for _name, _client_operation in _OPERATIONS.items():
 
 
 @operation("connect")
-async def connect(broker: ServedBroker, args: Arguments) -> Json:
+async def connect(broker: BrokerUnderTest, args: Arguments) -> Json:
     """Send requests to a cluster that runs already. `bootstrap` is pairs of host and port."""
     network = NetworkClient(broker.loop, RESPONSE_BYTES_MAX)
     bootstrap = [(str(host), int(port)) for host, port in args["bootstrap"]]
@@ -88,7 +89,7 @@ async def connect(broker: ServedBroker, args: Arguments) -> Json:
 
 
 @operation("requests")
-async def requests(broker: ServedBroker, args: Arguments) -> Json:
+async def requests(broker: BrokerUnderTest, args: Arguments) -> Json:
     """Return the requests of clients, decoded: see `decoded_requests.decoded`.
 
     Raises OperationError if the tests did not start the broker.
@@ -109,7 +110,7 @@ async def requests(broker: ServedBroker, args: Arguments) -> Json:
     return [{"node_id": broker.config.node_id, **request} for request in decoded]
 
 
-def _world(broker: ServedBroker) -> World:
+def _world(broker: BrokerUnderTest) -> OperationWorld:
     """Return the means to reach this broker's cluster; create them at the first use."""
     world = _worlds.get(broker)
     if world is None:
@@ -117,7 +118,7 @@ def _world(broker: ServedBroker) -> World:
     return world
 
 
-def _own_world(broker: ServedBroker) -> World:
+def _own_world(broker: BrokerUnderTest) -> OperationWorld:
     """Return the means to reach this broker's cluster.
 
     The requests of a lone combined node stay in the process.
@@ -125,7 +126,7 @@ def _own_world(broker: ServedBroker) -> World:
     node, server = broker.node, broker.server
     listener = node.config.inter_broker_listener_name
     assert node.broker is not None and server.sockets is not None, "a broker"
-    inside = InsideNode(node, server.sockets, broker.forget, broker.sent, broker.as_new)
+    inside = InsideNode(node, server.sockets, broker.forget, broker.sent, broker.initial_state)
     wall_ms = node.ports.scheduler.wall_ms
     if (
         node.controller_server is None and node.config.is_controller
@@ -138,5 +139,5 @@ def _own_world(broker: ServedBroker) -> World:
 
 def _world_of(
     ask: InProcess | OverNetwork, wall_ms: Callable[[], int], inside: InsideNode | None = None
-) -> World:
-    return World(ask, time.monotonic, wall_ms, asyncio.sleep, inside)
+) -> OperationWorld:
+    return OperationWorld(ask, time.monotonic, wall_ms, asyncio.sleep, inside)

@@ -1,10 +1,14 @@
 """The ports of operations: requests to any node, clocks, and what only a local broker can do.
 
-An operation is an async function that takes a `World` and plain values (of JSON, and bytes), and
-returns such values. If it fails, it raises `OperationError`, whose text is for the user.
+An operation is an async function that takes an `OperationWorld` and plain values (of JSON, and
+bytes), and returns such values. If it fails, it raises `OperationError`, whose text is for the
+user.
 
 Each request has a fixed version, given where it is sent: a version that Apache Kafka 2.8 to 4.3 and
 Ottla all serve.
+
+`NoAnswer` here is `client.core.operation.NoAnswer` as the tests' process sees it: one concept at
+two layers.
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ from client.core.operation import Answer, Attempts, Steps
 from controller.metadata.acl import Acl
 from protocol.errors import ErrorCode
 from protocol.frames.message_codec import Request
-from testbed.as_new import User
+from testbed.initial_state import User
 from testbed.operation_error import OperationError
 
 T = TypeVar("T")
@@ -88,7 +92,7 @@ class Inside(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class OperationWorld:
     """The brokers and clocks that an operation works with."""
 
     ask: SendRequest
@@ -121,14 +125,14 @@ class World:
                 step = steps.send(answer) if error is None else steps.throw(error)
                 answer = error = None
                 try:
-                    if isinstance(step, core.Ask):
+                    if isinstance(step, core.RequestStep):
                         answer = await self.ask(step.to, step.request, step.version)
                     else:
                         await self.pause(step)
                 except NoAnswer as silence:
                     error = core.NoAnswer(str(silence), was_sent=silence.was_sent)
                 except NotServed:
-                    if not isinstance(step, core.Ask) or not step.optional:
+                    if not isinstance(step, core.RequestStep) or not step.optional:
                         raise
         except StopIteration as end:
             result: T = end.value

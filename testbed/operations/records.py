@@ -23,7 +23,7 @@ from protocol.messages.fetch import PartitionData
 from protocol.messages.produce import ProduceRequest
 from protocol.records import Record
 from testbed.operation_error import OperationError
-from testbed.operations.port import POLL_S, World, check
+from testbed.operations.port import POLL_S, OperationWorld, check
 from testbed.operations.topics import Leaders, flat, leaders_at, offsets
 
 PRODUCE_VERSION = 8
@@ -38,7 +38,7 @@ RECORDS_BYTES_MAX = 32 * 1024 * 1024
 
 
 async def seed(
-    world: World,
+    world: OperationWorld,
     topic: str,
     records: Sequence[Mapping[str, Json]],
     compression: str = "none",
@@ -76,7 +76,7 @@ async def seed(
 
 
 async def consume(
-    world: World,
+    world: OperationWorld,
     topic: str,
     positions: Mapping[str, int] | None = None,
     count: int | None = None,
@@ -113,7 +113,9 @@ async def consume(
     }
 
 
-async def visible_after(world: World, leaders: Leaders, topic: str, index: int, start: int) -> bool:
+async def visible_after(
+    world: OperationWorld, leaders: Leaders, topic: str, index: int, start: int
+) -> bool:
     """Return whether a consumer at `start` has a committed record still to read."""
     leader = leaders[topic][index]
     while True:
@@ -133,7 +135,7 @@ class _Reading:
 
     def __init__(
         self,
-        world: World,
+        world: OperationWorld,
         topic: str,
         positions: Mapping[str, int],
         count: int | None,
@@ -234,7 +236,11 @@ class _Reading:
 
 
 async def _fetch(
-    world: World, leader: int, positions: Mapping[Partition, int], wait_ms: int, committed: bool
+    world: OperationWorld,
+    leader: int,
+    positions: Mapping[Partition, int],
+    wait_ms: int,
+    committed: bool,
 ) -> dict[int, PartitionData]:
     """Fetch a topic's partitions, and return each partition's data by its index.
 
@@ -289,7 +295,7 @@ def _by_partition(
 
 
 async def _produce(
-    world: World, place: Partition, batch: bytearray, deadline_s: float, can_be_split: bool
+    world: OperationWorld, place: Partition, batch: bytearray, deadline_s: float, can_be_split: bool
 ) -> tuple[int, int] | None:
     """Write a batch, and return its first offset and its append time (ms, or -1 if the records keep
     theirs) when all replicas in sync have it. Return None if it is too large for the topic and can

@@ -37,7 +37,7 @@ from protocol.messages.init_producer_id import InitProducerIdRequest
 from protocol.messages.list_transactions import ListTransactionsRequest
 from testbed.operation_error import OperationError
 from testbed.operations.groups import delete, list_groups
-from testbed.operations.port import POLL_S, Inside, World, check
+from testbed.operations.port import POLL_S, Inside, OperationWorld, check
 from testbed.operations.topics import delete as delete_topics
 from testbed.operations.topics import nodes
 
@@ -56,7 +56,7 @@ _UNDER_WAY = ("Ongoing", "PrepareCommit", "PrepareAbort")
 _TRANSACTION_MS = 10_000
 
 
-async def reset(world: World, timeout_s: float = TIMEOUT_S) -> dict[str, Json]:
+async def reset(world: OperationWorld, timeout_s: float = TIMEOUT_S) -> dict[str, Json]:
     """Reset the broker, and return the names of what was deleted. Raises OperationError if the
     tests did not start the brokers, or if something cannot be undone."""
     connections = await begin_reset(world)
@@ -66,7 +66,7 @@ async def reset(world: World, timeout_s: float = TIMEOUT_S) -> dict[str, Json]:
         await end_reset(world)
 
 
-async def begin_reset(world: World) -> int:
+async def begin_reset(world: OperationWorld) -> int:
     """Begin a reset at one node of a cluster: remove faults and the like, and serve no client from
     now on. Return how many clients' connections were closed.
 
@@ -81,7 +81,7 @@ async def begin_reset(world: World) -> int:
     return inside.close_connections()
 
 
-async def reset_contents(world: World, timeout_s: float = TIMEOUT_S) -> dict[str, Json]:
+async def reset_contents(world: OperationWorld, timeout_s: float = TIMEOUT_S) -> dict[str, Json]:
     """Reset what the cluster stores, by requests from one node: topics, groups, transactions,
     quotas, users, configs and ACLs."""
     inside = _checked_inside(world)
@@ -101,7 +101,7 @@ async def reset_contents(world: World, timeout_s: float = TIMEOUT_S) -> dict[str
     return {"topics": topics, "groups": groups, "transactional_ids": transactional_ids}
 
 
-async def end_reset(world: World) -> None:
+async def end_reset(world: OperationWorld) -> None:
     """End a reset at one node of a cluster: expire transactional ids and serve clients again."""
     inside = _checked_inside(world)
     inside.forget_transactional_ids()
@@ -109,7 +109,7 @@ async def end_reset(world: World) -> None:
     inside.serve_clients(True)
 
 
-def _checked_inside(world: World) -> Inside:
+def _checked_inside(world: OperationWorld) -> Inside:
     """Return the access to the inside of a broker.
 
     Raises OperationError unless the tests started the cluster.
@@ -123,7 +123,7 @@ def _checked_inside(world: World) -> Inside:
     return world.inside
 
 
-async def _end_transactions(world: World, deadline_s: float) -> list[str]:
+async def _end_transactions(world: OperationWorld, deadline_s: float) -> list[str]:
     """Abort open transactions, wait for those that are ending, and return all transactional ids."""
     states: dict[str, str] = {}
     for node in await nodes(world):
@@ -138,7 +138,7 @@ async def _end_transactions(world: World, deadline_s: float) -> list[str]:
     return list(states)
 
 
-async def _fence(world: World, name: str, deadline_s: float) -> None:
+async def _fence(world: OperationWorld, name: str, deadline_s: float) -> None:
     """Take a new epoch for a transactional id, which waits until its last transaction has ended."""
     request = InitProducerIdRequest(name, _TRANSACTION_MS)
     attempts = world.attempts(deadline_s, 0.1 * POLL_S, also=(ErrorCode.CONCURRENT_TRANSACTIONS,))
@@ -147,7 +147,7 @@ async def _fence(world: World, name: str, deadline_s: float) -> None:
     check(answer.error_code, f"the transaction of {name} does not end")
 
 
-async def _drop_quotas(world: World) -> None:
+async def _drop_quotas(world: OperationWorld) -> None:
     """Remove all quotas of the cluster. Raises OperationError if one is refused."""
     answer = await world.ask(None, DescribeClientQuotasRequest(), DESCRIBE_CLIENT_QUOTAS_VERSION)
     entries = [
@@ -167,7 +167,7 @@ async def _drop_quotas(world: World) -> None:
         check(result.error_code, "a quota was not dropped", result.error_message)
 
 
-async def _drop_configs(world: World, inside: Inside) -> None:
+async def _drop_configs(world: OperationWorld, inside: Inside) -> None:
     """Reset the changed configs. Raises OperationError if one is refused."""
     changed = inside.changed_configs()
     if not changed:
@@ -192,7 +192,7 @@ async def _drop_configs(world: World, inside: Inside) -> None:
         )
 
 
-async def _drop_users(world: World, inside: Inside) -> None:
+async def _drop_users(world: OperationWorld, inside: Inside) -> None:
     """Remove the users that the test created. Raises OperationError if one is refused."""
     users = inside.new_users()
     if not users:
@@ -202,7 +202,7 @@ async def _drop_users(world: World, inside: Inside) -> None:
         check(result.error_code, f"user {result.user} was not dropped", result.error_message)
 
 
-async def _restore_acls(world: World, inside: Inside) -> None:
+async def _restore_acls(world: OperationWorld, inside: Inside) -> None:
     """Remove the test's ACLs and create those again that it removed. Raises OperationError."""
     added, removed = inside.changed_acls()
     if added:

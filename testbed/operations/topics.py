@@ -27,7 +27,7 @@ from protocol.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
 from protocol.messages.list_offsets import ListOffsetsPartitionResponse
 from protocol.messages.metadata import MetadataResponse
 from testbed.operation_error import OperationError
-from testbed.operations.port import POLL_S, NoAnswer, World, check, name_of
+from testbed.operations.port import POLL_S, NoAnswer, OperationWorld, check, name_of
 
 CREATE_TOPICS_VERSION = 5
 CREATE_PARTITIONS_VERSION = 2
@@ -42,7 +42,7 @@ Leaders = dict[str, dict[int, int]]
 
 
 async def create(
-    world: World,
+    world: OperationWorld,
     name: str,
     partitions: int = 1,
     replication: int = -1,
@@ -62,7 +62,7 @@ async def create(
 
 
 async def grow(
-    world: World, name: str, partitions: int, timeout_s: float = TIMEOUT_S
+    world: OperationWorld, name: str, partitions: int, timeout_s: float = TIMEOUT_S
 ) -> dict[str, Json]:
     """Increase a topic's partitions to `partitions` in all."""
     request = CreatePartitionsRequest(
@@ -75,7 +75,7 @@ async def grow(
     return {"name": name, "partitions": sorted(leaders[name])}
 
 
-async def delete(world: World, names: Sequence[str], timeout_s: float = TIMEOUT_S) -> None:
+async def delete(world: OperationWorld, names: Sequence[str], timeout_s: float = TIMEOUT_S) -> None:
     """Delete topics, and return when no broker knows them. Topics that do not exist are ignored."""
     if not names:
         return
@@ -93,7 +93,7 @@ async def delete(world: World, names: Sequence[str], timeout_s: float = TIMEOUT_
     await _everywhere(world, lacking, timeout_s)
 
 
-async def describe(world: World, names: Sequence[str] | None = None) -> dict[str, Json]:
+async def describe(world: OperationWorld, names: Sequence[str] | None = None) -> dict[str, Json]:
     """Return leader, start and end of the log by topic and partition. `names` None: all topics but
     internal ones. Topics that do not exist are left out."""
     leaders = await leaders_at(world, None, names)
@@ -111,7 +111,7 @@ async def describe(world: World, names: Sequence[str] | None = None) -> dict[str
 
 
 async def lead(
-    world: World,
+    world: OperationWorld,
     name: str,
     partition: int = 0,
     node_id: int | None = None,
@@ -151,7 +151,7 @@ async def lead(
 
 
 async def _prefer(
-    world: World, name: str, partition: int, replicas: Sequence[int], timeout_ms: int
+    world: OperationWorld, name: str, partition: int, replicas: Sequence[int], timeout_ms: int
 ) -> None:
     """Reorder a partition's replicas, and elect the first of them leader."""
     failure_text = f"{name}-{partition} has no other leader"
@@ -178,13 +178,15 @@ async def _prefer(
 # --- for other operations ------------------------------------------------------------------------
 
 
-async def nodes(world: World) -> list[int]:
+async def nodes(world: OperationWorld) -> list[int]:
     """Return the ids of the live brokers."""
     view = await _metadata(world, None, [])
     return [broker.node_id for broker in view.brokers]
 
 
-async def leaders_at(world: World, node: int | None, names: Sequence[str] | None) -> Leaders:
+async def leaders_at(
+    world: OperationWorld, node: int | None, names: Sequence[str] | None
+) -> Leaders:
     """Return topics with their leaders as a node sees them; unknown topics are left out. `names`
     None: all topics but internal ones."""
     view = await _metadata(world, node, names)
@@ -195,7 +197,9 @@ async def leaders_at(world: World, node: int | None, names: Sequence[str] | None
     }
 
 
-async def led(world: World, names: Sequence[str], timeout_s: float, partitions: int = 1) -> Leaders:
+async def led(
+    world: OperationWorld, names: Sequence[str], timeout_s: float, partitions: int = 1
+) -> Leaders:
     """Wait until every broker knows these topics and the leaders of all their partitions serve;
     return the leaders."""
     leaders: Leaders = {}
@@ -214,7 +218,7 @@ async def led(world: World, names: Sequence[str], timeout_s: float, partitions: 
 
 
 async def offsets(
-    world: World,
+    world: OperationWorld,
     leaders: Leaders,
     partitions: Sequence[Partition],
     timestamp: int,
@@ -237,7 +241,7 @@ def flat(leaders: Leaders) -> dict[Partition, int]:
 
 
 async def _everywhere(
-    world: World, lacking: Callable[[int], Awaitable[str | None]], timeout_s: float
+    world: OperationWorld, lacking: Callable[[int], Awaitable[str | None]], timeout_s: float
 ) -> None:
     """Wait until `lacking` returns None for every node. Raises OperationError with its last text
     after `timeout_s`."""
@@ -257,14 +261,14 @@ async def _everywhere(
 
 
 async def _metadata(
-    world: World, node: int | None, names: Sequence[str] | None
+    world: OperationWorld, node: int | None, names: Sequence[str] | None
 ) -> MetadataResponse:
     answer: MetadataResponse = await world.ask(node, metadata_request(names), METADATA_VERSION)
     return answer
 
 
 async def _lacking(
-    world: World, leaders: Leaders, names: Sequence[str], partitions: int
+    world: OperationWorld, leaders: Leaders, names: Sequence[str], partitions: int
 ) -> str | None:
     """Return what these topics lack before clients can use them, in words; None: nothing."""
     for name in names:
@@ -283,7 +287,7 @@ async def _lacking(
 
 
 async def _listed_offsets(
-    world: World,
+    world: OperationWorld,
     leaders: Leaders,
     partitions: Sequence[Partition],
     timestamp: int,

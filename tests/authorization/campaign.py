@@ -19,6 +19,7 @@ from typing import Any
 
 from ottla.plugins.authorizer import CLUSTER_NAME, Operation, Resource
 from protocol.api_keys import STABLE_VERSIONS, ApiKey
+from tests.authorization.denials.comparable_answers import ComparableAnswer
 from tests.authorization.denials.conversation import (
     CLOSED,
     COMES_LATER,
@@ -29,7 +30,6 @@ from tests.authorization.denials.conversation import (
 from tests.authorization.denials.kafka_side import SETTINGS, KafkaSide
 from tests.authorization.denials.ottla_side import OttlaSide
 from tests.authorization.denials.rows import ALICE, BROKER
-from tests.authorization.denials.told import Told
 from tests.authorization.random_acls import ALLOW, LITERAL
 from tests.authorization.reference import ALL, DENY, PREFIXED, Entry
 from tests.authorization.secured_kafka import secured_kafka
@@ -38,7 +38,7 @@ from tests.differential.connection import Outcome
 from tests.differential.differences import row_of
 from tests.differential.generate import BODIES, random_step
 from tests.differential.learning import learn
-from tests.differential.matchers import Met
+from tests.differential.matchers import MatchedDifference
 from tests.differential.sequence import Learned, Resolver, Step
 
 STEPS = 8
@@ -125,7 +125,7 @@ class Party:
                 break
             self.side.wait()
         learn(self._learned, step, request, answer)
-        return _compared(Told(self.namespace).of(answer))
+        return _compared(ComparableAnswer(self.namespace).of(answer))
 
 
 def _compared(told: Any) -> Any:
@@ -160,7 +160,7 @@ def explained(step: Step, difference: Difference, kafka: Any, ottla: Any) -> str
     if isinstance(kafka, str):
         kafka = {NOTHING: Outcome.NOTHING, CLOSED: Outcome.CLOSED}[kafka].value
         difference = replace(difference, kafka=kafka)
-    row = row_of(Met(step, difference, kafka, ottla, []))
+    row = row_of(MatchedDifference(step, difference, kafka, ottla, []))
     return None if row is None else row.id
 
 

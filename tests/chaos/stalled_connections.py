@@ -60,7 +60,7 @@ TRIPS = 20
 
 
 @dataclass
-class Found:
+class LoadResult:
     """What a load has shown."""
 
     before: int
@@ -207,13 +207,13 @@ def load(
     properties: dict[str, str],
     begin: Callable[[BrokerProcess], Callable[[], list[socket.socket]]],
     seconds: float,
-) -> Found:
+) -> LoadResult:
     """A broker that is loaded for so long. `begin` makes ready, and gives what makes the
     connections in a thread of its own, and goes on with them."""
     with BrokerProcess({"socket.send.buffer.bytes": "102400", **properties}) as broker:
         work = begin(broker)
         innocent, process = Innocent(broker.port), psutil.Process(broker.pid)
-        found = Found(process.memory_info().rss)
+        found = LoadResult(process.memory_info().rss)
         connections: list[socket.socket] = []
         thread = threading.Thread(target=lambda: connections.extend(work()))
         thread.start()
@@ -231,7 +231,7 @@ def load(
         return found
 
 
-def senders(count: int, seconds: float, properties: dict[str, str]) -> Found:
+def senders(count: int, seconds: float, properties: dict[str, str]) -> LoadResult:
     """Half-received frames."""
 
     def begin(broker: BrokerProcess) -> Callable[[], list[socket.socket]]:
@@ -249,7 +249,7 @@ def senders(count: int, seconds: float, properties: dict[str, str]) -> Found:
     return load(properties, begin, 1)
 
 
-def offset_readers(count: int, seconds: float, properties: dict[str, str]) -> Found:
+def offset_readers(count: int, seconds: float, properties: dict[str, str]) -> LoadResult:
     """Answers in memory."""
     topics = [OffsetFetchRequestTopic("committed", [0] * OFFSETS)]
     request = OffsetFetchRequest(group_id="group", topics=topics)
@@ -262,7 +262,7 @@ def offset_readers(count: int, seconds: float, properties: dict[str, str]) -> Fo
     return load(properties, begin, seconds)
 
 
-def record_readers(count: int, seconds: float, properties: dict[str, str]) -> Found:
+def record_readers(count: int, seconds: float, properties: dict[str, str]) -> LoadResult:
     """Slices of a log."""
 
     def begin(broker: BrokerProcess) -> Callable[[], list[socket.socket]]:

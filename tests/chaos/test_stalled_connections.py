@@ -9,7 +9,7 @@ from tests.chaos.stalled_connections import (
     FRAME_BYTES,
     MB,
     TRIPS,
-    Found,
+    LoadResult,
     offset_readers,
     record_readers,
     senders,
@@ -20,7 +20,7 @@ SLACK_BYTES = 24 * MB
 keeps."""
 
 
-def grown(found: Found) -> int:
+def grown(found: LoadResult) -> int:
     return found.most - found.before
 
 

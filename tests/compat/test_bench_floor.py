@@ -11,8 +11,8 @@ import pytest
 
 from bench.batches import producing
 from bench.floor import BATCHES_SOURCE, SOURCE, FloorPeer
-from bench.peers import Peer, start_peer
-from bench.replayer import Target, replay_targets
+from bench.peers import BenchPeer, start_peer
+from bench.replayer import ReplayedConnection, replay_targets
 from bench.wire import Wire, create_topic, end_offset, produce_frame
 from protocol.messages.metadata import MetadataRequest
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="the floor is
 
 
 @pytest.fixture(scope="module")
-def broker() -> Iterator[Peer]:
+def broker() -> Iterator[BenchPeer]:
     started = start_peer("ottla")
     yield started
     started.stop()
@@ -56,7 +56,7 @@ def test_what_ends_a_request_goes_to_the_end_of_the_file(mode: str) -> None:
                 assert ask(connection, words) == bytes(8)
         assert floor.file_bytes == 6
         assert Path(floor.file_name).read_bytes() == b"onetwo"
-        done = replay_targets([Target(floor.port, [request(b"abc")])], 30, most=40)
+        done = replay_targets([ReplayedConnection(floor.port, [request(b"abc")])], 30, most=40)
         assert (done.answers, done.received_bytes) == (40, 40 * 12)
         assert floor.file_bytes == 6 + 40 * 3
         assert floor.cpu_seconds() > 0
@@ -77,7 +77,7 @@ def test_one_that_cannot_start_says_why() -> None:
         FloorPeer(SOURCE, "append", 3, 2)
 
 
-def test_only_the_first_batch_of_a_connection_is_the_brokers(broker: Peer) -> None:
+def test_only_the_first_batch_of_a_connection_is_the_brokers(broker: BenchPeer) -> None:
     create_topic(broker.port, "frames")
     frame = produce_frame("frames", 0, 100)
     with FloorPeer(BATCHES_SOURCE, broker.port) as floor:
@@ -95,7 +95,7 @@ def test_only_the_first_batch_of_a_connection_is_the_brokers(broker: Peer) -> No
         assert Path(floor.file_name).read_bytes()[12 : len(frame)] == frame[12:]
 
 
-def test_a_stock_client_takes_it_for_the_broker(broker: Peer) -> None:
+def test_a_stock_client_takes_it_for_the_broker(broker: BenchPeer) -> None:
     create_topic(broker.port, "stock", 2)
     with FloorPeer(BATCHES_SOURCE, broker.port) as floor:
         wire = Wire(floor.port)

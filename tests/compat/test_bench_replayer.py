@@ -10,7 +10,7 @@ from contextlib import suppress
 
 import pytest
 
-from bench.replayer import Target, replay_targets
+from bench.replayer import ReplayedConnection, replay_targets
 
 pytestmark = pytest.mark.skipif(
     shutil.which("cc") is None, reason="the replayer is C: cc is missing"
@@ -65,7 +65,9 @@ def server() -> Iterator[Server]:
 
 
 def test_it_sends_its_frames_in_turn_as_often_as_it_may(server: Server) -> None:
-    done = replay_targets([Target(server.port, [frame(b"one"), frame(b"two")])], 30, most=5)
+    done = replay_targets(
+        [ReplayedConnection(server.port, [frame(b"one"), frame(b"two")])], 30, most=5
+    )
     assert (done.answers, done.received_bytes) == (5, 5 * len(ANSWER))
     assert server.frames == [b"one", b"two", b"one", b"two", b"one"]
     assert len(done.trips) == 5
@@ -73,14 +75,14 @@ def test_it_sends_its_frames_in_turn_as_often_as_it_may(server: Server) -> None:
 
 
 def test_it_ends_after_its_time_with_all_answered(server: Server) -> None:
-    done = replay_targets([Target(server.port, [frame(b"x")])] * 3, 0.2)
+    done = replay_targets([ReplayedConnection(server.port, [frame(b"x")])] * 3, 0.2)
     assert done.answers == len(server.frames) == len(done.trips) >= 3
     assert done.seconds >= 0.2
 
 
 def test_as_many_are_under_way_as_it_was_told() -> None:
     server = Server(together=4)  # the fourth is what has the first answered
-    done = replay_targets([Target(server.port, [frame(b"x")])], 30, depth=4, most=40)
+    done = replay_targets([ReplayedConnection(server.port, [frame(b"x")])], 30, depth=4, most=40)
     assert done.answers == 40
     server.close()
 
@@ -88,7 +90,7 @@ def test_as_many_are_under_way_as_it_was_told() -> None:
 def test_without_answers_it_counts_what_it_sent() -> None:
     server = Server(together=0)
     large = frame(b"v" * 300_000)
-    done = replay_targets([Target(server.port, [large])], 30, answered=False, most=20)
+    done = replay_targets([ReplayedConnection(server.port, [large])], 30, answered=False, most=20)
     assert (done.answers, len(done.trips)) == (20, 0)
     server.close()
 
@@ -96,11 +98,11 @@ def test_without_answers_it_counts_what_it_sent() -> None:
 def test_a_connection_that_is_closed_is_an_error() -> None:
     server = Server(hang_up_after=3)
     with pytest.raises(RuntimeError, match="closed the connection|send"):
-        replay_targets([Target(server.port, [frame(b"x")])], 30)
+        replay_targets([ReplayedConnection(server.port, [frame(b"x")])], 30)
     server.close()
 
 
 def test_nobody_there_is_an_error(server: Server) -> None:
     server.close()
     with pytest.raises(RuntimeError, match="connect"):
-        replay_targets([Target(server.port, [frame(b"x")])], 1)
+        replay_targets([ReplayedConnection(server.port, [frame(b"x")])], 1)

@@ -10,7 +10,7 @@ import pytest
 from bench import acls, burst, fan_out, groups, idle, logins, memory, tls, transactions
 from bench.consumer_groups import scenarios as consumer_groups
 from bench.innocent import scenarios as innocent
-from bench.peers import Peer, start_peer
+from bench.peers import BenchPeer, start_peer
 from bench.scenario import Scenario
 from bench.wire import delete_topics
 
@@ -23,14 +23,14 @@ CHOSEN += [one for one in transactions.SCENARIOS if one.name == "transactions-co
 
 
 @pytest.fixture(scope="module")
-def peer() -> Iterator[Peer]:
+def peer() -> Iterator[BenchPeer]:
     started = start_peer("ottla")
     yield started
     started.stop()
 
 
 @pytest.fixture(scope="module")
-def secured_peer() -> Iterator[Peer]:
+def secured_peer() -> Iterator[BenchPeer]:
     started = start_peer("ottla", secured=True)
     yield started
     started.stop()
@@ -39,7 +39,7 @@ def secured_peer() -> Iterator[Peer]:
 @pytest.mark.long(sample=3)
 @pytest.mark.parametrize("scenario", CHOSEN, ids=lambda scenario: scenario.name)
 def test_a_scenario_gives_its_figures(
-    scenario: Scenario, peer: Peer, monkeypatch: pytest.MonkeyPatch
+    scenario: Scenario, peer: BenchPeer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(idle, "IDLE_CONNECTIONS", 50)
     monkeypatch.setattr(idle, "IDLE_PARTITIONS", 20)
@@ -54,14 +54,14 @@ def test_a_scenario_gives_its_figures(
 @pytest.mark.long(sample=1)
 @pytest.mark.parametrize("scenario", SECURED, ids=lambda scenario: scenario.name)
 def test_a_scenario_of_secured_listeners_gives_its_figures(
-    scenario: Scenario, secured_peer: Peer
+    scenario: Scenario, secured_peer: BenchPeer
 ) -> None:
     check(scenario, secured_peer, WINDOW_S)
 
 
 @pytest.mark.parametrize("name", ["throttled-flood", "slow-senders", "stalled-readers"])
 def test_an_innocent_client_beside_a_load(
-    name: str, peer: Peer, monkeypatch: pytest.MonkeyPatch
+    name: str, peer: BenchPeer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(innocent, "SETTLE_S", 0.0)
     (scenario,) = [one for one in innocent.SCENARIOS if one.name == f"innocent-{name}"]
@@ -74,7 +74,7 @@ def test_an_innocent_client_beside_a_load(
     assert peer.death() is None
 
 
-def check(scenario: Scenario, peer: Peer, window_s: float) -> None:
+def check(scenario: Scenario, peer: BenchPeer, window_s: float) -> None:
     figures = scenario.run(peer, window_s)
     delete_topics(peer.port)
     names = [figure.name for figure in figures]

@@ -8,10 +8,10 @@ from __future__ import annotations
 import pytest
 
 from tests.compat.quota_rates.cells import CLIENTS, COUNTS, OPERATIONS, pairwise
-from tests.compat.quota_rates.measure import Asked, measured
+from tests.compat.quota_rates.measure import MeasureOptions, measured
 from tests.compat.quota_rates.peers import OTTLA
 
-SHORT = Asked(seconds=4.0, quota_bytes_per_s=1_000_000.0, windows=3, window_s=1)
+SHORT = MeasureOptions(seconds=4.0, quota_bytes_per_s=1_000_000.0, windows=3, window_s=1)
 LEAST, MOST = 0.02, 2.0
 """Of the quota. What two seconds left over may go at once; a machine that others use gives much
 less, and a client that is not let through has nothing."""

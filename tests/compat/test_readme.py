@@ -24,7 +24,7 @@ from client.cluster_status import (
 from client.status_report import report
 from command.cli import ottla
 from command.cluster_command import introduction
-from command.cluster_display import ClusterView, NodeState, NodeView
+from command.cluster_display import ClusterDisplay, NodeState, NodeView
 from command.cluster_folder import ClusterFolder
 from command.cluster_layout import new_layout
 from ottla.launcher import READY
@@ -188,7 +188,7 @@ def test_what_cluster_and_status_say() -> None:
         under_min_isr=[],
         offline=[],
     )
-    view = ClusterView(layout, nodes, shown)
+    view = ClusterDisplay(layout, nodes, shown)
     first = console("ottla cluster --brokers 3")
     new = ClusterFolder(Path("cluster"), layout, shown.cluster_id, is_new=True)
     assert first[1:] == [f"ottla: {introduction(new)}", *view.changes()]

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from tests.differential.pair import Found, Pair
+from tests.differential.pair import Pair, UnexplainedDifference
 from tests.differential.sequence import Sequence
 from tests.differential.shrink import RUNS_MAX, Shrinker
 
@@ -25,7 +25,7 @@ LONG_S = 10.0
 class Finding:
     """One kind of unexplained difference, with the shortest sequence that shows it."""
 
-    found: Found
+    found: UnexplainedDifference
     sequence: Sequence
     times: int = 1
 
@@ -112,7 +112,7 @@ class Campaign:
         found = self._pair.run(sequence, self._spoil).found
         return any(one.signature == signature for one in found)
 
-    def _short(self, sequence: Sequence, found: Found) -> Sequence:
+    def _short(self, sequence: Sequence, found: UnexplainedDifference) -> Sequence:
         if not self._runs_max:
             return sequence
         until = replace(sequence, steps=sequence.steps[: found.index + 1])

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from tests.differential.matchers import MATCHERS, Met
+from tests.differential.matchers import MATCHERS, MatchedDifference
 
 DATA = Path(__file__).parent / "differences.toml"
 SECTIONS = ("process", "behaviour", "requests", "not served")
@@ -48,7 +48,7 @@ def rows() -> tuple[Row, ...]:
     return found
 
 
-def row_of(met: Met) -> Row | None:
+def row_of(met: MatchedDifference) -> Row | None:
     """The row that explains it, if one does."""
     return next((row for row in rows() if row.can_be_met and MATCHERS[row.id](met)), None)
 

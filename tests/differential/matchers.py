@@ -18,7 +18,7 @@ from tests.differential.sequence import Body, Step
 
 
 @dataclass(frozen=True)
-class Met:
+class MatchedDifference:
     """A difference and all that is known about it."""
 
     step: Step
@@ -58,7 +58,7 @@ class Met:
         return self.beside("error_code")
 
 
-Matcher = Callable[[Met], bool]
+Matcher = Callable[[MatchedDifference], bool]
 MATCHERS: dict[str, Matcher] = {}
 
 
@@ -89,7 +89,7 @@ def is_odd(batch: Body) -> bool:
     return not {"set", "put", "hex", "$hex", "cut", "behind", "control"}.isdisjoint(batch)
 
 
-def produced_odd(met: Met) -> bool:
+def produced_odd(met: MatchedDifference) -> bool:
     """Whether odd batches were sent before, or are sent now."""
     steps = [met.step, *(step for step, _, _ in met.before)]
     return any(is_odd(one) for step in steps if step.api == "PRODUCE" for one in batches_sent(step))
@@ -99,7 +99,7 @@ def produced_odd(met: Met) -> bool:
 
 
 @matches("records-not-decoded")
-def checks_produced_records(met: Met) -> bool:
+def checks_produced_records(met: MatchedDifference) -> bool:
     """What Kafka refuses after a look at the records is taken; later reads may show it."""
     if not produced_odd(met):
         return False
@@ -110,7 +110,7 @@ def checks_produced_records(met: Met) -> bool:
 
 
 @matches("max-timestamp-by-header")
-def max_timestamp_by_header(met: Met) -> bool:
+def max_timestamp_by_header(met: MatchedDifference) -> bool:
     if not produced_odd(met):
         return False
     if met.api == "FETCH":
@@ -119,14 +119,14 @@ def max_timestamp_by_header(met: Met) -> bool:
 
 
 @matches("text-of-refused-batch")
-def text_of_refused_batch(met: Met) -> bool:
+def text_of_refused_batch(met: MatchedDifference) -> bool:
     kafka, ottla = met.codes
     told = met.field == "error_message" or met.difference.place.endswith("record_errors")
     return met.api == "PRODUCE" and told and kafka == ottla != 0
 
 
 @matches("size-of-a-packed-batch")
-def packed_batch(met: Met) -> bool:
+def packed_batch(met: MatchedDifference) -> bool:
     """Under a small limit another batch is the last."""
     packed = '"compression.type"' in json.dumps([step.body for step, _, _ in met.before])
     limits = re.findall(r'max_bytes": (-?\d+)', json.dumps(met.step.body))
@@ -135,7 +135,7 @@ def packed_batch(met: Met) -> bool:
 
 
 @matches("partition-twice-in-produce")
-def partition_twice(met: Met) -> bool:
+def partition_twice(met: MatchedDifference) -> bool:
     named = [
         (topic.get("name"), part.get("index", 0))
         for topic in met.step.body.get("topic_data") or ()
@@ -145,25 +145,25 @@ def partition_twice(met: Met) -> bool:
 
 
 @matches("timestamp-after-by-header")
-def timestamp_after(met: Met) -> bool:
+def timestamp_after(met: MatchedDifference) -> bool:
     kafka, ottla = met.codes
     return met.api == "PRODUCE" and produced_odd(met) and (kafka, ottla) == (0, 32)
 
 
 @matches("unknown-codec")
-def unknown_codec(met: Met) -> bool:
+def unknown_codec(met: MatchedDifference) -> bool:
     kafka, ottla = met.codes
     return met.api == "PRODUCE" and kafka == -1 and ottla in (76, 87)
 
 
 @matches("null-records")
-def null_records(met: Met) -> bool:
+def null_records(met: MatchedDifference) -> bool:
     nothing = met.difference.path == "" and met.kafka == Outcome.NOTHING.value
     return met.api == "PRODUCE" and nothing and {} in batches_sent(met.step)
 
 
 @matches("batch-without-transactional-id")
-def batch_without_transactional_id(met: Met) -> bool:
+def batch_without_transactional_id(met: MatchedDifference) -> bool:
     if met.api != "PRODUCE" or met.step.body.get("transactional_id"):
         return False
     kafka, ottla = met.codes
@@ -171,12 +171,12 @@ def batch_without_transactional_id(met: Met) -> bool:
 
 
 @matches("two-wrongs-of-a-transactional-batch")
-def two_wrongs(met: Met) -> bool:
+def two_wrongs(met: MatchedDifference) -> bool:
     return met.api == "PRODUCE" and met.codes == (47, 49)
 
 
 @matches("greatest-timestamp-after-delete-records")
-def greatest_timestamp(met: Met) -> bool:
+def greatest_timestamp(met: MatchedDifference) -> bool:
     deleted = any(step.api == "DELETE_RECORDS" for step, _, _ in met.before)
     return (
         met.api == "LIST_OFFSETS"
@@ -186,20 +186,20 @@ def greatest_timestamp(met: Met) -> bool:
 
 
 @matches("parked-join-answered")
-def parked(met: Met) -> bool:
+def parked(met: MatchedDifference) -> bool:
     waits = met.api in ("JOIN_GROUP", "SYNC_GROUP") and met.kafka == Outcome.NOTHING.value
     return waits and isinstance(met.ottla, dict) and met.ottla["error_code"] in (25, 27, 82)
 
 
 @matches("joingroup-member-takes-an-instance-id")
-def takes_an_instance_id(met: Met) -> bool:
+def takes_an_instance_id(met: MatchedDifference) -> bool:
     kafka, ottla = met.codes
     named = met.step.body.get("group_instance_id") is not None
     return met.api == "JOIN_GROUP" and named and kafka in (-1, 23) and ottla in (25, 82)
 
 
 @matches("subscription-is-not-read")
-def no_subscription(met: Met) -> bool:
+def no_subscription(met: MatchedDifference) -> bool:
     kafka, ottla = met.codes
     sent = json.dumps([met.step.body, *(step.body for step in met.sent)])
     refused = kafka == -1 != ottla or met.kafka == Outcome.NOTHING.value
@@ -207,7 +207,7 @@ def no_subscription(met: Met) -> bool:
 
 
 @matches("next-leader-of-a-group")
-def next_leader(met: Met) -> bool:
+def next_leader(met: MatchedDifference) -> bool:
     if met.api != "JOIN_GROUP" or met.codes != (0, 0):
         return False
     if met.beside("generation_id")[0] <= 1:
@@ -218,7 +218,7 @@ def next_leader(met: Met) -> bool:
 
 
 @matches("joingroup-protocol-twice")
-def protocol_twice(met: Met) -> bool:
+def protocol_twice(met: MatchedDifference) -> bool:
     """It, or who joins that group after it."""
     group = met.step.body.get("group_id")
     joins = [
@@ -230,7 +230,7 @@ def protocol_twice(met: Met) -> bool:
 
 
 @matches("refused-commit-makes-no-group")
-def refused_commit(met: Met) -> bool:
+def refused_commit(met: MatchedDifference) -> bool:
     """Kafka knows a group of which nothing was committed."""
     commits = [
         answer
@@ -254,19 +254,19 @@ def _is_refused(answer: Any) -> bool:
 
 
 @matches("isolation-level-unknown")
-def isolation_level(met: Met) -> bool:
+def isolation_level(met: MatchedDifference) -> bool:
     level = met.step.body.get("isolation_level", 0)
     return met.api in ("FETCH", "LIST_OFFSETS") and level not in (0, 1)
 
 
 @matches("fetch-session-id-beyond")
-def session_id_beyond(met: Met) -> bool:
+def session_id_beyond(met: MatchedDifference) -> bool:
     named = met.step.body.get("session_id", 0)
     return met.api == "FETCH" and isinstance(named, int) and abs(named) > 1 << 30
 
 
 @matches("zero-id-in-fetch")
-def zero_id_in_fetch(met: Met) -> bool:
+def zero_id_in_fetch(met: MatchedDifference) -> bool:
     if met.api != "FETCH" or not met.step.body.get("topics") or session_id_beyond(met):
         return False
     codes = [one["error_code"] for one in (met.kafka, met.ottla) if isinstance(one, dict)]
@@ -277,17 +277,17 @@ def zero_id_in_fetch(met: Met) -> bool:
 
 
 @matches("partition-twice-in-marker")
-def partition_twice_in_marker(met: Met) -> bool:
+def partition_twice_in_marker(met: MatchedDifference) -> bool:
     return met.api == "WRITE_TXN_MARKERS" and met.kafka == Outcome.NOTHING.value
 
 
 @matches("end-of-a-fenced-producer")
-def end_of_a_fenced_producer(met: Met) -> bool:
+def end_of_a_fenced_producer(met: MatchedDifference) -> bool:
     return met.api == "END_TXN" and met.codes in ((0, 90), (48, 90))
 
 
 @matches("marker-of-no-producer")
-def marker_of_no_producer(met: Met) -> bool:
+def marker_of_no_producer(met: MatchedDifference) -> bool:
     kafka, ottla = met.codes
     return met.api == "WRITE_TXN_MARKERS" and kafka == -1 != ottla
 
@@ -296,14 +296,14 @@ def marker_of_no_producer(met: Met) -> bool:
 
 
 @matches("exceptions-as-refusals")
-def zero_id(met: Met) -> bool:
+def zero_id(met: MatchedDifference) -> bool:
     kafka, ottla = met.codes
     wanted = {"METADATA": 42, "DESCRIBE_TOPIC_PARTITIONS": 17, "CREATE_PARTITIONS": 44}
     return kafka == -1 and ottla == wanted.get(met.api)
 
 
 @matches("negative-max-bytes")
-def negative_max_bytes(met: Met) -> bool:
+def negative_max_bytes(met: MatchedDifference) -> bool:
     return met.api == "FETCH" and any(
         part.get("partition_max_bytes", 0) < 0 or met.step.body.get("max_bytes", 0) < 0
         for topic in met.step.body.get("topics") or ()
@@ -312,7 +312,7 @@ def negative_max_bytes(met: Met) -> bool:
 
 
 @matches("too-many-partitions-first")
-def too_many_partitions(met: Met) -> bool:
+def too_many_partitions(met: MatchedDifference) -> bool:
     if met.api not in ("CREATE_TOPICS", "CREATE_PARTITIONS"):
         return False
     topics = met.step.body.get("topics") or ()
@@ -320,13 +320,13 @@ def too_many_partitions(met: Met) -> bool:
 
 
 @matches("requests-never-answered")
-def never_answered(met: Met) -> bool:
+def never_answered(met: MatchedDifference) -> bool:
     nothing = met.difference.path == "" and met.kafka == Outcome.NOTHING.value
     return nothing and met.api in ("ADD_PARTITIONS_TO_TXN", "ALTER_CONFIGS")
 
 
 @matches("batches-that-kafka-cannot-build")
-def cannot_be_built(met: Met) -> bool:
+def cannot_be_built(met: MatchedDifference) -> bool:
     kafka, ottla = met.codes
     return (
         met.api == "PRODUCE"
@@ -339,26 +339,26 @@ def cannot_be_built(met: Met) -> bool:
 
 
 @matches("greatest-timestamp-of-none")
-def greatest_of_none(met: Met) -> bool:
+def greatest_of_none(met: MatchedDifference) -> bool:
     stamps = [one.get("ts", 0) for step in met.sent for one in batches_sent(step)]
     wanted = met.field in ("offset", "leader_epoch", "timestamp") and met.difference.ottla == -1
     return met.api == "LIST_OFFSETS" and wanted and min(stamps, default=0) < 0
 
 
 @matches("offset-deltas-of-records")
-def offset_deltas(met: Met) -> bool:
+def offset_deltas(met: MatchedDifference) -> bool:
     kafka, ottla = met.codes
     return met.api == "PRODUCE" and produced_odd(met) and ottla == 87 and kafka in (0, 32)
 
 
 @matches("deleted-topic-in-a-session")
-def deleted_in_session(met: Met) -> bool:
+def deleted_in_session(met: MatchedDifference) -> bool:
     deleted = any(step.api == "DELETE_TOPICS" for step in met.sent)
     return met.api == "FETCH" and deleted and met.codes == (3, 100)
 
 
 @matches("offsets-of-a-deleted-topic")
-def offsets_of_deleted(met: Met) -> bool:
+def offsets_of_deleted(met: MatchedDifference) -> bool:
     if met.api != "OFFSET_FETCH" or not any(step.api == "DELETE_TOPICS" for step in met.sent):
         return False
     kafka, ottla = met.difference.kafka, met.difference.ottla
@@ -369,18 +369,18 @@ def offsets_of_deleted(met: Met) -> bool:
 
 
 @matches("texts-of-describe-configs")
-def texts_of_configs(met: Met) -> bool:
+def texts_of_configs(met: MatchedDifference) -> bool:
     return met.field == "documentation"
 
 
 @matches("describe-topic-partitions-cursor-overflow")
-def cursor_overflow(met: Met) -> bool:
+def cursor_overflow(met: MatchedDifference) -> bool:
     cursor = met.step.body.get("cursor") or {}
     return met.api == "DESCRIBE_TOPIC_PARTITIONS" and cursor.get("partition_index", 0) > 1 << 30
 
 
 @matches("empty-salted-password")
-def without_salted_password(met: Met) -> bool:
+def without_salted_password(met: MatchedDifference) -> bool:
     return met.api == "ALTER_USER_SCRAM_CREDENTIALS" and met.codes == (-1, 93)
 
 
@@ -389,7 +389,7 @@ ACL_KINDS = ("resource_type", "resource_pattern_type", "operation", "permission_
 
 
 @matches("acl-values-that-are-none")
-def acl_values(met: Met) -> bool:
+def acl_values(met: MatchedDifference) -> bool:
     if met.api not in ACL_APIS or met.kafka != Outcome.CLOSED.value:
         return False
     body = met.step.body
@@ -402,27 +402,27 @@ def acl_values(met: Met) -> bool:
 
 
 @matches("security-not-served")
-def apis_not_served(met: Met) -> bool:
+def apis_not_served(met: MatchedDifference) -> bool:
     if met.api != "API_VERSIONS" or met.difference.path != "api_keys":
         return False
     return all(one in met.difference.kafka for one in met.difference.ottla)
 
 
 @matches("new-groups-not-served")
-def features_not_known(met: Met) -> bool:
+def features_not_known(met: MatchedDifference) -> bool:
     if met.api != "API_VERSIONS" or met.difference.path != "supported_features":
         return False
     return all(one in met.difference.kafka for one in met.difference.ottla)
 
 
 @matches("text-where-kafka-has-none")
-def more_texts(met: Met) -> bool:
+def more_texts(met: MatchedDifference) -> bool:
     one = met.difference
     return met.field.endswith("error_message") and one.kafka in (None, "") and one.ottla == "<text>"
 
 
 @matches("topic-named-twice")
-def named_twice(met: Met) -> bool:
+def named_twice(met: MatchedDifference) -> bool:
     return _grouped(met.kafka) == _grouped(met.ottla)
 
 

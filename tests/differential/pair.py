@@ -18,7 +18,7 @@ from ottla.testing.broker_process import BrokerProcess
 from tests.differential.comparison import Difference, differences
 from tests.differential.connection import Outcome, first_readable
 from tests.differential.differences import row_of
-from tests.differential.matchers import Met
+from tests.differential.matchers import MatchedDifference
 from tests.differential.probes import probes_for
 from tests.differential.sequence import Sequence, Step
 from tests.differential.side import Connections, Sent, Side, Undecodable
@@ -50,7 +50,7 @@ FEATURES = {"share.version": 0, "streams.version": 0}
 
 
 @dataclass
-class Found:
+class UnexplainedDifference:
     """An unexplained difference: in which step, and where."""
 
     step: Step
@@ -73,7 +73,7 @@ def _kind(value: Any) -> str:
 class Run:
     """What one sequence showed."""
 
-    found: list[Found] = field(default_factory=list)
+    found: list[UnexplainedDifference] = field(default_factory=list)
     rows: Counter[str] = field(default_factory=Counter)
     ended: int | None = None
     """The step that ended it, before the last."""
@@ -250,7 +250,7 @@ class _Runner:
             return one, kafka, ottla
         except Undecodable as error:
             difference = Difference("", "decodable", str(error))
-            self._run.found.append(Found(one.ours.step, one.index, difference))
+            self._run.found.append(UnexplainedDifference(one.ours.step, one.index, difference))
             self._over = True
             return None
 
@@ -276,10 +276,12 @@ class _Runner:
 
     def _judge(self, index: int, sent: Sent, kafka: Any, ottla: Any) -> None:
         for difference in differences(kafka, ottla):
-            met = Met(sent.step, difference, kafka, ottla, self._run.answers[:-1], self._sent)
+            met = MatchedDifference(
+                sent.step, difference, kafka, ottla, self._run.answers[:-1], self._sent
+            )
             row = row_of(met)
             if row is None:
-                self._run.found.append(Found(sent.step, index, difference))
+                self._run.found.append(UnexplainedDifference(sent.step, index, difference))
                 self._over = True
             else:
                 self._run.rows[row.id] += 1

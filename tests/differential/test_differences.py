@@ -7,7 +7,7 @@ import pytest
 from tests.differential import document
 from tests.differential.comparison import Difference
 from tests.differential.differences import row_of, rows, stale
-from tests.differential.matchers import MATCHERS, Met
+from tests.differential.matchers import MATCHERS, MatchedDifference
 from tests.differential.sequence import Body, Step
 
 
@@ -35,9 +35,13 @@ def test_every_matcher_has_its_row() -> None:
 
 def test_a_row_explains_its_difference_and_no_other() -> None:
     step = Step("FIND_COORDINATOR", 4)
-    more = Met(step, Difference("error_message", None, "<text>"), {"a": 1}, {"a": 2}, [])
+    more = MatchedDifference(
+        step, Difference("error_message", None, "<text>"), {"a": 1}, {"a": 2}, []
+    )
     assert row_of(more).id == "text-where-kafka-has-none"  # type: ignore[union-attr]
-    less = Met(step, Difference("error_message", "<text>", None), {"a": 1}, {"a": 2}, [])
+    less = MatchedDifference(
+        step, Difference("error_message", "<text>", None), {"a": 1}, {"a": 2}, []
+    )
     assert row_of(less) is None
 
 
@@ -57,8 +61,8 @@ def test_a_topic_named_twice_may_be_grouped_but_not_answered_otherwise() -> None
 
     step, where = Step("LIST_OFFSETS", 4), Difference("topics", 1, 2)
     once, twice, wrong = answer([0, 3]), answer([], [0, 3]), answer([], [0, 0])
-    assert row_of(Met(step, where, once, twice, [])).id == "topic-named-twice"  # type: ignore[union-attr]
-    assert row_of(Met(step, where, once, wrong, [])) is None
+    assert row_of(MatchedDifference(step, where, once, twice, [])).id == "topic-named-twice"  # type: ignore[union-attr]
+    assert row_of(MatchedDifference(step, where, once, wrong, [])) is None
 
 
 def test_a_session_id_beyond_all_is_not_a_matter_of_zero_ids() -> None:
@@ -66,7 +70,9 @@ def test_a_session_id_beyond_all_is_not_a_matter_of_zero_ids() -> None:
 
     def row(session_id: int) -> str:
         step = Step("FETCH", 13, {"session_id": session_id, "topics": [{}]})
-        met = Met(step, Difference("error_code", -1, 0), {"error_code": -1}, {"error_code": 0}, [])
+        met = MatchedDifference(
+            step, Difference("error_code", -1, 0), {"error_code": -1}, {"error_code": 0}, []
+        )
         found = row_of(met)
         assert found is not None
         return found.id

@@ -258,7 +258,7 @@ def describe(resource: str) -> DescribeConfigsRequest:
     return DescribeConfigsRequest([DescribeConfigsResource(BROKER, resource, None)], True, False)
 
 
-def told(response: Any) -> list[Any]:
+def code_and_text(response: Any) -> list[Any]:
     """Code and text of an answer."""
     (one,) = response.responses
     return [one.error_code, one.error_message]
@@ -309,13 +309,15 @@ def record() -> None:
     )
     with kafka:
         first = {level: rows(ask(port, describe(name), 4)) for level, name in LEVELS.items()}
-        answers = {case: told(ask(port, request, 1)) for case, request in cases().items()}
+        answers = {case: code_and_text(ask(port, request, 1)) for case, request in cases().items()}
         for level, change in SETTLED.items():
             request = _request(LEVELS[level], change, validate_only=False)
-            assert told(ask(port, request, 1))[0] == 0, level
+            assert code_and_text(ask(port, request, 1))[0] == 0, level
         time.sleep(1)  # until the broker has replayed them
         then = {level: rows(ask(port, describe(name), 4)) for level, name in LEVELS.items()}
-        later = {case: told(ask(port, request, 1)) for case, request in settled_cases().items()}
+        later = {
+            case: code_and_text(ask(port, request, 1)) for case, request in settled_cases().items()
+        }
     plain = {
         "answers": answers,
         "answers_settled": later,

@@ -110,7 +110,7 @@ def _whole(group: str, change: Mapping[str, str]) -> AlterConfigsRequest:
     return AlterConfigsRequest([WholeResource(GROUP, group, configs)], True)
 
 
-def told(response: Any) -> list[Any]:
+def code_and_text(response: Any) -> list[Any]:
     """Code and text of an answer."""
     (one,) = response.responses
     return [one.error_code, one.error_message]
@@ -152,11 +152,11 @@ def record() -> None:
 
     port = free_port()
     with ApacheKafka(port=port, properties=SERVER, jvm_options=FAST_START, heap="512m"):
-        kept = told(ask(port, alteration("kept", KEPT, only=False), 1))
+        kept = code_and_text(ask(port, alteration("kept", KEPT, only=False), 1))
         assert kept[0] == 0, kept
         time.sleep(1)  # until the broker has replayed it
         answers = {
-            name: told(ask(port, request, 1 if request.API_KEY == 44 else 2))
+            name: code_and_text(ask(port, request, 1 if request.API_KEY == 44 else 2))
             for name, request in cases().items()
         }
         rows = {group: described(ask(port, describe(group), 4)) for group in DESCRIBED}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from storage.log.log_append_info import AppendOrigin
-from storage.log.log_validator import Refusal, validate
+from storage.log.log_validator import AppendRefusal, validate
 from storage.log_config import LogConfig
 from tests.golden.damaged_batches import CASES, NOW_MS
 from tests.golden.damaged_batches_answers import (
@@ -29,6 +29,6 @@ def test_damaged_batch(name: str) -> None:
     assert records is not None
     writable = memoryview(bytearray(records))
     verdict = validate(writable, LogConfig(), AppendOrigin.CLIENT, NOW_MS, "damaged-0")
-    assert (verdict.error.name if isinstance(verdict, Refusal) else "NONE") == expected(name)
-    names_start = not isinstance(verdict, Refusal) or verdict.names_log_start
+    assert (verdict.error.name if isinstance(verdict, AppendRefusal) else "NONE") == expected(name)
+    names_start = not isinstance(verdict, AppendRefusal) or verdict.names_log_start
     assert names_start is (KAFKAS_START[name] == 0)

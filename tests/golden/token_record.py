@@ -93,7 +93,7 @@ def _properties(kafka: ApacheKafka, ports: dict[str, int], cluster: str, folder:
     return found
 
 
-class Asked:
+class GoldenCluster:
     """A running cluster, and the connections to it."""
 
     def __init__(self, kafka: ApacheKafka, ports: dict[str, int], folder: Path) -> None:
@@ -194,7 +194,7 @@ def _add_users(port: int) -> None:
     time.sleep(_SETTLE_S)
 
 
-def _log_in(asked: Asked, ports: dict[str, int]) -> dict[str, Any]:
+def _log_in(asked: GoldenCluster, ports: dict[str, int]) -> dict[str, Any]:
     kept: dict[str, Any] = {}
     for name, (listener, life_ms, run) in LOGINS.items():
         token = asked.make(life_ms)
@@ -221,7 +221,7 @@ def record(only: str = "") -> None:
             ports |= {name: free_port() for name in ("SASL", "REAUTH", "TLS")}
             kafka._extra.update(_properties(kafka, ports, cluster, folder))
             with kafka:
-                asked = Asked(kafka, ports, folder)
+                asked = GoldenCluster(kafka, ports, folder)
                 if cluster == given.JUDGED:
                     _allow(kafka.port)
                 answers: dict[str, Any] = {}

@@ -30,7 +30,7 @@ from tests.simulation.consumer_groups.consumer_mutants import consumer_table
 from tests.simulation.mutants import table
 from tests.simulation.plans import Plan, brokers_of
 from tests.simulation.quotas.quota_mutants import quota_table
-from tests.simulation.simulation import Failure, Outcome, Simulation
+from tests.simulation.simulation import Failure, RunOutcome, Simulation
 from tests.simulation.transaction_mutants import transaction_table
 
 ONE_BROKER_EVERY = 4
@@ -53,7 +53,7 @@ class Job(NamedTuple):
         return replace(plan, limited=True) if self.quotas else plan
 
 
-def run_seed(job: Job, trace: str | None = None) -> Outcome | Failure:
+def run_seed(job: Job, trace: str | None = None) -> RunOutcome | Failure:
     """One seed's outcome; its whole trace goes to the file `trace`."""
     simulation = Simulation(job.seed, job.plan)
     lines: list[str] = []
@@ -68,7 +68,7 @@ def run_seed(job: Job, trace: str | None = None) -> Outcome | Failure:
             Path(trace).write_text("\n".join(lines))
 
 
-def _report(job: Job) -> tuple[Outcome | None, str]:
+def _report(job: Job) -> tuple[RunOutcome | None, str]:
     """The same, as it can be sent between processes."""
     outcome = run_seed(job)
     return (None, str(outcome)) if isinstance(outcome, Failure) else (outcome, "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from simulation.machines.cluster_view import ClusterView
+from simulation.machines.simulated_nodes import SimulatedNodes
 from tests.simulation.consumer_groups.churning_member import ChurningMember
 from tests.simulation.consumer_groups.consumer_member import ConsumerMember
 from tests.simulation.consumer_groups.migrating_member import MigratingMember
@@ -35,7 +35,7 @@ class Stage(Protocol):
 
     seed: int
     plan: Plan
-    view: ClusterView
+    view: SimulatedNodes
     plain: dict[str, int]
     """The topics that need no transactions."""
     steady: dict[str, int]

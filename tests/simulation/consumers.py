@@ -18,7 +18,7 @@ from protocol.messages.list_offsets import (
     ListOffsetsTopic,
 )
 from protocol.primitives import ZERO_UUID
-from simulation.machines.cluster_view import ClusterView
+from simulation.machines.simulated_nodes import SimulatedNodes
 from simulation.sim_client import Waits
 from simulation.sim_trace import Violation
 from tests.simulation.fetched_batches import bounds_of
@@ -34,7 +34,7 @@ Key = tuple[str, int]
 
 
 @dataclass(slots=True)
-class Asked:
+class FetchedPartition:
     """One partition of a fetch, as its sender means it."""
 
     topic: str
@@ -48,7 +48,7 @@ class Asked:
 class Fetching:
     """What watchers are told of a Fetch request (`Exchange.about`)."""
 
-    asked: dict[Key, Asked]
+    asked: dict[Key, FetchedPartition]
     isolation: int
     min_bytes: int
     max_wait_ms: int
@@ -80,7 +80,7 @@ class SimConsumer(SimActor):
         topics: list[str],
         by_id: bool = False,
         trusts_state: bool = True,
-        view: ClusterView | None = None,
+        view: SimulatedNodes | None = None,
     ) -> None:
         """`view` tells which leader counts; None: all of them."""
         super().__init__(name, *where)
@@ -160,7 +160,7 @@ class SimConsumer(SimActor):
             return self.chance.choice(self.bootstrap)
         return self.chance.choice(leaders) if len(leaders) > 1 else leaders[0]
 
-    def _ask(self, address: str) -> dict[Key, Asked]:
+    def _ask(self, address: str) -> dict[Key, FetchedPartition]:
         asked = {}
         leads = [key for key in self.wanted if self.topics.leader(*key) == address]
         for name, partition in leads or self.wanted[:1]:
@@ -169,10 +169,12 @@ class SimConsumer(SimActor):
                 continue
             offset = self.positions.setdefault((name, partition), 0)
             epoch = topic.epochs[partition] if self.version >= LEADER_EPOCHS_FROM else -1
-            asked[(name, partition)] = Asked(name, topic.topic_id, partition, offset, epoch)
+            asked[(name, partition)] = FetchedPartition(
+                name, topic.topic_id, partition, offset, epoch
+            )
         return asked
 
-    def _request(self, asked: dict[Key, Asked], session: Session) -> FetchRequest:
+    def _request(self, asked: dict[Key, FetchedPartition], session: Session) -> FetchRequest:
         named = asked
         by_id = self.version >= TOPIC_IDS_FROM
         forgotten: list[Key] = []
@@ -210,7 +212,7 @@ class SimConsumer(SimActor):
         return request
 
     def _take(
-        self, response: Any, asked: dict[Key, Asked], session: Session, from_leader: bool
+        self, response: Any, asked: dict[Key, FetchedPartition], session: Session, from_leader: bool
     ) -> Waits:
         if response.error_code:
             error = ErrorCode(response.error_code)

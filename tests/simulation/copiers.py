@@ -19,7 +19,7 @@ from protocol.messages.txn_offset_commit import (
 )
 from simulation.sim_client import Waits
 from simulation.sim_trace import Violation
-from tests.simulation.consumers import STALE, Asked, Fetching
+from tests.simulation.consumers import STALE, FetchedPartition, Fetching
 from tests.simulation.fetched_batches import Records, bounds_of, committed_of
 from tests.simulation.group_members import ELSEWHERE, FORGOTTEN, REJOIN, GroupMember, Key
 from tests.simulation.transaction_manager import TIMEOUT_MS, TRIES_MAX, TransactionManager
@@ -115,7 +115,7 @@ class Copier(GroupMember):
             yield from self.learn(self.names)
             return None
         position = self.positions[key]
-        asked = Asked(name, topic.topic_id, partition, position, topic.epochs[partition])
+        asked = FetchedPartition(name, topic.topic_id, partition, position, topic.epochs[partition])
         version = self.chance.choice(FETCH_VERSIONS)
         if version < 9:
             asked.leader_epoch = -1

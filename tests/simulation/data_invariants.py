@@ -15,7 +15,7 @@ from simulation.invariants.invariant import Invariant
 from simulation.machines.sim_broker import SimBroker
 from simulation.network.sim_network import Exchange
 from tests.simulation.admins import Deleting
-from tests.simulation.consumers import Asked, Fetching
+from tests.simulation.consumers import FetchedPartition, Fetching
 from tests.simulation.fetched_batches import committed_of, records_of
 from tests.simulation.producers import Sending
 
@@ -67,7 +67,7 @@ def sender_and_number(value: bytes) -> tuple[str, int]:
 class Fetched:
     """What one partition gave to a Fetch."""
 
-    asked: Asked
+    asked: FetchedPartition
     data: Any
     records: list[tuple[int, bytes]]
 

@@ -7,8 +7,8 @@ from typing import Any
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from simulation.invariants.invariant import Invariant, Register
-from simulation.machines.cluster_view import OFFSETS_TOPIC
 from simulation.machines.sim_broker import SimBroker
+from simulation.machines.simulated_nodes import OFFSETS_TOPIC
 from simulation.network.sim_network import Exchange
 from tests.simulation.group_members import Committing, Key, Reading, assignment_of
 

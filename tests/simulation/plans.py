@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from simulation.faults.faults import Faults
+from simulation.faults.faults import FaultRates
 from simulation.machines.layout import Layout
 from simulation.network.sim_network import Weather
 
@@ -52,7 +52,7 @@ class Plan:
     settle_ms: float = 30_000.0
     think_ms: float = 250.0
     weather: Weather = field(default_factory=Weather)
-    faults: Faults = field(default_factory=Faults)
+    faults: FaultRates = field(default_factory=FaultRates)
     trusts_state: bool = True
     log_dirs: str = "/data"
     layout: Layout = field(default_factory=Layout)
@@ -91,7 +91,7 @@ class Plan:
             dumb_chance=chance.choice([0.0, 0.0, 0.003, 0.01]),
         )
         kind = seed % 5
-        faults = Faults(
+        faults = FaultRates(
             mean_interval_ms=chance.choice([2_000.0, 4_000.0, 10_000.0]),
             disk_error=4.0 if kind == 3 else 0.0,
             power_loss=5.0 if kind == 4 else 0.0,
@@ -120,7 +120,7 @@ class Plan:
             late_ms=chance.choice([0.0, 1_500.0, 4_000.0]),
         )
         kind = seed % 5
-        faults = Faults.cluster(
+        faults = FaultRates.cluster(
             mean_interval_ms=chance.choice([800.0, 1_500.0, 3_000.0]),
             destroys=kind == 4,
             breaks_disks=kind == 3,

@@ -15,7 +15,7 @@ from protocol.errors import ErrorCode
 from protocol.messages.init_producer_id import InitProducerIdRequest
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.records import Record
-from simulation.machines.cluster_view import ClusterView
+from simulation.machines.simulated_nodes import SimulatedNodes
 from simulation.network.sim_network import Exchange
 from simulation.sim_client import Waits
 from simulation.sim_trace import Violation
@@ -79,7 +79,7 @@ class SimProducer(SimActor):
         idempotent: bool,
         think_ms: float,
         trusts_state: bool = True,
-        view: ClusterView | None = None,
+        view: SimulatedNodes | None = None,
     ) -> None:
         """`view` tells which leader counts; None: all of them."""
         super().__init__(name, *where)

@@ -14,13 +14,13 @@ from typing import Any
 
 from broker.replication.partition import Partition
 from protocol.errors import ErrorCode
-from simulation.faults.faults import Faults
-from simulation.machines.cluster_view import TRANSACTIONS_TOPIC
+from simulation.faults.faults import FaultRates
 from simulation.machines.layout import Layout
 from simulation.machines.sim_broker import SimBroker
+from simulation.machines.simulated_nodes import TRANSACTIONS_TOPIC
 from simulation.network.sim_network import Exchange, Weather
-from simulation.sim_client import Task, Waits
-from simulation.sim_trace import Outcome
+from simulation.sim_client import GeneratorRun, Waits
+from simulation.sim_trace import RunOutcome
 from tests.simulation.cast import GROUPS
 from tests.simulation.group_members import GroupMember
 from tests.simulation.plans import Plan
@@ -55,7 +55,7 @@ class Scenario(Simulation):
         plan = Plan(
             settle_ms=2_000.0,
             weather=weather or Weather(),
-            faults=Faults(mean_interval_ms=1e12),
+            faults=FaultRates(mean_interval_ms=1e12),
             layout=layout or Layout.combined(3),
             replicas=3,
             think_ms=100.0,
@@ -67,7 +67,7 @@ class Scenario(Simulation):
         self.nemesis.ended = lambda _broker: None  # type: ignore[method-assign]
         self._values = 0
 
-    def run(self, tell: Callable[[], None] = lambda: None) -> Outcome:
+    def run(self, tell: Callable[[], None] = lambda: None) -> RunOutcome:
         """Start, let `tell` happen, heal, and read everything. Raises Failure."""
 
         def story() -> None:
@@ -162,7 +162,7 @@ class Scenario(Simulation):
         def run() -> Waits:
             told.append((yield from part))
 
-        Task(self.world, run())
+        GeneratorRun(self.world, run())
         return told
 
     # --- the cluster ---------------------------------------------------------------------------

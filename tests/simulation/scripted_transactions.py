@@ -20,8 +20,8 @@ from protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
-from simulation.machines.cluster_view import TRANSACTIONS_TOPIC
 from simulation.machines.sim_broker import SimBroker
+from simulation.machines.simulated_nodes import TRANSACTIONS_TOPIC
 from simulation.network.sim_network import Exchange
 from simulation.sim_client import Waits
 from storage.log.unified_log import UnifiedLog

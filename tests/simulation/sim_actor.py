@@ -1,7 +1,7 @@
 """An actor of a scenario: a client with a life, which learns from Metadata where brokers are.
 
-`life` yields what it waits for, as `simulation.sim_client.Task` has it. `call` sends one request to
-a broker and gives the response, or None where there was none.
+`life` yields what it waits for, as `simulation.sim_client.GeneratorRun` has it. `call` sends one
+request to a broker and gives the response, or None where there was none.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from broker.requests.context import ANONYMOUS
 from protocol.errors import ErrorCode
 from protocol.message import Message
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
-from simulation.sim_client import SimClient, Task, Waits
+from simulation.sim_client import GeneratorRun, SimClient, Waits
 
 REFUSALS = (
     ErrorCode.TOPIC_AUTHORIZATION_FAILED,
@@ -86,10 +86,10 @@ class SimActor(SimClient):
         """The brokers, as the metadata told last."""
         self.calm = False
         """Whether it misbehaves no more."""
-        self.task: Task | None = None
+        self.task: GeneratorRun | None = None
 
     def start(self) -> None:
-        self.task = Task(self.world, self.life())
+        self.task = GeneratorRun(self.world, self.life())
 
     def life(self) -> Waits:
         """What this client does, from its start to its end."""

@@ -20,7 +20,7 @@ from simulation.invariants.control_invariants import CONTROL_INVARIANTS
 from simulation.invariants.invariant import Invariant
 from simulation.machines.sim_broker import SimBroker
 from simulation.network.sim_network import Weather
-from simulation.sim_trace import Failure, Outcome, Violation
+from simulation.sim_trace import Failure, RunOutcome, Violation
 from simulation.simulated_cluster import SimulatedCluster
 from tests.simulation.acls.acl_changer import AclChanger
 from tests.simulation.acls.acl_invariants import AnswersAgreeWithAcls
@@ -61,7 +61,7 @@ from tests.simulation.quotas.working_time import working_node
 from tests.simulation.transaction_invariants import TRANSACTION_INVARIANTS, hanging
 from tests.simulation.watermark_invariants import WATERMARK_INVARIANTS
 
-__all__ = ["Failure", "Outcome", "Plan", "Simulation"]
+__all__ = ["Failure", "RunOutcome", "Plan", "Simulation"]
 
 INVARIANTS: tuple[type[Invariant], ...] = (
     *DATA_INVARIANTS,
@@ -153,15 +153,15 @@ class Simulation(SimulatedCluster):
 
     # --- the run -------------------------------------------------------------------------------
 
-    def run(self) -> Outcome:
+    def run(self) -> RunOutcome:
         """Raises Failure."""
         return self.judged(self._run)
 
-    def judged(self, story: Callable[[], None]) -> Outcome:
+    def judged(self, story: Callable[[], None]) -> RunOutcome:
         """Let `story` happen, and judge it. Raises Failure."""
         self.watched(story)
         self.add_disks()
-        return Outcome(
+        return RunOutcome(
             self.seed,
             self.trace.checksum(),
             self.world.events_run,

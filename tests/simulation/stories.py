@@ -7,7 +7,7 @@ import random
 from protocol.errors import ErrorCode
 from simulation.machines.layout import Layout
 from simulation.network.sim_network import Weather
-from simulation.sim_client import Task, Waits
+from simulation.sim_client import GeneratorRun, Waits
 from tests.simulation.group_members import SESSION_MS, GroupMember
 from tests.simulation.scenario import Scenario
 
@@ -105,7 +105,7 @@ def stale_generation(seed: int = 1) -> None:
                 told.append((yield from stopped._commit()))
 
         stopped.positions = dict.fromkeys(stopped.assigned, 99)
-        stopped.task = Task(story.world, commit())
+        stopped.task = GeneratorRun(story.world, commit())
         story.run_until(lambda: len(told) == 8, 10_000)
         refused = [one for one in told if one is not ErrorCode.NONE]
         assert refused, "nothing was refused"

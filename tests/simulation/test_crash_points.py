@@ -17,14 +17,14 @@ import pytest
 from ground.memory_filesystem import Died, MemoryFilesystem
 from ground.sim_scheduler import SimScheduler
 from protocol.record_batch import iterate_batches
-from simulation.faults.faults import Faults
+from simulation.faults.faults import FaultRates
 from simulation.machines.layout import PROPERTIES
 from simulation.machines.sim_broker import SimBroker
 from simulation.network.sim_network import SimNetwork, Weather
 from tests.simulation.simulation import Plan, Simulation
 
 POINTS_MAX = 500
-QUIET = Plan(faults=Faults(mean_interval_ms=1e9), weather=Weather(), think_ms=100.0)
+QUIET = Plan(faults=FaultRates(mean_interval_ms=1e9), weather=Weather(), think_ms=100.0)
 
 Contents = dict[tuple[str, int], tuple[int, bytes]]
 """Of each partition: log start and all bytes from there."""

@@ -7,7 +7,7 @@ import pytest
 from protocol.control_records import ControlRecordType, build_transaction_marker
 from protocol.messages.fetch import AbortedTransaction
 from tests.simulation.fetched_batches import bounds_of, committed_of, records_of
-from tests.unit.simulation.told import batch
+from tests.unit.simulation.exchanges import batch
 
 
 def transaction(base: int, value: bytes) -> bytes:

@@ -53,7 +53,7 @@ State = tuple[int, str] | None
 
 
 @dataclass(slots=True)
-class Told:
+class TopicKnowledge:
     """What may be of a topic."""
 
     may_be: set[State] = field(default_factory=lambda: {None})
@@ -70,7 +70,7 @@ class Churner(SimActor):
 
     def __init__(self, name: str, *where: object) -> None:
         super().__init__(name, *where)  # type: ignore[arg-type]
-        self.told: dict[str, Told] = {}
+        self.told: dict[str, TopicKnowledge] = {}
         self.errors = 0
         self._value = 86_400_000
 
@@ -90,7 +90,7 @@ class Churner(SimActor):
             self.chance.randint(1, 4),
             self._next(),
         )
-        self.told[name] = Told()
+        self.told[name] = TopicKnowledge()
         configs = [CreatableTopicConfig(key, value) for key in PAIR]
         request = CreateTopicsRequest([CreatableTopic(name, count, 2, configs=configs)], 2_000)
         response = yield from self.call(request, 7)

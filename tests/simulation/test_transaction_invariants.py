@@ -28,7 +28,7 @@ from protocol.records import Record
 from simulation.invariants.invariant import Promises, Violation
 from simulation.network.sim_network import Exchange
 from tests.batches import build_batch
-from tests.simulation.consumers import Asked, Fetching
+from tests.simulation.consumers import FetchedPartition, Fetching
 from tests.simulation.data_invariants import ReadPartition
 from tests.simulation.fetched_batches import bounds_of, committed_of, records_of
 from tests.simulation.producers import Batch, Sending
@@ -105,7 +105,7 @@ class History:
         self.handle(self.exchange(TxnOffsetCommitRequest(), 3, Moving(txn, "copiers", 1)))
 
     def fetch(self, data: bytes, aborted: list[AbortedTransaction]) -> None:
-        asked = Asked("accounts", TOPIC, 0, 0, -1)
+        asked = FetchedPartition("accounts", TOPIC, 0, 0, -1)
         about = Fetching({("accounts", 0): asked}, 1, 1, 100, in_session=False, from_leader=True)
         told = PartitionData(0, 0, 9, 9, 0, aborted_transactions=aborted, records=data)
         exchange = self.handle(self.exchange(FetchRequest(isolation_level=1), 11, about))

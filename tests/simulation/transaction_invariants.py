@@ -11,8 +11,8 @@ from typing import Any
 
 from protocol.errors import ErrorCode
 from simulation.invariants.invariant import Invariant
-from simulation.machines.cluster_view import OFFSETS_TOPIC
 from simulation.machines.sim_broker import SimBroker
+from simulation.machines.simulated_nodes import OFFSETS_TOPIC
 from simulation.network.sim_network import Exchange
 from tests.simulation.consumers import Fetching
 from tests.simulation.data_invariants import fetched, payload, where

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from protocol.errors import ErrorCode
-from simulation.machines.cluster_view import TRANSACTIONS_TOPIC
+from simulation.machines.simulated_nodes import TRANSACTIONS_TOPIC
 from tests.simulation.cast import ACCOUNTS, COPIERS, SOURCE
 from tests.simulation.scenario import Scenario
 from tests.simulation.scripted_transactions import (

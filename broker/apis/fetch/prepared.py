@@ -19,7 +19,7 @@ from broker.replication.partition import Partition
 from broker.replication.partition_reads import READ_COMMITTED
 from broker.replication.replica_manager import ReplicaManager
 from broker.requests.context import Answer, Later
-from protocol.frames.fetch_codec import TOPIC_IDS_FROM, FetchReply
+from protocol.frames.fetch_codec import TOPIC_IDS_FROM, FetchReplyFrames
 from protocol.frames.frame_shape import Shape, Values
 from protocol.messages.fetch import FetchRequest, FetchResponse
 from storage.log.file_records import FileRecords
@@ -74,7 +74,7 @@ class PreparedFetch:
         self._session_id = request.session_id
         self._uses_topic_ids = by_id
         committed = request.isolation_level == READ_COMMITTED
-        self._reply = FetchReply(
+        self._reply = FetchReplyFrames(
             version, request.session_id, topic.topic, topic.topic_id, requested.partition, committed
         )
 

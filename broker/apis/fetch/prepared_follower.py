@@ -26,7 +26,7 @@ from broker.replication.partition_reads import PartitionRead
 from broker.replication.replica_manager import ReplicaManager
 from broker.requests.context import Answer, Later, RequestContext
 from ground.sliced_work import Pace, in_one_go
-from protocol.frames.fetch_codec import FetchReply
+from protocol.frames.fetch_codec import FetchReplyFrames
 from protocol.frames.frame_shape import Shape, Values
 from protocol.frames.message_codec import encode_response
 from protocol.messages.fetch import FetchRequest, FetchResponse
@@ -63,7 +63,7 @@ class PreparedFollowerFetch:
         self.never_waits = request.max_wait_ms <= 0 or self.min_bytes <= 0
         """Whether the request never waits for more records."""
         self.read_max_bytes = max(min(requested.partition_max_bytes, self.max_bytes), 0)
-        self.reply = FetchReply(
+        self.reply = FetchReplyFrames(
             context.api_version, self.session_id, "", self.topic_id, self.index, False
         )
 

@@ -32,7 +32,7 @@ from broker.apis.produce.new_leaders import name_leaders
 from broker.apis.produce.parts import Answer, each_once, each_once_in_one_go, in_parts
 from broker.apis.produce.passage import Passage, Station
 from broker.apis.produce.prepared import PreparedProduce, prepare_produce
-from broker.apis.produce.record_looks import RecordLooks
+from broker.apis.produce.record_checks import RecordChecks
 from broker.apis.produce.replica_wait import ReplicaWait
 from broker.apis.produce.rights import WriteRights, may_use_transaction
 from broker.apis.produce.transactional import TransactionalProduce
@@ -71,12 +71,12 @@ class ProduceApi:
         self._answers = answers
         self._prepares = interception is None
         self._scheduler = replicas.scheduler
-        interceptor_station: list[Station] = [] if interception is None else [interception.look]
+        interceptor_station: list[Station] = [] if interception is None else [interception.check]
         self._stations: list[Station] = [
             WriteRights(replicas).judge,
             *interceptor_station,
             transactions.verify,
-            RecordLooks(replicas).look,
+            RecordChecks(replicas).check,
             Appends(replicas).append,
             ReplicaWait(replicas).wait,
             self._answer,

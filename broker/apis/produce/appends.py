@@ -25,7 +25,7 @@ from protocol.messages.produce import (
 from protocol.record_batch import CODEC_MASK, HEADER_SIZE, TRANSACTIONAL_FLAG
 from storage.log.log_append_info import AppendOrigin, LogAppendInfo
 from storage.log.log_validator import split_batches
-from storage.log.refusal import Refusal
+from storage.log.refusal import AppendRefusal
 from storage.log.verification_state import VerificationGuard
 
 CHECKED_FLAGS = TRANSACTIONAL_FLAG | 4  # most batches have neither bit: zstd's codec number is 4
@@ -119,7 +119,7 @@ def _append_to_log(
         now_ms,
         verification_guard=guard,
         internal_allowed=passage.internal_allowed,
-        looked_at=passage.look_results.get(id(data)),
+        check_result=passage.record_check_results.get(id(data)),
         trace=trace,
     )
     if trace is not None and (error := _error_of(info)):
@@ -154,7 +154,7 @@ def _answer_without_append(
     Records that are no valid batch are reported as such, before any other error.
     """
     batches = split_batches(records, AppendOrigin.CLIENT)
-    if isinstance(batches, Refusal) and batches.is_no_batch:
+    if isinstance(batches, AppendRefusal) and batches.is_no_batch:
         return not_appended(index, batches.error, batches.message)
     answer = not_appended(index, error)
     if error is ErrorCode.NOT_ENOUGH_REPLICAS:

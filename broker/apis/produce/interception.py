@@ -29,16 +29,16 @@ class ProduceInterception:
         self._replicas = replicas
         self._interceptor = interceptor
 
-    def look(self, passage: Passage) -> bool:
+    def check(self, passage: Passage) -> bool:
         """Remove from the passage the batches that the interceptor rejects.
 
         Return False if the passage continues later.
         """
         keep_records(passage.request)
         sliced = self._replicas.log_manager.sliced
-        return bool(sliced.begin(self._look_at_all(passage), passage.after_slices))
+        return bool(sliced.begin(self._check_all(passage), passage.after_slices))
 
-    def _look_at_all(self, passage: Passage) -> Steps[None]:
+    def _check_all(self, passage: Passage) -> Steps[None]:
         """Show the interceptor every record, and take the partitions that it refuses from the
         request.
 
@@ -53,7 +53,7 @@ class ProduceInterception:
                 errors: RecordErrors = []
                 if partition is not None and isinstance(data.records, memoryview):
                     name = partition.topic
-                    errors = yield from self._interceptor.look(name, data.index, data.records)
+                    errors = yield from self._interceptor.check(name, data.index, data.records)
                     yield None
                 if errors:
                     answers.append(_refused(data.index, errors))

@@ -30,7 +30,7 @@ from protocol.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
-from storage.log.log_validator import LookedAt
+from storage.log.log_validator import RecordCheckResult
 
 _log = logging.getLogger(f"ottla.{__name__}")
 
@@ -38,7 +38,7 @@ ADMIN_CLIENT_ID = "__admin_client"
 """The client id that may write to internal topics (Kafka's `AdminUtils`)."""
 TOPIC_IDS_FROM = 13
 
-LookResults: TypeAlias = dict[int, LookedAt]
+RecordCheckResults: TypeAlias = dict[int, RecordCheckResult]
 """Results of the validation before the append, by `id()` of the partition's data in the request."""
 
 
@@ -46,7 +46,7 @@ class Passage:
     """A Produce request in progress: its context, the results so far, and the stations left."""
 
     __slots__ = ("_respond", "_stations", "appended", "by_topic_id", "context", "denied",
-                 "internal_allowed", "look_results", "names_leaders", "pending", "refused",
+                 "internal_allowed", "record_check_results", "names_leaders", "pending", "refused",
                  "request", "response", "verified")  # fmt: skip
 
     def __init__(
@@ -69,7 +69,7 @@ class Passage:
         self.refused: list[TopicProduceResponse] = []
         """Answers for the partitions whose records the interceptor rejected."""
         self.verified: VerifiedTransaction | None = None
-        self.look_results: LookResults = {}
+        self.record_check_results: RecordCheckResults = {}
         self.response = ProduceResponse()
         """An answer for each partition that the station of appends handled."""
         self.appended: list[Partition] = []

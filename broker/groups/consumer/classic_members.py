@@ -31,7 +31,7 @@ from broker.groups.consumer.migration import (
 )
 from broker.groups.consumer.state.group import ConsumerGroup
 from broker.groups.consumer.state.member import ConsumerMember
-from broker.groups.consumer.surroundings import Surroundings
+from broker.groups.consumer.surroundings import ConsumerGroupInputs
 from broker.groups.consumer.timers import MemberTimers
 from broker.groups.reconciliation.held import Named, names
 from broker.groups.reconciliation.member_state import (
@@ -58,7 +58,7 @@ class ClassicMembers:
 
     def __init__(
         self,
-        surroundings: Surroundings,
+        surroundings: ConsumerGroupInputs,
         handler: HeartbeatHandler,
         timers: MemberTimers,
         random_bytes: Callable[[int], bytes],

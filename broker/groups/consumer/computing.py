@@ -17,7 +17,7 @@ from broker.coordinator.outcome import NOTHING, Decided, Done, Outcome, no_reply
 from broker.groups.consumer.assignors.assignor import Assignment, GroupAssignment
 from broker.groups.consumer.state.group import ConsumerGroup
 from broker.groups.consumer.state.member import ConsumerMember
-from broker.groups.consumer.surroundings import Surroundings
+from broker.groups.consumer.surroundings import ConsumerGroupInputs
 from broker.groups.consumer.target import question, target_records, voted_assignor
 from ground.sliced_work import Steps
 
@@ -29,7 +29,7 @@ class Computing:
 
     def __init__(
         self,
-        surroundings: Surroundings,
+        surroundings: ConsumerGroupInputs,
         find: Callable[[str], ConsumerGroup | None],
         submit: Callable[[Callable[[], Decided[Done]]], None],
         wall_ms: Callable[[], int],

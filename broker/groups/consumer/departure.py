@@ -33,7 +33,7 @@ from protocol.messages.consumer_group_heartbeat import (
 )
 
 
-class Removal(NamedTuple):
+class MemberRemoval(NamedTuple):
     """The records for removed members, and the callback for when they are replayed."""
 
     records: Sequence[Record]
@@ -43,7 +43,7 @@ class Removal(NamedTuple):
 def leave(
     group: ConsumerGroup,
     request: ConsumerGroupHeartbeatRequest,
-    remove: Callable[[ConsumerGroup, Sequence[ConsumerMember]], Steps[Removal]],
+    remove: Callable[[ConsumerGroup, Sequence[ConsumerMember]], Steps[MemberRemoval]],
 ) -> Steps[Outcome[ConsumerGroupHeartbeatResponse]]:
     """Decide a heartbeat with epoch −1 or −2, by which a member leaves."""
     member = find_leaver(group, request.member_id, request.instance_id)
@@ -53,7 +53,7 @@ def leave(
         )
     if request.member_epoch == STATIC_LEAVE_EPOCH:
         away = position_record(group.group_id, member.member_id, member.position.away())
-        removed = Removal([away])
+        removed = MemberRemoval([away])
         epoch = STATIC_LEAVE_EPOCH
     else:
         removed = yield from remove(group, [member])

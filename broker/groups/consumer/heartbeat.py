@@ -22,8 +22,8 @@ from broker.groups.consumer.computing import Computing
 from broker.groups.consumer.expressions import Expressions
 from broker.groups.consumer.membership import (
     Beat,
+    HeartbeatSender,
     MatchedMember,
-    Sender,
     find_member,
     updated_subscription,
 )
@@ -37,13 +37,13 @@ from broker.groups.consumer.state.records import (
     target_record,
 )
 from broker.groups.consumer.state.topics import metadata_hash
-from broker.groups.consumer.surroundings import Surroundings
+from broker.groups.consumer.surroundings import ConsumerGroupInputs
 from broker.groups.consumer.target import target_records, wants
 from broker.groups.consumer.timers import MemberTimers
 from broker.groups.group_metrics import GroupMetrics
 from broker.groups.reconciliation.held import Named, names, same_names
 from broker.groups.reconciliation.member_state import STABLE
-from broker.groups.reconciliation.position import Target, reconcile
+from broker.groups.reconciliation.position import TargetAssignment, reconcile
 from controller.metadata.image import TopicsImage
 from ground.sliced_work import in_one_go
 from protocol.errors import ApiError, ErrorCode
@@ -140,7 +140,7 @@ class HeartbeatHandler:
 
     def __init__(
         self,
-        surroundings: Surroundings,
+        surroundings: ConsumerGroupInputs,
         computing: Computing,
         timers: MemberTimers,
         expressions: Expressions,
@@ -168,7 +168,7 @@ class HeartbeatHandler:
             return Outcome(refusal(turn))
         return self._answer(turn, beat)
 
-    def quiet(self, group: ConsumerGroup, sender: Sender, epoch: int) -> int | None:
+    def quiet(self, group: ConsumerGroup, sender: HeartbeatSender, epoch: int) -> int | None:
         """Extend the sender's session, and return its heartbeat interval in ms; else return None.
 
         This happens only if `heartbeat` would write no record and answer without an assignment. If
@@ -264,7 +264,7 @@ class HeartbeatHandler:
         if at_target and not turn.subscription_changed:
             return
         wanted = wants(turn.group, turn.subscription, turn.topics)
-        target = Target(
+        target = TargetAssignment(
             turn.assignment_epoch, turn.target, wanted.__contains__, turn.subscription_changed
         )
         position = reconcile(before, target, owned, turn.group.is_free)

@@ -58,7 +58,7 @@ class Beat(NamedTuple):
         return {topic.topic_id: tuple(topic.partitions) for topic in topics if topic.partitions}
 
 
-class Sender(NamedTuple):
+class HeartbeatSender(NamedTuple):
     """The sender of a heartbeat that has nothing but an epoch."""
 
     group_id: str

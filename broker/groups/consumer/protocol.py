@@ -19,11 +19,11 @@ from broker.groups.classic.joining import Joining
 from broker.groups.classic.member import SyncReply
 from broker.groups.consumer.classic_members import ClassicMembers
 from broker.groups.consumer.computing import Computing
-from broker.groups.consumer.departure import Removal, find_member_to_remove, leave, removal
+from broker.groups.consumer.departure import MemberRemoval, find_member_to_remove, leave, removal
 from broker.groups.consumer.description import described
 from broker.groups.consumer.expressions import Expressions
 from broker.groups.consumer.heartbeat import HeartbeatHandler, refusal
-from broker.groups.consumer.membership import Beat, MatchedMember, Sender
+from broker.groups.consumer.membership import Beat, HeartbeatSender, MatchedMember
 from broker.groups.consumer.migration import (
     MigrationPolicy,
     downgrade_records,
@@ -33,7 +33,7 @@ from broker.groups.consumer.migration import (
 )
 from broker.groups.consumer.state.group import ConsumerGroup
 from broker.groups.consumer.state.member import ConsumerMember
-from broker.groups.consumer.surroundings import Surroundings
+from broker.groups.consumer.surroundings import ConsumerGroupInputs
 from broker.groups.consumer.target import voted_assignor
 from broker.groups.consumer.timers import Again, MemberTimers
 from broker.groups.group_metrics import GroupMetrics
@@ -67,7 +67,7 @@ class ConsumerProtocol:
 
     def __init__(
         self,
-        surroundings: Surroundings,
+        surroundings: ConsumerGroupInputs,
         scheduler: Scheduler,
         find: Callable[[str], ConsumerGroup | None],
         submit: Submit,
@@ -117,7 +117,9 @@ class ConsumerProtocol:
             return leave(group, beat.request, self._removal)
         return self._handler.heartbeat(group, beat, self._scheduler.wall_ms(), ahead)
 
-    def quiet_heartbeat(self, group: ConsumerGroup, sender: Sender, epoch: int) -> int | None:
+    def quiet_heartbeat(
+        self, group: ConsumerGroup, sender: HeartbeatSender, epoch: int
+    ) -> int | None:
         """Extend the session and return the heartbeat interval in ms, or return None.
 
         See `HeartbeatHandler.quiet`.
@@ -158,7 +160,9 @@ class ConsumerProtocol:
         removed = yield from self._removal(group, list(leavers.values()))
         return Outcome(respond, removed.records, then=removed.then)
 
-    def _removal(self, group: ConsumerGroup, members: Sequence[ConsumerMember]) -> Steps[Removal]:
+    def _removal(
+        self, group: ConsumerGroup, members: Sequence[ConsumerMember]
+    ) -> Steps[MemberRemoval]:
         """Return the records that remove `members`.
 
         If only members of the classic protocol remain, and the policy allows it, the records also
@@ -168,7 +172,7 @@ class ConsumerProtocol:
         ids = [member.member_id for member in members]
         fits = self._may_be_classic(len(group.members) - len(ids))
         if not (fits and leaves_classic_members(group, ids)):
-            return Removal((yield from removal(group, members, topics)))
+            return MemberRemoval((yield from removal(group, members, topics)))
 
         def written(error: ErrorCode) -> None:
             if error is ErrorCode.NONE:
@@ -177,7 +181,7 @@ class ConsumerProtocol:
         log.info("group %s: only classic members are left, it is a classic group", group_id)
         now = self._scheduler.wall_ms()
         records = yield from downgrade_records(group, ids, topics, now)
-        return Removal(records, written)
+        return MemberRemoval(records, written)
 
     # -- members of the classic protocol -------------------------------------------------------
 

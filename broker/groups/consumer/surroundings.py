@@ -18,7 +18,7 @@ CONSUMER = "consumer"
 GROUP_VERSION = "group.version"
 
 
-class Surroundings(NamedTuple):
+class ConsumerGroupInputs(NamedTuple):
     """The inputs for all consumer groups of a node. `image()` returns the newest metadata."""
 
     config: BrokerConfig

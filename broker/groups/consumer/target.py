@@ -25,7 +25,7 @@ from controller.metadata.image import TopicsImage
 from ground.sliced_work import Pace, Steps
 
 
-class Question(NamedTuple):
+class AssignorInput(NamedTuple):
     """The input of an assignor, which nothing changes later."""
 
     members: Mapping[str, MemberSubscription]
@@ -50,7 +50,7 @@ def question(
     members: Sequence[ConsumerMember],
     targets: Mapping[str, Assignment],
     topics: TopicsImage,
-) -> Question:
+) -> AssignorInput:
     """Return the assignor's input for `members`, the members of `group` as they will be.
 
     `targets`: the targets by member id that `group` does not have yet.
@@ -73,7 +73,7 @@ def question(
             subscription.rack_id,
         )
     existing = (topics.get(name) for name in sorted(subscribed))
-    return Question(
+    return AssignorInput(
         inputs, {topic.id: len(topic.partitions) for topic in existing if topic is not None}
     )
 

@@ -43,7 +43,7 @@ class MemberState(Enum):
         return _BY_NUMBER.get(number, MemberState.UNKNOWN)
 
 
-class Step(Enum):
+class MemberStep(Enum):
     """The step that a member takes towards its target."""
 
     REVOKES = "it has to give something up first"
@@ -56,12 +56,12 @@ _BY_NUMBER = {state.value: state for state in MemberState}
 STABLE, UNREVOKED_PARTITIONS, UNRELEASED_PARTITIONS, UNKNOWN = MemberState
 
 _STEPS = {
-    Step.REVOKES: UNREVOKED_PARTITIONS,
-    Step.WAITS: UNRELEASED_PARTITIONS,
-    Step.ARRIVES: STABLE,
+    MemberStep.REVOKES: UNREVOKED_PARTITIONS,
+    MemberStep.WAITS: UNRELEASED_PARTITIONS,
+    MemberStep.ARRIVES: STABLE,
 }
 
-TRANSITIONS: dict[MemberState, dict[Step, MemberState]] = {
+TRANSITIONS: dict[MemberState, dict[MemberStep, MemberState]] = {
     STABLE: _STEPS,
     UNREVOKED_PARTITIONS: _STEPS,
     UNRELEASED_PARTITIONS: _STEPS,

@@ -30,7 +30,7 @@ from broker.groups.reconciliation.member_state import (
     UNKNOWN,
     UNREVOKED_PARTITIONS,
     MemberState,
-    Step,
+    MemberStep,
 )
 
 LEAVE_GROUP_EPOCH = -1
@@ -38,7 +38,7 @@ STATIC_LEAVE_EPOCH = -2
 JOIN_EPOCH = 0
 
 
-class Position(NamedTuple, Generic[K]):
+class MemberPosition(NamedTuple, Generic[K]):
     """The place of a member on the way to its target, as in record type 8."""
 
     epoch: int = JOIN_EPOCH
@@ -62,15 +62,15 @@ class Position(NamedTuple, Generic[K]):
                 return since <= epoch
         return False
 
-    def away(self) -> Position[K]:
+    def away(self) -> MemberPosition[K]:
         """Return the position of a static member that leaves for a while (KIP-848, epoch −2)."""
-        return Position(
+        return MemberPosition(
             STATIC_LEAVE_EPOCH, self.previous_epoch, self.state, without_epochs(self.assigned), {}
         )
 
-    def taken_over(self) -> Position[K]:
+    def taken_over(self) -> MemberPosition[K]:
         """Return the position of the member that replaces this static one."""
-        return Position(JOIN_EPOCH, JOIN_EPOCH, self.state, without_epochs(self.assigned), {})
+        return MemberPosition(JOIN_EPOCH, JOIN_EPOCH, self.state, without_epochs(self.assigned), {})
 
 
 def without_epochs(held: Held[K]) -> Held[K]:
@@ -78,7 +78,7 @@ def without_epochs(held: Held[K]) -> Held[K]:
     return {container: dict.fromkeys(numbers, 0) for container, numbers in held.items()}
 
 
-class Target(NamedTuple, Generic[K]):
+class TargetAssignment(NamedTuple, Generic[K]):
     """The target assignment of a member."""
 
     epoch: int
@@ -89,11 +89,11 @@ class Target(NamedTuple, Generic[K]):
 
 
 def reconcile(
-    position: Position[K],
-    target: Target[K],
+    position: MemberPosition[K],
+    target: TargetAssignment[K],
     owned: Named[K] | None,
     is_free: Callable[[K, int], bool],
-) -> Position[K]:
+) -> MemberPosition[K]:
     """Return the next position of a member, or its position unchanged.
 
     `owned`: what the member reports that it owns. None: it did not report, and may own all that it
@@ -114,11 +114,11 @@ def reconcile(
 
 
 def _towards(
-    position: Position[K],
-    target: Target[K],
+    position: MemberPosition[K],
+    target: TargetAssignment[K],
     owned: Named[K] | None,
     is_free: Callable[[K, int], bool],
-) -> Position[K]:
+) -> MemberPosition[K]:
     """Return the position closer to the target.
 
     The member first revokes lost partitions that it may own, then gets those that are free; it
@@ -130,14 +130,14 @@ def _towards(
     if lost and (owned is None or overlap(owned, lost)):
         return _revoking(position, kept, lost)
     additions: dict[K, tuple[int, ...]] = {}
-    step = Step.ARRIVES
+    step = MemberStep.ARRIVES
     for container, numbers in missing.items():
         free = tuple(number for number in numbers if is_free(container, number))
         if free:
             additions[container] = free
         if len(free) < len(numbers):
-            step = Step.WAITS
-    return Position(
+            step = MemberStep.WAITS
+    return MemberPosition(
         target.epoch,
         position.epoch,
         TRANSITIONS[position.state][step],
@@ -146,7 +146,9 @@ def _towards(
     )
 
 
-def _narrowed(position: Position[K], target: Target[K], owned: Named[K] | None) -> Position[K]:
+def _narrowed(
+    position: MemberPosition[K], target: TargetAssignment[K], owned: Named[K] | None
+) -> MemberPosition[K]:
     """Return the position without what the member no longer subscribes to, before a new target."""
     wanted = {
         container: tuple(numbers)
@@ -158,10 +160,10 @@ def _narrowed(position: Position[K], target: Target[K], owned: Named[K] | None) 
         return position
     if owned is None or overlap(owned, lost):
         return _revoking(position, kept, lost)
-    return Position(position.epoch, position.epoch, position.state, kept, {})
+    return MemberPosition(position.epoch, position.epoch, position.state, kept, {})
 
 
-def _revoking(position: Position[K], kept: Held[K], lost: Held[K]) -> Position[K]:
+def _revoking(position: MemberPosition[K], kept: Held[K], lost: Held[K]) -> MemberPosition[K]:
     """Return the position that keeps `kept` and must revoke `lost`, in the same epoch."""
-    state = TRANSITIONS[position.state][Step.REVOKES]
-    return Position(position.epoch, position.epoch, state, kept, lost)
+    state = TRANSITIONS[position.state][MemberStep.REVOKES]
+    return MemberPosition(position.epoch, position.epoch, state, kept, lost)

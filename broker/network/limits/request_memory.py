@@ -30,8 +30,8 @@ _SMALL_SHARE = 8
 
 
 class RequestMemory:
-    """The count of request bytes; implements `protocol.frames.framing.Memory`. All calls on the
-    loop's thread."""
+    """The count of request bytes; implements `protocol.frames.frame_memory.FrameMemory`. All calls
+    on the loop's thread."""
 
     def __init__(
         self,

@@ -32,7 +32,7 @@ from broker.network.outgoing.peer_warnings import PeerWarnings
 from broker.purgatory.deadlines import DeadlineQueue, Deadlines
 from broker.security.client_guard import PLAINTEXT_GUARD, ClientGuard, ClientLogin
 from broker.security.connect_failures import ClosedBeforeAnswer, ClosedInLogin
-from ground.ports import Answered, ChannelFailure, Looked
+from ground.ports import Answered, ChannelFailure, Probed
 from protocol.errors import ProtocolError
 from protocol.frames.framing import FrameReader
 from protocol.frames.message_codec import answer_to, decode_answer, encode_request
@@ -91,13 +91,13 @@ class NetworkClient:
         """Return why the latest try to connect to `host:port` failed, or "" if it did not fail."""
         return self._warnings.latest(host, port)
 
-    def look(self, host: str, port: int, done: Looked, timeout_ms: float) -> None:
+    def probe_address(self, host: str, port: int, done: Probed, timeout_ms: float) -> None:
         """Call `done` with None if a process listens at `host:port`, else with the failure."""
         probe = self._loop.create_task(self._probe((host, port), done, timeout_ms))
         self._probes.add(probe)
         probe.add_done_callback(self._probes.discard)
 
-    async def _probe(self, address: tuple[str, int], done: Looked, timeout_ms: float) -> None:
+    async def _probe(self, address: tuple[str, int], done: Probed, timeout_ms: float) -> None:
         """Connect and disconnect, and call `done` with the failure, or None if the port answers."""
         failure = None
         try:
@@ -111,8 +111,8 @@ class NetworkClient:
         done(failure)
 
     def close(self) -> None:
-        """Close every channel, failing its requests as LOST. Calls of `look` in progress end
-        without their callback."""
+        """Close every channel, failing its requests as LOST. Calls of `probe_address` in progress
+        end without their callback."""
         for channel in list(self._channels):
             channel.close()
         for probe in self._probes:

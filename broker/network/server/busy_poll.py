@@ -27,7 +27,7 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
-from broker.requests.context import Expected
+from broker.requests.context import ExpectedRequest
 
 LOOK_S = 50e-6
 """The length of a poll: some two and a half times the cost of the most expensive sleep."""
@@ -59,13 +59,13 @@ class PolledConnection(Protocol):
     def buffer_updated(self, nbytes: int) -> None:
         """Handle `nbytes` that were received."""
 
-    def expect(self, message: memoryview) -> Expected | None:
+    def expect(self, message: memoryview) -> ExpectedRequest | None:
         """Prepare for a request like the last one, which will be received into `message`.
 
         Return None if that is not possible.
         """
 
-    def answer_expected(self, expected: Expected) -> bool:
+    def answer_expected(self, expected: ExpectedRequest) -> bool:
         """Answer the prepared request, which has arrived. Return False if it must be handled the
         usual way."""
 

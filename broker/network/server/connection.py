@@ -23,7 +23,7 @@ from broker.network.server.connection_state import (
     READY,
     SEND,
     ConnectionCore,
-    Step,
+    ShellStep,
 )
 from broker.network.server.hang_ups import HangUps
 from broker.network.server.request_channel import (
@@ -33,7 +33,7 @@ from broker.network.server.request_channel import (
     ResponseParts,
 )
 from broker.network.server.unsent_answers import UnsentAnswers
-from broker.requests.context import Answer, Expected
+from broker.requests.context import Answer, ExpectedRequest
 from ground.ports import Blocking
 from protocol.errors import ProtocolError
 from protocol.frames.framing import FrameReader, FrameSizeError
@@ -253,12 +253,12 @@ class Connection(asyncio.BufferedProtocol):
             return False
         return self.socket is not None
 
-    def expect(self, message: memoryview) -> Expected | None:
+    def expect(self, message: memoryview) -> ExpectedRequest | None:
         """Prepare for a next request like the last one, by `RequestChannel.expect`; return None if
         that is not possible."""
         return None if self.reader.in_progress else self._channel.expect(self, message)
 
-    def answer_expected(self, expected: Expected) -> bool:
+    def answer_expected(self, expected: ExpectedRequest) -> bool:
         """Answer a request that arrived as expected. Return False if it must be handled the usual
         way."""
         received_s = 0.0 if self._times is None else monotonic()
@@ -533,15 +533,15 @@ class Connection(asyncio.BufferedProtocol):
         self._owner.memory.forget(self._memory_granted)
 
 
-_DO: dict[Step, Callable[[Connection], object]] = {
-    Step.PAUSE: lambda self: self._transport.pause_reading(),
-    Step.RESUME: lambda self: self._transport.resume_reading(),
-    Step.YIELD: lambda self: self._owner.loop.call_soon(self._next_turn),
-    Step.STALL: lambda self: self._channel.stall(self),
-    Step.AWAIT_MEMORY: lambda self: self._owner.memory.wait(
+_DO: dict[ShellStep, Callable[[Connection], object]] = {
+    ShellStep.PAUSE: lambda self: self._transport.pause_reading(),
+    ShellStep.RESUME: lambda self: self._transport.resume_reading(),
+    ShellStep.YIELD: lambda self: self._owner.loop.call_soon(self._next_turn),
+    ShellStep.STALL: lambda self: self._channel.stall(self),
+    ShellStep.AWAIT_MEMORY: lambda self: self._owner.memory.wait(
         self.reader.wanted_bytes, self._memory_granted
     ),
-    Step.AWAIT_REST: Connection._await_rest,
-    Step.CLOSE: Connection._close,
-    Step.ABORT: Connection._abort,
+    ShellStep.AWAIT_REST: Connection._await_rest,
+    ShellStep.CLOSE: Connection._close,
+    ShellStep.ABORT: Connection._abort,
 }

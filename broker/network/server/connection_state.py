@@ -47,7 +47,7 @@ INCOMPLETE_PROGRESS_BYTES = 1024 * 1024
 """The bytes of a large frame that a peer must send to restart `ottla.partial.frame.timeout.ms`."""
 
 
-class State(IntEnum):
+class ConnectionState(IntEnum):
     """The states of a connection, each with its action on arriving bytes and its transitions.
 
     AUTHENTICATING  The client of a listener with SASL has not authenticated yet.
@@ -144,10 +144,10 @@ class ConnectionEvent(IntEnum):
     STALLED,
     MUTED,
     CLOSING,
-) = State
+) = ConnectionState
 _TAKEN, _ANSWERED = ConnectionEvent.TAKEN, ConnectionEvent.ANSWERED
 
-TRANSITIONS: dict[State, dict[ConnectionEvent, State]] = {
+TRANSITIONS: dict[ConnectionState, dict[ConnectionEvent, ConnectionState]] = {
     AUTHENTICATING: {
         ConnectionEvent.LOGIN_WAITS: ASKING,
         ConnectionEvent.AUTHENTICATED: READY,
@@ -192,7 +192,7 @@ _TAKES_FRAMES = (READY, AUTHENTICATING)
 _NOTHING_UNDER_WAY = (AUTHENTICATING, HELD_UP, ASKING, REFUSED, READY, YIELDED, STALLED, MUTED)
 
 
-class Step(Enum):
+class ShellStep(Enum):
     """The steps of the shell, beside handling a frame."""
 
     SEND = "send what `take_answers` gives; say `blocked` if not all of it leaves"
@@ -206,10 +206,10 @@ class Step(Enum):
     ABORT = "close now"
 
 
-SEND = Step.SEND
+SEND = ShellStep.SEND
 
-Todo: TypeAlias = Step | memoryview
-"""The next step of the shell: a `Step`, or a frame to handle."""
+Todo: TypeAlias = ShellStep | memoryview
+"""The next step of the shell: a `ShellStep`, or a frame to handle."""
 
 
 class ConnectionCore:
@@ -234,7 +234,9 @@ class ConnectionCore:
         "state",
     )
 
-    def __init__(self, reader: FrameReader, room: RequestChannel, state: State = READY) -> None:
+    def __init__(
+        self, reader: FrameReader, room: RequestChannel, state: ConnectionState = READY
+    ) -> None:
         """Create the core in `state`: READY or AUTHENTICATING."""
         self.state = state
         self.paused = False
@@ -243,7 +245,7 @@ class ConnectionCore:
         self._out: list[ResponseParts] = []
         self._out_bytes = 0
         self._leaving = False  # it closes as soon as no request is in progress
-        self._last_step: Step | None = None  # the step that the state needs after all others
+        self._last_step: ShellStep | None = None  # the step that the state needs after all others
         self._surplus = False  # bytes arrived that cannot be taken
         self._waits_for_memory = False
         self._unsent = False  # an earlier answer is unsent, in a state that cannot become SENDING
@@ -361,12 +363,12 @@ class ConnectionCore:
 
     def end_of_input(self) -> None:
         """End the connection, as Kafka does, because the peer will send no more."""
-        self._end(Step.CLOSE)
+        self._end(ShellStep.CLOSE)
 
     def abort(self) -> bool:
         """Close now, after the answers given so far, as far as the kernel takes them. Return False
         if the connection had ended."""
-        return self._end(Step.ABORT)
+        return self._end(ShellStep.ABORT)
 
     def lost(self) -> None:
         """End the connection without a further step: it was lost or closed."""
@@ -392,10 +394,10 @@ class ConnectionCore:
                     return frame
             elif not self._frames_left or self._bytes_left <= 0:
                 self._move(ConnectionEvent.SPENT)
-                self._last_step = Step.YIELD
+                self._last_step = ShellStep.YIELD
             elif self._room.full:
                 self._move(ConnectionEvent.FULL)
-                self._last_step = Step.STALL
+                self._last_step = ShellStep.STALL
             elif (frame := reader.next_frame()) is not None:
                 self._frames_left -= 1
                 self._bytes_left -= len(frame)
@@ -404,7 +406,7 @@ class ConnectionCore:
         if self._out:
             return SEND
         if self._leaving and self.state in _NOTHING_UNDER_WAY:
-            self._end(Step.CLOSE)
+            self._end(ShellStep.CLOSE)
         if (step := self._adapt_reader()) is not None:
             return step
         self._frames_left = 0
@@ -440,7 +442,7 @@ class ConnectionCore:
         self.state = state
         return True
 
-    def _end(self, step: Step | None) -> bool:
+    def _end(self, step: ShellStep | None) -> bool:
         """End the connection with `step`, and return False if it had ended before."""
         if not self._move(ConnectionEvent.ENDED):
             return False
@@ -459,7 +461,7 @@ class ConnectionCore:
         frame or the turn of requests is over."""
         if self._room.turn_is_over:
             self._move(ConnectionEvent.FULL)
-            self._last_step = Step.STALL
+            self._last_step = ShellStep.STALL
             return None
         return self._reader.next_frame()
 
@@ -474,7 +476,7 @@ class ConnectionCore:
         self._frames_left = FRAMES_PER_TURN
         self._bytes_left = TURN_REQUEST_BYTES
 
-    def _adapt_reader(self) -> Step | None:
+    def _adapt_reader(self) -> ShellStep | None:
         """Adapt the reader to the state if no frame is taken. Return the step needed, or None."""
         reader, ready = self._reader, self.state in _TAKES_FRAMES
         if self.paused:
@@ -482,7 +484,7 @@ class ConnectionCore:
                 self.paused = False
                 self._incomplete_since_s = None  # the peer could not send more
                 reader.attach()
-                return Step.RESUME
+                return ShellStep.RESUME
         elif (
             reader.starved
             or (not ready and (self._surplus or reader.has_unread))
@@ -490,15 +492,15 @@ class ConnectionCore:
         ):
             self.paused, self._surplus = True, False
             reader.detach()
-            return Step.PAUSE
+            return ShellStep.PAUSE
         if reader.starved and not self._waits_for_memory:
             self._waits_for_memory = True
-            return Step.AWAIT_MEMORY
+            return ShellStep.AWAIT_MEMORY
         if reader.keeps_too_much:
             self._give_buffer_back()
         if ready:
             if not reader.filled:
                 self._incomplete_since_s = None
             elif self._incomplete_since_s is None:
-                return Step.AWAIT_REST
+                return ShellStep.AWAIT_REST
         return None

@@ -21,11 +21,11 @@ from protocol.frames.framing import SIZE_BYTES, FrameReader
 
 if TYPE_CHECKING:
     from broker.security.sasl.authenticator import SaslAuthenticator
-    from broker.security.sasl.server_mechanism import Question
+    from broker.security.sasl.server_mechanism import BlockingCall
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class LoginRefusal:
     """The reason of a rejected login, with the answer to the client: a whole response, its size
     first, or empty."""
 
@@ -39,7 +39,7 @@ class Refusal:
     """The protocol or mechanism that the client tried; empty if the login knows it."""
 
 
-ReplyOrRefusal: TypeAlias = bytes | Refusal
+ReplyOrRefusal: TypeAlias = bytes | LoginRefusal
 """The result of a frame of a login: the answer, its size first, or the reason of a rejection."""
 
 
@@ -72,9 +72,9 @@ class Login:
         """Drop the authenticator, which refers to this login: the connection is closed."""
         self._authenticator = None
 
-    def refusal(self, reason: str, how: str) -> Refusal:
-        """Return the refusal of bytes that are no frame of a login; `how` as in `Refusal`."""
-        return Refusal(reason, how=how)
+    def refusal(self, reason: str, how: str) -> LoginRefusal:
+        """Return the refusal of bytes that are no frame of a login; `how` as in `LoginRefusal`."""
+        return LoginRefusal(reason, how=how)
 
     @property
     def by_sasl(self) -> bool:
@@ -108,22 +108,22 @@ class Login:
         """Return the answer to a frame before the login is `complete`, or to a later frame that it
         `takes`. None: the check is not complete yet; `later` gets its result, unless the connection
         has ended. No other frame may be passed before that."""
-        meet = self._guard.meet_login
-        if meet is None:
+        intercept = self._guard.login_interceptor
+        if intercept is None:
             return self.carry_out(frame, later)
-        answer: ReplyOrRefusal | None = meet(self, frame, later)
+        answer: ReplyOrRefusal | None = intercept(self, frame, later)
         return answer
 
     def carry_out(
         self, frame: memoryview, later: Callable[[ReplyOrRefusal], None]
     ) -> ReplyOrRefusal | None:
-        """Do what `check` does, without the guard's `meet_login` in between."""
+        """Do what `check` does, without the guard's `login_interceptor` in between."""
         authenticator = self._authenticator
         assert authenticator is not None
         return self._step(partial(authenticator.received, frame, self._wall_ms()), later)
 
     def _step(
-        self, step: Callable[[], bytes | Question], later: Callable[[ReplyOrRefusal], None]
+        self, step: Callable[[], bytes | BlockingCall], later: Callable[[ReplyOrRefusal], None]
     ) -> ReplyOrRefusal | None:
         """Take a step, and return the bytes to send or the refusal.
 
@@ -137,9 +137,9 @@ class Login:
         try:
             answer = step()
         except SaslFailed as failed:
-            return Refusal(failed.reason, _framed(failed.answer), failed.delayed, failed.again)
+            return LoginRefusal(failed.reason, _framed(failed.answer), failed.delayed, failed.again)
         if not isinstance(answer, bytes):
-            self._guard.ask(answer.job, partial(self._answered, later))
+            self._guard.run_blocking(answer.job, partial(self._answered, later))
             return None
         if authenticator.complete:
             assert authenticator.principal is not None
@@ -169,13 +169,13 @@ class Login:
         assert self._authenticator is not None
         return self._authenticator.takes(frame, self._wall_ms())
 
-    def identify(self, certificate: bytes | None) -> Refusal | None:
+    def identify(self, certificate: bytes | None) -> LoginRefusal | None:
         """Set the principal by the TLS certificate, in DER, or its absence. Return the refusal if
         there is no principal, else None."""
         try:
             principal = self._guard.principal_by_certificate(certificate, self._context.client_host)
         except NoPrincipal as error:
-            return Refusal(str(error), delayed=False)
+            return LoginRefusal(str(error), delayed=False)
         self.complete = True
         self._context.authenticated(principal)
         self._guard.logins.success()
@@ -196,7 +196,7 @@ class Login:
 
             raise SaslRefused("", str(error)) from error
 
-    def failed(self, refusal: Refusal) -> None:
+    def failed(self, refusal: LoginRefusal) -> None:
         """Report a rejected login to the listener's log and counts."""
         context, how = self._context, refusal.how
         if not how:

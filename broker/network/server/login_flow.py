@@ -12,11 +12,11 @@ from collections.abc import Callable
 from typing import Protocol
 
 from broker.network.server.connection_state import CLOSING, ConnectionCore
-from broker.network.server.login import Login, Refusal, ReplyOrRefusal
+from broker.network.server.login import Login, LoginRefusal, ReplyOrRefusal
 from broker.network.server.request_channel import RequestChannel, ResponseParts
 from protocol.errors import ProtocolError
 
-CallLater = Callable[[float, Callable[[Refusal], None], Refusal], object]
+CallLater = Callable[[float, Callable[[LoginRefusal], None], LoginRefusal], object]
 """A function that calls another one with a refusal, after some seconds."""
 
 
@@ -94,7 +94,8 @@ class LoginFlow:
         return True
 
     def refuse(self, reason: str, how: str) -> None:
-        """Reject a login because the client's bytes are no frame of one; `how` as in `Refusal`."""
+        """Reject a login because the client's bytes are no frame of one; `how` as in
+        `LoginRefusal`."""
         self._refuse(self._login.refusal(reason, how))
 
     def _checked(self, answer: ReplyOrRefusal) -> None:
@@ -123,7 +124,7 @@ class LoginFlow:
         else:
             self._refuse(answer)
 
-    def _refuse(self, refusal: Refusal) -> None:
+    def _refuse(self, refusal: LoginRefusal) -> None:
         """Fail the login, and send the answer, if delayed only after the listener's delay."""
         login = self._login
         login.failed(refusal)
@@ -134,7 +135,7 @@ class LoginFlow:
         else:
             self._answer_refused(refusal)
 
-    def _answer_refused(self, refusal: Refusal) -> None:
+    def _answer_refused(self, refusal: LoginRefusal) -> None:
         """Queue the refusal's answer as the last one, and close the connection after it."""
         core = self._core
         if core.state is not CLOSING:

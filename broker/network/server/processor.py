@@ -39,7 +39,7 @@ from broker.network.server.network_parts import NetworkParts
 from broker.network.server.request_channel import ConnectionContext
 from broker.requests.request_times import RequestTimes
 from broker.security.logins import Logins
-from protocol.frames.frame_memory import Memory
+from protocol.frames.frame_memory import FrameMemory
 from protocol.frames.framing import FrameReader
 from protocol.ip_address import address_of_socket
 
@@ -89,7 +89,7 @@ class Processor:
         self._channel = parts.channel
         self._quotas = parts.quotas
         self._scratch = parts.scratch
-        self._frame_memory: Memory = (
+        self._frame_memory: FrameMemory = (
             InterBrokerMemory(parts.memory) if is_between_brokers else parts.memory
         )
         parts.memory.reclaimers.append(self._reclaim)
@@ -235,7 +235,7 @@ class Processor:
         async with asyncio.timeout(self._login_s):
             await self._handshakes.begin()
             try:
-                guard.tell_alerts_by(sock.send, on_byte)
+                guard.set_alert_callbacks(sock.send, on_byte)
                 await self.loop.connect_accepted_socket(
                     make,
                     sock,

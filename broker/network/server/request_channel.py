@@ -31,14 +31,14 @@ from broker.requests.context import (
     ANONYMOUS,
     UNKNOWN_SOFTWARE,
     Answer,
-    Expected,
+    ExpectedRequest,
     LastClient,
     Later,
 )
 from broker.requests.request_times import RequestTimes
 from broker.security.logins import Logins
 from protocol.errors import ProtocolError
-from protocol.frames.frame_memory import UNCOUNTED, Memory
+from protocol.frames.frame_memory import UNCOUNTED, FrameMemory
 
 ResponseParts = Bytes | Sequence[Bytes | FileSlice]
 """A whole response as it is sent, its int32 size first: one piece, or parts in order. The network
@@ -212,7 +212,7 @@ HandleAtOnce = Callable[[ConnectionContext, memoryview, Later], Answer | None]
 if it comes later. None: the function did nothing, and `Handle` must be called."""
 
 
-Expect = Callable[[ConnectionContext, memoryview], Expected | None]
+Expect = Callable[[ConnectionContext, memoryview], ExpectedRequest | None]
 """A function that prepares for a frame like the last one. Its argument is the buffer with the last
 frame, its size first, where the next one will be received. It returns None if the request cannot be
 prepared."""
@@ -223,7 +223,7 @@ def never_at_once(_context: ConnectionContext, _frame: memoryview, _later: Later
     return None
 
 
-def never_expected(_context: ConnectionContext, _message: memoryview) -> Expected | None:
+def never_expected(_context: ConnectionContext, _message: memoryview) -> ExpectedRequest | None:
     """Return None: no request is prepared."""
     return None
 
@@ -255,7 +255,7 @@ class RequestChannel:
         call_soon: Callable[[Callable[[], None]], object],
         at_once: HandleAtOnce = never_at_once,
         expect: Expect = never_expected,
-        memory: Memory = UNCOUNTED,
+        memory: FrameMemory = UNCOUNTED,
         turn_s: float = math.inf,
         clock_s: Callable[[], float] = no_time,
     ) -> None:
@@ -337,13 +337,13 @@ class RequestChannel:
         finally:
             self.handling = False
 
-    def expect(self, requester: Requester, message: memoryview) -> Expected | None:
+    def expect(self, requester: Requester, message: memoryview) -> ExpectedRequest | None:
         """Prepare for the requester's next request, which will be received into `message`, where
         the last one still is, the frame's size first. Return None if that is not possible. No other
         request may be handled before this one."""
         return self._expect(requester.context, message) if self.slot_free else None
 
-    def handle_expected(self, requester: Requester, expected: Expected) -> Answer | None:
+    def handle_expected(self, requester: Requester, expected: ExpectedRequest) -> Answer | None:
         """Answer a request that arrived as expected; return None if it must be handled the usual
         way. The caller sends the answer and then calls `settle`."""
         try:
@@ -355,7 +355,7 @@ class RequestChannel:
             requester.fail(error)  # as in handle_now
             raise
 
-    def settle(self, expected: Expected) -> None:
+    def settle(self, expected: ExpectedRequest) -> None:
         """Complete a request whose answer was sent, and flush other requests that it answered."""
         self.handling = True
         try:

@@ -80,10 +80,10 @@ class BrokerProbe:
         listener = self._listener(broker)
         if listener is None:
             return
-        look = self._ports.look
-        if look is not None and listener.security_protocol != _PLAINTEXT:
+        probe = self._ports.probe_address
+        if probe is not None and listener.security_protocol != _PLAINTEXT:
             connected = partial(self._connected, broker_id, epoch, tries)
-            look(listener.host, listener.port, connected, _TIMEOUT_MS)
+            probe(listener.host, listener.port, connected, _TIMEOUT_MS)
             return
         channel = network.channel(listener.host, listener.port, "broker-probe")
         channel.send(

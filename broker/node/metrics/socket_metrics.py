@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from broker.metrics import Labels, RecentShare, Sample
 from broker.network.limits.connection_quotas import ConnectionQuotas
-from broker.network.server.connection_state import State
+from broker.network.server.connection_state import ConnectionState
 
 if TYPE_CHECKING:
     from broker.metrics import Metrics
@@ -131,7 +131,9 @@ def _software_counts(servers: Sequence[SocketServer]) -> Iterator[Sample]:
 
 
 def _muted(processor: Processor) -> int:
-    return sum(connection.core.state is State.MUTED for connection in processor.connections())
+    return sum(
+        connection.core.state is ConnectionState.MUTED for connection in processor.connections()
+    )
 
 
 _PROCESSOR_COUNTS: tuple[tuple[str, str, Callable[[Processor], int]], ...] = (

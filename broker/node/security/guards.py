@@ -22,7 +22,7 @@ from broker.config.listener_security import ListenerSecurity
 from broker.config.plugins import PythonClass
 from broker.config.values import BrokerConfig
 from broker.node.settings import token_key
-from broker.security.listener_guard import Ask, ListenerGuard, MeetLogin, Refuse
+from broker.security.listener_guard import ListenerGuard, LoginInterceptor, Refuse, RunBlocking
 from broker.security.logins import Logins
 from controller.metadata.delegation_token import Tokens
 from controller.metadata.delta import MetadataDelta
@@ -89,10 +89,10 @@ class Guards:
         not serve the API. Raises ConfigError.
         """
         security = self._config.listener_security[listener_name]
-        plugins, name_peer = self._plugins, None
+        plugins, build_principal = self._plugins, None
         if plugins is not None:
-            name_peer = plugins.principals(security)
-        if security.tls is None and security.sasl is None and name_peer is None:
+            build_principal = plugins.principals(security)
+        if security.tls is None and security.sasl is None and build_principal is None:
             return None
         logged = self._config.ottla_authentication_failures_logged_per_second
         self._make_judge(security)
@@ -104,16 +104,16 @@ class Guards:
             _refuse_served(refuse),
             key_prefix=self._key_prefix(listener_name),
             between_nodes=self._is_between_nodes(listener_name),
-            name_peer=name_peer,
-            ask=self._ask(),
+            build_principal=build_principal,
+            run_blocking=self._run_blocking(),
         )
         self._guards[listener_name] = guard
         return guard
 
-    def meet_logins_by(self, meet: MeetLogin) -> None:
-        """Let `meet` answer the frames of logins in their place, at all guarded listeners."""
+    def intercept_logins_by(self, intercept: LoginInterceptor) -> None:
+        """Let `intercept` answer the frames of logins in their place, at all guarded listeners."""
         for guard in self._guards.values():
-            guard.meet_logins_by(meet)
+            guard.intercept_logins_by(intercept)
 
     def logins(self) -> list[Logins]:
         """Return the login counts of each guarded listener."""
@@ -232,11 +232,11 @@ class Guards:
             no_tokens if tokens is None else tokens.login,
         )
 
-    def _ask(self) -> Ask | None:
+    def _run_blocking(self) -> RunBlocking | None:
         """Return the runner of logins' blocking calls; None without plug-ins and tokens."""
         if self._plugins is not None:
-            return self._plugins.ask
-        return None if self._delegation_tokens is None else self._delegation_tokens.ask
+            return self._plugins.run_blocking
+        return None if self._delegation_tokens is None else self._delegation_tokens.run_blocking
 
     def _token_credentials(self, tokens: Callable[[], Tokens]) -> TokenCredentials | None:
         """Return the credentials of delegation tokens; None if no login can use such a token."""

@@ -31,8 +31,8 @@ from typing import NoReturn, TypeAlias
 
 from broker.config.security_settings import MechanismSettings, SaslSettings
 from broker.security.sasl.server_mechanism import (
+    BlockingCall,
     NewServerMechanism,
-    Question,
     SaslRefused,
     ServerMechanism,
 )
@@ -62,7 +62,7 @@ _HANDSHAKE = int(ApiKey.SASL_HANDSHAKE)
 _SHOWN_LETTERS = 64
 
 
-class State(IntEnum):
+class LoginState(IntEnum):
     """The states of a login. Each has the frames that it accepts (action) and where they lead.
 
     INITIAL  No frame has come, or only an ApiVersions that was answered with an error.
@@ -103,7 +103,7 @@ class State(IntEnum):
     FAILED = auto()
 
 
-class Event(IntEnum):
+class LoginEvent(IntEnum):
     """The events that lead from state to state."""
 
     VERSIONS = auto()
@@ -114,30 +114,30 @@ class Event(IntEnum):
     FAILURE = auto()
 
 
-INITIAL, VERSIONED, TOKENS, BARE_TOKENS, SERVING, MISLED, FAILED = State
+INITIAL, VERSIONED, TOKENS, BARE_TOKENS, SERVING, MISLED, FAILED = LoginState
 
-TRANSITIONS: dict[State, dict[Event, State]] = {
+TRANSITIONS: dict[LoginState, dict[LoginEvent, LoginState]] = {
     INITIAL: {
-        Event.VERSIONS: VERSIONED,
-        Event.HANDSHAKE: TOKENS,
-        Event.HANDSHAKE_V0: BARE_TOKENS,
-        Event.FAILURE: FAILED,
+        LoginEvent.VERSIONS: VERSIONED,
+        LoginEvent.HANDSHAKE: TOKENS,
+        LoginEvent.HANDSHAKE_V0: BARE_TOKENS,
+        LoginEvent.FAILURE: FAILED,
     },
     VERSIONED: {
-        Event.HANDSHAKE: TOKENS,
-        Event.HANDSHAKE_V0: BARE_TOKENS,
-        Event.FAILURE: FAILED,
+        LoginEvent.HANDSHAKE: TOKENS,
+        LoginEvent.HANDSHAKE_V0: BARE_TOKENS,
+        LoginEvent.FAILURE: FAILED,
     },
-    TOKENS: {Event.COMPLETE: SERVING, Event.FAILURE: FAILED},
-    BARE_TOKENS: {Event.COMPLETE: SERVING, Event.FAILURE: FAILED},
+    TOKENS: {LoginEvent.COMPLETE: SERVING, LoginEvent.FAILURE: FAILED},
+    BARE_TOKENS: {LoginEvent.COMPLETE: SERVING, LoginEvent.FAILURE: FAILED},
     SERVING: {
-        Event.HANDSHAKE: TOKENS,
-        Event.HANDSHAKE_V0: BARE_TOKENS,
-        Event.OTHER_MECHANISM: MISLED,
-        Event.FAILURE: FAILED,
+        LoginEvent.HANDSHAKE: TOKENS,
+        LoginEvent.HANDSHAKE_V0: BARE_TOKENS,
+        LoginEvent.OTHER_MECHANISM: MISLED,
+        LoginEvent.FAILURE: FAILED,
     },
-    MISLED: {Event.FAILURE: FAILED},
-    FAILED: {Event.FAILURE: FAILED},
+    MISLED: {LoginEvent.FAILURE: FAILED},
+    FAILED: {LoginEvent.FAILURE: FAILED},
 }
 """All transitions; an event that its state does not list is a bug of this module."""
 
@@ -241,9 +241,9 @@ class SaslAuthenticator:
         self._server: ServerMechanism | None = None
         # The token whose Question has no result yet: its request's header (None for a bare token)
         # and the function that continues with the result.
-        self._pending: tuple[_Header | None, Callable[[object, int], bytes | Question]] | None = (
-            None
-        )
+        self._pending: (
+            tuple[_Header | None, Callable[[object, int], bytes | BlockingCall]] | None
+        ) = None
         self._other_name = ""  # named in a re-authentication, and not `mechanism`
         self._again_ms: int | None = None  # the time of the last re-authentication's handshake
 
@@ -271,7 +271,7 @@ class SaslAuthenticator:
         the connection."""
         return self.session_end_ms is not None and now_ms > self.session_end_ms
 
-    def received(self, frame: memoryview, now_ms: int) -> bytes | Question:
+    def received(self, frame: memoryview, now_ms: int) -> bytes | BlockingCall:
         """Take a frame and return the answer, both without a size prefix. Raises SaslFailed, which
         ends the connection. After a Question comes `resume`, and no frame before it."""
         assert self._pending is None, "a frame came while its predecessor's answer waits"
@@ -292,7 +292,7 @@ class SaslAuthenticator:
             )
         self._fail("The SASL authentication has failed before")
 
-    def resume(self, outcome: object, now_ms: int) -> bytes | Question:
+    def resume(self, outcome: object, now_ms: int) -> bytes | BlockingCall:
         """Continue after a Question with the result of its job, or with the exception that the job
         raised. Return and raise as `received` does."""
         assert self._pending is not None, "nothing was asked"
@@ -305,7 +305,7 @@ class SaslAuthenticator:
     def too_long(self, size: int) -> SaslFailed:
         """Fail the login because the client announced a frame of `size` bytes. Return the
         failure."""
-        self._move(Event.FAILURE)
+        self._move(LoginEvent.FAILURE)
         reason = f"Frame of {size} bytes during SASL authentication; {self.frame_bytes_max} may be"
         return SaslFailed(reason, None, delayed=True, again=self._again)
 
@@ -330,7 +330,7 @@ class SaslAuthenticator:
         answer = self._answer_api_versions(frame)
         # A newer client sends it again in a version that the broker has (KIP-511).
         if not any(answer[_ERROR_CODE]):
-            self._move(Event.VERSIONS)
+            self._move(LoginEvent.VERSIONS)
         return answer
 
     def _handshake(self, header: _Header, name: str, now_ms: int) -> bytes:
@@ -352,16 +352,16 @@ class SaslAuthenticator:
             self._again_ms = now_ms
         if again and name != self.mechanism:
             self._other_name = name
-            self._move(Event.OTHER_MECHANISM)
+            self._move(LoginEvent.OTHER_MECHANISM)
         else:
             self.mechanism = name
             self._server = self._new_mechanism(name)
-            self._move(Event.HANDSHAKE if header.version else Event.HANDSHAKE_V0)
+            self._move(LoginEvent.HANDSHAKE if header.version else LoginEvent.HANDSHAKE_V0)
         return _frame(SaslHandshakeResponse(0, names), header)
 
     # --- the tokens -----------------------------------------------------------------------------
 
-    def _authenticate(self, frame: memoryview, now_ms: int) -> bytes | Question:
+    def _authenticate(self, frame: memoryview, now_ms: int) -> bytes | BlockingCall:
         """Answer SaslAuthenticate, or return the question that must be answered first."""
         header = _read_header(frame)
         if header.api is not ApiKey.SASL_AUTHENTICATE:
@@ -370,14 +370,14 @@ class SaslAuthenticator:
         assert isinstance(request, SaslAuthenticateRequest)
         return self._evaluate(header, bytes(request.auth_bytes), now_ms)
 
-    def _evaluate(self, header: _Header | None, token: bytes, now_ms: int) -> bytes | Question:
+    def _evaluate(self, header: _Header | None, token: bytes, now_ms: int) -> bytes | BlockingCall:
         server = self._server
         assert server is not None, "tokens come after a handshake"
         return self._answer(header, partial(server.evaluate, token, now_ms), now_ms)
 
     def _answer(
-        self, header: _Header | None, step: Callable[[], bytes | Question], now_ms: int
-    ) -> bytes | Question:
+        self, header: _Header | None, step: Callable[[], bytes | BlockingCall], now_ms: int
+    ) -> bytes | BlockingCall:
         """Run a step of the mechanism and return its answer. Without a header, the answer is the
         bare token."""
         try:
@@ -391,7 +391,7 @@ class SaslAuthenticator:
                 failed = int(ErrorCode.SASL_AUTHENTICATION_FAILED)
                 answer = _frame(SaslAuthenticateResponse(failed, text), header)
             self._fail(_logged(refused, text), answer, delayed=True)
-        if isinstance(token, Question):
+        if isinstance(token, BlockingCall):
             self._pending = header, token.go_on
             return token
         if header is None:
@@ -417,7 +417,7 @@ class SaslAuthenticator:
         self.token_authenticated = server.by_token
         self._server = None
         self.session_end_ms = self._end_of(server, now_ms)
-        self._move(Event.COMPLETE)
+        self._move(LoginEvent.COMPLETE)
 
     def _end_of(self, server: ServerMechanism, now_ms: int) -> int | None:
         """Return the end of the login: `connections.max.reauth.ms` or the end of the client's
@@ -464,10 +464,10 @@ class SaslAuthenticator:
 
     def _fail(self, reason: str, answer: bytes | None = None, *, delayed: bool = False) -> NoReturn:
         """End the login. Raises SaslFailed with the reason for the log and the client's answer."""
-        self._move(Event.FAILURE)
+        self._move(LoginEvent.FAILURE)
         raise SaslFailed(reason, answer, delayed=delayed, again=self._again)
 
-    def _move(self, event: Event) -> None:
+    def _move(self, event: LoginEvent) -> None:
         self.state = TRANSITIONS[self.state][event]
 
 

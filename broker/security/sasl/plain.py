@@ -37,7 +37,7 @@ class PlainUsers:
             if name.startswith(_USER_OPTION)
         }
 
-    def have(self, name: bytes, password: bytes) -> bool:
+    def authenticate(self, name: bytes, password: bytes) -> bool:
         """Return whether the user exists and has this password."""
         expected = self._passwords.get(name)
         same = hmac.compare_digest(b"" if expected is None else expected, password)
@@ -47,7 +47,7 @@ class PlainUsers:
 class Users(Protocol):
     """The interface of `PlainUsers`, which `broker.plugins.logins` implements too."""
 
-    def have(self, name: bytes, password: bytes) -> bool:
+    def authenticate(self, name: bytes, password: bytes) -> bool:
         """Return whether the user exists and has this password."""
 
 
@@ -81,7 +81,7 @@ class PlainServer:
             raise SaslRefused(_NO_NAME)
         if not password:
             raise SaslRefused(_NO_PASSWORD)
-        if not self._users.have(name, password):
+        if not self._users.authenticate(name, password):
             raise SaslRefused(_INVALID)
         if authorization_id and authorization_id != name:
             raise SaslRefused(OTHER_AUTHORIZATION_ID)

@@ -31,7 +31,7 @@ from broker.security.sasl.scram_messages import (
     read_client_final,
     read_client_first,
 )
-from broker.security.sasl.server_mechanism import Question, SaslRefused
+from broker.security.sasl.server_mechanism import BlockingCall, SaslRefused
 from broker.security.sasl.token_credentials import Salting, TokenLogin
 from controller.metadata.delegation_token import DelegationToken
 from controller.metadata.scram_credential import ITERATIONS_MIN, ScramCredential, ScramMechanism
@@ -74,7 +74,7 @@ class ScramServer:
         self._nonce = ""
         self._server_first = b""
 
-    def evaluate(self, token: bytes, now_ms: int) -> bytes | Question:
+    def evaluate(self, token: bytes, now_ms: int) -> bytes | BlockingCall:
         """Take the client's first or final message. Return the server's answer to it, or a
         Question if a delegation token has to be salted first. Raises SaslRefused."""
         try:
@@ -94,7 +94,7 @@ class ScramServer:
         """The time at which the delegation token expires; None: a user logged in."""
         return None if self._token is None else self._token.expiry_ms
 
-    def _begin(self, first: ClientFirst, now_ms: int) -> bytes | Question:
+    def _begin(self, first: ClientFirst, now_ms: int) -> bytes | BlockingCall:
         """Return the server's first message: the nonces of both, the salt and the iterations.
 
         A token that must be salted first leads to a question. Raises SaslRefused for an unknown
@@ -103,7 +103,7 @@ class ScramServer:
         if first.by_token:
             login = self._tokens(self._mechanism, first.name)
             if isinstance(login, Salting):
-                return Question(login.job, partial(self._begin_salted, first, login))
+                return BlockingCall(login.job, partial(self._begin_salted, first, login))
             credential = None if login is None else self._credential_of_token(login, now_ms)
         else:
             credential = self._credentials(self._mechanism, first.name)
@@ -121,7 +121,7 @@ class ScramServer:
 
     def _begin_salted(
         self, first: ClientFirst, salting: Salting, outcome: object, now_ms: int
-    ) -> bytes | Question:
+    ) -> bytes | BlockingCall:
         """Go on with the login of a token after its salting. Raises SaslRefused if that failed."""
         if isinstance(outcome, Exception):
             raise SaslRefused(reason=f"the delegation token was not salted: {outcome}")

@@ -24,12 +24,12 @@ class SaslRefused(Exception):
         self.reason = reason
 
 
-class Question(NamedTuple):
+class BlockingCall(NamedTuple):
     """A blocking call that a mechanism needs before it can answer."""
 
     job: Callable[[], object]
     """The call, which runs in a thread."""
-    go_on: Callable[[object, int], bytes | Question]
+    go_on: Callable[[object, int], bytes | BlockingCall]
     """The function that continues the login. It takes the result of the job, or the exception that
     the job raised, and the time, and returns and raises as `evaluate` does."""
 
@@ -59,9 +59,9 @@ class ServerMechanism(Protocol):
         """The reason of the rejection that the last challenge carried, for the log; empty if it
         carried none."""
 
-    def evaluate(self, token: bytes, now_ms: int) -> bytes | Question:
+    def evaluate(self, token: bytes, now_ms: int) -> bytes | BlockingCall:
         """Take a token of the client and return the challenge that answers it. Raises SaslRefused,
-        which ends the login. After a Question no token comes before its `go_on` was called."""
+        which ends the login. After a BlockingCall no token comes before its `go_on` was called."""
 
 
 NewServerMechanism: TypeAlias = Callable[[str], ServerMechanism]

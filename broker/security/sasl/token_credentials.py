@@ -87,8 +87,10 @@ class TokenCredentials:
             )
         return TokenLogin(token, credentials[mechanism])
 
-    def ask(self, job: Callable[[], T], done: Callable[[T | None, Exception | None], None]) -> None:
-        """Run a login's salting in a thread (`broker.security.listener_guard.Ask`)."""
+    def run_blocking(
+        self, job: Callable[[], T], done: Callable[[T | None, Exception | None], None]
+    ) -> None:
+        """Run a login's salting in a thread (`broker.security.listener_guard.RunBlocking`)."""
         assert self._blocking is not None, "logins begin after the start"
         self._blocking.submit(job, done)
 

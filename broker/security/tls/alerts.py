@@ -26,7 +26,7 @@ send: ContextVar[Callable[[bytes], object] | None] = ContextVar("send", default=
 """The function that sends bytes past the TLS layer, for the handshake that begins in this
 context."""
 
-heard: ContextVar[Callable[[], object] | None] = ContextVar("heard", default=None)
+on_bytes: ContextVar[Callable[[], object] | None] = ContextVar("on_bytes", default=None)
 """The function that is called when the peer of that handshake has sent bytes."""
 
 _GOES_ON = (ssl.SSLWantReadError, ssl.SSLWantWriteError, ssl.SSLSyscallError)
@@ -38,7 +38,7 @@ class AlertingSSLObject(ssl.SSLObject):
 
     _outgoing: ssl.MemoryBIO
     _send: Callable[[bytes], object] | None
-    _heard: Callable[[], object] | None
+    _on_bytes: Callable[[], object] | None
     _begun: bool
 
     @classmethod
@@ -48,15 +48,15 @@ class AlertingSSLObject(ssl.SSLObject):
         """Create the TLS object, which sends its alerts by the `send` of the current context."""
         made: AlertingSSLObject = super()._create(incoming, outgoing, *args, **more)  # type: ignore[misc]
         made._outgoing, made._send = outgoing, send.get()
-        made._heard, made._begun = heard.get(), False
+        made._on_bytes, made._begun = on_bytes.get(), False
         inner = made._sslobj  # type: ignore[attr-defined]
         made.read, made.write, made.pending = inner.read, inner.write, inner.pending  # type: ignore[method-assign]
         return made
 
     def do_handshake(self) -> None:
         """Do the handshake. If it fails, send the alert before the error is raised."""
-        if self._begun and self._heard is not None:  # the loop calls again when bytes have come
-            self._heard()
+        if self._begun and self._on_bytes is not None:  # the loop calls again when bytes have come
+            self._on_bytes()
         self._begun = True
         try:
             super().do_handshake()

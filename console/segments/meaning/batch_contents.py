@@ -34,7 +34,7 @@ from protocol.compression import Codec, decompress
 from protocol.record_batch import HEADER_SIZE, CorruptBatch, RecordBatchHeader, crc_is_valid
 from protocol.record_scan import read_varint, scan_records
 from protocol.records import Record, headers_at
-from storage.dump_log import Decode, Entry, record_entry
+from storage.dump_log import Decode, DumpEntry, record_entry
 
 BATCH_BYTES_MAX = 64 * 1024 * 1024
 """Packed or unpacked."""
@@ -258,7 +258,7 @@ def _shown(field: Field) -> FieldShown:
     )
 
 
-def batch_shown(entry: Entry) -> BatchShown:
+def batch_shown(entry: DumpEntry) -> BatchShown:
     """Return a batch of `storage.dump_log`; the name of its time goes beside it."""
     facts: dict[str, Any] = dict(entry.facts)
     kind: Literal["CreateTime", "LogAppendTime"] = "CreateTime"

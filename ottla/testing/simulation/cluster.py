@@ -1,4 +1,8 @@
-"""The cluster that a scenario gets: clients, tasks, faults that it injects, and virtual time."""
+"""The cluster that a scenario gets: clients, tasks, faults that it injects, and virtual time.
+
+`SimulatedCluster` is the scenario's side of `simulation.simulated_cluster.SimulatedCluster`, which
+runs in another process: one concept at two layers.
+"""
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ from typing import Any, Protocol
 
 from protocol.errors import ErrorCode
 from protocol.message import Message
+from tests.authorization.denials.comparable_answers import ComparableAnswer
 from tests.authorization.denials.rows import BROKER, Case
-from tests.authorization.denials.told import Told
 from tests.authorization.denials.words import TRANSACTION_MS
 from tests.authorization.reference import Entry
 from tests.differential.learning import learn
@@ -99,7 +99,7 @@ class Conversations:
         self._side.set_acls(case.entries(resolver))
         self._asks()
         answer = self._ask(case, resolver.message(case.row.step))
-        return answer if isinstance(answer, str) else Told(namespace).of(answer)
+        return answer if isinstance(answer, str) else ComparableAnswer(namespace).of(answer)
 
     def _prepare(self, step: Step, resolver: Resolver, learned: Learned) -> None:
         for _ in range(TRIES):

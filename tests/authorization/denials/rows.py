@@ -95,8 +95,8 @@ def cases_of(row: Row, listener: str) -> list[Case]:
     for number, need in enumerate(needs):
         others = (*needs[:number], *needs[number + 1 :])
         if others:
-            found.append(Case(row, listener, ALICE, f"without {told(need)}", others))
-        found.append(Case(row, listener, ALICE, f"denied {told(need)}", needs, (need,)))
+            found.append(Case(row, listener, ALICE, f"without {text_of_need(need)}", others))
+        found.append(Case(row, listener, ALICE, f"denied {text_of_need(need)}", needs, (need,)))
     return found
 
 
@@ -107,7 +107,7 @@ def cases(rows: tuple[Row, ...]) -> Iterator[Case]:
             yield from cases_of(row, listener)
 
 
-def told(need: Need) -> str:
+def text_of_need(need: Need) -> str:
     """As people say it: `WRITE TOPIC ~t`."""
     operation, resource, name = need
     return f"{operation.name} {resource.name}" + ("" if name == CLUSTER_NAME else f" {name}")

@@ -41,7 +41,7 @@ WAYS = (("REQUIRED", None), ("SASL", "PLAIN"), ("BOTH", "PLAIN"), ("BOTH", "SCRA
 
 
 @dataclass(frozen=True)
-class Seen:
+class BystanderCounts:
     """What one spell of it came to."""
 
     logins: int
@@ -70,13 +70,13 @@ class Bystander:
     def begin(self) -> None:
         self._say("begin")
 
-    def end(self) -> Seen:
+    def end(self) -> BystanderCounts:
         """What it has seen since `begin`. AssertionError if it has come to harm."""
         self._say("end")
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         assert line, f"the bystander came to harm: exit code {self._process.wait(60)}"
-        return Seen(**json.loads(line))
+        return BystanderCounts(**json.loads(line))
 
     def _say(self, word: str) -> None:
         assert self._process.stdin is not None
@@ -143,7 +143,9 @@ def _p95_and_longest_ms(times_s: list[float]) -> tuple[float, float]:
     return times_ms[int(len(times_ms) * 0.95)], times_ms[-1]
 
 
-def _spell(client: _Client, ways: Iterator[tuple[str, str | None]], orders: BinaryIO) -> Seen:
+def _spell(
+    client: _Client, ways: Iterator[tuple[str, str | None]], orders: BinaryIO
+) -> BystanderCounts:
     """Until `end` is said."""
     logins, produced = [], []
     while True:
@@ -151,7 +153,9 @@ def _spell(client: _Client, ways: Iterator[tuple[str, str | None]], orders: Bina
         produced.append(client.produces())
         if readable([orders], PAUSE_S):
             assert orders.readline() == b"end\n"
-            return Seen(len(logins), *_p95_and_longest_ms(logins), *_p95_and_longest_ms(produced))
+            return BystanderCounts(
+                len(logins), *_p95_and_longest_ms(logins), *_p95_and_longest_ms(produced)
+            )
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from client.cluster import Cluster
+from client.cluster import ClusterClient
 from console.flow import sending
 from console.flow.sending import Asked, send
 from console.flow.trace_reader import Told, ask
@@ -30,8 +30,8 @@ def test_a_record_flows(
     (topic,) = _topics(broker.bootstrap_servers)
     began_s = time.monotonic()
 
-    def connect(client_id: str) -> Cluster:
-        return Cluster(broker.bootstrap_servers, None, DEADLINE_S, client_id)
+    def connect(client_id: str) -> ClusterClient:
+        return ClusterClient(broker.bootstrap_servers, None, DEADLINE_S, client_id)
 
     what = Asked(topic, 0, acks, b"hello")
     for offset in range(2):
@@ -83,7 +83,7 @@ def _station(stations: list[dict[str, Any]], name: str) -> dict[str, Any]:
 
 
 def _topics(servers: str) -> list[str]:
-    with Cluster(servers, None) as cluster:
+    with ClusterClient(servers, None) as cluster:
         return [
             one.name for one in cluster.metadata(None).topics if one.name and "flows" in one.name
         ]

@@ -24,7 +24,7 @@ from tests.compat.quota_rates.cells import (
     Rates,
     every_cell,
 )
-from tests.compat.quota_rates.measure import Asked, measured
+from tests.compat.quota_rates.measure import MeasureOptions, measured
 from tests.compat.quota_rates.peers import KAFKA, OTTLA
 
 TOLERANCE = 0.1
@@ -37,13 +37,13 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
     counts = [int(count) for count in options.counts.split(",")]
     cells = every_cell(options.clients.split(","), options.operations.split(","), counts)
-    asked = Asked(options.seconds, options.quota)
+    asked = MeasureOptions(options.seconds, options.quota)
     by_peer: dict[str, Mapping[Cell, Rates]] = {}
     for peer in options.peer or [OTTLA]:
         by_peer[peer] = measured(peer, cells, asked, options.at_once)
         print(table(peer, by_peer[peer]), flush=True)
     if options.json:
-        options.json.write_text(json.dumps(told(asked, by_peer), indent=1) + "\n")
+        options.json.write_text(json.dumps(report_of(asked, by_peer), indent=1) + "\n")
     return 0 if all(is_within(one) for one in by_peer.get(OTTLA, {}).values()) else 1
 
 
@@ -62,7 +62,9 @@ def table(peer: str, found: Mapping[Cell, Rates]) -> str:
     return "\n".join(lines)
 
 
-def told(asked: Asked, by_peer: Mapping[str, Mapping[Cell, Rates]]) -> dict[str, object]:
+def report_of(
+    asked: MeasureOptions, by_peer: Mapping[str, Mapping[Cell, Rates]]
+) -> dict[str, object]:
     """As JSON has it."""
     rows = [
         {"peer": peer, **asdict(cell), **asdict(one)}

@@ -32,7 +32,7 @@ PRODUCED, FETCHED = "produced", "fetched"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class MeasureOptions:
     """How it is measured.
 
     `seconds`  over how long each rate is     `quota_bytes_per_s`  of each cell's user
@@ -119,7 +119,9 @@ def _command(cell: Cell, way: Way, topic: str) -> list[str]:
     ]
 
 
-def measured(peer: str, cells: Sequence[Cell], asked: Asked, at_once: int) -> dict[Cell, Rates]:
+def measured(
+    peer: str, cells: Sequence[Cell], asked: MeasureOptions, at_once: int
+) -> dict[Cell, Rates]:
     """Every cell's rates on one broker, so many cells at a time."""
     found: dict[Cell, Rates] = {}
     with served(peer, [cell.user for cell in cells], asked.properties) as broker:
@@ -136,7 +138,7 @@ def measured(peer: str, cells: Sequence[Cell], asked: Asked, at_once: int) -> di
     return found
 
 
-def _at_once(broker: Served, cells: Sequence[Cell], asked: Asked) -> Mapping[Cell, Rates]:
+def _at_once(broker: Served, cells: Sequence[Cell], asked: MeasureOptions) -> Mapping[Cell, Rates]:
     with _working(broker, cells) as works:
         deadline = time.monotonic() + FIRST_BYTE_S
         while None in (begun := [work.first_byte() for work in works]):

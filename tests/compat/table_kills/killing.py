@@ -11,7 +11,7 @@ from pathlib import Path
 from ottla.testing.broker_process import BrokerProcess
 from tests.compat.table_kills.job_process import JobProcess
 from tests.compat.table_kills.moments import Moment, chosen, left_in_log, waits
-from tests.compat.table_kills.readers import ROWS, Cell, by_duckdb, cells, there
+from tests.compat.table_kills.readers import ROWS, Cell, by_duckdb, cells, has_table
 from tests.compat.table_kills.topic import MISFIT, WrittenTopic
 
 BATCH_MAX = 150
@@ -125,7 +125,7 @@ class Killing:
         self._wrong += [
             f"{table.name} after {what}: offsets twice"
             for table in self._tables
-            if there(table) and twice(cells(ROWS[self._to](table)))
+            if has_table(table) and twice(cells(ROWS[self._to](table)))
         ]
         print(f"{what}: in {stage}{', within the commit of a log' if in_log else ''}", flush=True)
 
@@ -167,14 +167,14 @@ def twice(found: list[Cell]) -> bool:
 def differences(name: str, found: list[Cell], wanted: dict[tuple[int, int], bytes]) -> list[str]:
     """In words; nothing where both are the same."""
     wrong = []
-    there = {(partition, offset): value for partition, offset, value in found}
-    if len(there) != len(found):
-        wrong.append(f"{name}: {len(found) - len(there):,} offsets twice")
-    missing, more = wanted.keys() - there.keys(), there.keys() - wanted.keys()
+    has_table = {(partition, offset): value for partition, offset, value in found}
+    if len(has_table) != len(found):
+        wrong.append(f"{name}: {len(found) - len(has_table):,} offsets twice")
+    missing, more = wanted.keys() - has_table.keys(), has_table.keys() - wanted.keys()
     if missing:
         wrong.append(f"{name}: {len(missing):,} missing, such as {sorted(missing)[:3]}")
     if more:
         wrong.append(f"{name}: {len(more):,} that the topic has not, such as {sorted(more)[:3]}")
-    if any(there[place] != value for place, value in wanted.items() if place in there):
+    if any(has_table[place] != value for place, value in wanted.items() if place in has_table):
         wrong.append(f"{name}: other values")
     return wrong

@@ -30,7 +30,7 @@ def iceberg_rows(path: Path, columns: Sequence[str] = _COLUMNS) -> pyarrow.Table
     return table.scan(selected_fields=tuple(columns)).to_arrow()
 
 
-def there(path: Path) -> bool:
+def has_table(path: Path) -> bool:
     """Whether a table of either format lies there."""
     return any((path / "_delta_log").glob("*.json")) or any(_versions(path))
 

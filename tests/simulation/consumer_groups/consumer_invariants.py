@@ -21,8 +21,8 @@ from controller.metadata.image import TopicsImage
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from simulation.invariants.invariant import Invariant
-from simulation.machines.cluster_view import OFFSETS_TOPIC
 from simulation.machines.sim_broker import SimBroker
+from simulation.machines.simulated_nodes import OFFSETS_TOPIC
 from simulation.network.sim_network import Exchange
 from tests.simulation.consumer_groups.consumer_member import JOIN_EPOCH
 from tests.simulation.consumer_groups.migrating_member import owned_of, subscription_of

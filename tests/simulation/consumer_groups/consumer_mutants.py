@@ -21,7 +21,7 @@ from broker.groups.reconciliation.member_state import (
     UNRELEASED_PARTITIONS,
     UNREVOKED_PARTITIONS,
 )
-from broker.groups.reconciliation.position import Position
+from broker.groups.reconciliation.position import MemberPosition
 from protocol.errors import ErrorCode
 from protocol.messages.group_records import ConsumerGroupMetadataKey
 from tests.simulation.consumer_groups.conversion_stories import a_classic_member_hands_over
@@ -97,7 +97,7 @@ def epochs_are_not_loaded() -> Iterator[None]:
 @contextmanager
 def older_epochs_commit() -> Iterator[None]:
     """An older epoch counts for partitions that the member has not, too."""
-    with patch.object(Position, "has_since", lambda self, epoch, container, number: True):
+    with patch.object(MemberPosition, "has_since", lambda self, epoch, container, number: True):
         yield
 
 
@@ -161,24 +161,24 @@ def epochs_of_members_fall() -> Iterator[None]:
 @contextmanager
 def who_is_away_has_nothing() -> Iterator[None]:
     """A static member that leaves for a while loses what it has."""
-    real = Position.away
+    real = MemberPosition.away
 
     def away(self: Any) -> Any:
         return real(self)._replace(assigned={})
 
-    with patch.object(Position, "away", away):
+    with patch.object(MemberPosition, "away", away):
         yield
 
 
 @contextmanager
 def successors_take_nothing_over() -> Iterator[None]:
     """Who comes in the place of a static member has nothing of what that had."""
-    real = Position.taken_over
+    real = MemberPosition.taken_over
 
     def taken_over(self: Any) -> Any:
         return real(self)._replace(assigned={})
 
-    with patch.object(Position, "taken_over", taken_over):
+    with patch.object(MemberPosition, "taken_over", taken_over):
         yield
 
 

@@ -20,8 +20,8 @@ from protocol.messages.group_records import (
     GroupMetadataValue,
 )
 from simulation.invariants.invariant import OfEachBroker
-from simulation.machines.cluster_view import OFFSETS_TOPIC
 from simulation.machines.sim_broker import SimBroker
+from simulation.machines.simulated_nodes import OFFSETS_TOPIC
 from simulation.sim_trace import Violation
 from tests.simulation.consumer_groups.consumer_invariants import consumer_groups
 from tests.simulation.consumer_groups.group_log import (

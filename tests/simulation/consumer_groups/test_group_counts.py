@@ -17,7 +17,7 @@ from broker.groups.consumer.state.records import (
 )
 from broker.groups.group_records import group_metadata_record, group_tombstone
 from broker.groups.reconciliation.member_state import STABLE, UNREVOKED_PARTITIONS
-from broker.groups.reconciliation.position import Position
+from broker.groups.reconciliation.position import MemberPosition
 from protocol.messages.group_records import GroupMetadataValue, MemberMetadata
 from simulation.sim_trace import Grouped
 from tests.simulation.__main__ import Job, main
@@ -31,7 +31,7 @@ GROUP, TOPIC = "g", bytes(15) + b"\x01"
 
 def at(epoch: int, *partitions: int, revoking: tuple[int, ...] = ()) -> PartitionsPosition:
     """A member at an epoch, with partitions of the topic."""
-    return Position(
+    return MemberPosition(
         epoch,
         epoch,
         UNREVOKED_PARTITIONS if revoking else STABLE,

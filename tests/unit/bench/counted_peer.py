@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from bench.peers import Peer
+from bench.peers import BenchPeer
 
 
-class CountedPeer(Peer):
+class CountedPeer(BenchPeer):
     """Each request costs `cost_s` seconds of CPU."""
 
     def __init__(self, cost_s: float) -> None:

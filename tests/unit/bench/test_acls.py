@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bench.acls import OWN_ACLS, TOPICS, acls_of_others, checked
-from bench.scenario import Done
+from bench.scenario import WindowResult
 from controller.authorization.standard_authorizer import StandardAuthorizer
 from controller.metadata.acl import Acl, AclsImage
 from ottla.plugins.authorizer import Action, Asker, Operation, Resource
@@ -31,8 +31,8 @@ def test_a_tenth_of_the_others_are_looked_at_and_none_decides() -> None:
 def test_what_was_refused_is_seen() -> None:
     offsets = iter([5, 8, 8, 10])
 
-    def three(_: float) -> Done:
-        return Done(3)
+    def three(_: float) -> WindowResult:
+        return WindowResult(3)
 
     load = checked(three, lambda: next(offsets), counts=True)
     assert load(1.0).units == 3

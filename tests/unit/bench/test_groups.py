@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from bench.groups import Group, Member, assignment
+from bench.groups import ClassicProtocolGroup, ClassicProtocolMember, assignment
 
 
-def group(*members: tuple[bool, int, int]) -> Group:
+def group(*members: tuple[bool, int, int]) -> ClassicProtocolGroup:
     """Members as (is_stable, generation, size as it knows it), without connections."""
-    made = Group.__new__(Group)
+    made = ClassicProtocolGroup.__new__(ClassicProtocolGroup)
     made.members = []
     for is_stable, generation, size in members:
-        member = Member.__new__(Member)
+        member = ClassicProtocolMember.__new__(ClassicProtocolMember)
         member.is_stable, member.generation, member.size = is_stable, generation, size
         made.members.append(member)
     return made

@@ -8,9 +8,9 @@ from xml.etree import ElementTree
 import pytest
 
 from bench.curves import Curve, Prepared
-from bench.growth import Measured, as_json, in_turns, table
+from bench.growth import PeerCurve, as_json, in_turns, table
 from bench.growth_picture import picture, round_up
-from bench.scenario import Done
+from bench.scenario import WindowResult
 from tests.unit.bench.counted_peer import CountedPeer
 
 
@@ -23,8 +23,8 @@ IDLE = {10: 0.001, 100: 0.002}
 MEMORY = {10: 40.0, 100: 41.0}
 
 
-def measured(peer: str, least: list[float], most: list[float]) -> Measured:
-    return Measured("things", peer, {10: least, 100: most}, IDLE, MEMORY)
+def measured(peer: str, least: list[float], most: list[float]) -> PeerCurve:
+    return PeerCurve("things", peer, {10: least, 100: most}, IDLE, MEMORY)
 
 
 def test_growth_compares_turns_not_medians() -> None:
@@ -44,9 +44,9 @@ def test_turns_go_forwards_and_backwards() -> None:
     peers = {size: CountedPeer(cost_s=size * 1e-6) for size in (10, 100)}
 
     def load_of(size: int):  # type: ignore[no-untyped-def]
-        def load(_seconds: float) -> Done:
+        def load(_seconds: float) -> WindowResult:
             order.append(size)
-            return Done(peers[size].serve(5))
+            return WindowResult(peers[size].serve(5))
 
         return load
 

@@ -7,7 +7,7 @@ import resource
 import pytest
 
 from bench.idle import allow_descriptors, in_turns, to_neighbours
-from bench.scenario import Done
+from bench.scenario import WindowResult
 from tests.unit.bench.counted_peer import CountedPeer
 
 
@@ -29,8 +29,8 @@ def test_turns_tell_what_is_idle_from_what_is_not() -> None:
 
     peer = CountedPeer(cost_s=10e-6)
 
-    def load(seconds: float) -> Done:
-        return Done(peer.serve(int(seconds * 1000)))
+    def load(seconds: float) -> WindowResult:
+        return WindowResult(peer.serve(int(seconds * 1000)))
 
     figures = {one.name: one.value for one in in_turns(peer, load, Idle, 3.0)}
     assert figures["CPU without"] == pytest.approx(10)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bench.login_client import SCRAM, keys, log_in_for
-from bench.logins import LoginClient, Logins, measured_logins
+from bench.logins import LoginClient, LoginWindow, measured_logins
 from bench.scenario import BROKER_CPU, RATE
 from tests.unit.bench.counted_peer import CountedPeer
 
@@ -19,9 +19,9 @@ class StandInClient:
     def begin(self, seconds: float) -> None:
         self.seconds = seconds
 
-    def done(self) -> Logins:
+    def done(self) -> LoginWindow:
         self.peer.serve(self.logins)
-        return Logins(1.0, self.logins * 5e-4, [1e-3] * self.logins)
+        return LoginWindow(1.0, self.logins * 5e-4, [1e-3] * self.logins)
 
 
 def test_the_logins_of_all_clients_count() -> None:

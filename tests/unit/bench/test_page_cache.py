@@ -10,7 +10,7 @@ import pytest
 from bench import page_cache
 from bench.machine import free_memory
 from bench.page_cache import PageCache, gives_free_memory_back, read_memory, zones
-from bench.scenario import Done, steady
+from bench.scenario import WindowResult, steady
 from tests.unit.bench.counted_peer import CountedPeer
 
 MIB = 1 << 20
@@ -136,9 +136,9 @@ def test_each_window_is_prepared_before_it_is_measured() -> None:
     events: list[str] = []
     peer.prepare = lambda: events.append("prepared")
 
-    def load(_seconds: float) -> Done:
+    def load(_seconds: float) -> WindowResult:
         events.append("load")
-        return Done(peer.serve(100), (), 1.0)
+        return WindowResult(peer.serve(100), (), 1.0)
 
     steady(peer, load, 1.0)
     assert events == ["prepared", "load"] * 2

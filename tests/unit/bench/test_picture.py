@@ -7,14 +7,14 @@ from xml.etree import ElementTree
 import pytest
 
 from bench.picture import Bar, bar_of, picture
-from bench.report import Row, rows
+from bench.report import FigureRow, rows
 from bench.scenario import LARGER, SMALLER, Figure
 from tests.unit.bench.one_run import ONE, run_of
 
 
-def row(better: str, ratios: list[float], goal: float | None) -> Row:
+def row(better: str, ratios: list[float], goal: float | None) -> FigureRow:
     values = {"ottla": [ratio * 10 for ratio in ratios], "kafka": [10.0] * len(ratios)}
-    return Row(ONE, Figure("f", "u", 1.0, better), values, ratios, goal, None)
+    return FigureRow(ONE, Figure("f", "u", 1.0, better), values, ratios, goal, None)
 
 
 def test_more_is_better_for_a_rate() -> None:
@@ -28,7 +28,7 @@ def test_a_cost_is_turned() -> None:
 
 
 def test_nothing_to_compare_with_is_no_bar() -> None:
-    alone = Row(ONE, Figure("f", "u", 1.0, LARGER), {"ottla": [1.0]}, [], None, None)
+    alone = FigureRow(ONE, Figure("f", "u", 1.0, LARGER), {"ottla": [1.0]}, [], None, None)
     assert bar_of(alone) is None
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from bench import scenario
-from bench.scenario import Done, latencies, steady
+from bench.scenario import WindowResult, latencies, steady
 from tests.unit.bench.counted_peer import CountedPeer
 
 
 def loads(peer: CountedPeer, *units: int):  # type: ignore[no-untyped-def]
     """A second's work each, by what it says itself."""
     left = iter(units)
-    return lambda seconds: Done(peer.serve(next(left)), [1e-3], 1.0)
+    return lambda seconds: WindowResult(peer.serve(next(left)), [1e-3], 1.0)
 
 
 def test_two_windows_that_agree_count_together() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from bench.report import rows
 from bench.table import goal_of, markdown, number, terminal
-from bench.turns import Record
+from bench.turns import RoundResult
 from tests.unit.bench.one_run import GOALS, ONE, run_of
 
 
@@ -33,7 +33,7 @@ def test_what_is_good_enough_is_told_beside_the_goal() -> None:
 
 def test_what_failed_is_said() -> None:
     run = run_of()
-    run.records.append(Record("kafka", 2, "one", [], "RuntimeError: it broke"))
+    run.records.append(RoundResult("kafka", 2, "one", [], "RuntimeError: it broke"))
     wanted = "FAILED: one on kafka, round 2: RuntimeError: it broke"
     found = rows(run, {"one": ONE})
     assert wanted in terminal(run, found)

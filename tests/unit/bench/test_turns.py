@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from bench import turns
-from bench.peers import Peer
+from bench.peers import BenchPeer
 from bench.scenario import LARGER, MEMORY, RATE, Figure, Scenario
-from bench.turns import Run, work_through
+from bench.turns import BenchRun, work_through
 
 
-class StandIn(Peer):
+class StandIn(BenchPeer):
     """No broker: it notes that it was started and stopped, and may die."""
 
     def __init__(self, name: str, log: list[str]) -> None:
@@ -31,14 +31,14 @@ class StandIn(Peer):
         self.log.append(f"{self.name} stopped")
 
 
-Measure = Callable[[Peer, float], list[Figure]]
+Measure = Callable[[BenchPeer, float], list[Figure]]
 
 
 @pytest.fixture
 def log(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     events: list[str] = []
 
-    def start(name: str, nodes: int = 1, secured: bool = False, metrics: bool = False) -> Peer:
+    def start(name: str, nodes: int = 1, secured: bool = False, metrics: bool = False) -> BenchPeer:
         kind = f"{' secured' if secured else ''}{' with metrics' if metrics else ''}"
         events.append(f"{name} of {nodes}{kind}")
         return StandIn(name, events)
@@ -72,7 +72,7 @@ def known(
     run: Measure | None = None,
 ) -> dict:
     def measured(name: str) -> Measure:
-        def measure(peer: Peer, _window_s: float) -> list[Figure]:
+        def measure(peer: BenchPeer, _window_s: float) -> list[Figure]:
             log.append(f"{peer.name} {name}")
             return [Figure(RATE, "req/s", 1.0, LARGER)]
 
@@ -86,8 +86,8 @@ def known(
     }
 
 
-def run_of(names: list[str], rounds: int = 1) -> Run:
-    return Run(["ottla", "kafka"], rounds, 0.1, 0, names)
+def run_of(names: list[str], rounds: int = 1) -> BenchRun:
+    return BenchRun(["ottla", "kafka"], rounds, 0.1, 0, names)
 
 
 def test_a_peer_with_metrics_is_one_of_its_own_and_keeps_its_data(
@@ -124,7 +124,7 @@ def test_three_nodes_are_another_start(log: list[str], tmp_path: Path) -> None:
 def test_a_run_goes_on_where_it_was_broken_off(log: list[str], tmp_path: Path) -> None:
     path = tmp_path / "run.json"
 
-    def broken(peer: Peer, _window_s: float) -> list[Figure]:
+    def broken(peer: BenchPeer, _window_s: float) -> list[Figure]:
         if peer.name == "kafka" and "again" not in log:
             raise KeyboardInterrupt
         return []
@@ -134,18 +134,18 @@ def test_a_run_goes_on_where_it_was_broken_off(log: list[str], tmp_path: Path) -
         work_through(run_of(["a", "b"]), chosen, path)
     assert log[-1] == "kafka stopped"
     log[:] = ["again"]
-    run = Run.load(path)
+    run = BenchRun.load(path)
     assert not run.finished
     assert run.asks_the_same(run_of(["a", "b"]))
     work_through(run, chosen, path)
     assert log == ["again", "kafka of 1", "kafka stopped"]
-    assert Run.load(path).finished
+    assert BenchRun.load(path).finished
 
 
 def test_a_failure_is_told_on_one_line_and_costs_one_scenario(
     log: list[str], tmp_path: Path
 ) -> None:
-    def failing(_peer: Peer, _window_s: float) -> list[Figure]:
+    def failing(_peer: BenchPeer, _window_s: float) -> list[Figure]:
         raise RuntimeError("the disk\n  is   full")
 
     run = run_of(["a", "b"])
@@ -160,7 +160,7 @@ def test_the_broker_s_log_is_kept_where_a_load_failed(log: list[str], tmp_path: 
     said = tmp_path / "broker.log"
     said.write_text("why")
 
-    def measure(peer: Peer, _window_s: float) -> list[Figure]:
+    def measure(peer: BenchPeer, _window_s: float) -> list[Figure]:
         peer.logs = [said]
         if peer.name == "ottla":
             raise RuntimeError("refused")
@@ -178,7 +178,7 @@ def test_of_a_whole_log_the_ends_are_told() -> None:
 
 
 def test_after_a_death_another_start_goes_on(log: list[str], tmp_path: Path) -> None:
-    def deadly(peer: Peer, _window_s: float) -> list[Figure]:
+    def deadly(peer: BenchPeer, _window_s: float) -> list[Figure]:
         assert isinstance(peer, StandIn)
         peer.end = "ended with code 1"
         raise ConnectionError("the broker closed the connection")
@@ -195,17 +195,17 @@ def test_after_a_death_another_start_goes_on(log: list[str], tmp_path: Path) -> 
 def test_a_warm_up_that_fails_does_not_go_on_for_ever(
     log: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def start(name: str, nodes: int = 1, secured: bool = False, metrics: bool = False) -> Peer:
+    def start(name: str, nodes: int = 1, secured: bool = False, metrics: bool = False) -> BenchPeer:
         peer = StandIn(name, log)
         peer.is_jvm = True
         return peer
 
-    def fail(_peer: Peer, _requests: int) -> None:
+    def fail(_peer: BenchPeer, _requests: int) -> None:
         raise RuntimeError("it is too slow")
 
     monkeypatch.setattr(turns, "start_peer", start)
     monkeypatch.setattr(turns, "_warm_up", fail)
-    run = Run(["kafka"], 1, 0.1, 1_000, ["a", "b"])
+    run = BenchRun(["kafka"], 1, 0.1, 1_000, ["a", "b"])
     work_through(run, known(log, "a", "b"), tmp_path / "run.json")
     assert [one.error for one in run.records] == ["RuntimeError: it is too slow"] * 2
 

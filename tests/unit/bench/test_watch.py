@@ -7,11 +7,11 @@ import signal
 import pytest
 
 from bench import watch
-from bench.peers import Peer
+from bench.peers import BenchPeer
 from bench.watch import PeerDiedError, TooSlowError, watched
 
 
-class Mortal(Peer):
+class Mortal(BenchPeer):
     """Dead or alive."""
 
     def __init__(self, end: str | None) -> None:

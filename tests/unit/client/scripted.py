@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from client.cluster import Cluster
+from client.cluster import ClusterClient
 from client.core.offsets import EARLIEST
 from protocol.message import Message
 from protocol.messages.find_coordinator import FindCoordinatorResponse
@@ -74,7 +74,7 @@ class ScriptedNode:
         self.closed = True
 
 
-class ScriptedCluster(Cluster):
+class ScriptedCluster(ClusterClient):
     """Brokers 1 and 2, these topics, and answers by the name of the request."""
 
     def __init__(

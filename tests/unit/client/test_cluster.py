@@ -9,7 +9,7 @@ import pytest
 from broker.config.start_error import StartError
 from broker.network.outgoing.blocking_client import ApiNotServed
 from client import cluster as module
-from client.cluster import Cluster, partitions_of
+from client.cluster import ClusterClient, partitions_of
 from client.refusals import Refused
 from protocol.errors import ProtocolError
 from protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
@@ -39,7 +39,7 @@ def network(monkeypatch: pytest.MonkeyPatch) -> dict[tuple[str, int], Any]:
 
 def test_the_first_that_answers_is_asked(network: dict[tuple[str, int], Any]) -> None:
     network["two", 9093] = ScriptedNode([MetadataResponse(brokers=BROKERS)])
-    with Cluster("one:9092,two:9093", None) as cluster:
+    with ClusterClient("one:9092,two:9093", None) as cluster:
         assert cluster.metadata([]).brokers == BROKERS
         assert cluster.broker_ids == [1, 2]
     assert network["two", 9093].closed
@@ -50,34 +50,34 @@ def test_a_broker_that_was_seen_is_asked_where_those_named_are_away(
 ) -> None:
     network["boot", 9092] = ScriptedNode([MetadataResponse(brokers=BROKERS)])
     network["one", 9092] = network["two", 9093] = ScriptedNode()
-    with Cluster("boot:9092", None) as cluster:
+    with ClusterClient("boot:9092", None) as cluster:
         cluster.metadata([])
         seen = cluster.addresses
     assert seen == [("boot", 9092), ("one", 9092), ("two", 9093)]
     assert (
-        Cluster("two:9093", None, known_addresses=seen).addresses == seen[:1]
+        ClusterClient("two:9093", None, known_addresses=seen).addresses == seen[:1]
     )  # who answered, first
     del network["boot", 9092]
     assert (
-        Cluster("two:9093", None, known_addresses=seen).addresses == seen[2:]
+        ClusterClient("two:9093", None, known_addresses=seen).addresses == seen[2:]
     )  # those named, then
-    assert Cluster("boot:9092", None, known_addresses=seen).addresses == seen[1:2]
+    assert ClusterClient("boot:9092", None, known_addresses=seen).addresses == seen[1:2]
     with pytest.raises(StartError, match=r"\(boot:9092: [^;]*\)$"):
-        Cluster("boot:9092", None)
+        ClusterClient("boot:9092", None)
 
 
 def test_nobody_answers(network: dict[tuple[str, int], Any]) -> None:
     with pytest.raises(StartError, match=r"localhost:9092: Connection refused.*ottla serve"):
-        Cluster("localhost:9092", None)
+        ClusterClient("localhost:9092", None)
     network["localhost", 9092] = TimeoutError()
     for servers in ("localhost", "there:9092", "localhost:9093,there:9092"):
         with pytest.raises(StartError, match=r"^no broker answers \([^;]*(; [^;]*)?\)$"):
-            Cluster(servers, None)
+            ClusterClient(servers, None)
 
 
 def test_a_broker_that_is_not_where_it_says(network: dict[tuple[str, int], Any]) -> None:
     network["boot", 9092] = ScriptedNode([MetadataResponse(brokers=BROKERS)] * 2)
-    cluster = Cluster("boot:9092", None)
+    cluster = ClusterClient("boot:9092", None)
     with pytest.raises(StartError, match="broker 2 says .* two:9093.*advertised.listeners"):
         cluster.node(2)
     with pytest.raises(StartError, match="broker 7 is not alive"):
@@ -87,7 +87,7 @@ def test_a_broker_that_is_not_where_it_says(network: dict[tuple[str, int], Any])
 def test_a_connection_is_kept_until_it_is_dropped(network: dict[tuple[str, int], Any]) -> None:
     network["boot", 9092] = ScriptedNode([MetadataResponse(brokers=BROKERS)])
     network["two", 9093] = node = ScriptedNode([DescribeGroupsResponse()])
-    cluster = Cluster("boot:9092", None)
+    cluster = ClusterClient("boot:9092", None)
     cluster.call_at(2, DescribeGroupsRequest(["g"]), DescribeGroupsResponse)
     assert cluster.node(2) is node
     cluster.drop(2)
@@ -97,7 +97,7 @@ def test_a_connection_is_kept_until_it_is_dropped(network: dict[tuple[str, int],
 def test_answers_that_nobody_waits_for_any_more(network: dict[tuple[str, int], Any]) -> None:
     network["boot", 9092] = ScriptedNode([MetadataResponse(brokers=BROKERS)])
     network["two", 9093] = node = ScriptedNode([ListGroupsResponse(), DescribeGroupsResponse()])
-    cluster = Cluster("boot:9092", None)
+    cluster = ClusterClient("boot:9092", None)
     cluster.node(2).send(ListGroupsRequest())
     cluster.call_at(2, DescribeGroupsRequest(["g"]), DescribeGroupsResponse)
     assert not node.waiting
@@ -116,7 +116,7 @@ def test_what_goes_wrong_on_the_way(
     network: dict[tuple[str, int], Any], error: Exception, said: str
 ) -> None:
     network["boot", 9092] = node = ScriptedNode([error])
-    cluster = Cluster("boot:9092", None)
+    cluster = ClusterClient("boot:9092", None)
     with pytest.raises(StartError, match=said):
         cluster.call(DescribeGroupsRequest(), DescribeGroupsResponse)
     assert not node.closed
@@ -125,7 +125,7 @@ def test_what_goes_wrong_on_the_way(
 def test_metadata_of_another_where_one_has_died(network: dict[tuple[str, int], Any]) -> None:
     network["boot", 9092] = ScriptedNode([MetadataResponse(brokers=BROKERS), ConnectionError()])
     network["two", 9093] = ScriptedNode([MetadataResponse(brokers=BROKERS[1:])])
-    cluster = Cluster("boot:9092", None)
+    cluster = ClusterClient("boot:9092", None)
     cluster.metadata([])
     cluster.metadata([])
     assert cluster.broker_ids == [2]

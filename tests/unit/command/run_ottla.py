@@ -22,7 +22,7 @@ def ottla_on(
 ) -> Ottla:
     """A function that runs a command: its exit code, standard output and error."""
     for module in modules:
-        monkeypatch.setattr(module, "Cluster", lambda *_: cluster)
+        monkeypatch.setattr(module, "ClusterClient", lambda *_: cluster)
 
     def run(*arguments: str) -> Done:
         capfd.readouterr()

@@ -8,7 +8,7 @@ import pytest
 
 from client.cluster_status import BrokerState, ClusterStatus, QuorumState, VoterState
 from command.cluster_display import (
-    ClusterView,
+    ClusterDisplay,
     NodeState,
     NodeView,
     colour_of,
@@ -17,7 +17,7 @@ from command.cluster_display import (
 from command.cluster_layout import new_layout
 
 
-def view(brokers: int = 3) -> ClusterView:
+def view(brokers: int = 3) -> ClusterDisplay:
     layout = new_layout(brokers)
     nodes = {
         node.node_id: NodeView(
@@ -25,7 +25,7 @@ def view(brokers: int = 3) -> ClusterView:
         )
         for node in layout.nodes
     }
-    return ClusterView(layout, nodes)
+    return ClusterDisplay(layout, nodes)
 
 
 def status(leader: int, fenced: int | None = None) -> ClusterStatus:
@@ -34,7 +34,7 @@ def status(leader: int, fenced: int | None = None) -> ClusterStatus:
     return ClusterStatus("id", brokers, quorum, 0, 0, [], [], [])
 
 
-def set_all(shown: ClusterView, state: NodeState) -> None:
+def set_all(shown: ClusterDisplay, state: NodeState) -> None:
     for one in shown.nodes.values():
         one.state = state
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from client.cluster import Cluster
+from client.cluster import ClusterClient
 from console.answers import to_json
 from console.clusters import Clusters
 from console.endpoints import Ask, Console, Download
@@ -17,12 +17,12 @@ from console.options import ConsoleOptions
 class OneCluster(Console):
     """Gives everybody the same cluster."""
 
-    def __init__(self, cluster: Cluster, **options: Any) -> None:
+    def __init__(self, cluster: ClusterClient, **options: Any) -> None:
         super().__init__(ConsoleOptions("localhost:9092", **options), Clusters(lambda _: cluster))
         self.one = cluster
 
     @contextmanager
-    def cluster(self) -> Iterator[Cluster]:
+    def cluster(self) -> Iterator[ClusterClient]:
         yield self.one
 
     def put(self, kind: Callable[[Console], object], state: object) -> None:

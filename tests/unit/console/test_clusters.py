@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 
 from broker.config.start_error import StartError
-from client.cluster import Address, Cluster
+from client.cluster import Address, ClusterClient
 from console.clusters import KEPT, KEPT_S, Clusters
 
 SEEN = [("one", 9092), ("two", 9092)]
@@ -31,10 +31,10 @@ class Place:
         self.now_s = 0.0
         self.clusters = Clusters(self._connect, lambda: self.now_s)
 
-    def _connect(self, known: Sequence[Address]) -> Cluster:
+    def _connect(self, known: Sequence[Address]) -> ClusterClient:
         self.known.append(known)
         self.made.append(Connected())
-        return cast(Cluster, self.made[-1])
+        return cast(ClusterClient, self.made[-1])
 
     def use(self) -> Connected:
         with self.clusters.taken() as cluster:

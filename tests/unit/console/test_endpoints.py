@@ -60,7 +60,7 @@ def test_brokers_that_were_seen_are_asked_too(monkeypatch: pytest.MonkeyPatch) -
 
     asked: list[tuple[object, ...]] = []
     monkeypatch.setattr(
-        module, "Cluster", lambda *those, **named: asked.append((*those, *named.values()))
+        module, "ClusterClient", lambda *those, **named: asked.append((*those, *named.values()))
     )
     console = Console(ConsoleOptions("one", command_config="f"), cast(Clusters, Shared()))
     assert console.addresses() == Shared.known

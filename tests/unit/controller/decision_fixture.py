@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from controller.decisions.configuration_control import ConfigurationControl
-from controller.decisions.decision import View
+from controller.decisions.decision import DecisionView
 from controller.decisions.leadership_changes import LeadershipChanges
 from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import MetadataImage
@@ -20,9 +20,9 @@ LEADERSHIP = LeadershipChanges(CONFIGURATION)
 RULES = LEADERSHIP.rules
 
 
-def view(image: MetadataImage, now_ms: float = 0) -> View:
+def view(image: MetadataImage, now_ms: float = 0) -> DecisionView:
     """Of `image`, which has everything."""
-    return View(image, image.offset + 1, now_ms)
+    return DecisionView(image, image.offset + 1, now_ms)
 
 
 def after(image: MetadataImage, records: Iterable[MetadataRecord]) -> MetadataImage:

@@ -16,7 +16,7 @@ from controller.metadata.loader import CommittedBatch, MetadataLoader
 from controller.metadata.records import MetadataRecord, decode_record
 from controller.metadata.snapshot import feature_records
 from controller.quorum_controller import QuorumController
-from controller.raft.leader_batches import Proposal, proposal
+from controller.raft.leader_batches import ProposedRecords, proposal
 from controller.raft.raft_client import NotLeader
 from controller.requests.controller_apis import ControllerApis
 from controller.settings import ControllerSettings
@@ -45,10 +45,10 @@ class ModelRaft:
     def end_offset(self) -> int:
         return self._quorum.end_offset
 
-    def prepare(self, records: Sequence[MetadataRecord], level: int) -> Steps[Proposal]:
+    def prepare(self, records: Sequence[MetadataRecord], level: int) -> Steps[ProposedRecords]:
         return proposal(records, level, self._quorum.scheduler.wall_ms())
 
-    def propose(self, epoch: int, proposed: Proposal) -> int:
+    def propose(self, epoch: int, proposed: ProposedRecords) -> int:
         if not self.is_leader or epoch != self._quorum.epoch:
             raise NotLeader
         return self._quorum.append(proposed)
@@ -103,7 +103,7 @@ class Quorum:
         assert self.leader_id is not None
         return self.members[self.leader_id]
 
-    def append(self, proposed: Proposal) -> int:
+    def append(self, proposed: ProposedRecords) -> int:
         base = self.end_offset
         written = tuple(map(decode_record, proposed.values))
         last = base + max(len(written), 1) - 1
@@ -130,7 +130,7 @@ class Quorum:
         for member in self.members.values():
             if member.node_id != self.leader_id or before == self.leader_id:
                 member.controller.handle_leader_change(None, self.epoch)
-        self.append(Proposal((), (), 0))  # the leader change
+        self.append(ProposedRecords((), (), 0))  # the leader change
         self.commit()
         for member in self.members.values():
             member.controller.handle_leader_change(self.leader_id, self.epoch)

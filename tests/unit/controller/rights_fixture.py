@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from controller.authorization.rights import Audit, Rights, Verdict
+from controller.authorization.rights import Rights, Verdict, VerdictLog
 from controller.metadata.acl import Acl, AclsImage
 from ottla.plugins.authorizer import CLUSTER_NAME, Action, Asker, Operation, Resource
 from protocol.messages.create_acls import AclCreation
@@ -34,13 +34,13 @@ class ListJudge:
         is_listed = any(one[:2] == (operation, resource) for one in self.allowed)
         return Verdict(is_listed, "the test's list")
 
-    def rights(self, audit: Audit | None = None) -> Rights:
+    def rights(self, audit: VerdictLog | None = None) -> Rights:
         """Of one who asks; good for as long as the list says so."""
         return Rights(self, ALICE, audit)
 
 
 class Heard:
-    """An audit that remembers each judgement (`controller.authorization.rights.Audit`)."""
+    """An audit that remembers each judgement (`controller.authorization.rights.VerdictLog`)."""
 
     def __init__(self) -> None:
         self.told_of: list[tuple[Action, bool, int]] = []

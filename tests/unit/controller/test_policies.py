@@ -9,7 +9,7 @@ import pytest
 
 from controller.metadata.image import ResourceType
 from controller.policies import Policies
-from ground.ports import NoAnswer
+from ground.ports import AnswerTimeout
 from ground.sim_scheduler import SimBlocking, SimScheduler
 from ottla.plugins.policies import (
     AlterConfigPolicy,
@@ -42,7 +42,7 @@ class Topics(CreateTopicPolicy):
         if "bad" in topic.name:
             raise PolicyViolation("no bad topics")
         if "late" in topic.name:
-            raise NoAnswer("no answer within 5 ms")
+            raise AnswerTimeout("no answer within 5 ms")
         if "boom" in topic.name:
             raise ValueError("a bug")
 

@@ -34,7 +34,7 @@ GOLDEN = json.loads(
 TYPES = {"TOPIC": ResourceType.TOPIC, "BROKER": ResourceType.BROKER, "GROUP": ResourceType.GROUP}
 
 
-class Asked:
+class RecordedPolicies:
     """Both policies, which note what they are asked, in its order."""
 
     def __init__(self) -> None:
@@ -93,7 +93,7 @@ def same(answer: Any, told: Any) -> bool:
 
 @pytest.mark.parametrize("validate_only", [False, True])
 def test_topics(validate_only: bool) -> None:
-    asked = Asked()
+    asked = RecordedPolicies()
     node = OneNode(scheduler=asked.scheduler, policies=asked.policies).start()
     node.register()
     for case in GOLDEN["create_topics"]:
@@ -106,7 +106,7 @@ def test_topics(validate_only: bool) -> None:
 
 
 def test_configs() -> None:
-    asked = Asked()
+    asked = RecordedPolicies()
     node = OneNode(scheduler=asked.scheduler, policies=asked.policies).start()
     node.register()
     node.call(CreateTopicsRequest([topic(GOLDEN["create_topics"][1]["topics"][0])]), 7)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from controller.decisions.decision import Decision, View
+from controller.decisions.decision import Decision, DecisionView
 from controller.decisions.feature_control import INITIAL_FEATURES
 from controller.decisions.replication_control import (
     NEW_PARTITIONS_A_SLICE,
@@ -51,7 +51,7 @@ def test_a_decision_sees_what_is_not_committed_yet() -> None:
     node, replies = OneNode().start(), []
     submit(node, "first", config("a", "1"), into=replies)
 
-    def decide(view: View) -> Decision[object]:
+    def decide(view: DecisionView) -> Decision[object]:
         return Decision((view.next_offset, dict(view.image.config(BROKER, "7"))))
 
     offset = node.node.raft.end_offset
@@ -121,7 +121,7 @@ def test_a_no_op_is_written_where_somebody_follows_and_only_there() -> None:
 def test_a_bug_in_a_decision_is_one_unknown_error() -> None:
     node, replies = OneNode().start(), []
 
-    def decide(_view: View) -> Decision[None]:
+    def decide(_view: DecisionView) -> Decision[None]:
         raise ZeroDivisionError
 
     node.node.controller.submit("bug", decide, replies.append)
@@ -209,7 +209,7 @@ def test_a_long_decision_is_written_and_replayed_in_slices() -> None:
 def test_what_comes_during_a_long_decision_is_decided_after_it() -> None:
     node, replies = OneNode().start(), []
 
-    def long(view: View) -> Steps[Decision[object]]:
+    def long(view: DecisionView) -> Steps[Decision[object]]:
         yield None
         return Decision("long", [config("a", str(view.next_offset))])
 
@@ -259,7 +259,7 @@ def test_a_broker_whose_heartbeat_waits_behind_a_long_decision_is_not_fenced(
         else:
             submit_job(job, done)
 
-    def long(_: View) -> Steps[Decision[object]]:
+    def long(_: DecisionView) -> Steps[Decision[object]]:
         yield Job(wait)
         return Decision("long")
 
@@ -276,7 +276,7 @@ def test_a_broker_whose_heartbeat_waits_behind_a_long_decision_is_not_fenced(
 def test_a_slice_decides_on_so_many_topics_or_partitions() -> None:
     node = OneNode().start()
     node.register(1)
-    view = View(node.node.image, 0, 0.0)
+    view = DecisionView(node.node.image, 0, 0.0)
     create = node.node.controller.replication.create_topics
     topics = [CreatableTopic(f"t{number}", 1, 1) for number in range(50)]
     a_topic = PARTITIONS_A_TOPIC + 1

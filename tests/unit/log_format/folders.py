@@ -13,7 +13,7 @@ from protocol.errors import ErrorCode
 from protocol.record_batch import iterate_batches
 from protocol.records import iterate_records
 from storage.log.unified_log import UnifiedLog
-from tests.unit.log_format.pieces import told
+from tests.unit.log_format.pieces import record_of_row
 from tests.unit.storage.harness import NOW_MS, batch, open_log, read_all
 from tests.unit.storage.transactional_fixture import SMALL
 
@@ -46,7 +46,7 @@ def rows_of_log(
 ) -> list[tuple[Any, ...]]:
     """Offset, time, key, value, headers of each record, as a job reads them."""
     return [
-        told(row)
+        record_of_row(row)
         for part in parts_of(log, start, end, committed=committed, step_bytes=step_bytes)
         for found in read_part(Files(), part, crc32c_function())
         for row in found.to_pylist()

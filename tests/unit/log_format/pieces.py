@@ -30,7 +30,7 @@ def expected(batch: bytes | bytearray, position: int = 0) -> list[tuple[Any, ...
     return [_plain(record) for record in iterate_records(batch, position)]
 
 
-def told(row: dict[str, Any]) -> tuple[Any, ...]:
+def record_of_row(row: dict[str, Any]) -> tuple[Any, ...]:
     """The same of a row."""
     headers = tuple((one["key"], one["value"]) for one in row["headers"] or ())
     time_ms = round(row["timestamp"].timestamp() * 1000)

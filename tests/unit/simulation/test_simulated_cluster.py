@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from simulation.faults.faults import Faults
+from simulation.faults.faults import FaultRates
 from simulation.invariants.invariant import Invariant
 from simulation.machines.layout import Layout
 from simulation.machines.sim_broker import SimBroker
@@ -19,7 +19,7 @@ def cluster(
     seed: int = 1, layout: Layout | None = None, *kinds: type[Invariant]
 ) -> SimulatedCluster:
     return SimulatedCluster(
-        seed, layout or Layout(), {"log.dirs": "/data"}, weather=Weather(), faults=Faults(),
+        seed, layout or Layout(), {"log.dirs": "/data"}, weather=Weather(), faults=FaultRates(),
         invariants=kinds,
     )  # fmt: skip
 

@@ -12,7 +12,7 @@ from protocol.record_batch import RecordBatchHeader, iterate_batches
 from protocol.records import iterate_records
 from storage.cleaning.cleaner import clean
 from storage.cleaning.cleaner_job import CleaningFailed, CleanJob, CleanResult
-from storage.cleaning.cleaner_ports import Cleaned, CleanerSettings
+from storage.cleaning.cleaner_ports import CleanCallback, CleanerSettings
 from storage.cleaning.log_cleaner import LogCleaner
 from storage.log.log_environment import LogEnvironment
 from storage.log.unified_log import UnifiedLog
@@ -36,11 +36,11 @@ class HeldRunner:
 
     def __init__(self, disk: MemoryFilesystem) -> None:
         self.disk = disk
-        self.waiting: list[tuple[CleanJob, Cleaned]] = []
+        self.waiting: list[tuple[CleanJob, CleanCallback]] = []
         self.cancelled: list[str] = []
         self.stopped = False
 
-    def submit(self, job: CleanJob, done: Cleaned) -> None:
+    def submit(self, job: CleanJob, done: CleanCallback) -> None:
         self.waiting.append((job, done))
 
     def cancel(self, directory: str) -> None:

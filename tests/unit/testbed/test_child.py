@@ -10,8 +10,8 @@ from typing import cast
 import pytest
 
 from ottla.testing.frames import encode
+from testbed.broker_under_test import BrokerUnderTest
 from testbed.child import ControlProtocol
-from testbed.served import ServedBroker
 
 
 @pytest.mark.parametrize("data", [encode({"version": 2}), b"\xff\xff\xff\xff"])
@@ -30,7 +30,7 @@ async def test_another_half_that_speaks_otherwise_ends_it(
     ours, theirs = socket.socketpair()
     with ours:
         await loop.create_unix_connection(
-            lambda: ControlProtocol(loop, cast(ServedBroker, object())), sock=theirs
+            lambda: ControlProtocol(loop, cast(BrokerUnderTest, object())), sock=theirs
         )
         ours.sendall(data)
         await ended.wait()

@@ -9,13 +9,13 @@ import pytest
 
 from broker.config.start_error import StartError
 from ground.config_def import ConfigError
-from ottla.testing.frames import Json, Message
+from ottla.testing.frames import Json, JsonMessage
 from testbed import control
+from testbed.broker_under_test import BrokerUnderTest, NotStarted
 from testbed.control import Arguments, answer, operation
 from testbed.operation_error import OperationError
-from testbed.served import NotStarted, ServedBroker
 
-BROKER = cast(ServedBroker, object())
+BROKER = cast(BrokerUnderTest, object())
 
 
 @pytest.fixture(autouse=True)
@@ -23,9 +23,9 @@ def operations(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(control, "OPERATIONS", {})
 
 
-def asked(op: str, error: Exception | None = None, **args: Json) -> Message:
+def asked(op: str, error: Exception | None = None, **args: Json) -> JsonMessage:
     @operation("it")
-    async def it(broker: ServedBroker, args: Arguments) -> Json:
+    async def it(broker: BrokerUnderTest, args: Arguments) -> Json:
         assert broker is BROKER
         if error is not None:
             raise error

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ottla.testing.frames import HELLO, FrameReader, Json, Message, encode
+from ottla.testing.frames import HELLO, Json, JsonFrameReader, JsonMessage, encode
 from testbed.host import Host
 
 
@@ -22,13 +22,13 @@ class Tests:
         self.end, theirs = socket.socketpair()
         self.host = Host(theirs, "host_main.py", can_fork=False)
         self.end.sendall(encode(HELLO))
-        self._reader = FrameReader()
+        self._reader = JsonFrameReader()
 
     def send(self, op: str, **args: Json) -> None:
         self.end.sendall(encode({"id": 1, "op": op, "args": args}))
 
-    def answer(self) -> Message:
-        found: list[Message] = []
+    def answer(self) -> JsonMessage:
+        found: list[JsonMessage] = []
         while not found:
             assert self.host.turn()
             self.end.setblocking(False)
@@ -67,4 +67,4 @@ def test_another_version_ends_it(tmp_path: Path) -> None:
     ours.sendall(encode({"version": 99}) + encode({"id": 1, "op": "folder", "args": {}}))
     with ours:
         Host(theirs, "host_main.py", can_fork=False).run()
-        assert list(FrameReader().feed(ours.recv(10000))) == [HELLO], "it does nothing"
+        assert list(JsonFrameReader().feed(ours.recv(10000))) == [HELLO], "it does nothing"

@@ -20,7 +20,7 @@ from broker.groups.consumer.assignors.range import RangeAssignor
 from broker.groups.consumer.assignors.uniform import UniformAssignor
 from ground.sliced_work import SlicedWork, Steps
 
-Computed: TypeAlias = Callable[[GroupAssignment | None, Exception | None], None]
+AssignmentCallback: TypeAlias = Callable[[GroupAssignment | None, Exception | None], None]
 """A callback that gets the assignment, or an error, after which the group keeps its present one."""
 
 
@@ -33,7 +33,7 @@ class SlicedAssignor(Assignor, Protocol):
         """Do `assign` in slices of about a millisecond."""
 
 
-class AskedAssignor(Protocol):
+class AsyncAssignor(Protocol):
     """An assignor that may answer later, as groups use it."""
 
     @property
@@ -44,7 +44,7 @@ class AskedAssignor(Protocol):
         self,
         members: Mapping[str, MemberSubscription],
         topics: Mapping[bytes, int],
-        done: Computed,
+        done: AssignmentCallback,
     ) -> list[GroupAssignment]:
         """Compute an assignment. Return it in a list if it is complete within this call.
 
@@ -60,7 +60,7 @@ BUILT_IN: dict[str, Callable[[], SlicedAssignor]] = {
 
 
 class SlicedOnTheLoop:
-    """A built-in assignor that runs on the loop (`AskedAssignor`)."""
+    """A built-in assignor that runs on the loop (`AsyncAssignor`)."""
 
     def __init__(self, assignor: SlicedAssignor, work: SlicedWork) -> None:
         self._assignor = assignor
@@ -74,7 +74,7 @@ class SlicedOnTheLoop:
         self,
         members: Mapping[str, MemberSubscription],
         topics: Mapping[bytes, int],
-        done: Computed,
+        done: AssignmentCallback,
     ) -> list[GroupAssignment]:
         """Return the target in a list if it is complete at once.
 
@@ -92,7 +92,7 @@ class SlicedOnTheLoop:
 class Assignors:
     """The assignors of a node, by name."""
 
-    def __init__(self, assignors: Sequence[AskedAssignor]) -> None:
+    def __init__(self, assignors: Sequence[AsyncAssignor]) -> None:
         """Keep `assignors`, of which there is at least one, each with its own name."""
         self._by_name = {assignor.name: assignor for assignor in assignors}
         assert len(self._by_name) == len(assignors) > 0
@@ -110,6 +110,6 @@ class Assignors:
     def __contains__(self, name: str) -> bool:
         return name in self._by_name
 
-    def __getitem__(self, name: str) -> AskedAssignor:
+    def __getitem__(self, name: str) -> AsyncAssignor:
         """Return the assignor with this name. Raises KeyError if there is none."""
         return self._by_name[name]

@@ -1,4 +1,4 @@
-"""The adapter of a user's own assignor class to `AskedAssignor`.
+"""The adapter of a user's own assignor class to `AsyncAssignor`.
 
 The class runs in a thread, with a deadline (`broker.plugins.bounded_calls`), and gets names instead
 of ids. Owns its input, and the check of its answer: a partition assigned twice, or to a member that
@@ -18,7 +18,7 @@ from broker.groups.consumer.assignors.assignor import (
     GroupAssignment,
     MemberSubscription,
 )
-from broker.groups.consumer.assignors.assignors import Computed
+from broker.groups.consumer.assignors.assignors import AssignmentCallback
 from broker.plugins.loop_calls import LoopCalls
 from controller.metadata.image import MetadataImage, TopicImage
 from ottla.plugins.assignor import ConsumerGroupAssignor, Member, Topic
@@ -35,7 +35,7 @@ class Submit(Protocol):
 
 
 class PluginAssignor:
-    """The adapter of one class (`assignors.AskedAssignor`)."""
+    """The adapter of one class (`assignors.AsyncAssignor`)."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class PluginAssignor:
         self,
         members: Mapping[str, MemberSubscription],
         topics: Mapping[bytes, int],
-        done: Computed,
+        done: AssignmentCallback,
     ) -> list[GroupAssignment]:
         """Compute on another thread.
 

@@ -23,7 +23,7 @@ from broker.groups.group import Committer
 from broker.groups.group_records import ConsumerGroupKey, ConsumerGroupValue
 from broker.groups.reconciliation.held import without
 from broker.groups.reconciliation.member_state import STABLE
-from broker.groups.reconciliation.position import Position
+from broker.groups.reconciliation.position import MemberPosition
 from controller.metadata.image import TopicsImage
 from ground.sliced_work import Steps
 from protocol.errors import ErrorCode
@@ -134,7 +134,7 @@ class ConsumerGroup:
                 return
             member = ConsumerMember(member_id)
         self._release_partitions(member)
-        member = member._replace(position=position or Position())
+        member = member._replace(position=position or MemberPosition())
         self.members[member_id] = member
         for held in (member.position.assigned, member.position.revoking):
             for topic_id, partitions in held.items():

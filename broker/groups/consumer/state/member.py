@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import NamedTuple, TypeAlias
 
-from broker.groups.reconciliation.position import Position
+from broker.groups.reconciliation.position import MemberPosition
 from protocol.messages.group_records import (
     ClassicMemberMetadata,
     ConsumerGroupMemberMetadataValue,
 )
 
-PartitionsPosition: TypeAlias = Position[bytes]
+PartitionsPosition: TypeAlias = MemberPosition[bytes]
 """The position of a consumer, with partitions by topic id."""
 
 NOT_SAID = -1
@@ -73,7 +73,7 @@ class ConsumerMember(NamedTuple):
 
     member_id: str
     subscription: Subscription = Subscription()
-    position: PartitionsPosition = Position()
+    position: PartitionsPosition = MemberPosition()
 
     @property
     def uses_classic_protocol(self) -> bool:

@@ -13,7 +13,7 @@ from broker.groups.consumer.state.member import PartitionsPosition, Subscription
 from broker.groups.group_records import record, tombstone
 from broker.groups.reconciliation.held import Held
 from broker.groups.reconciliation.member_state import MemberState
-from broker.groups.reconciliation.position import Position
+from broker.groups.reconciliation.position import MemberPosition
 from protocol.messages.group_records import (
     ConsumerGroupCurrentMemberAssignmentKey,
     ConsumerGroupCurrentMemberAssignmentValue,
@@ -111,7 +111,7 @@ def group_tombstones(group_id: str) -> list[Record]:
 
 def position_of(value: ConsumerGroupCurrentMemberAssignmentValue) -> PartitionsPosition:
     """Return the position in a record of type 8."""
-    return Position(
+    return MemberPosition(
         value.member_epoch,
         value.previous_member_epoch,
         MemberState.of(value.state),

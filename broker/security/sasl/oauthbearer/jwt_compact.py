@@ -5,6 +5,9 @@ dates, and the two results `AcceptedToken` and `TokenRefused`. Never checks a si
 never has the token or its values, because it is written to the log.
 
 Follows RFC 7515 (compact form) and RFC 7519 (NumericDate).
+
+`TokenRefused` is the same concept as `ottla.plugins.logins.TokenRefused`, which users' classes
+raise.
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import count
 from typing import cast
 
-from bench.consumer_groups.group import Group
+from bench.consumer_groups.group import ConsumerProtocolGroup
 from bench.consumer_groups.ledger import Ledger
-from bench.consumer_groups.member import Member
+from bench.consumer_groups.member import ConsumerProtocolMember
 
 
 class Standing:
@@ -20,8 +20,8 @@ class Standing:
 
 
 def is_stable(*members: tuple[str, int, bool, bool]) -> bool:
-    group = Group.__new__(Group)
-    group.members = [cast(Member, Standing(*one)) for one in members]
+    group = ConsumerProtocolGroup.__new__(ConsumerProtocolGroup)
+    group.members = [cast(ConsumerProtocolMember, Standing(*one)) for one in members]
     group.ledger, group._partitions = Ledger(), 2
     for number, one in enumerate(("m", "n")):
         group.ledger.took(one, [(bytes(16), number)], 1.0)
@@ -37,8 +37,8 @@ def test_all_have_to_be_in_one_epoch_and_to_have_said_what_they_have() -> None:
 
 
 def test_heartbeats_are_spread_over_the_interval() -> None:
-    group = Group.__new__(Group)
-    group.members = [cast(Member, Standing(name, 2, True, True)) for name in "mnop"]
+    group = ConsumerProtocolGroup.__new__(ConsumerProtocolGroup)
+    group.members = [cast(ConsumerProtocolMember, Standing(name, 2, True, True)) for name in "mnop"]
     group._due, group._order = [], count()
     group.spread()
     times = [due for due, _, _ in sorted(group._due)]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bench.consumer_groups.ledger import Ledger
-from bench.consumer_groups.member import Member
+from bench.consumer_groups.member import ConsumerProtocolMember
 from protocol.messages.consumer_group_heartbeat import (
     Assignment,
     ConsumerGroupHeartbeatResponse,
@@ -17,7 +17,7 @@ from protocol.messages.consumer_group_heartbeat import (
 T = bytes(16)
 
 
-class Progress(Member):
+class Progress(ConsumerProtocolMember):
     """One without a connection: `answers` come, and what it sends is kept."""
 
     def __init__(self) -> None:

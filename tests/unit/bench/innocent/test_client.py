@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from bench.innocent.client import Series, check_fetched, check_produced
+from bench.innocent.client import FrameSeries, check_fetched, check_produced
 from bench.wire import FETCH_VERSION, PRODUCE_VERSION
 from protocol.frames.message_codec import encode_response
 from protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
@@ -29,12 +29,12 @@ def pair() -> Iterator[Pair]:
     theirs.close()
 
 
-def series(connection: socket.socket) -> Series:
+def series(connection: socket.socket) -> FrameSeries:
     def check(answer: memoryview) -> None:
         if answer != b"ok":
             raise RuntimeError(bytes(answer).decode())
 
-    return Series(connection, b"ask", check)
+    return FrameSeries(connection, b"ask", check)
 
 
 def test_a_trip_ends_with_the_last_byte_of_the_answer(pair: Pair) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from bench.innocent.loop_turns import Turns, beyond, longest, parsed, turns_of
+from bench.innocent.loop_turns import TurnDurations, beyond, longest, parsed, turns_of
 
 NAME = "kafka_server_event_loop"
 
@@ -26,7 +26,7 @@ def test_the_longest_is_the_least_bound_that_all_are_within() -> None:
     assert longest(before, before) is None
     assert longest(before, parsed(text(20, 21, 22, 22))) == 0.001
     assert longest(before, parsed(text(20, 22, 23, 23))) == 0.01
-    assert longest(Turns(), before) == 0.1
+    assert longest(TurnDurations(), before) == 0.1
     assert longest(before, parsed(text(20, 22, 23, 24))) == math.inf
 
 

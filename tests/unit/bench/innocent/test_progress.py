@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from bench.innocent.progress import Progress
+from bench.innocent.progress import LoadProgress
 
 
 def test_what_was_before_ready_does_not_count_and_each_is_told_once() -> None:
     now, lines = [10.0], list[str]()
-    told = Progress(lambda: now[0], lines.append)
+    told = LoadProgress(lambda: now[0], lines.append)
     told.did(5)
     assert (told.is_ready, told.seconds) == (False, 0.0)
     told.ready()

@@ -6,20 +6,20 @@ import math
 
 from bench.innocent.client import Trips
 from bench.innocent.load import LOADS
-from bench.innocent.loop_turns import Turns
-from bench.innocent.memory_peak import Memory
+from bench.innocent.loop_turns import TurnDurations
+from bench.innocent.memory_peak import ProcessMemory
 from bench.innocent.processes import Loaded
 from bench.innocent.scenarios import SCENARIOS, Noticed, figures
 
 TURNS = (
-    Turns({0.01: 5.0, 0.1: 5.0, math.inf: 5.0}),
-    Turns({0.01: 8.0, 0.1: 9.0, math.inf: 9.0}),
+    TurnDurations({0.01: 5.0, 0.1: 5.0, math.inf: 5.0}),
+    TurnDurations({0.01: 8.0, 0.1: 9.0, math.inf: 9.0}),
 )
 
 
-def noticed(turns: tuple[Turns, Turns]) -> Noticed:
+def noticed(turns: tuple[TurnDurations, TurnDurations]) -> Noticed:
     trips = [number * 1e-3 for number in range(1, 101)]
-    memory = Memory(300.0, 200.0), Memory(100.0, 50.0)
+    memory = ProcessMemory(300.0, 200.0), ProcessMemory(100.0, 50.0)
     return Noticed(Trips(trips, trips[:1], 2), *memory, Loaded(30.0, 2.0), turns)
 
 
@@ -38,7 +38,7 @@ def test_what_has_a_goal_is_told_and_a_peer_without_a_loop_has_no_turns() -> Non
     assert len(set(names)) == len(names)
     for one in SCENARIOS:
         assert set(one.goals) | set(one.limits) | set(one.enough) <= set(names)
-    without = {one.name for one in figures(noticed((Turns(), Turns())), "req/s")}
+    without = {one.name for one in figures(noticed((TurnDurations(), TurnDurations())), "req/s")}
     assert set(names) - without == {"longest turn", "turns over 10 ms"}
 
 

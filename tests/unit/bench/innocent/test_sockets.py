@@ -6,7 +6,7 @@ import socket
 import threading
 
 from bench.idle import API_VERSIONS_FRAME
-from bench.innocent.progress import Progress
+from bench.innocent.progress import LoadProgress
 from bench.innocent.sockets import stalling, storm
 
 
@@ -21,7 +21,7 @@ def test_every_connection_of_a_storm_asks_and_counts_when_it_is_answered() -> No
                 theirs.sendall(b"answer")
             theirs.close()
 
-    told = Progress(lambda: 0.0, lambda line: None)
+    told = LoadProgress(lambda: 0.0, lambda line: None)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         server = threading.Thread(target=serve, args=[listening])
         server.start()

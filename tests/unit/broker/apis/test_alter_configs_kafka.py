@@ -91,7 +91,7 @@ def answers(server: Server, cases: dict[str, Any], recorded: str) -> Iterator[tu
     for case, request in cases.items():
         if RECORDED[recorded][case][0] not in (0, INVALID):
             continue
-        told = golden.told(ask(server.alter.handle_incremental, request, 1))
+        told = golden.code_and_text(ask(server.alter.handle_incremental, request, 1))
         yield case, RECORDED[recorded][case], told
 
 

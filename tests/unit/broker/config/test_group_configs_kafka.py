@@ -29,7 +29,7 @@ def node() -> OneNode:
     made = OneNode(check_group_config=partial(group_config_fault, CONFIG)).start()
     made.register()
     request = golden.alteration("kept", golden.KEPT, only=False)
-    assert golden.told(made.call(request, 1))[0] == 0
+    assert golden.code_and_text(made.call(request, 1))[0] == 0
     return made
 
 
@@ -40,7 +40,7 @@ def test_every_case_is_recorded() -> None:
 @pytest.mark.parametrize("case", golden.cases())
 def test_an_alteration_is_answered_as_by_kafka(case: str, node: OneNode) -> None:
     request = golden.cases()[case]
-    answer = golden.told(node.call(request, 1 if request.API_KEY == 44 else 2))
+    answer = golden.code_and_text(node.call(request, 1 if request.API_KEY == 44 else 2))
     assert answer == RECORDED["answers"][case]
 
 

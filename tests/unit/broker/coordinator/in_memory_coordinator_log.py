@@ -12,7 +12,7 @@ from broker.coordinator.coordinator_log import (
     TransactionalAppend,
     TransactionalProducer,
     TransactionMarker,
-    Verified,
+    VerificationCallback,
 )
 from broker.verification.transaction_verification import TransactionSupportedOperation
 from ground.sliced_work import Steps
@@ -78,7 +78,7 @@ class InMemoryCoordinatorLog:
         partition: int,
         producer: TransactionalProducer,
         operation: TransactionSupportedOperation,
-        done: Verified,
+        done: VerificationCallback,
     ) -> None:
         """Good, or `verify_error`; now or at `finish_verifications`."""
         self.verifications.append((partition, producer, operation))

@@ -17,7 +17,10 @@ from broker.coordinator.replica_coordinator_log import ReplicaCoordinatorLog
 from broker.replication.partition import Partition
 from broker.replication.transaction_marker import TransactionMarkerRequest
 from broker.verification.append_verification import AppendVerification
-from broker.verification.transaction_verification import TransactionSupportedOperation, Verified
+from broker.verification.transaction_verification import (
+    PartitionErrorsCallback,
+    TransactionSupportedOperation,
+)
 from ground.topic_partition import TopicPartition
 from protocol.errors import ErrorCode
 from protocol.record_batch import RecordBatchHeader, iterate_batches
@@ -45,7 +48,7 @@ class Log:
             verification=AppendVerification(self, enabled=True),
         )
         self.asked: list[tuple[TransactionalProducer, list[TopicPartition]]] = []
-        self.waiting: list[Verified] = []
+        self.waiting: list[PartitionErrorsCallback] = []
         self.outcomes: list[TransactionalAppend | ErrorCode] = []
 
     def add_or_verify(
@@ -55,7 +58,7 @@ class Log:
         producer_epoch: int,
         partitions: Sequence[TopicPartition],
         operation: TransactionSupportedOperation,
-        done: Verified,
+        done: PartitionErrorsCallback,
     ) -> None:
         producer = TransactionalProducer(transactional_id, producer_id, producer_epoch)
         self.asked.append((producer, list(partitions)))

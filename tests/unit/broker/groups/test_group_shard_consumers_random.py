@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from broker.groups.consumer.membership import Sender
+from broker.groups.consumer.membership import HeartbeatSender
 from broker.groups.consumer.state.group import ConsumerGroup
 from broker.groups.reconciliation.position import STATIC_LEAVE_EPOCH
 from protocol.errors import ErrorCode
@@ -141,7 +141,9 @@ class Play:
         plain = ConsumerGroupHeartbeatRequest("g", request.member_id, epoch, request.instance_id)
         if request != plain or epoch <= 0:
             return None
-        sender = Sender("g", request.member_id, request.instance_id, "client", "/127.0.0.1")
+        sender = HeartbeatSender(
+            "g", request.member_id, request.instance_id, "client", "/127.0.0.1"
+        )
         return self.node.coordinator.quiet_heartbeat(sender, epoch)
 
     def beat(self, client: Client) -> None:

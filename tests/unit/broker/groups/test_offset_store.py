@@ -68,7 +68,7 @@ class Store(OffsetStore):
         return None if committed is None else committed.offset
 
 
-class Told(NamedTuple):
+class FetchedOffset(NamedTuple):
     """Of one partition, by OffsetFetch."""
 
     committed_offset: int
@@ -77,7 +77,7 @@ class Told(NamedTuple):
 
 class ToldTopic(NamedTuple):
     name: str
-    partitions: list[Told]
+    partitions: list[FetchedOffset]
 
 
 def fetched(
@@ -97,9 +97,9 @@ def fetched(
         for index in topic.partition_indexes:
             committed = found.find(topic.name, index, topic.topic_id)
             offset = -1 if committed is None else committed.offset
-            told = Told(offset)
+            told = FetchedOffset(offset)
             if found.is_unstable(topic.name, index):
-                told = Told(-1, ErrorCode.UNSTABLE_OFFSET_COMMIT)
+                told = FetchedOffset(-1, ErrorCode.UNSTABLE_OFFSET_COMMIT)
             partitions.append(told)
         answers.append(ToldTopic(topic.name, partitions))
     return answers

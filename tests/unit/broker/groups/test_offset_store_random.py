@@ -25,7 +25,7 @@ PRODUCERS = (7, 8, 9)
 STEPS = 60
 
 
-class Seen(NamedTuple):
+class StoredPartition(NamedTuple):
     """All that a store tells of a partition."""
 
     stable: tuple[int, int]
@@ -78,7 +78,7 @@ def replayed(log: list[LogRecord | TransactionMarker]) -> OffsetStore:
     return store
 
 
-def seen(store: OffsetStore) -> dict[tuple[str, str, int], Seen]:
+def seen(store: OffsetStore) -> dict[tuple[str, str, int], StoredPartition]:
     everything = {}
     for group in GROUPS:
         for name in TOPICS:
@@ -87,7 +87,7 @@ def seen(store: OffsetStore) -> dict[tuple[str, str, int], Seen]:
                     store.fetch(group, wanted, require_stable=one) for one in (True, False)
                 )
                 for index in PARTITIONS:
-                    told = Seen(_told(stable, name, index), _told(plain, name, index))
+                    told = StoredPartition(_told(stable, name, index), _told(plain, name, index))
                     key = group, name, index
                     assert everything.setdefault(key, told) == told, "of all, and of some"
     return everything

@@ -6,7 +6,7 @@ import pytest
 
 from broker.coordinator.coordinator_runtime import RECORDS_PER_BATCH
 from broker.coordinator.outcome import Outcome
-from broker.groups.removal import LOOKS_A_SLICE, LOOKS_A_TOMBSTONE, Removal
+from broker.groups.removal import LOOKS_A_SLICE, LOOKS_A_TOMBSTONE, ShardRemoval
 from ground.sliced_work import Steps, in_one_go
 from protocol.errors import ErrorCode
 
@@ -17,7 +17,7 @@ GONE: Found = [(b"key", None)]
 
 def batches(found: Found) -> list[Outcome[int]]:
     """All outcomes, each of which is appended."""
-    outcomes = [in_one_go(Removal(iter(found)).next_batch())]
+    outcomes = [in_one_go(ShardRemoval(iter(found)).next_batch())]
     while (then := outcomes[-1].then) is not None:
         following = then(ErrorCode.NONE)
         assert following is not None and not isinstance(following, Outcome)
@@ -43,7 +43,7 @@ def test_a_batch_follows_the_other_and_the_last_tells_the_number(
 
 
 def test_a_refused_batch_is_the_last() -> None:
-    outcome = in_one_go(Removal(iter(GONE * (RECORDS_PER_BATCH + 1))).next_batch())
+    outcome = in_one_go(ShardRemoval(iter(GONE * (RECORDS_PER_BATCH + 1))).next_batch())
     assert outcome.then is not None
     assert outcome.then(ErrorCode.NOT_ENOUGH_REPLICAS) is None
 
@@ -57,5 +57,5 @@ def test_a_refused_batch_is_the_last() -> None:
     ],
 )
 def test_a_slice_looks_at_some(found: Found, slices: int) -> None:
-    steps: Steps[Outcome[int]] = Removal(iter(found)).next_batch()
+    steps: Steps[Outcome[int]] = ShardRemoval(iter(found)).next_batch()
     assert len(list(steps)) + 1 == slices

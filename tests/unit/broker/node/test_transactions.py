@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from broker.node.transactions import NodeTransactions
-from broker.transactions.marker_sender import NoLeader
+from broker.transactions.marker_sender import NoLeaderReason
 from ground.topic_partition import TopicPartition
 from tests.unit.broker.apis.api_fixture import Cluster
 from tests.unit.broker.node_fixture import Running
@@ -36,12 +36,12 @@ def transactions_of(cluster: Cluster) -> NodeTransactions:
 def test_a_marker_goes_to_the_leader_and_nowhere_for_a_deleted_topic(cluster: Cluster) -> None:
     transactions = transactions_of(cluster)
     leader_of = transactions._leader_of
-    assert leader_of(TopicPartition("a", 0)) is NoLeader.FOR_GOOD
+    assert leader_of(TopicPartition("a", 0)) is NoLeaderReason.FOR_GOOD
     cluster.topic("a", 1, replicas=(2,), leader=2)
     assert leader_of(TopicPartition("a", 0)) == (2, "two", 9092)
-    assert leader_of(TopicPartition("a", 1)) is NoLeader.FOR_GOOD
+    assert leader_of(TopicPartition("a", 1)) is NoLeaderReason.FOR_GOOD
     cluster.topic("b", 1, replicas=(2,), leader=-1)
-    assert leader_of(TopicPartition("b", 0)) is NoLeader.FOR_NOW
+    assert leader_of(TopicPartition("b", 0)) is NoLeaderReason.FOR_NOW
 
 
 def test_a_coordinator_is_the_leader_of_the_ids_partition(cluster: Cluster) -> None:

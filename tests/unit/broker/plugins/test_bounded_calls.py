@@ -8,7 +8,7 @@ from typing import Any
 
 from broker.loop.scheduler import BlockingPool
 from broker.plugins.bounded_calls import BoundedCalls
-from ground.ports import NoAnswer
+from ground.ports import AnswerTimeout
 from ground.sim_scheduler import SimBlocking, SimScheduler
 
 Job = tuple[Callable[[], Any], Callable[[Any, Exception | None], None]]
@@ -62,7 +62,7 @@ def test_who_waits_too_long_is_told_so_and_its_place_stays_taken() -> None:
         calls.submit(lambda: 1, lambda *outcome: told.append(outcome))
     scheduler.run_for(100)
     assert [str(error) for _, error in told] == ["no answer within 100 ms"] * 2
-    assert all(isinstance(error, NoAnswer) for _, error in told)
+    assert all(isinstance(error, AnswerTimeout) for _, error in told)
     calls.submit(lambda: 3, lambda *outcome: told.append(outcome))
     assert len(held.jobs) == 1, "the first one still runs"
     held.end()

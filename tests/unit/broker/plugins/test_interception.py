@@ -39,7 +39,7 @@ def batch(*values: bytes | None, codec: int = Codec.NONE) -> memoryview:
 def look(records: memoryview) -> tuple[Refusing, Any]:
     refusing = Refusing()
     interceptor = Interceptor(refusing, LoopCalls("acme:I", lambda: 0.0))
-    return refusing, in_one_go(interceptor.look("t", 3, records))
+    return refusing, in_one_go(interceptor.check("t", 3, records))
 
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP, Codec.ZSTD])
@@ -70,7 +70,7 @@ def test_it_is_not_asked_about_more_than_can_be_told() -> None:
 
 
 def test_a_long_batch_takes_several_slices() -> None:
-    steps = Interceptor(Refusing(), LoopCalls("acme:I", lambda: 0.0)).look(
+    steps = Interceptor(Refusing(), LoopCalls("acme:I", lambda: 0.0)).check(
         "t", 0, batch(*[b"a"] * 250)
     )
     assert sum(1 for _ in steps) == 2

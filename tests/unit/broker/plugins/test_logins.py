@@ -9,8 +9,8 @@ import pytest
 
 from broker.plugins.logins import plain_logins, scram_logins, token_logins
 from broker.plugins.loop_calls import LoopCalls
-from broker.security.sasl.server_mechanism import Question, SaslRefused, ServerMechanism
-from ground.ports import NoAnswer
+from broker.security.sasl.server_mechanism import BlockingCall, SaslRefused, ServerMechanism
+from ground.ports import AnswerTimeout
 from ottla.plugins.logins import (
     PasswordCheck,
     ScramCredential,
@@ -33,7 +33,7 @@ def calls() -> LoopCalls:
 def asked(login: ServerMechanism, token: bytes) -> bytes:
     """The answer to a token, with what was asked for in between."""
     said = login.evaluate(token, NOW)
-    assert isinstance(said, Question)
+    assert isinstance(said, BlockingCall)
     try:
         outcome = said.job()
     except Exception as error:  # noqa: BLE001  as the Blocking port gives it
@@ -61,7 +61,7 @@ def plain(answer: Any = None) -> ServerMechanism:
 def test_a_password_is_asked_for_before_anybody_is_in() -> None:
     login = plain()
     said = login.evaluate(ALICE, NOW)
-    assert isinstance(said, Question) and not login.complete
+    assert isinstance(said, BlockingCall) and not login.complete
     assert said.go_on(said.job(), NOW) == b""
     assert login.complete and login.principal_name == "alice"
     assert (login.expires_at_ms, login.refusal, login.by_token) == (None, "", False)
@@ -90,7 +90,7 @@ def test_nobody_is_asked_about_what_is_no_name_and_password(token: bytes) -> Non
     ("answer", "reason"),
     [
         (ValueError("password secret"), "acme:Mine raised ValueError"),
-        (NoAnswer("no answer within 5 ms"), "acme:Mine: no answer within 5 ms"),
+        (AnswerTimeout("no answer within 5 ms"), "acme:Mine: no answer within 5 ms"),
         (1, "acme:Mine gave int for an answer, not a bool"),
     ],
 )

@@ -180,7 +180,7 @@ def test_a_flood_of_logins_keeps_no_policy_waiting(folder: Path) -> None:
     scheduler = SimScheduler()
     made = NodePlugins(config, scheduler, SimBlocking(scheduler))
     for _ in range(5):
-        made.ask(lambda: None, lambda *_: None)
+        made.run_blocking(lambda: None, lambda *_: None)
     policies = made.policies()
     assert policies is not None
     told: list[Any] = []

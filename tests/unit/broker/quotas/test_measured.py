@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker.quotas.measured import UNLIMITED, Measured, MeasuredRate, MeasuredTokens
+from broker.quotas.measured import UNLIMITED, MeasuredRate, MeasuredTokens, MeasuredUsage
 from broker.quotas.sampled_rate import Window
 
 FIVE = Window(5, 1000)
@@ -35,7 +35,7 @@ def test_by_tokens_it_waits_until_none_is_owed() -> None:
 
 
 @pytest.mark.parametrize("measured", [MeasuredRate(FIVE), MeasuredTokens(FIVE)])
-def test_it_is_idle_when_a_new_one_would_tell_the_same(measured: Measured) -> None:
+def test_it_is_idle_when_a_new_one_would_tell_the_same(measured: MeasuredUsage) -> None:
     measured.record(30, 0, 5)
     assert not measured.idle(4999, 5)
     assert measured.idle(6001, 5)

@@ -11,7 +11,7 @@ from broker.replication.alter_partition_manager import (
     FINAL_ERRORS,
     Altered,
     AlterPartitionManager,
-    Proposal,
+    IsrProposal,
 )
 from ground.sim_scheduler import SimScheduler
 from protocol.errors import ErrorCode
@@ -37,7 +37,7 @@ class Controller:
         self.answers: list[tuple[int, Altered | ErrorCode]] = []
 
     def propose(self, index: int, topic: bytes = TOPIC) -> None:
-        proposal = Proposal(topic, index, 3, 4, [(1, 7), (2, 9)], 0)
+        proposal = IsrProposal(topic, index, 3, 4, [(1, 7), (2, 9)], 0)
         self.manager.submit(proposal, lambda answer: self.answers.append((index, answer)))
 
     def run(self, ms: float = 0) -> None:

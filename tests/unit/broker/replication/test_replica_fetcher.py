@@ -483,7 +483,7 @@ def test_a_tracer_is_told_of_each_append_and_of_the_fetch_that_brought_it(tmp_pa
     partition = follower.follow("a")
     follower.leader.give(("a", data(records(0, 0, 3), 0)))
     follower.leader.give(("a", data(high_watermark=3)))
-    (copy,) = [trace.report() for trace in tracer.news(0)]
+    (copy,) = [trace.report() for trace in tracer.changes_since(0)]
     assert copy == {
         "kind": "copy",
         "revision": 1,

@@ -10,8 +10,8 @@ import pytest
 
 from broker.requests.admission import Admission
 from broker.requests.sliced_answers import SlicedAnswers
-from controller.authorization.rights import UNLIMITED, Audit, Rights, Verdict
-from controller.decisions.decision import Decision, View
+from controller.authorization.rights import UNLIMITED, Rights, Verdict, VerdictLog
+from controller.decisions.decision import Decision, DecisionView
 from controller.decisions.request_timeout import RequestTimeouts
 from controller.requests.long_requests import LongRequests
 from ground.sliced_work import BULK_AT_ONCE, PIECES_AT_ONCE, Steps
@@ -169,7 +169,7 @@ class Fickle(ListJudge):
             self._admission.changed()
         return Verdict(len(self.asked) <= self._names, "the test")
 
-    def rights(self, audit: Audit | None = None) -> Rights:
+    def rights(self, audit: VerdictLog | None = None) -> Rights:
         return Rights(self, ALICE, audit, self._admission)
 
 
@@ -217,7 +217,7 @@ class Failing:
         controller, slices = self.node.node.controller, SlicedAnswers(self.node.sliced)
         timeouts = RequestTimeouts(controller, self.node.scheduler)
 
-        def decide(_: View) -> Decision[str]:
+        def decide(_: DecisionView) -> Decision[str]:
             return Decision("done")
 
         def answer(outcome: str | ApiError) -> Steps[object]:

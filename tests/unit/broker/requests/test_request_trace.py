@@ -64,11 +64,11 @@ def test_each_change_has_a_revision_of_its_own() -> None:
     keeper = tracer()
     one, other = traced(keeper), traced(keeper)
     one.add(StationName.DECODED)
-    assert keeper.news(0) == [one]
+    assert keeper.changes_since(0) == [one]
     seen = keeper.revision
-    assert keeper.news(seen) == []
+    assert keeper.changes_since(seen) == []
     other.add(StationName.DECODED)
-    assert keeper.news(seen) == [other]
+    assert keeper.changes_since(seen) == [other]
 
 
 def test_an_append_has_its_place_in_the_segment_and_the_time_since_it_began(
@@ -97,7 +97,7 @@ def test_an_append_has_its_place_in_the_segment_and_the_time_since_it_began(
         "position": size,
     }
     assert (committed["name"], committed["offset"]) == ("high_watermark", 3)
-    assert info.first_offset == 1 and partition.watch is None
+    assert info.first_offset == 1 and partition.append_tracker is None
 
 
 def test_a_producer_that_tries_again_has_no_second_place(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ ANSWER = MetadataResponse(cluster_id="c")
 REFUSED = refuse_metadata(MetadataRequest(None), ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
-class Asked:
+class MetadataClient:
     """Who asks for some topics' metadata."""
 
     def __init__(self) -> None:
@@ -66,20 +66,20 @@ def steps(slices: int, error: Exception | None = None) -> Steps[MetadataResponse
 
 
 def test_a_short_answer_is_given_at_once() -> None:
-    asked = Asked()
+    asked = MetadataClient()
     asked.give(steps(0))
     assert asked.answers == [ANSWER] and not asked.turns.soon
 
 
 def test_a_long_one_when_all_is_done() -> None:
-    asked = Asked()
+    asked = MetadataClient()
     asked.give(steps(3))
     assert not asked.answers and asked.turns.run() == 3
     assert asked.answers == [ANSWER]
 
 
 def test_few_long_ones_are_made_at_once_and_short_ones_do_not_wait() -> None:
-    asked = Asked()
+    asked = MetadataClient()
     begun: list[int] = []
 
     def long(number: int, error: Exception | None) -> Steps[MetadataResponse]:
@@ -101,7 +101,7 @@ def test_few_long_ones_are_made_at_once_and_short_ones_do_not_wait() -> None:
 
 
 def test_a_slice_that_fails_is_told_and_logged(caplog: pytest.LogCaptureFixture) -> None:
-    asked = Asked()
+    asked = MetadataClient()
     asked.give(steps(1, RuntimeError("a bug")))
     with caplog.at_level(logging.ERROR):
         asked.turns.run()
@@ -111,7 +111,7 @@ def test_a_slice_that_fails_is_told_and_logged(caplog: pytest.LogCaptureFixture)
 
 
 def test_names_that_are_too_long_are_no_bug(caplog: pytest.LogCaptureFixture) -> None:
-    asked = Asked()
+    asked = MetadataClient()
     asked.give(steps(1, StringTooLong(40_000)))
     asked.turns.run()
     assert asked.answers == [REFUSED] and not caplog.records[0].exc_info
@@ -119,11 +119,11 @@ def test_names_that_are_too_long_are_no_bug(caplog: pytest.LogCaptureFixture) ->
 
 def test_the_first_slice_fails_as_a_handler_does() -> None:
     with pytest.raises(RuntimeError, match="a bug"):
-        Asked().give(steps(0, RuntimeError("a bug")))
+        MetadataClient().give(steps(0, RuntimeError("a bug")))
 
 
 def test_few_long_requests_are_read_at_once_and_none_while_an_answer_waits() -> None:
-    asked = Asked()
+    asked = MetadataClient()
     begun: list[int] = []
     read: list[int] = []
 
@@ -148,7 +148,7 @@ def test_few_long_requests_are_read_at_once_and_none_while_an_answer_waits() -> 
 
 
 def test_requests_are_read_at_once_up_to_so_many_bytes_with_those_that_are_answered() -> None:
-    asked = Asked()
+    asked = MetadataClient()
     begun: list[str] = []
 
     def reading(name: str) -> Steps[Any]:
@@ -172,7 +172,7 @@ def test_requests_are_read_at_once_up_to_so_many_bytes_with_those_that_are_answe
 
 
 def test_a_response_with_long_arrays_is_written_in_slices_wherever_they_are() -> None:
-    asked = Asked()
+    asked = MetadataClient()
     partitions = [MetadataResponsePartition(partition_index=number) for number in range(1_000)]
     brokers = [MetadataResponseBroker(number, "host") for number in range(1_000)]
     response = MetadataResponse(brokers=brokers, cluster_id="c")
@@ -188,7 +188,7 @@ def test_a_response_with_long_arrays_is_written_in_slices_wherever_they_are() ->
 
 
 def test_messages_within_short_arrays_count() -> None:
-    asked, written = Asked(), list[Any]()
+    asked, written = MetadataClient(), list[Any]()
     partitions = [MetadataResponsePartition(partition_index=number) for number in range(30)]
     topics = [MetadataResponseTopic(name="t", partitions=partitions) for _ in range(40)]
     response = MetadataResponse(topics=topics)
@@ -198,7 +198,7 @@ def test_messages_within_short_arrays_count() -> None:
 
 
 def test_a_response_that_cannot_be_written_comes_as_it_is() -> None:
-    asked, written = Asked(), list[Any]()
+    asked, written = MetadataClient(), list[Any]()
     topics = [MetadataResponseTopic(name="t") for _ in range(1_000)]
     topics[-1].name = "x" * 40_000
     response = MetadataResponse(topics=topics)
@@ -207,7 +207,7 @@ def test_a_response_that_cannot_be_written_comes_as_it_is() -> None:
     assert written == [response]
 
 
-def judging(asked: Asked, steps: Steps[int], judged: Callable[[int], None]) -> None:
+def judging(asked: MetadataClient, steps: Steps[int], judged: Callable[[int], None]) -> None:
     """Have a request judged by `steps`."""
     asked.turns.answers.judge(
         context(ApiKey.METADATA, 4),
@@ -227,7 +227,7 @@ def judgement(slices: int) -> Steps[int]:
 
 
 def test_a_request_is_judged_at_once_or_in_slices_before_it_goes_on() -> None:
-    asked, judged = Asked(), list[int]()
+    asked, judged = MetadataClient(), list[int]()
     for slices in (0, 3):
         judging(asked, judgement(slices), judged.append)
     assert judged == [0] and asked.turns.run() == 3
@@ -238,7 +238,7 @@ def test_what_fails_behind_a_long_judgement_is_answered() -> None:
     def fail(_: int) -> None:
         raise RuntimeError("a bug")
 
-    asked = Asked()
+    asked = MetadataClient()
     judging(asked, judgement(1), fail)
     asked.turns.run()
     assert asked.answers == [REFUSED]
@@ -248,7 +248,7 @@ def test_what_fails_behind_a_long_judgement_is_answered() -> None:
 
 @pytest.mark.parametrize("count", [0, 1, 3 * ASKED_AT_ONCE])
 def test_answers_are_gathered_in_the_order_of_what_is_asked(count: int) -> None:
-    asked, gathered = Asked(), list[list[int]]()
+    asked, gathered = MetadataClient(), list[list[int]]()
     later: list[Callable[[], None]] = []
 
     def ask(item: int, told: Callable[[int], None]) -> None:

@@ -50,7 +50,7 @@ def test_each_follower_and_the_high_watermark_in_their_order(tmp_path: Path, siz
     ]
     times = [one["at_s"] for one in trace.report()["stations"]]
     assert times == sorted(times) and len(set(times)) == len(times)
-    assert leader.partition.watch is None and not len(keeper.appends)
+    assert leader.partition.append_tracker is None and not len(keeper.appends)
 
 
 def test_a_fetch_that_did_not_reach_it_has_not_taken_it(tmp_path: Path) -> None:
@@ -79,10 +79,10 @@ def test_the_high_watermark_tells_of_those_that_it_has_passed(tmp_path: Path) ->
     leader.fetch(2, 0)
     leader.fetch(2, 1)
     assert ("high_watermark", 1) in report(first) and len(report(second)) == 1
-    assert leader.partition.watch is not None
+    assert leader.partition.append_tracker is not None
     leader.fetch(2, 2)
     assert ("high_watermark", 2) in report(second)
-    assert leader.partition.watch is None
+    assert leader.partition.append_tracker is None
 
 
 def test_a_replica_that_never_comes_makes_room_some_time(tmp_path: Path) -> None:

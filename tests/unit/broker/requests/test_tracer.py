@@ -10,7 +10,7 @@ from broker.requests.tracer import (
     CLIENT_PREFIX,
     COPIES_MAX,
     TRACES_MAX,
-    FollowerFetch,
+    FollowerFetchTimes,
     Tracer,
 )
 from protocol.api_keys import ApiKey
@@ -41,9 +41,9 @@ def test_a_fetch_is_told_of_once_it_gives_records() -> None:
     context.api_key = int(ApiKey.FETCH)
     trace = traced(keeper, context)
     trace.waits("Fetch", 500)
-    assert keeper.news(0) == []
+    assert keeper.changes_since(0) == []
     trace.keep()
-    assert keeper.news(0) == [trace]
+    assert keeper.changes_since(0) == [trace]
 
 
 def test_the_last_ones_are_kept(tmp_path: Path) -> None:
@@ -52,11 +52,11 @@ def test_the_last_ones_are_kept(tmp_path: Path) -> None:
     for one in traces:
         one.begins()
         one.woken(expired=False)
-    assert keeper.news(0) == traces[2:]
+    assert keeper.changes_since(0) == traces[2:]
     partition = Replicas(str(tmp_path)).create("t")
     for offset in range(COPIES_MAX + 1):
-        keeper.copied(partition, offset, FollowerFetch(2, 1.0, 2.0))
-    copies = [one.report() for one in keeper.news(traces[-1].revision)]
+        keeper.copied(partition, offset, FollowerFetchTimes(2, 1.0, 2.0))
+    copies = [one.report() for one in keeper.changes_since(traces[-1].revision)]
     assert [one["first_offset"] for one in copies] == list(range(1, COPIES_MAX + 1))
     assert copies[-1]["revision"] == keeper.revision
     assert (copies[0]["kind"], copies[0]["leader"], copies[0]["topic"]) == ("copy", 2, "t")
@@ -73,9 +73,11 @@ def test_who_is_traced_goes_the_general_way_each_time_and_others_theirs(tmp_path
         other.send(request(batch(other)))
     assert client.at_once == [False] * 3
     assert other.at_once == [False, True, True]
-    names = [[one["name"] for one in trace.report()["stations"]] for trace in keeper.news(0)]
+    names = [
+        [one["name"] for one in trace.report()["stations"]] for trace in keeper.changes_since(0)
+    ]
     assert names == [["appended", "high_watermark"]] * 3
-    assert [trace.report()["bytes"] > 60 for trace in keeper.news(0)] == [True] * 3
+    assert [trace.report()["bytes"] > 60 for trace in keeper.changes_since(0)] == [True] * 3
 
 
 def test_without_a_tracer_nobody_is(tmp_path: Path) -> None:

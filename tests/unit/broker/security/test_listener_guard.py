@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from broker.config.security_settings import ListenerSecurity, MechanismSettings, SaslSettings
-from broker.security.listener_guard import ListenerGuard, NamePeer, NoPrincipal
+from broker.security.listener_guard import BuildPrincipal, ListenerGuard, NoPrincipal
 from broker.security.logins import Logins
 from ground.config_def import ConfigError
 from ottla.plugins.principal import Peer
@@ -24,7 +24,9 @@ def named(_mechanism: str, user: str) -> str:
     return f"User:{user}"
 
 
-def guard(security: ListenerSecurity, name_peer: NamePeer | None = None) -> ListenerGuard:
+def guard(
+    security: ListenerSecurity, build_principal: BuildPrincipal | None = None
+) -> ListenerGuard:
     def never(_name: str) -> None:
         raise AssertionError
 
@@ -34,7 +36,7 @@ def guard(security: ListenerSecurity, name_peer: NamePeer | None = None) -> List
         never,
         lambda *_: None,
         between_nodes=False,
-        name_peer=name_peer,
+        build_principal=build_principal,
     )
 
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from broker.config.parse import single_node_config
 from broker.coordinator.coordinator_partitions import partition_for
-from broker.transactions.marker_sender import Leader, MarkerSender, NoLeader
+from broker.transactions.marker_sender import Leader, MarkerSender, NoLeaderReason
 from broker.transactions.transaction_coordinator import TransactionCoordinator
 from broker.transactions.transaction_metadata import TransactionMetadata
 from ground.sim_scheduler import SimScheduler
@@ -75,8 +75,8 @@ class Desk:
     def _next_id(self, give: Callable[[int | None], None]) -> None:
         give(next(self.producer_ids) if self.give_ids else None)
 
-    def _leader_of(self, partition: TopicPartition) -> Leader | NoLeader:
-        return NoLeader.FOR_GOOD if partition.topic == "deleted" else (1, "", 0)
+    def _leader_of(self, partition: TopicPartition) -> Leader | NoLeaderReason:
+        return NoLeaderReason.FOR_GOOD if partition.topic == "deleted" else (1, "", 0)
 
     def _write_markers(self, request: WriteTxnMarkersRequest, respond: Respond) -> None:
         self.asked.append((request, respond))

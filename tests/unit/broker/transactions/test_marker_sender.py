@@ -7,7 +7,7 @@ from broker.transactions.marker_sender import (
     RETRY_BACKOFF_MAX_MS,
     Leader,
     MarkerSender,
-    NoLeader,
+    NoLeaderReason,
     PendingMarkers,
 )
 from ground.ports import ChannelFailure
@@ -51,7 +51,7 @@ class Post:
 
     def __init__(self) -> None:
         self.scheduler = SimScheduler()
-        self.leaders: dict[TopicPartition, Leader | NoLeader] = {}
+        self.leaders: dict[TopicPartition, Leader | NoLeaderReason] = {}
         self.channels: dict[str, Channel] = {}
         self.here: list[tuple[WriteTxnMarkersRequest, Any]] = []
         self.done: list[str] = []
@@ -189,7 +189,7 @@ def test_a_dead_broker_is_asked_ever_more_seldom_until_it_is_back() -> None:
 
 def test_a_partition_without_a_leader_waits_for_one() -> None:
     post = Post()
-    post.leaders[A0] = NoLeader.FOR_NOW
+    post.leaders[A0] = NoLeaderReason.FOR_NOW
     post.send("t", A0)
     post.settle(5_000)
     assert post.channels == {} and post.sender.unknown_destination_count == 1
@@ -203,15 +203,15 @@ def test_a_partition_without_a_leader_waits_for_one() -> None:
 def test_a_deleted_partition_is_dropped() -> None:
     post = Post()
     post.lead(2, A0)
-    post.leaders[A1] = NoLeader.FOR_GOOD
+    post.leaders[A1] = NoLeaderReason.FOR_GOOD
     post.send("t", A0, A1)
     post.settle()
     post.channels["host-2"].answer()
     assert post.done == ["t"]
-    post.leaders[A0] = NoLeader.FOR_NOW
+    post.leaders[A0] = NoLeaderReason.FOR_NOW
     post.send("u", A0)
     post.settle(100)
-    post.leaders[A0] = NoLeader.FOR_GOOD
+    post.leaders[A0] = NoLeaderReason.FOR_GOOD
     post.settle(1_000)
     assert post.done == ["t", "u"]
 
@@ -276,7 +276,7 @@ def test_an_address_that_changed_is_connected_to_anew() -> None:
 def test_after_a_stop_nothing_is_sent() -> None:
     post = Post()
     post.lead(2, A0)
-    post.leaders[B0] = NoLeader.FOR_NOW
+    post.leaders[B0] = NoLeaderReason.FOR_NOW
     post.send("t", A0, B0)
     post.settle()
     post.sender.stop()

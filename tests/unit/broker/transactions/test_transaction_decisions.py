@@ -6,7 +6,7 @@ import pytest
 
 from broker.transactions.transaction_decisions import (
     Decision,
-    Needs,
+    MissingInput,
     decide_add,
     decide_complete,
     decide_end,
@@ -38,7 +38,7 @@ def at(state: TransactionState, epoch: int = 3) -> TransactionMetadata:
     )
 
 
-def state_of(decision: Decision) -> TransactionState | ErrorCode | Needs:
+def state_of(decision: Decision) -> TransactionState | ErrorCode | MissingInput:
     return decision.state if isinstance(decision, TransactionMetadata) else decision
 
 
@@ -109,16 +109,16 @@ def test_only_an_open_transaction_is_fenced_and_only_a_decision_completed(
 def test_a_producer_id_is_asked_for_where_one_is_needed() -> None:
     last, open_one = at(S.EMPTY, EPOCH_MAX - 1), at(S.ONGOING, EPOCH_MAX - 1)
     me = (7, EPOCH_MAX - 1)
-    assert decide_initialize(None, 5, None, None, 2, NOW) is Needs.PRODUCER_ID
+    assert decide_initialize(None, 5, None, None, 2, NOW) is MissingInput.PRODUCER_ID
     for identity in (None, me):
-        assert decide_initialize(last, 5, identity, None, 2, NOW) is Needs.PRODUCER_ID
+        assert decide_initialize(last, 5, identity, None, 2, NOW) is MissingInput.PRODUCER_ID
         given = decide_initialize(last, 5, identity, 9, 2, NOW)
         assert isinstance(given, TransactionMetadata)
         assert (given.producer_id, given.producer_epoch) == (9, 0)
-    assert decide_end(open_one, me, True, 2, None, NOW) is Needs.PRODUCER_ID
-    assert decide_end(open_one, me, True, 0, None, NOW) is not Needs.PRODUCER_ID
-    assert decide_fence(open_one, 2, None, NOW) is Needs.PRODUCER_ID
-    assert decide_fence(open_one, 0, None, NOW) is not Needs.PRODUCER_ID
+    assert decide_end(open_one, me, True, 2, None, NOW) is MissingInput.PRODUCER_ID
+    assert decide_end(open_one, me, True, 0, None, NOW) is not MissingInput.PRODUCER_ID
+    assert decide_fence(open_one, 2, None, NOW) is MissingInput.PRODUCER_ID
+    assert decide_fence(open_one, 0, None, NOW) is not MissingInput.PRODUCER_ID
     ended = decide_end(open_one, me, True, 2, 9, NOW)
     assert isinstance(ended, TransactionMetadata) and ended.identity_after == (9, 0)
     behind = replace(last, last_epoch=EPOCH_MAX - 2)

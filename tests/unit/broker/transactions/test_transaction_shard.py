@@ -6,7 +6,7 @@ import pytest
 
 from broker.coordinator.coordinator_log import LogRecord
 from broker.transactions.held_requests import Addition
-from broker.transactions.transaction_decisions import Needs
+from broker.transactions.transaction_decisions import MissingInput
 from broker.transactions.transaction_log import read_transaction_record, transaction_record
 from broker.transactions.transaction_metadata import EPOCH_MAX
 from broker.transactions.transaction_shard import TransactionShard
@@ -182,7 +182,11 @@ def test_a_decision_changes_nothing_before_its_record_is_replayed() -> None:
     began = shard.initialize("t", TIMEOUT_MS, None, None)
     unknown = shard.initialize("other", TIMEOUT_MS, None, None)
     assert [len(one.records) for one in (added, fenced, began, unknown)] == [1, 0, 1, 0]
-    assert (fenced.error, began.reply, unknown.reply) == (FENCED, (1000, 1), Needs.PRODUCER_ID)
+    assert (fenced.error, began.reply, unknown.reply) == (
+        FENCED,
+        (1000, 1),
+        MissingInput.PRODUCER_ID,
+    )
     assert desk.metadata() is before and states(desk) == ["Empty"] and desk.asked == []
 
 

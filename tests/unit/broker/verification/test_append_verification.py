@@ -14,8 +14,8 @@ from broker.verification.append_verification import (
     produce_error,
 )
 from broker.verification.transaction_verification import (
+    PartitionErrorsCallback,
     TransactionSupportedOperation,
-    Verified,
     produce_operation,
 )
 from ground.topic_partition import TopicPartition
@@ -38,7 +38,7 @@ class FakePartition:
 class Verifier:
     def __init__(self) -> None:
         self.asked: list[tuple[TopicPartition, ...]] = []
-        self.done: list[Verified] = []
+        self.done: list[PartitionErrorsCallback] = []
 
     def add_or_verify(
         self,
@@ -47,7 +47,7 @@ class Verifier:
         producer_epoch: int,
         partitions: Sequence[TopicPartition],
         operation: TransactionSupportedOperation,
-        done: Verified,
+        done: PartitionErrorsCallback,
     ) -> None:
         assert (transactional_id, producer_id, producer_epoch) == ("id", 7, 1)
         self.asked.append(tuple(partitions))

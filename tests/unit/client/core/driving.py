@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from client.core.operation import Ask, Attempts, NoAnswer, Steps
+from client.core.operation import Attempts, NoAnswer, RequestStep, Steps
 
 
 class Driver:
@@ -13,7 +13,7 @@ class Driver:
 
     def __init__(self, *answers: Any) -> None:
         self.answers = list(answers)
-        self.asked: list[Ask] = []
+        self.asked: list[RequestStep] = []
         self.now_s = 0.0
 
     def attempts(self, within_s: float = 1.0, **options: Any) -> Attempts:
@@ -25,7 +25,7 @@ class Driver:
         try:
             step = next(steps)
             while True:
-                if not isinstance(step, Ask):
+                if not isinstance(step, RequestStep):
                     self.now_s += step
                     step = next(steps)
                     continue
@@ -42,6 +42,8 @@ def silence(*, was_sent: bool) -> NoAnswer:
     return NoAnswer("nobody there", was_sent=was_sent)
 
 
-def names(asked: Sequence[Ask], of: Callable[[Ask], Any] = lambda one: one.to) -> list[Any]:
+def names(
+    asked: Sequence[RequestStep], of: Callable[[RequestStep], Any] = lambda one: one.to
+) -> list[Any]:
     """Of each request its name, and whom it went to."""
     return [(type(one.request).__name__, of(one)) for one in asked]

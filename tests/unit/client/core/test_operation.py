@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from client.core.operation import Ask, Attempts, NoAnswer, Steps
+from client.core.operation import Attempts, NoAnswer, RequestStep, Steps
 from client.core.retries import LEADER
 from protocol.errors import ErrorCode
 from protocol.messages.heartbeat import HeartbeatRequest
@@ -17,7 +17,7 @@ MOVED, LATE = ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.REQUEST_TIMED_OUT
 
 def settled(attempts: Attempts) -> Steps[Any]:
     """A request whose answers are error codes."""
-    ask = Ask(HeartbeatRequest(), 4)
+    ask = RequestStep(HeartbeatRequest(), 4)
     return attempts.settled(lambda: attempts.ask(ask), LEADER, int)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from client.core.groups import Group, Member
+from client.core.groups import GroupDescription, MemberDescription
 from client.groups.groups import GroupSummary, check_is_idle, delete, described, listed, standings
 from client.refusals import Refused
 from protocol.api_keys import ApiKey
@@ -74,13 +74,13 @@ def test_members_of_a_classic_group(version: int) -> None:
     found = described(
         cluster_of(DescribeGroupsRequest=classic(members=members, protocol_data="range")), "g"
     )
-    assert found == Group(
+    assert found == GroupDescription(
         "g",
         "Stable",
         [
-            Member("one", "/10.0.0.1", [("t", 1), ("t", 2)], "1"),
-            Member("two", "/10.0.0.2", [], "2"),
-            Member("x", "/h", [], "3", "static"),
+            MemberDescription("one", "/10.0.0.1", [("t", 1), ("t", 2)], "1"),
+            MemberDescription("two", "/10.0.0.2", [], "2"),
+            MemberDescription("x", "/h", [], "3", "static"),
         ],
         "classic",
         "range",
@@ -96,15 +96,15 @@ def test_a_group_of_the_new_protocol() -> None:
     answer = ConsumerGroupDescribeResponse(groups=[group])
     found = described(cluster_of(True, ConsumerGroupDescribeRequest=answer), "g")
     has, wants = [("t", 0)], [("t", 0), ("t", 1)]
-    one = Member("c", "/h", has, "id", None, 3, wants, "consumer")
+    one = MemberDescription("c", "/h", has, "id", None, 3, wants, "consumer")
     assert one.host == "h"
-    assert found == Group("g", "Reconciling", [one], "consumer", "uniform", 2, 4, 5)
+    assert found == GroupDescription("g", "Reconciling", [one], "consumer", "uniform", 2, 4, 5)
 
 
 def test_a_classic_group_of_a_broker_that_knows_both() -> None:
     answer = ConsumerGroupDescribeResponse(groups=[NewGroup(NOT_FOUND)])
     cluster = cluster_of(True, ConsumerGroupDescribeRequest=answer, DescribeGroupsRequest=classic())
-    assert described(cluster, "g") == Group("g", "Stable", [], "classic", None, 2)
+    assert described(cluster, "g") == GroupDescription("g", "Stable", [], "classic", None, 2)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_groups_that_there_are_not(fields: dict[str, Any], said: str) -> None:
 
 
 def test_where_a_group_stands() -> None:
-    group = Group("g", "Stable", [Member("one", "h", [("t", 1), ("t", 2)])])
+    group = GroupDescription("g", "Stable", [MemberDescription("one", "h", [("t", 1), ("t", 2)])])
     assert [tuple(one) for one in standings(cluster_of(), group)] == [
         ("gone", 0, 1, None, None, None, None),
         ("t", 0, 4, 10, 6, None, None),
@@ -131,9 +131,15 @@ def test_where_a_group_stands() -> None:
 
 
 def test_only_idle_groups_are_changed() -> None:
-    check_is_idle(Group("g", "Empty", []))
+    check_is_idle(GroupDescription("g", "Empty", []))
     with pytest.raises(Refused, match=r"stop them first \(one on h\)"):
-        check_is_idle(Group("g", "Stable", [Member("one", "h", []), Member("one", "h", [])]))
+        check_is_idle(
+            GroupDescription(
+                "g",
+                "Stable",
+                [MemberDescription("one", "h", []), MemberDescription("one", "h", [])],
+            )
+        )
 
 
 @pytest.mark.parametrize(

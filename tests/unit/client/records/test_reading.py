@@ -9,7 +9,7 @@ import pytest
 
 from broker.config.start_error import StartError
 from client.records import reading
-from client.records.reading import Follow, Position, Reader
+from client.records.reading import Follow, Reader, ReadPosition
 from client.refusals import Refused
 from protocol.control_records import ControlRecordType, control_record_key
 from protocol.errors import ErrorCode
@@ -48,7 +48,7 @@ def reader_on(
 ) -> tuple[Reader, ScriptedNode, ScriptedCluster]:
     node = ScriptedNode(answers)
     cluster = ScriptedCluster([topic_of("t")], {"ListOffsetsRequest": offsets_of}, {1: node})
-    return Reader(cluster, {("t", 0): Position(start, stop)}, level), node, cluster
+    return Reader(cluster, {("t", 0): ReadPosition(start, stop)}, level), node, cluster
 
 
 def values(reader: Reader) -> list[bytes | None]:
@@ -119,7 +119,11 @@ def following(
     said: list[str] = []
     cluster = Away([topic_of("t")], {"ListOffsetsRequest": offsets_of}, {1: ScriptedNode(answers)})
     follow = Follow(said.append, **fields)
-    return Reader(cluster, {("t", 0): Position(start)}, EVERYTHING, follow=follow), cluster, said
+    return (
+        Reader(cluster, {("t", 0): ReadPosition(start)}, EVERYTHING, follow=follow),
+        cluster,
+        said,
+    )
 
 
 def test_who_follows_waits_for_a_cluster_that_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,7 +141,7 @@ def test_who_follows_waits_for_a_cluster_that_is_away(monkeypatch: pytest.Monkey
 def test_who_does_not_follow_ends_when_no_broker_answers() -> None:
     node = ScriptedNode([answer(packed([b"0"])), ConnectionResetError("gone")])
     cluster = Away([topic_of("t")], {"ListOffsetsRequest": offsets_of}, {1: node})
-    batches = Reader(cluster, {("t", 0): Position(0, 5)}, EVERYTHING).batches(wait_ms=0)
+    batches = Reader(cluster, {("t", 0): ReadPosition(0, 5)}, EVERYTHING).batches(wait_ms=0)
     next(batches)
     cluster.away = 1
     with pytest.raises(StartError, match="no broker answers"):
@@ -257,7 +261,7 @@ def test_partitions_that_gave_nothing_come_first_next_time() -> None:
 
     node = ScriptedNode([both, both])
     cluster = ScriptedCluster([topic_of("t", [1, 1])], {}, {1: node})
-    positions = {("t", 0): Position(0, 1), ("t", 1): Position(0, 1)}
+    positions = {("t", 0): ReadPosition(0, 1), ("t", 1): ReadPosition(0, 1)}
     found = [one.partition for one in Reader(cluster, positions, 0).batches(wait_ms=0)]
     assert found == [0, 1]
 
@@ -280,7 +284,7 @@ def test_a_batch_unpacked_and_how_much_is_asked_for() -> None:
     body = packed([b"0"])[61:]
     reader, node, _ = reader_on([answer(packed([b"0"], codec=1)), answer(packed([b"0"]))], 0, 1)
     assert next(reader.batches(wait_ms=0)).unpacked() == body
-    small = Reader(reader._cluster, {("t", 0): Position(0, 1)}, EVERYTHING, 1234)
+    small = Reader(reader._cluster, {("t", 0): ReadPosition(0, 1)}, EVERYTHING, 1234)
     assert next(small.batches(wait_ms=0)).unpacked() == body
     sizes = [one.topics[0].partitions[0].partition_max_bytes for one in node.sent]
     assert sizes == [reading.PARTITION_BYTES_MAX, 1234]

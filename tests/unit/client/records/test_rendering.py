@@ -7,12 +7,12 @@ import re
 
 import pytest
 
-from client.records.rendering import View, render
+from client.records.rendering import RenderOptions, render
 from protocol.record_batch import TimestampType
 from protocol.records import RecordBatchBuilder, iterate_records
 from tests.unit.client.records.batches import batch_of, packed
 
-PLAIN = View()
+PLAIN = RenderOptions()
 
 
 def test_values_a_line() -> None:
@@ -22,8 +22,8 @@ def test_values_a_line() -> None:
     assert render(batch_of(packed([b"a"], codec=4)), PLAIN, None) == (b"a\n", 1, 1)
 
 
-@pytest.mark.parametrize("view", [PLAIN, View(matches=re.compile(b".").search)])
-def test_only_what_was_asked_for(view: View) -> None:
+@pytest.mark.parametrize("view", [PLAIN, RenderOptions(matches=re.compile(b".").search)])
+def test_only_what_was_asked_for(view: RenderOptions) -> None:
     data = packed([b"%d" % one for one in range(10, 20)], base_offset=10)
     assert render(batch_of(data, 12, 15), view, None) == (b"12\n13\n14\n", 3, 15)
     assert render(batch_of(data, 12, 15), view, 2) == (b"12\n13\n", 2, 14)
@@ -32,7 +32,7 @@ def test_only_what_was_asked_for(view: View) -> None:
 
 def test_keys_headers_and_places() -> None:
     data = packed([(b"k", b"v"), (None, None)], 7, headers=(("h", b"1"), ("n", None)))
-    view = View(keys=True, headers=True, where=True, separator=b"|")
+    view = RenderOptions(keys=True, headers=True, where=True, separator=b"|")
     assert render(batch_of(data), view, None)[0] == (
         b"t-0 7 1000|h=1,n=null|k|v\nt-0 8 1001|h=1,n=null|null|null\n"
     )
@@ -40,7 +40,7 @@ def test_keys_headers_and_places() -> None:
 
 def test_keys_and_values_at_once_are_those_of_each_record() -> None:
     data = packed([(b"k", b"v"), (None, None), (b"", b"")])
-    view = View(keys=True, separator=b":")
+    view = RenderOptions(keys=True, separator=b":")
     assert render(batch_of(data), view, None) == (b"k:v\nnull:null\n:\n", 3, 3)
     assert render(batch_of(data), view, 2) == (b"k:v\nnull:null\n", 2, 2)
 
@@ -48,15 +48,15 @@ def test_keys_and_values_at_once_are_those_of_each_record() -> None:
 def test_what_is_looked_for() -> None:
     data = packed([(b"key", b"value"), (b"other", b"thing")], headers=())
     for pattern, count in ((b"key", 1), (b"th", 1), (b"e", 2), (b"^v", 1), (b"x", 0)):
-        view = View(matches=re.compile(pattern).search)
+        view = RenderOptions(matches=re.compile(pattern).search)
         assert render(batch_of(data), view, None)[1] == count, pattern
     hidden = packed([b"v"], headers=(("trace", b"abc"),))
-    assert render(batch_of(hidden), View(matches=re.compile(b"abc").search), None)[1] == 1
+    assert render(batch_of(hidden), RenderOptions(matches=re.compile(b"abc").search), None)[1] == 1
 
 
 def test_json() -> None:
     data = packed([(b"k", "ä".encode()), (None, b"\xff")], headers=(("h", b"\xfe"),))
-    first, second = render(batch_of(data), View(as_json=True), None)[0].splitlines()
+    first, second = render(batch_of(data), RenderOptions(as_json=True), None)[0].splitlines()
     assert json.loads(first) == {
         "topic": "t",
         "partition": 0,
@@ -71,7 +71,7 @@ def test_json() -> None:
 
 def test_a_terminal_is_not_moved() -> None:
     data = packed([b"\x1b[2Jboo\r", b"caf\xc3\xa9\tx", b"\xff"])
-    lines = render(batch_of(data), View(for_terminal=True), None)[0].splitlines()
+    lines = render(batch_of(data), RenderOptions(for_terminal=True), None)[0].splitlines()
     assert lines == [rb"\x1b[2Jboo\r", b"caf\xc3\xa9\tx", rb"\xff"]
 
 
@@ -96,8 +96,8 @@ def _shaped(stamps: list[int], offsets: list[int], **of_builder: object) -> byte
     ids=["alike", "escapes", "headers", "falling", "wide", "gaps", "log-append-time"],
 )
 def test_json_of_a_batch_at_once_is_that_of_each_record(data: bytes) -> None:
-    at_once = render(batch_of(data), View(as_json=True), None)
-    each = render(batch_of(data), View(as_json=True, matches=re.compile(b"").search), None)
+    at_once = render(batch_of(data), RenderOptions(as_json=True), None)
+    each = render(batch_of(data), RenderOptions(as_json=True, matches=re.compile(b"").search), None)
     assert at_once == each and each.records > 0
     records = list(iterate_records(data))
     for line, record in zip(at_once.data.split(b"\n")[:-1], records, strict=True):

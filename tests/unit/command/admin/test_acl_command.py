@@ -52,7 +52,7 @@ class Cluster:
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
     made = Cluster()
-    monkeypatch.setattr(acl_command, "Cluster", lambda servers, config: made)
+    monkeypatch.setattr(acl_command, "ClusterClient", lambda servers, config: made)
     for name in ("add", "find", "remove"):
         monkeypatch.setattr(acl_command, name, getattr(made, name))
     return made

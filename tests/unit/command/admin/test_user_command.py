@@ -56,7 +56,7 @@ def users(monkeypatch: pytest.MonkeyPatch) -> dict[tuple[str, str], str]:
         del known[name, mechanism.mechanism_name]
 
     for name, stand_in in (
-        ("Cluster", Cluster),
+        ("ClusterClient", Cluster),
         ("set_password", set_password),
         ("credentials", credentials),
         ("delete", delete),

@@ -17,7 +17,7 @@ from tests.unit.client.scripted import ScriptedCluster, topic_of
 def cluster(monkeypatch: pytest.MonkeyPatch) -> ScriptedCluster:
     topics = [topic_of("orders"), topic_of("offers"), topic_of("__x", is_internal=True)]
     scripted = ScriptedCluster(topics)
-    monkeypatch.setattr(cluster_module, "Cluster", lambda *_: scripted)
+    monkeypatch.setattr(cluster_module, "ClusterClient", lambda *_: scripted)
     return scripted
 
 
@@ -40,6 +40,6 @@ def test_nothing_where_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
         asked.append(arguments)
         raise StartError("no broker answers")
 
-    monkeypatch.setattr(cluster_module, "Cluster", connect)
+    monkeypatch.setattr(cluster_module, "ClusterClient", connect)
     assert offered("consume --bootstrap-server there:1", "") == []
     assert asked[0][0] == "there:1" and asked[0][2] <= 1, "who waits at a prompt waits a second"

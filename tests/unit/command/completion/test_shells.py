@@ -27,7 +27,7 @@ GROUPS = (
 def cluster(monkeypatch: pytest.MonkeyPatch) -> None:
     listed = ListGroupsResponse(groups=[ListedGroup(name) for name in GROUPS])
     found = ScriptedCluster([topic_of("orders")], {"ListGroupsRequest": lambda _: listed})
-    monkeypatch.setattr(cluster_module, "Cluster", lambda *_: found)
+    monkeypatch.setattr(cluster_module, "ClusterClient", lambda *_: found)
 
 
 class Shell:

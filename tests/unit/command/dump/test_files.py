@@ -8,7 +8,7 @@ import pytest
 
 from broker.config.start_error import StartError
 from broker.groups.group_records import offset_commit_record
-from command.dump.files import Tail, entries_in, files_of
+from command.dump.files import SegmentTail, entries_in, files_of
 from protocol.messages.group_records import OffsetCommitValue
 from protocol.records import Record
 from tests.batches import build_batch
@@ -51,14 +51,14 @@ def test_the_decoder_is_that_of_the_folder_or_the_one_that_is_named(folder: Path
     assert isinstance(record.facts["key"], bytes)
 
 
-def offsets(tail: Tail) -> list[object]:
+def offsets(tail: SegmentTail) -> list[object]:
     return [one.facts["baseOffset"] for one in tail.read()]
 
 
 def test_what_is_added_comes_once_and_the_next_segment_after_it(folder: Path) -> None:
     file = folder / "00000000000000000000.log"
     file.write_bytes(batch(0) + batch(1)[:20])
-    tail = Tail(str(folder), None, with_records=False)
+    tail = SegmentTail(str(folder), None, with_records=False)
     assert offsets(tail) == [0] and offsets(tail) == []
     file.write_bytes(batch(0) + batch(1))
     (added,) = tail.read()
@@ -70,11 +70,11 @@ def test_what_is_added_comes_once_and_the_next_segment_after_it(folder: Path) ->
 
 def test_records_are_followed_when_wanted(folder: Path) -> None:
     (folder / "0.log").write_bytes(batch(0))
-    tail = Tail(str(folder / "0.log"), None, with_records=True)
+    tail = SegmentTail(str(folder / "0.log"), None, with_records=True)
     assert [one.kind for one in tail.read()] == ["batch", "record"]
 
 
 def test_only_segments_are_followed(folder: Path) -> None:
     for path in (folder, folder / "0.index"):
         with pytest.raises(StartError, match=r"name a segment \(.log\) or a partition's folder"):
-            Tail(str(path), None, with_records=False)
+            SegmentTail(str(path), None, with_records=False)

@@ -6,7 +6,7 @@ from threading import Event
 from typing import Any
 
 from broker.config.start_error import StartError
-from client.cluster import Cluster
+from client.cluster import ClusterClient
 from console.groups.lag_sampler import EVERY_S, LagSampler, committed_and_ends
 from protocol.messages.list_groups import ListedGroup, ListGroupsResponse
 from tests.tools.waiting import LIMIT_S
@@ -62,7 +62,7 @@ def test_a_look_that_fails_is_told_and_leaves_what_was_seen() -> None:
     failed = Event()
 
     class Console:
-        def cluster(self) -> Cluster:
+        def cluster(self) -> ClusterClient:
             failed.set()
             raise StartError("no broker answers")
 

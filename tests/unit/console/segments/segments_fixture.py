@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
-from client.cluster import Cluster
+from client.cluster import ClusterClient
 from console.clusters import Clusters
 from console.endpoints import Console
 from console.options import ConsoleOptions
@@ -168,9 +168,9 @@ class SayingCluster:
         return DescribeConfigsResponse(results=found)
 
     @contextmanager
-    def taken(self) -> Iterator[Cluster]:
+    def taken(self) -> Iterator[ClusterClient]:
         """As the console gives it to who asks."""
-        yield cast(Cluster, self)
+        yield cast(ClusterClient, self)
 
 
 def console(cluster: SayingCluster, *paths: Path) -> Console:

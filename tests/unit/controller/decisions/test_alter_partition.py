@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from controller.decisions.alter_partition import alter_partitions
-from controller.decisions.change_rules import TopicRules
+from controller.decisions.change_rules import TopicRulesMaker
 from controller.decisions.configuration_control import ConfigurationControl
-from controller.decisions.decision import Decision, View
+from controller.decisions.decision import Decision, DecisionView
 from controller.metadata.image import MetadataImage
 from controller.settings import ControllerSettings
 from protocol.errors import ApiError, ErrorCode
@@ -26,7 +26,7 @@ FOO = b"f" * 16
 SETTINGS = ControllerSettings(
     node_id=9, cluster_id="c", directory_id=b"", metadata_log_dir="/d", voters=(9,)
 )
-RULES = TopicRules(ConfigurationControl(SETTINGS))
+RULES = TopicRulesMaker(ConfigurationControl(SETTINGS))
 
 
 def image(*more: Any) -> MetadataImage:
@@ -51,7 +51,7 @@ def alter(at: MetadataImage, isr: list[Any], broker: int = 1, **fields: Any) -> 
     request = AlterPartitionRequest(
         broker, epoch, [AlterPartitionRequestTopicData(topic_id, [data])]
     )
-    return alter_partitions(View(at, at.offset + 1, 0), request, RULES)
+    return alter_partitions(DecisionView(at, at.offset + 1, 0), request, RULES)
 
 
 def answer_of(decision: Decision[Any]) -> Any:
@@ -133,7 +133,7 @@ def test_a_copy_on_a_new_disk_is_in_sync_once_its_directory_is_known() -> None:
 def test_an_older_incarnation_asks() -> None:
     request = AlterPartitionRequest(1, 9, [])
     at = image()
-    outcome = alter_partitions(View(at, at.offset + 1, 0), request, RULES).reply
+    outcome = alter_partitions(DecisionView(at, at.offset + 1, 0), request, RULES).reply
     assert isinstance(outcome, ApiError)
     assert outcome.code is ErrorCode.STALE_BROKER_EPOCH
 

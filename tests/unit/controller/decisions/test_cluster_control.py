@@ -9,7 +9,7 @@ import pytest
 
 from controller.decisions.cluster_control import ClusterControl, HeartbeatReply, epoch_fault
 from controller.decisions.configuration_control import ConfigurationControl
-from controller.decisions.decision import View
+from controller.decisions.decision import DecisionView
 from controller.decisions.leadership_changes import LeadershipChanges
 from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import MetadataImage
@@ -48,8 +48,8 @@ def registration(broker_id: int, incarnation: int, **more: Any) -> BrokerRegistr
     )
 
 
-def view(image: MetadataImage, now_ms: float = 0) -> View:
-    return View(image, image.offset + 1, now_ms)
+def view(image: MetadataImage, now_ms: float = 0) -> DecisionView:
+    return DecisionView(image, image.offset + 1, now_ms)
 
 
 def test_the_epoch_is_the_offset_of_the_record() -> None:

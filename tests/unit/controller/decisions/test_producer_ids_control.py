@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from controller.decisions.decision import View
+from controller.decisions.decision import DecisionView
 from controller.decisions.producer_ids_control import (
     BLOCK_SIZE,
     ProducerIdsBlock,
@@ -17,17 +17,17 @@ from tests.unit.controller.controller_fixture import OneNode, broker_record, ima
 
 def test_a_block_and_its_record() -> None:
     image = image_of(broker_record(1), ProducerIdsRecord(1, 10, 5_000))
-    decision = allocate_producer_ids(View(image, 101, 0), 1, 10)
+    decision = allocate_producer_ids(DecisionView(image, 101, 0), 1, 10)
     assert decision.reply == ProducerIdsBlock(5_000, BLOCK_SIZE)
     assert decision.records == [ProducerIdsRecord(1, 10, 6_000)]
 
 
 def test_refused() -> None:
     image = image_of(broker_record(1), ProducerIdsRecord(1, 10, 2**63 - 1000))
-    stale = allocate_producer_ids(View(image, 101, 0), 1, 9).reply
+    stale = allocate_producer_ids(DecisionView(image, 101, 0), 1, 9).reply
     assert isinstance(stale, ApiError)
     assert stale.code is ErrorCode.STALE_BROKER_EPOCH
-    exhausted = allocate_producer_ids(View(image, 101, 0), 1, 10)
+    exhausted = allocate_producer_ids(DecisionView(image, 101, 0), 1, 10)
     assert isinstance(exhausted.reply, ApiError)
     assert list(exhausted.records) == []
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from controller.decisions.configuration_control import ConfigurationControl
-from controller.decisions.decision import View
+from controller.decisions.decision import DecisionView
 from controller.decisions.partition_change import default_directory
 from controller.decisions.replication_control import ReplicationControl, usable_brokers
 from controller.hosting_limit import HostingLimit
@@ -32,8 +32,8 @@ def control(**more: object) -> ReplicationControl:
     return ReplicationControl(settings, ConfigurationControl(settings), random.Random(1).randbytes)
 
 
-def view(image: MetadataImage) -> View:
-    return View(image, image.offset + 1, 0)
+def view(image: MetadataImage) -> DecisionView:
+    return DecisionView(image, image.offset + 1, 0)
 
 
 def test_records_in_kafka_s_order() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from controller.decisions.decision import Decision, View
+from controller.decisions.decision import Decision, DecisionView
 from controller.decisions.request_timeout import RequestTimeouts
 from ground.sim_scheduler import SimScheduler
 from protocol.errors import ApiError, ErrorCode
@@ -26,7 +26,7 @@ class Queue:
             reply("done")
 
 
-def decide(_view: View) -> Decision[str]:
+def decide(_view: DecisionView) -> Decision[str]:
     return Decision("done")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from controller.decisions import scram_control
-from controller.decisions.scram_control import Deletion, Upsertion, alter_credentials
+from controller.decisions.scram_control import CredentialDeletion, Upsertion, alter_credentials
 from controller.metadata.image import MetadataImage
 from controller.metadata.scram_credential import (
     ScramMechanism,
@@ -53,12 +53,20 @@ def test_a_credential_is_replaced_and_deleted() -> None:
     kept = second.scram.credential(SHA_256, "u")
     assert kept is not None
     assert (kept.iterations, kept.salt) == (6000, b"other")
-    third = after(second, in_one_go(alter_credentials(view(second), [Deletion("u", 1)])).records)
+    third = after(
+        second, in_one_go(alter_credentials(view(second), [CredentialDeletion("u", 1)])).records
+    )
     assert third.scram.users == {}
 
 
 def test_what_one_user_gets_wrong_stops_no_other() -> None:
-    changes = [Deletion("x", 1), upsertion("a"), upsertion("b", 3), upsertion("c"), upsertion("c")]
+    changes = [
+        CredentialDeletion("x", 1),
+        upsertion("a"),
+        upsertion("b", 3),
+        upsertion("c"),
+        upsertion("c"),
+    ]
     decision = in_one_go(alter_credentials(view(image()), changes))
     assert codes(decision.reply) == {
         "x": ErrorCode.RESOURCE_NOT_FOUND,
@@ -78,7 +86,7 @@ def test_an_empty_salted_password_is_refused() -> None:
 
 def test_a_cluster_that_is_too_old_for_scram() -> None:
     """3.5-IV2 is 11. The answer is Kafka's at 3.5-IV1: every user, whatever is wrong with it."""
-    changes = [Deletion("x", 1), upsertion("a"), upsertion("")]
+    changes = [CredentialDeletion("x", 1), upsertion("a"), upsertion("")]
     decision = in_one_go(alter_credentials(view(image(level=10)), changes))
     assert codes(decision.reply) == dict.fromkeys(("x", "a", ""), ErrorCode.UNSUPPORTED_VERSION)
     assert not decision.records

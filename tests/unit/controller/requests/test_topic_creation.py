@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from controller.authorization.rights import UNLIMITED
-from controller.decisions.decision import Decision, View
+from controller.decisions.decision import Decision, DecisionView
 from controller.policies import Policies
 from controller.requests import topic_creation
 from controller.requests.topic_creation import (
@@ -137,7 +137,7 @@ def slices_of(request: CreateTopicsRequest, version: int) -> int:
     node = node_with(None)
     slices: list[int] = []
 
-    def decide(view: View) -> Decision[None]:
+    def decide(view: DecisionView) -> Decision[None]:
         creation = TopicCreation(
             node.node.controller, UNLIMITED, request.topics, True, version=version
         )

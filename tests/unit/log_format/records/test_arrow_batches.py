@@ -10,7 +10,7 @@ from log_format.records.arrow_batches import SCHEMA, UNPACKED_BYTES, ArrowDecode
 from protocol.record_batch import TimestampType
 from protocol.records import Record
 from tests.batches import build_batch
-from tests.unit.log_format.pieces import expected, piece_of, rows_of, told
+from tests.unit.log_format.pieces import expected, piece_of, record_of_row, rows_of
 
 GOLDEN = Path(__file__).resolve().parents[3] / "golden"
 BATCHES = sorted(GOLDEN.glob("*/batch_*.bin"))
@@ -35,7 +35,7 @@ def test_the_columns_are_those_of_sparks_kafka_source() -> None:
 def test_batches_of_real_clients(path: Path) -> None:
     batch = path.read_bytes()
     rows = rows_of(piece_of(batch))
-    assert [told(row) for row in rows] == expected(batch) and rows
+    assert [record_of_row(row) for row in rows] == expected(batch) and rows
     assert {(row["topic"], row["partition"], row["timestampType"]) for row in rows} == {
         ("a.topic-of", 3, 0)
     }
@@ -45,7 +45,7 @@ def test_batches_of_real_clients(path: Path) -> None:
 def test_nulls_headers_and_gaps(codec: int) -> None:
     batch = bytes(build_batch(RECORDS, base_offset=5, compression=codec))
     rows = rows_of(piece_of(batch))
-    assert [told(row) for row in rows] == expected(batch)
+    assert [record_of_row(row) for row in rows] == expected(batch)
     assert rows[1]["headers"] is None, "as Spark's source has it"
     assert rows[0]["headers"][1] == {"key": "b", "value": None}
 
@@ -55,7 +55,7 @@ def test_batches_of_all_kinds_side_by_side() -> None:
         build_batch(RECORDS[:1] + RECORDS[3:], base_offset=5, compression=n % 5) for n in range(200)
     ]
     data = b"".join(map(bytes, batches))
-    assert [told(row) for row in rows_of(piece_of(data))] == [
+    assert [record_of_row(row) for row in rows_of(piece_of(data))] == [
         row for batch in batches for row in expected(batch)
     ]
 
@@ -81,7 +81,7 @@ def test_the_brokers_time_is_that_of_all_its_records() -> None:
         RECORDS, base_offset=5, timestamp_type=TimestampType.LOG_APPEND_TIME, max_timestamp=77_000
     )
     rows = rows_of(piece_of(bytes(batch)))
-    assert {(told(row)[1], row["timestampType"]) for row in rows} == {(77_000, 1)}
+    assert {(record_of_row(row)[1], row["timestampType"]) for row in rows} == {(77_000, 1)}
 
 
 def test_an_empty_batch_that_compaction_left() -> None:

@@ -12,11 +12,11 @@ from ottla.testing.errors import Misuse
 from ottla.testing.frames import Json
 from ottla.testing.topic import NotAsExpected, Topic
 from tests.tools.waiting import LIMIT_S
-from tests.unit.ottla.testing.asked import Asked, Log, group, partition
+from tests.unit.ottla.testing.scripted_calls import Log, ScriptedCalls, group, partition
 
 
 def topic_of(log: Log) -> Topic:
-    return Topic(Asked(records__consume=log.consume, topic__describe={}), "orders")
+    return Topic(ScriptedCalls(records__consume=log.consume, topic__describe={}), "orders")
 
 
 def produced(log: Log, **how: Any) -> list[bytes | None]:
@@ -85,7 +85,7 @@ class Groups:
 
     def __init__(self, *looks: Json) -> None:
         self.looks = list(looks)
-        self.call = Asked(
+        self.call = ScriptedCalls(
             group__progress=self._look,
             group__describe=self._look,
             group__list=[{"group": "other", "state": "Empty"}],

@@ -11,27 +11,27 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from ottla.testing.channel import Channel
+from ottla.testing.channel import ProcessChannel
 from ottla.testing.errors import BrokerGone, DeadlinePassed
-from ottla.testing.frames import HELLO, FrameReader, Message, encode
+from ottla.testing.frames import HELLO, JsonFrameReader, JsonMessage, encode
 from tests.tools.waiting import LIMIT_S
 
-Serve = Callable[[socket.socket, Message], None]
+Serve = Callable[[socket.socket, JsonMessage], None]
 
 
 class Pair:
     """A channel, and whoever serves it."""
 
-    def __init__(self, serve: Serve, hello: Message = HELLO) -> None:
+    def __init__(self, serve: Serve, hello: JsonMessage = HELLO) -> None:
         ours, self.theirs = socket.socketpair()
-        self.channel = Channel(ours, "the broker")
+        self.channel = ProcessChannel(ours, "the broker")
         self._serve = serve
         self._hello = hello
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
 
     def _run(self) -> None:
-        reader = FrameReader()
+        reader = JsonFrameReader()
         self.theirs.sendall(encode(self._hello))
         with contextlib.suppress(ConnectionError):  # closed before all was read or answered
             while data := self.theirs.recv(1000):
@@ -45,7 +45,7 @@ class Pair:
         self.theirs.close()
 
 
-def echo(end: socket.socket, message: Message) -> None:
+def echo(end: socket.socket, message: JsonMessage) -> None:
     end.sendall(encode({"id": message["id"], "result": [message["op"], message["args"]]}))
 
 
@@ -53,7 +53,7 @@ def echo(end: socket.socket, message: Message) -> None:
 def start() -> Iterator[Callable[..., Pair]]:
     made: list[Pair] = []
 
-    def make(serve: Serve = echo, hello: Message = HELLO) -> Pair:
+    def make(serve: Serve = echo, hello: JsonMessage = HELLO) -> Pair:
         made.append(Pair(serve, hello))
         return made[-1]
 
@@ -63,9 +63,9 @@ def start() -> Iterator[Callable[..., Pair]]:
 
 
 def test_threads_get_their_own_answers_in_any_order(start: Callable[..., Pair]) -> None:
-    held: list[Message] = []
+    held: list[JsonMessage] = []
 
-    def backwards(end: socket.socket, message: Message) -> None:
+    def backwards(end: socket.socket, message: JsonMessage) -> None:
         held.append(message)
         if len(held) == 8:
             for one in reversed(held):
@@ -78,9 +78,9 @@ def test_threads_get_their_own_answers_in_any_order(start: Callable[..., Pair]) 
 
 
 def test_a_deadline_passes_and_the_late_answer_is_nobodys(start: Callable[..., Pair]) -> None:
-    held: list[Message] = []
+    held: list[JsonMessage] = []
 
-    def late(end: socket.socket, message: Message) -> None:
+    def late(end: socket.socket, message: JsonMessage) -> None:
         if message["op"] == "slow":
             held.append(message)
             return
@@ -96,7 +96,7 @@ def test_a_deadline_passes_and_the_late_answer_is_nobodys(start: Callable[..., P
 def test_a_broker_that_ends_is_told_to_all_who_wait(start: Callable[..., Pair]) -> None:
     waiting = threading.Barrier(3)
 
-    def die(end: socket.socket, message: Message) -> None:
+    def die(end: socket.socket, message: JsonMessage) -> None:
         if message["op"] == "die":
             end.shutdown(socket.SHUT_RDWR)
 
@@ -122,7 +122,7 @@ def test_a_broker_that_ends_is_told_to_all_who_wait(start: Callable[..., Pair]) 
 
 @pytest.mark.parametrize("hello", [{"version": 99}, {"id": 1, "result": None}])
 def test_another_version_at_the_other_end_is_told(
-    start: Callable[..., Pair], hello: Message
+    start: Callable[..., Pair], hello: JsonMessage
 ) -> None:
     with pytest.raises(BrokerGone, match="two installations of Ottla are mixed"):
         start(hello=hello).channel.call("ping")
@@ -130,7 +130,7 @@ def test_another_version_at_the_other_end_is_told(
 
 def test_whoever_takes_nothing_holds_nobody_up() -> None:
     ours, theirs = socket.socketpair()
-    channel = Channel(ours, "the broker")
+    channel = ProcessChannel(ours, "the broker")
     with pytest.raises(DeadlinePassed, match="takes nothing"):
         channel.call("seed", {"value": bytes(1 << 22)}, timeout_s=0.01)
     with pytest.raises(BrokerGone, match="has ended"):

@@ -9,11 +9,11 @@ import pytest
 from ottla.testing.contents import Contents
 from ottla.testing.errors import Misuse
 from ottla.testing.frames import Json
-from tests.unit.ottla.testing.asked import Asked
+from tests.unit.ottla.testing.scripted_calls import ScriptedCalls
 
 
 class Something(Contents):
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: ScriptedCalls) -> None:
         self.asked = asked
 
     def call(
@@ -23,7 +23,7 @@ class Something(Contents):
 
 
 def test_topics_have_names_of_their_own() -> None:
-    asked = Asked(topic__create=None, topic__delete=None, reset={"topics": []})
+    asked = ScriptedCalls(topic__create=None, topic__delete=None, reset={"topics": []})
     one, other = Something(asked), Something(asked)
     orders = one.topic("orders", 3, replication=2, configs={"retention.ms": "1"})
     assert orders.name.startswith("orders-") and orders.label == "orders"
@@ -49,4 +49,4 @@ def test_topics_have_names_of_their_own() -> None:
 
 def test_a_topic_has_a_name() -> None:
     with pytest.raises(Misuse, match="'' names no topic"):
-        Something(Asked()).assert_produced("")
+        Something(ScriptedCalls()).assert_produced("")

@@ -8,7 +8,7 @@ from ottla.testing.frames import (
     FRAME_BYTES_MAX,
     HELLO,
     BrokenFrame,
-    FrameReader,
+    JsonFrameReader,
     check_hello,
     encode,
 )
@@ -23,7 +23,7 @@ MESSAGES = [
 @pytest.mark.parametrize("size", [1, 3, 7, 1000])
 def test_messages_come_out_as_they_went_in(size: int) -> None:
     data = b"".join(map(encode, MESSAGES))
-    reader, found = FrameReader(), []
+    reader, found = JsonFrameReader(), []
     for start in range(0, len(data), size):
         found += reader.feed(data[start : start + size])
     assert found == MESSAGES
@@ -40,7 +40,7 @@ def test_messages_come_out_as_they_went_in(size: int) -> None:
 )
 def test_what_is_no_frame_is_told(data: bytes, why: str) -> None:
     with pytest.raises(BrokenFrame, match=why):
-        list(FrameReader().feed(data))
+        list(JsonFrameReader().feed(data))
 
 
 def test_what_json_cannot_say_is_refused() -> None:

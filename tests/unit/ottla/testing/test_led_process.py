@@ -15,10 +15,10 @@ from ottla.testing.led_process import LedProcess, OnePerProcess
 STAND_IN = """
 import os, signal, socket, sys
 sys.path.insert(0, {root!r})
-from ottla.testing.frames import HELLO, FrameReader, encode
+from ottla.testing.frames import HELLO, JsonFrameReader, encode
 pair = socket.socket(fileno=int(sys.argv[2]))
 pair.sendall(encode(HELLO))
-reader = FrameReader()
+reader = JsonFrameReader()
 while True:
     data, fds, _, _ = socket.recv_fds(pair, 10000, 4)
     if not data:

@@ -10,7 +10,7 @@ import pytest
 
 from ottla.testing import remote
 from ottla.testing.errors import Misuse, NotPossible
-from ottla.testing.frames import HELLO, FrameReader, Json, encode
+from ottla.testing.frames import HELLO, Json, JsonFrameReader, encode
 from ottla.testing.remote import RunningCluster, addresses
 
 
@@ -31,7 +31,7 @@ class Host:
         log.write_text("a line\nanother line")
 
     def asked(self) -> list[Json]:
-        return list(FrameReader().feed(self.end.recv(10000)))[1:]
+        return list(JsonFrameReader().feed(self.end.recv(10000)))[1:]
 
     def drop(self, folder: Path) -> None:
         self.dropped.append(folder)
@@ -92,7 +92,7 @@ class Cluster:
 def test_what_a_test_has_named_goes_with_it_and_nothing_else(
     host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remote, "Channel", Cluster)
+    monkeypatch.setattr(remote, "ProcessChannel", Cluster)
     one = RunningCluster("kafka:9092")
     there = one._channel
     assert isinstance(there, Cluster)

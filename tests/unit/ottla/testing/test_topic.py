@@ -9,7 +9,7 @@ import pytest
 from ottla.testing import topic as module
 from ottla.testing.frames import Json
 from ottla.testing.topic import NotAsExpected, Topic, some
-from tests.unit.ottla.testing.asked import Asked, Log
+from tests.unit.ottla.testing.scripted_calls import Log, ScriptedCalls
 
 
 def described(**ends: int) -> Json:
@@ -17,7 +17,7 @@ def described(**ends: int) -> Json:
 
 
 def topic_of(log: Log, **topics: int) -> Topic:
-    asked = Asked(records__consume=log.consume, topic__describe=described(**topics))
+    asked = ScriptedCalls(records__consume=log.consume, topic__describe=described(**topics))
     return Topic(asked, "orders-1", "orders")
 
 
@@ -61,7 +61,7 @@ def test_what_is_seeded_comes_back_with_its_place(monkeypatch: pytest.MonkeyPatc
     def seed(args: Mapping[str, Json]) -> Json:
         return [[1, number, 17] for number, _ in enumerate(args["records"])]
 
-    asked = Asked(records__seed=seed)
+    asked = ScriptedCalls(records__seed=seed)
     topic = Topic(asked, "orders")
     first, second = topic.seed([("k", {"id": 1}), b"raw"], compression="gzip")
     assert (first.partition, first.offset, first.timestamp) == (1, 0, 17)
@@ -78,9 +78,9 @@ def test_a_message_names_some_of_many() -> None:
 
 
 def test_a_partition_that_is_not_there_is_said_to_be() -> None:
-    topic = Topic(Asked(topic__describe=described(orders=3)), "orders")
+    topic = Topic(ScriptedCalls(topic__describe=described(orders=3)), "orders")
     assert (str(topic), repr(topic)) == ("orders", "Topic('orders')")
     with pytest.raises(NotAsExpected, match="orders has no partition 7: it has 1"):
         topic.leader(7)
     with pytest.raises(NotAsExpected, match=r"there is no topic bills \(there are: orders\)"):
-        Topic(Asked(topic__describe=described(orders=3)), "bills").leader()
+        Topic(ScriptedCalls(topic__describe=described(orders=3)), "bills").leader()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from protocol.frames.fetch_codec import FetchReply, fetch_shape
+from protocol.frames.fetch_codec import FetchReplyFrames, fetch_shape
 from protocol.frames.frame_shape import Shape
 from protocol.frames.message_codec import encode_request, encode_response
 from protocol.messages.fetch import (
@@ -109,7 +109,7 @@ def test_an_answer_is_written_as_the_generated_class_writes_it(
     by_id = version >= 13
     name, topic_id = ("", TOPIC_ID) if by_id else ("topic-é", ZERO_UUID)
     records = Slice(size)
-    answer = FetchReply(version, 5, name, topic_id, 7, committed)
+    answer = FetchReplyFrames(version, 5, name, topic_id, 7, committed)
     parts = answer.parts(99, 1 << 40, 12, 3, records, 77)
     data = PartitionData(7, 0, 1 << 40, 12, 3, records=records)
     data.aborted_transactions = [] if committed else None

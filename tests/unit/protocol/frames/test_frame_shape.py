@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from protocol.frames.frame_shape import RecordsShape, Reply, Shape, header_bytes
+from protocol.frames.frame_shape import RecordsShape, ReplyFrame, Shape, header_bytes
 from protocol.primitives import uvarint
 
 
@@ -69,7 +69,7 @@ def test_a_frame_of_no_length_at_all_is_of_no_such_shape() -> None:
 
 def test_an_answer_is_the_same_but_for_its_holes() -> None:
     frame = b"size" + bytes(4) + b"-" + bytes(8) + b"end"
-    reply = Reply(frame, ((4, "i"), (9, "q")))
+    reply = ReplyFrame(frame, ((4, "i"), (9, "q")))
     assert reply.fill(5, -1) == b"size\0\0\0\5-" + b"\xff" * 8 + b"end"
     assert reply.fill(0, 0) == frame
     assert reply.size == len(frame)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from simulation.faults.faults import Faults, weights
+from simulation.faults.faults import FaultRates, weights
 from simulation.users.user_run import UserRun
-from tests.unit.simulation.told import asked, started
+from tests.unit.simulation.exchanges import result_of, started
 
 
 def running(brokers: int = 3) -> UserRun:
@@ -46,10 +46,10 @@ def test_the_heal_starts_everybody_and_ends_all_faults() -> None:
     assert run.nemesis.counts == before == {"kill_all": 3, "partial": 1}
 
 
-@pytest.mark.parametrize("kind", weights(Faults.cluster(1.0, destroys=True, breaks_disks=True)))
+@pytest.mark.parametrize("kind", weights(FaultRates.cluster(1.0, destroys=True, breaks_disks=True)))
 def test_each_kind_strikes_and_a_cluster_comes_to_rest_after_it(kind: str) -> None:
     run = started(brokers=5 if kind == "ring" else 3)
-    asked(run, "committed", group="g", topic="t", partition=0)
+    result_of(run, "committed", group="g", topic="t", partition=0)
     run.run_until(lambda: run.view.coordinator() is not None, 5_000)
     run.nemesis.strike(kind)
     assert run.nemesis.counts

@@ -12,7 +12,7 @@ from simulation.invariants.cluster_invariants import (
 )
 from simulation.sim_trace import Violation
 from simulation.users.user_run import UserRun
-from tests.unit.simulation.told import started, write
+from tests.unit.simulation.exchanges import started, write
 
 
 @pytest.fixture(scope="module")

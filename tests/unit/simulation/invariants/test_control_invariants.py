@@ -21,17 +21,23 @@ from simulation.invariants.control_invariants import (
 )
 from simulation.invariants.invariant import Promises
 from simulation.sim_trace import Violation
-from tests.unit.simulation.told import told
+from tests.unit.simulation.exchanges import answered_exchange
 
 
 def test_a_producer_id_and_a_broker_epoch_are_given_once() -> None:
     one = IdsAreUnique(SimScheduler(), Promises())
-    one.received(told(InitProducerIdRequest(None), InitProducerIdResponse(producer_id=5)))
+    one.received(
+        answered_exchange(InitProducerIdRequest(None), InitProducerIdResponse(producer_id=5))
+    )
     with pytest.raises(Violation, match="I15: producer id 5 is client's"):
-        one.received(told(InitProducerIdRequest(None), InitProducerIdResponse(producer_id=5)))
-    one.received(told(InitProducerIdRequest("a"), InitProducerIdResponse(0, 0, 6, 1)))
+        one.received(
+            answered_exchange(InitProducerIdRequest(None), InitProducerIdResponse(producer_id=5))
+        )
+    one.received(answered_exchange(InitProducerIdRequest("a"), InitProducerIdResponse(0, 0, 6, 1)))
     with pytest.raises(Violation, match="is given epoch 1 of producer id 6"):
-        one.received(told(InitProducerIdRequest("a"), InitProducerIdResponse(0, 0, 6, 1)))
+        one.received(
+            answered_exchange(InitProducerIdRequest("a"), InitProducerIdResponse(0, 0, 6, 1))
+        )
     served: Any = SimpleNamespace(epochs=[3, 3])
     with pytest.raises(Violation, match="broker epochs"):
         one.node_served(served)
@@ -49,7 +55,7 @@ def test_a_producer_id_and_a_broker_epoch_are_given_once() -> None:
 def test_a_request_ends_in_its_time(request_: Any, limit_ms: float) -> None:
     world = SimScheduler()
     one = EachRequestEnds(world, Promises())
-    exchange = told(request_)
+    exchange = answered_exchange(request_)
     one.handled(exchange)
     world.run_for(limit_ms - 1)
     with pytest.raises(Violation, match="I20: #1 .* of client has no answer"):
@@ -65,7 +71,7 @@ def test_an_answer_a_death_and_a_fault_on_purpose_end_the_wait() -> None:
     ):
         world = SimScheduler()
         one = EachRequestEnds(world, Promises())
-        exchange = told(ListGroupsRequest())
+        exchange = answered_exchange(ListGroupsRequest())
         one.handled(exchange)
         end(one, exchange)
         world.run_for(60_000.0)
@@ -73,7 +79,7 @@ def test_an_answer_a_death_and_a_fault_on_purpose_end_the_wait() -> None:
 
 def test_a_server_error_and_a_closed_connection_are_failures_unless_on_purpose() -> None:
     one = NoServerError(SimScheduler(), Promises())
-    wrong = told(ListGroupsRequest(), ListGroupsResponse(error_code=-1))
+    wrong = answered_exchange(ListGroupsRequest(), ListGroupsResponse(error_code=-1))
     with pytest.raises(Violation, match="I19: UNKNOWN_SERVER_ERROR for LIST_GROUPS"):
         one.received(wrong)
     wrong.refused = "no frame"

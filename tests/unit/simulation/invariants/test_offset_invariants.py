@@ -13,7 +13,7 @@ from protocol.messages.delete_groups import DeleteGroupsRequest
 from simulation.invariants.invariant import Promises
 from simulation.invariants.offset_invariants import CommittedOffsetsSurvive
 from simulation.sim_trace import Violation
-from tests.unit.simulation.told import told
+from tests.unit.simulation.exchanges import answered_exchange
 
 
 def committing(offset: int, at_ms: float, error: int = 0) -> Any:
@@ -23,14 +23,14 @@ def committing(offset: int, at_ms: float, error: int = 0) -> Any:
         "t", partitions=[commit.OffsetCommitResponsePartition(0, error)]
     )
     request = commit.OffsetCommitRequest("g", topics=[topic])
-    return told(request, commit.OffsetCommitResponse(topics=[answer]), at_ms=at_ms)
+    return answered_exchange(request, commit.OffsetCommitResponse(topics=[answer]), at_ms=at_ms)
 
 
 def reading(offset: int, at_ms: float) -> Any:
     part = fetch.OffsetFetchResponsePartition(0, offset)
     topic = fetch.OffsetFetchResponseTopic("t", [part])
     request = fetch.OffsetFetchRequest("g", [fetch.OffsetFetchRequestTopic("t", [0])])
-    return told(request, fetch.OffsetFetchResponse(topics=[topic]), at_ms=at_ms)
+    return answered_exchange(request, fetch.OffsetFetchResponse(topics=[topic]), at_ms=at_ms)
 
 
 def after(*commits: Any) -> CommittedOffsetsSurvive:
@@ -51,5 +51,5 @@ def test_the_last_commit_is_what_is_told() -> None:
 
 def test_nothing_is_known_after_offsets_were_taken_away() -> None:
     one = after(committing(3, 1.0))
-    one.sent(told(DeleteGroupsRequest(["g"])))
+    one.sent(answered_exchange(DeleteGroupsRequest(["g"])))
     one.received(reading(-1, 5.0))

@@ -12,15 +12,22 @@ from protocol.messages.create_topics import (
 )
 from protocol.messages.delete_topics import DeleteTopicsRequest
 from simulation.invariants import record_invariants
+from simulation.invariants.exchanged_records import Content, LogRead
 from simulation.invariants.invariant import Promises
 from simulation.invariants.record_invariants import (
     BatchesAreOnce,
     NothingAboveTheHighWatermark,
     RecordsAreKept,
 )
-from simulation.invariants.told_records import Content, LogRead
 from simulation.sim_trace import Violation
-from tests.unit.simulation.told import batch, fetched, produced, started, told, write
+from tests.unit.simulation.exchanges import (
+    answered_exchange,
+    batch,
+    fetched,
+    produced,
+    started,
+    write,
+)
 
 
 class Final:
@@ -63,7 +70,7 @@ def test_topics_that_lose_records_by_intent_are_left_out() -> None:
         ),
     ):
         one = kept()
-        one.sent(told(request))
+        one.sent(answered_exchange(request))
         one.received(produced(batch(b"a"), 0))
         one.at_end(Final({}))
 

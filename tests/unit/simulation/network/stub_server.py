@@ -9,7 +9,7 @@ from ground.sim_scheduler import SimScheduler
 
 
 class StubServer:
-    """See `sim_server_end.Server`."""
+    """See `sim_server_end.SimServer`."""
 
     def __init__(self, world: SimScheduler, address: str = "broker-1") -> None:
         self.world = world

@@ -6,7 +6,7 @@ import random
 from functools import partial
 
 from ground.sim_scheduler import SimScheduler
-from simulation.network.sim_links import RETRANSMIT_MS, Handshake, Links, Wire
+from simulation.network.sim_links import RETRANSMIT_MS, Handshake, Links, OneWayWire
 
 
 def links() -> Links:
@@ -15,7 +15,7 @@ def links() -> Links:
 
 def test_a_wire_keeps_order() -> None:
     all_links, seen = links(), []
-    wire = Wire(all_links, "a", "b")
+    wire = OneWayWire(all_links, "a", "b")
     wire.carry(lambda: seen.append(1), 10.0)
     wire.carry(lambda: seen.append(2), 1.0)
     all_links.world.run_for(11.0)
@@ -24,7 +24,7 @@ def test_a_wire_keeps_order() -> None:
 
 def test_what_a_cut_link_carries_arrives_after_the_heal() -> None:
     all_links, seen = links(), []
-    there, back = Wire(all_links, "a", "b"), Wire(all_links, "b", "a")
+    there, back = OneWayWire(all_links, "a", "b"), OneWayWire(all_links, "b", "a")
     all_links.cut("a", "b")
     for number in range(3):
         there.carry(lambda number=number: seen.append(number), 1.0)
@@ -38,7 +38,7 @@ def test_what_a_cut_link_carries_arrives_after_the_heal() -> None:
 
 def test_a_link_that_is_cut_again_holds_again() -> None:
     all_links, seen = links(), []
-    wire = Wire(all_links, "a", "b")
+    wire = OneWayWire(all_links, "a", "b")
     all_links.cut_both("a", "b")
     wire.carry(lambda: seen.append(1), 1.0)
     all_links.world.run_for(10.0)

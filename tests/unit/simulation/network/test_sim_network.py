@@ -15,7 +15,7 @@ from simulation.network.sim_network import (
 from tests.unit.simulation.network.stub_server import StubServer
 
 
-class Seen:
+class RecordingWatcher:
     """A watcher."""
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class World:
         self.network = SimNetwork(self.world, "1", weather or Weather())
         self.server = StubServer(self.world)
         self.network.add("broker-1", self.server, clients=True)
-        self.seen = Seen()
+        self.seen = RecordingWatcher()
         self.network.watch(self.seen)
 
     def ask(self) -> Exchange:

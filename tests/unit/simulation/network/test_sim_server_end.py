@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from ground.sim_scheduler import SimScheduler
-from simulation.network.sim_links import Links, Wire
+from simulation.network.sim_links import Links, OneWayWire
 from simulation.network.sim_server_end import Ends, ServerEnd
 from tests.unit.simulation.network.stub_server import StubServer
 
@@ -44,7 +44,7 @@ class World:
         self.peer = Peer()
         self.ends = Ends()
         links = Links(self.world, random.Random(1))
-        back = Wire(links, "broker-1", "client")
+        back = OneWayWire(links, "broker-1", "client")
         self.end: ServerEnd[int] = ServerEnd(
             self.ends, self.server, 9092, self.peer, "c", back, lambda: 1.0, "ANONYMOUS"
         )

@@ -8,7 +8,7 @@ import pytest
 
 from simulation.sim_trace import Failure
 from simulation.users.user_run import UserRun
-from tests.unit.simulation.told import asked, started, write
+from tests.unit.simulation.exchanges import result_of, started, write
 
 
 def played(seed: int, faults: str) -> UserRun:
@@ -73,7 +73,7 @@ def test_a_record_that_is_lost_fails_the_run(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_committed_offset_that_is_lost_fails_the_run() -> None:
     run = started()
-    asked(run, "commit", group="g", offsets=[["t", 0, 4]], member_id="", generation=-1)
+    result_of(run, "commit", group="g", offsets=[["t", 0, 4]], member_id="", generation=-1)
     (register,) = run._offsets._registers.values()
     register._initial = 9
     register._writes.clear()

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ottla.testing.channel import Channel
+from ottla.testing.channel import ProcessChannel
 from ottla.testing.errors import OttlaError
 from ottla.testing.frames import Json
 from simulation.sim_trace import Violation
@@ -21,24 +21,24 @@ BEGIN = {"seed": 1, "brokers": 1, "faults": "none", "properties": {}, "limit_ms"
 
 
 @pytest.fixture
-def channel() -> Iterator[Channel]:
+def channel() -> Iterator[ProcessChannel]:
     """The tests' end of a worker that runs in a thread."""
     ours, theirs = socket.socketpair()
     thread = threading.Thread(target=Worker(theirs).serve)
     thread.start()
-    channel = Channel(ours, "the worker")
+    channel = ProcessChannel(ours, "the worker")
     yield channel
     channel.close()
     thread.join(LIMIT_S)
     assert not thread.is_alive(), "it ends with its channel"
 
 
-def step(channel: Channel, *submit: Json) -> Json:
+def step(channel: ProcessChannel, *submit: Json) -> Json:
     return channel.call("step", {"submit": list(submit), "cancel": [], "hang_up": []})
 
 
 def test_a_failure_is_a_result_and_misuse_an_error(
-    channel: Channel, monkeypatch: pytest.MonkeyPatch
+    channel: ProcessChannel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(OttlaError, match="begin comes first"):
         channel.call("finish", {})

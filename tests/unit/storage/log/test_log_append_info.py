@@ -6,19 +6,19 @@ import pytest
 
 from protocol.errors import ErrorCode
 from storage.log.log_append_info import LogAppendInfo
-from storage.log.refusal import Refusal
+from storage.log.refusal import AppendRefusal
 
 
 @pytest.mark.parametrize(
     ("refusal", "offsets", "start"),
     [
-        (Refusal(ErrorCode.INVALID_RECORD, "why", [(0, "first")]), (-1, -1), 2),
-        (Refusal(ErrorCode.OFFSET_OUT_OF_RANGE, "why", offsets=(5, 7)), (5, 7), 2),
-        (Refusal(ErrorCode.CORRUPT_MESSAGE, "why"), (-1, -1), -1),
+        (AppendRefusal(ErrorCode.INVALID_RECORD, "why", [(0, "first")]), (-1, -1), 2),
+        (AppendRefusal(ErrorCode.OFFSET_OUT_OF_RANGE, "why", offsets=(5, 7)), (5, 7), 2),
+        (AppendRefusal(ErrorCode.CORRUPT_MESSAGE, "why"), (-1, -1), -1),
     ],
 )
 def test_a_refused_append_tells_why_and_mostly_where_the_log_starts(
-    refusal: Refusal, offsets: tuple[int, int], start: int
+    refusal: AppendRefusal, offsets: tuple[int, int], start: int
 ) -> None:
     info = LogAppendInfo.refused(refusal, log_start_offset=2)
     assert (info.error, info.error_message) == (refusal.error, "why")

@@ -15,8 +15,8 @@ from protocol.errors import ErrorCode
 from protocol.record_batch import TimestampType, crc_is_valid, crc_of, read_header
 from protocol.records import iterate_records
 from storage.log.log_append_info import AppendOrigin
-from storage.log.log_validator import Validated, may_take_unseen, split_batches, validate
-from storage.log.refusal import Refusal
+from storage.log.log_validator import Validated, header_check_suffices, split_batches, validate
+from storage.log.refusal import AppendRefusal
 from storage.log_config import LogConfig
 from tests.unit.storage.harness import NOW_MS, batch
 
@@ -29,7 +29,7 @@ def check(
     config: LogConfig = PLAIN,
     origin: AppendOrigin = AppendOrigin.CLIENT,
     now_ms: int = NOW_MS,
-) -> Validated | Refusal:
+) -> Validated | AppendRefusal:
     return validate(records, config, origin, now_ms, "topic-0")
 
 
@@ -41,9 +41,9 @@ def with_field(form: str, position: int, *values: int) -> memoryview:
     return data
 
 
-def refused(records: memoryview, config: LogConfig = PLAIN) -> Refusal:
+def refused(records: memoryview, config: LogConfig = PLAIN) -> AppendRefusal:
     found = check(records, config)
-    assert isinstance(found, Refusal), found
+    assert isinstance(found, AppendRefusal), found
     return found
 
 
@@ -195,14 +195,14 @@ def test_the_brokers_own_batches_are_not_bound_by_the_topics_wishes() -> None:
     ],
 )
 def test_which_topics_have_to_look(config: LogConfig) -> None:
-    assert may_take_unseen(PLAIN)
-    assert not may_take_unseen(config)
+    assert header_check_suffices(PLAIN)
+    assert not header_check_suffices(config)
 
 
 @given(data=st.binary(max_size=300))
 def test_no_bytes_raise(data: bytes) -> None:
     found = split_batches(memoryview(data), AppendOrigin.CLIENT)
-    assert isinstance(found, (list, Refusal))
+    assert isinstance(found, (list, AppendRefusal))
 
 
 @given(at=st.integers(0, 70), value=st.integers(0, 255), compacted=st.booleans())
@@ -211,4 +211,4 @@ def test_no_changed_byte_raises(at: int, value: int, compacted: bool) -> None:
     data[at] = value
     pack_into(">I", data, 17, crc_of(data, 0, len(data)))
     config = replace(PLAIN, cleanup_policy=("compact",)) if compacted else PLAIN
-    assert isinstance(check(data, config), (Validated, Refusal))
+    assert isinstance(check(data, config), (Validated, AppendRefusal))

@@ -15,11 +15,11 @@ from storage.log.batch_body import SLICE_BYTES
 from storage.log.record_validation import (
     PACKED_AT_ONCE_BYTES,
     RECORD_ERRORS_TOLD,
-    look_at_records,
+    check_records,
     must_decode,
     target_codec,
 )
-from storage.log.refusal import Refusal
+from storage.log.refusal import AppendRefusal
 from storage.log_config import LogConfig
 from tests.batches import build_batch
 from tests.unit.storage.harness import NOW_MS, batch, keyed_batch
@@ -27,19 +27,19 @@ from tests.unit.storage.harness import NOW_MS, batch, keyed_batch
 COMPACTED = LogConfig(cleanup_policy=("compact",))
 
 
-def looked_at(records: memoryview, config: LogConfig) -> memoryview | Refusal:
-    return in_one_go(look_at_records(records, read_header(records), config, NOW_MS, "topic-0"))
+def check_result(records: memoryview, config: LogConfig) -> memoryview | AppendRefusal:
+    return in_one_go(check_records(records, read_header(records), config, NOW_MS, "topic-0"))
 
 
-def refused(records: memoryview, config: LogConfig) -> Refusal:
-    found = looked_at(records, config)
-    assert isinstance(found, Refusal)
+def refused(records: memoryview, config: LogConfig) -> AppendRefusal:
+    found = check_result(records, config)
+    assert isinstance(found, AppendRefusal)
     return found
 
 
 def test_keys_are_wanted_in_a_compacted_topic() -> None:
     good = keyed_batch((b"k", b"v"), (b"", None))
-    assert looked_at(good, COMPACTED) is good
+    assert check_result(good, COMPACTED) is good
     found = refused(keyed_batch((b"k", b"v"), (None, b"v")), COMPACTED)
     words = "Compacted topic cannot accept message without key in topic partition topic-0"
     assert (found.error, found.record_errors) == (ErrorCode.INVALID_RECORD, [(1, words)])
@@ -90,7 +90,7 @@ def test_a_body_that_cannot_be_decoded_is_refused(codec: Codec) -> None:
     for at in range(HEADER_SIZE, len(sent), 3):
         damaged = memoryview(bytearray(sent))
         damaged[at] ^= 0xFF
-        found = looked_at(damaged, COMPACTED)
+        found = check_result(damaged, COMPACTED)
         assert isinstance(found, memoryview) or found.error is ErrorCode.INVALID_RECORD
 
 
@@ -132,7 +132,7 @@ def test_a_batch_is_built_anew_under_the_topics_codec(name: str, codec: Codec) -
     header = read_header(sent)
     assert target_codec(config, header) == codec
     records = list(iterate_records(sent))
-    built = looked_at(sent, config)
+    built = check_result(sent, config)
     assert isinstance(built, memoryview)
     new = read_header(built)
     assert crc_is_valid(built, 0, new)
@@ -148,7 +148,7 @@ def test_the_greatest_time_of_a_batch_packed_anew_is_that_of_its_records() -> No
     sent = memoryview(build_batch([Record(-1, 5, b"k", b"v"), Record(-1, 3, b"k", b"v")]))
     lie = memoryview(build_batch([Record(-1, 5, b"k", b"v")] * 2, max_timestamp=9))
     for batch_sent in (sent, lie):
-        built = looked_at(batch_sent, LogConfig(compression_type="gzip"))
+        built = check_result(batch_sent, LogConfig(compression_type="gzip"))
         assert isinstance(built, memoryview)
         assert read_header(built).max_timestamp == 5
 
@@ -188,8 +188,8 @@ class Slices:
         monkeypatch.setattr(batch_body, "unpack_into", noted_unpack)
         monkeypatch.setattr(record_validation, "scan_records", noted_scan)
 
-    def run(self, sent: memoryview, config: LogConfig) -> memoryview | Refusal:
-        steps = look_at_records(sent, read_header(sent), config, NOW_MS, "topic-0")
+    def run(self, sent: memoryview, config: LogConfig) -> memoryview | AppendRefusal:
+        steps = check_records(sent, read_header(sent), config, NOW_MS, "topic-0")
         result = None
         while True:
             before = self.records
@@ -224,7 +224,7 @@ def test_what_unpacks_to_much_is_unpacked_by_threads(
     sent = bomb(codec)
     found = slices.run(sent, config)
     if config.compression_type == "uncompressed":
-        assert isinstance(found, Refusal) and found.error is ErrorCode.MESSAGE_TOO_LARGE
+        assert isinstance(found, AppendRefusal) and found.error is ErrorCode.MESSAGE_TOO_LARGE
     else:
         assert found == sent
     assert slices.most_on_loop <= SLICE_BYTES
@@ -236,7 +236,7 @@ def test_what_unpacks_to_much_is_unpacked_by_threads(
 def test_more_than_the_limit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batch_body, "UNPACKED_LIMIT_BYTES", 10_000_000)
     found = Slices(monkeypatch).run(bomb(Codec.ZSTD), COMPACTED)
-    assert isinstance(found, Refusal) and found.error is ErrorCode.INVALID_RECORD
+    assert isinstance(found, AppendRefusal) and found.error is ErrorCode.INVALID_RECORD
     assert "over 10000000 bytes" in found.message
 
 
@@ -248,7 +248,7 @@ def test_many_records_are_looked_at_some_at_a_time(
     count = 20 * record_scan.RECORDS_PER_STOP + 1
     sent = keyed_batch(*[(None, b"")] * count, compression=codec)
     found = slices.run(sent, COMPACTED)
-    assert isinstance(found, Refusal)
+    assert isinstance(found, AppendRefusal)
     assert len(found.record_errors) == RECORD_ERRORS_TOLD
     assert f"{count} record errors" in found.message
     assert slices.records == count

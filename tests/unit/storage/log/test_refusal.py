@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from protocol.errors import ErrorCode
-from storage.log.refusal import Refusal, out_of_range
+from storage.log.refusal import AppendRefusal, out_of_range
 from storage.log_config import LogConfig
 
 
 def test_refusals_are_equal_by_what_they_say() -> None:
-    assert Refusal(ErrorCode.INVALID_RECORD, "x") == Refusal(ErrorCode.INVALID_RECORD, "x", [])
+    assert AppendRefusal(ErrorCode.INVALID_RECORD, "x") == AppendRefusal(
+        ErrorCode.INVALID_RECORD, "x", []
+    )
 
 
 def test_words_for_a_time_out_of_range() -> None:

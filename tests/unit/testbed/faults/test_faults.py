@@ -19,7 +19,7 @@ from protocol.messages.produce import PartitionProduceData, ProduceRequest, Topi
 from protocol.records import Record
 from testbed.faults import faults
 from testbed.faults.answers import errors_in
-from testbed.faults.faults import OPERATIONS, Faults
+from testbed.faults.faults import OPERATIONS, FaultRules
 from testbed.faults.fetch_sessions import FetchSessions
 from testbed.faults.places import RealAnswer, ways_of
 from testbed.faults.rule import Aim, Deed, Rule
@@ -49,7 +49,7 @@ class Bench:
 
         assert image is not None
         sessions = FetchSessions(broker.parts.replicas.sessions, name_of)
-        self.faults = Faults(self.running.scheduler, name_of, sessions, [self.handler])
+        self.faults = FaultRules(self.running.scheduler, name_of, sessions, [self.handler])
         self.key = "0"
         self.running.create("a", "b")
 
@@ -302,7 +302,7 @@ def test_a_version_that_is_refused_is_said_so_that_any_client_reads_it(bench: Be
 def test_a_request_that_has_no_place_for_an_error_is_carried_out(bench: Bench) -> None:
     rule = bench.fail(ApiKey.PRODUCE, NOT_LEADER)
     assert bench.ask(ProduceRequest(None, -1, 1000, []), 9).responses == []
-    assert (rule.seen, rule.met) == (1, 0)
+    assert (rule.matched, rule.applied) == (1, 0)
 
 
 def test_each_api_that_is_served_is_met_by_its_oldest_and_its_latest_request(bench: Bench) -> None:
@@ -322,7 +322,10 @@ def test_each_api_that_is_served_is_met_by_its_oldest_and_its_latest_request(ben
             (answer,) = bench.send(request, version)
             _, response = decode_response(ApiKey(key), memoryview(answer)[4:], version)
             codes = {code for _, code in errors_in(response)}
-            assert (codes, rule.met) == ({ErrorCode.REQUEST_TIMED_OUT}, 1), (api.key.name, version)
+            assert (codes, rule.applied) == ({ErrorCode.REQUEST_TIMED_OUT}, 1), (
+                api.key.name,
+                version,
+            )
             bench.faults.clear()
             met += 1
     assert met > 80
@@ -345,7 +348,7 @@ def test_what_the_test_itself_asks_is_not_met(bench: Bench) -> None:
     rule = bench.fail(ApiKey.PRODUCE, NOT_LEADER)
     assert errors(bench.ask(produce("a"), 9, over_network.CLIENT_ID)) == {"a": 0}
     assert in_process.CLIENT_ID == over_network.CLIENT_ID == OPERATIONS
-    assert rule.seen == 0
+    assert rule.matched == 0
 
 
 def test_what_is_left_unanswered_has_a_limit(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

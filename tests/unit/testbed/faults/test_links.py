@@ -8,7 +8,7 @@ import pytest
 
 from ground.ports import Answered, ChannelFailure
 from ground.sim_scheduler import SimScheduler
-from testbed.faults.links import CuttableChannel, Links
+from testbed.faults.links import CuttableChannel, NodeLinks
 
 
 class Channel:
@@ -40,7 +40,7 @@ class Bench:
     def __init__(self) -> None:
         self.scheduler = SimScheduler()
         self.network = Network()
-        self.links = Links(self.scheduler)
+        self.links = NodeLinks(self.scheduler)
         self.told: list[tuple[Any, ChannelFailure | None]] = []
 
     def channel(self, port: int) -> CuttableChannel:

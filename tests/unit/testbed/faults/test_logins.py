@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from broker.network.server.login import Refusal, ReplyOrRefusal
+from broker.network.server.login import LoginRefusal, ReplyOrRefusal
 from ground.sim_scheduler import SimScheduler
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -17,7 +17,7 @@ from protocol.messages.api_versions import ApiVersionsRequest
 from protocol.messages.metadata import MetadataRequest
 from protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from protocol.messages.sasl_handshake import SaslHandshakeRequest
-from testbed.faults.faults import Faults
+from testbed.faults.faults import FaultRules
 from testbed.faults.logins import LoginFaults
 from testbed.faults.rule import Aim, Deed, Rule
 
@@ -51,7 +51,7 @@ class Bench:
     def __init__(self) -> None:
         self.scheduler = SimScheduler()
         nothing: Any = SimpleNamespace(topics=lambda _id: ())
-        self.faults = Faults(self.scheduler, lambda _id: None, nothing, [])
+        self.faults = FaultRules(self.scheduler, lambda _id: None, nothing, [])
         self.ranges: list[ApiKey] = []
         self.login = Login()
         self.later: list[ReplyOrRefusal] = []
@@ -61,7 +61,7 @@ class Bench:
         reply(b"range")
 
     def send(self, frame: bytes) -> ReplyOrRefusal | None:
-        return self.met.meet(self.login, memoryview(frame), self.later.append)
+        return self.met.intercept(self.login, memoryview(frame), self.later.append)
 
     def do(self, api: ApiKey | None, deed: Deed, **settings: Any) -> Rule:
         rule = Rule(Aim(api), deed, **settings)
@@ -75,7 +75,7 @@ def bench() -> Bench:
 
 
 def error_of(api: ApiKey, said: ReplyOrRefusal | None, version: int) -> int:
-    answer = said.answer if isinstance(said, Refusal) else said
+    answer = said.answer if isinstance(said, LoginRefusal) else said
     assert answer
     _, response = decode_response(api, memoryview(answer)[4:], version)
     return int(response.error_code)
@@ -93,9 +93,9 @@ def test_a_login_is_refused_with_an_answer(
 ) -> None:
     rule = bench.do(api, Deed.ERROR, error=error, times=1)
     said = bench.send(frame)
-    assert isinstance(said, Refusal) and said.delayed, "as with a wrong password"
+    assert isinstance(said, LoginRefusal) and said.delayed, "as with a wrong password"
     assert error_of(api, said, version) == error
-    assert bench.login.carried_out == [] and rule.met == 1
+    assert bench.login.carried_out == [] and rule.applied == 1
     assert bench.send(frame) == ANSWER
 
 
@@ -124,7 +124,7 @@ def test_what_a_login_says_later_is_delayed_too(bench: Bench) -> None:
     bench.login.says = None
     bench.do(None, Deed.DELAY, delay_ms=300.0)
     assert bench.send(TOKEN) is None
-    refused = Refusal("a wrong password", b"frame")
+    refused = LoginRefusal("a wrong password", b"frame")
     bench.login.asks[0](refused)
     bench.scheduler.run_for(300)
     assert bench.later == [refused]
@@ -137,20 +137,20 @@ def test_no_answer_until_it_is_lifted(bench: Bench, deed: Deed, carried_out: int
     assert len(bench.login.carried_out) == carried_out and bench.later == []
     bench.faults.clear()
     (end,) = bench.later
-    assert isinstance(end, Refusal) and not end.answer and not end.delayed
+    assert isinstance(end, LoginRefusal) and not end.answer and not end.delayed
 
 
 def test_a_connection_ends_with_a_part_of_the_answer_or_with_nothing(bench: Bench) -> None:
     bench.do(ApiKey.SASL_HANDSHAKE, Deed.CUT, cut_at=0.75)
     said = bench.send(HANDSHAKE)
-    assert isinstance(said, Refusal) and said.answer == ANSWER[:6] and not said.delayed
-    bench.login.says = Refusal("a wrong password", ANSWER)
+    assert isinstance(said, LoginRefusal) and said.answer == ANSWER[:6] and not said.delayed
+    bench.login.says = LoginRefusal("a wrong password", ANSWER)
     said = bench.send(HANDSHAKE)
-    assert isinstance(said, Refusal) and said.answer == ANSWER[:6]
+    assert isinstance(said, LoginRefusal) and said.answer == ANSWER[:6]
     bench.faults.clear()
     bench.do(ApiKey.SASL_HANDSHAKE, Deed.DISCONNECT)
     said = bench.send(HANDSHAKE)
-    assert isinstance(said, Refusal) and not said.answer
+    assert isinstance(said, LoginRefusal) and not said.answer
 
 
 def test_what_is_no_request_of_a_login_goes_its_way(bench: Bench) -> None:
@@ -161,7 +161,7 @@ def test_what_is_no_request_of_a_login_goes_its_way(bench: Bench) -> None:
         assert bench.send(frame) == ANSWER
     bench.login.is_bare = True
     assert bench.send(HANDSHAKE) == ANSWER
-    assert rule.seen == 0
+    assert rule.matched == 0
 
 
 def test_what_a_login_asks_the_apis_is_not_met_again(bench: Bench) -> None:
@@ -184,4 +184,4 @@ def test_what_a_login_asks_the_apis_is_not_met_again(bench: Bench) -> None:
 
     bench.login.carry_out = carry_out  # type: ignore[method-assign]
     assert bench.send(VERSIONS) is None
-    assert rule.seen == 1
+    assert rule.matched == 1

@@ -29,8 +29,8 @@ def test_it_leaves_out_the_first_ones_and_ends() -> None:
     assert met(rule(after=3), 5) == [3, 4]
     one = rule(after=99, times=1)
     assert met(one, 200) == [99]
-    assert one.is_over and one.met == 1
-    assert one.seen == 200, "what comes afterwards is seen"
+    assert one.is_over and one.applied == 1
+    assert one.matched == 200, "what comes afterwards is seen"
 
 
 def test_what_could_not_be_met_does_not_count() -> None:

@@ -18,10 +18,10 @@ def tally(request: pytest.FixtureRequest, tmp_path: Path) -> Tally:
 def test_so_many_are_taken_and_no_more(tally: Tally) -> None:
     assert [tally.see() for _ in range(3)] == [1, 2, 3]
     assert [tally.take(2) for _ in range(3)] == [True, True, False]
-    assert (tally.seen, tally.met) == (3, 2)
+    assert (tally.matched, tally.applied) == (3, 2)
     tally.give_back()
     assert [tally.take(2) for _ in range(2)] == [True, False]
-    assert tally.take(None) and tally.met == 3
+    assert tally.take(None) and tally.applied == 3
     tally.close()
 
 
@@ -29,7 +29,7 @@ def test_several_count_together(tmp_path: Path) -> None:
     one, other = (SharedTally(str(tmp_path / "fault")) for _ in range(2))
     assert [one.see(), other.see(), one.see()] == [1, 2, 3]
     assert other.take(1) and not one.take(1)
-    assert (one.seen, one.met) == (other.seen, other.met) == (3, 1)
+    assert (one.matched, one.applied) == (other.matched, other.applied) == (3, 1)
     other.give_back()
     assert one.take(1)
 
@@ -41,7 +41,7 @@ def test_the_last_one_leaves_no_file_and_counts_no_more(tmp_path: Path) -> None:
     other.close()
     assert list(tmp_path.iterdir()) == []
     other.give_back()
-    assert (other.seen, other.met, other.see()) == (0, 0, 0)
+    assert (other.matched, other.applied, other.see()) == (0, 0, 0)
 
 
 def test_processes_that_take_at_once_take_no_more_than_there_are(tmp_path: Path) -> None:
@@ -66,4 +66,4 @@ def test_processes_that_take_at_once_take_no_more_than_there_are(tmp_path: Path)
         os.waitpid(pid, 0)
         os.close(one)
     assert sum(counts) == times, counts
-    assert SharedTally(path).met == times
+    assert SharedTally(path).applied == times

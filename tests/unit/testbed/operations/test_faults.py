@@ -12,13 +12,13 @@ import pytest
 
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from testbed.broker_under_test import BrokerUnderTest
 from testbed.control import answer
 from testbed.faults.full_disk import Room
 from testbed.faults.of_node import faults_of
 from testbed.faults.tally import SharedTally
 from testbed.operations import faults
 from testbed.operations.decoded_requests import api_key
-from testbed.served import ServedBroker
 from tests.unit.broker.node_fixture import Running
 
 
@@ -46,7 +46,7 @@ class Bench:
 
     def call(self, op: str, **args: Any) -> Any:
         message = {"id": 1, "op": op, "args": args}
-        told = asyncio.run(answer(cast(ServedBroker, self.broker), message))
+        told = asyncio.run(answer(cast(BrokerUnderTest, self.broker), message))
         return told["result"] if "result" in told else told["error"]
 
 
@@ -143,7 +143,7 @@ CONFIG = SimpleNamespace(log_dirs=["/a", "/b"], metadata_log_dir="/a")
 
 def call_on(room: Room, op: str, **args: Any) -> Any:
     broker = SimpleNamespace(room=room, config=CONFIG)
-    told = asyncio.run(answer(cast(ServedBroker, broker), {"id": 1, "op": op, "args": args}))
+    told = asyncio.run(answer(cast(BrokerUnderTest, broker), {"id": 1, "op": op, "args": args}))
     return told["result"] if "result" in told else told["error"]
 
 

@@ -8,15 +8,15 @@ import pytest
 
 from broker.config.values import BrokerConfig
 from controller.metadata.image import MetadataImage
-from testbed.as_new import InitialState
+from testbed.broker_under_test import BrokerUnderTest
+from testbed.initial_state import InitialState
 from testbed.operations import lifecycle
-from testbed.served import ServedBroker
 
 
 class Broker:
     """Keeps what it is to be started with."""
 
-    as_new = InitialState.of(MetadataImage())
+    initial_state = InitialState.of(MetadataImage())
 
     async def start(self, config: BrokerConfig, **_: object) -> int:
         self.config = config
@@ -38,7 +38,7 @@ async def test_internal_topics_are_small_where_the_data_go_with_the_test(
     monkeypatch.setattr(lifecycle, "configure_logging", lambda level, style: None)
     monkeypatch.setattr(lifecycle, "format_folders", lambda config, name: None)
     broker = Broker()
-    await lifecycle.start(cast(ServedBroker, broker), {"properties": {}, **args})
+    await lifecycle.start(cast(BrokerUnderTest, broker), {"properties": {}, **args})
     config = broker.config
     found = config.offsets_topic_num_partitions, config.transaction_state_log_num_partitions
     assert found == partitions

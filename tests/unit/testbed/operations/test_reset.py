@@ -22,7 +22,7 @@ from protocol.messages.describe_client_quotas import (
     ValueData,
 )
 from protocol.messages.describe_transactions import DescribeTransactionsRequest
-from testbed.as_new import InitialState
+from testbed.initial_state import InitialState
 from testbed.operation_error import OperationError
 from testbed.operations import topics
 from testbed.operations.inside import InsideNode
@@ -60,10 +60,10 @@ async def test_users_and_acls_are_as_before(tmp_path: Path) -> None:
 
 async def test_what_no_request_brings_back_is_refused(tmp_path: Path) -> None:
     async with one_node(tmp_path) as node:
-        as_new = replace(
+        initial_state = replace(
             InitialState.of(node.image), users={("carol", 1): "digest"}, features={"f": 1}
         )
-        inside = InsideNode(node.running.node, node.sockets, lambda: None, node.door, as_new)
+        inside = InsideNode(node.running.node, node.sockets, lambda: None, node.door, initial_state)
         with pytest.raises(OperationError, match="levels were changed, a user .* start another"):
             await reset(replace(node.world, inside=inside))
         assert node.door.said == [], "nothing was begun"

@@ -26,7 +26,7 @@ from protocol.messages.metadata import (
 )
 from testbed.operation_error import OperationError
 from testbed.operations import topics
-from testbed.operations.port import NoAnswer, World
+from testbed.operations.port import NoAnswer, OperationWorld
 from tests.unit.testbed.operations.world import one_node
 
 
@@ -53,7 +53,7 @@ class ThreeNodes:
         self.gone = 0
         """Node 3 is, and the others do not say so so many times."""
         self.now_s = 0.0
-        self.world = World(self.ask, lambda: self.now_s, lambda: 0, self.pause)
+        self.world = OperationWorld(self.ask, lambda: self.now_s, lambda: 0, self.pause)
 
     async def pause(self, seconds: float) -> None:
         self.now_s += seconds

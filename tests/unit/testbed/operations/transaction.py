@@ -7,14 +7,14 @@ from protocol.messages.end_txn import EndTxnRequest
 from protocol.messages.init_producer_id import InitProducerIdRequest
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.records import Record
-from testbed.operations.port import World
+from testbed.operations.port import OperationWorld
 from tests.batches import build_batch
 
 
 class Producer:
     """One transaction of one id; its partitions are added by its Produce (KIP-890)."""
 
-    def __init__(self, world: World, name: str, topic: str) -> None:
+    def __init__(self, world: OperationWorld, name: str, topic: str) -> None:
         self.world = world
         self.name = name
         self.topic = topic
@@ -22,7 +22,7 @@ class Producer:
         self.sequence = 0
 
     @classmethod
-    async def begin(cls, world: World, name: str, topic: str) -> Producer:
+    async def begin(cls, world: OperationWorld, name: str, topic: str) -> Producer:
         producer = cls(world, name, topic)
         attempts = world.attempts(world.now_s() + 5)
         await world.run(coordinator(attempts, name, TRANSACTION))

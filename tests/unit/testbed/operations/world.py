@@ -8,10 +8,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from controller.metadata.image import MetadataImage
-from testbed.as_new import InitialState
+from testbed.initial_state import InitialState
 from testbed.operations.in_process import InProcess
 from testbed.operations.inside import InsideNode
-from testbed.operations.port import World
+from testbed.operations.port import OperationWorld
 from tests.unit.broker.node_fixture import Running
 
 _LONGEST_MS = 100_000
@@ -54,10 +54,10 @@ class OneNode:
         self.waiting = waiting
         node, scheduler = self.running.node, self.running.scheduler
         assert node.broker is not None
-        as_new = InitialState.of(node.image)
-        inside = InsideNode(node, self.sockets, lambda: None, self.door, as_new)
+        initial_state = InitialState.of(node.image)
+        inside = InsideNode(node, self.sockets, lambda: None, self.door, initial_state)
         self.ask = InProcess(node.broker.requests, "PLAINTEXT")
-        self.world = World(
+        self.world = OperationWorld(
             self.ask,
             lambda: scheduler.monotonic_ms() / 1000,
             scheduler.wall_ms,

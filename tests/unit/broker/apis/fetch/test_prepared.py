@@ -223,7 +223,7 @@ def test_a_bug_at_once_is_answered_and_the_read_not_tried_again(
 
     broker.replicas.append("t", b"a")
     assert not broker.fetch(frame({0: 0}), 12).error_code
-    monkeypatch.setattr("broker.apis.fetch.prepared.FetchReply.parts", broken)
+    monkeypatch.setattr("broker.apis.fetch.prepared.FetchReplyFrames.parts", broken)
     assert broker.fetch(frame({0: 0}), 12).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
     assert (broker.at_once, broker.handled) == (1, 1)
     assert broker.handler.metrics[1].requests == 2

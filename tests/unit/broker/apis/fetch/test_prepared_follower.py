@@ -258,7 +258,7 @@ def test_a_bug_is_answered_and_the_read_not_tried_again(
     follower = Follower(leader)
     leader.replicas.append("t", b"a")
     assert data_of(follower.fetch({0: 0})).records
-    monkeypatch.setattr("broker.apis.fetch.prepared_follower.FetchReply.parts", broken)
+    monkeypatch.setattr("broker.apis.fetch.prepared_follower.FetchReplyFrames.parts", broken)
     answer = response_of(follower.fetch({0: 0}))
     assert answer.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
     assert leader.handled == 2

@@ -55,7 +55,7 @@ def test_what_is_there_is_read_at_once(fetch: TracedFetch) -> None:
     trace = fetch.ask(0)
     assert told(trace) == [("read", True, 0)]
     assert fetch.one().high_watermark == 1
-    assert fetch.keeper.news(0) == [trace]
+    assert fetch.keeper.changes_since(0) == [trace]
 
 
 def test_one_that_waits_is_woken_by_what_is_enough_for_it(fetch: TracedFetch) -> None:
@@ -75,14 +75,14 @@ def test_a_wait_may_end_with_what_there_is(fetch: TracedFetch) -> None:
     fetch.replicas.append("t", b"v")
     fetch.replicas.scheduler.run_for(600)
     assert told(trace)[2:] == [("expired",), ("read", True, 0)]
-    assert fetch.keeper.news(0) == [trace]
+    assert fetch.keeper.changes_since(0) == [trace]
 
 
 def test_one_that_gives_nothing_is_nothing_to_tell_of(fetch: TracedFetch) -> None:
     trace = fetch.ask(0)
     fetch.replicas.scheduler.run_for(600)
     assert told(trace)[2:] == [("expired",), ("read", False, 0)]
-    assert len(fetch.answers) == 1 and fetch.keeper.news(0) == []
+    assert len(fetch.answers) == 1 and fetch.keeper.changes_since(0) == []
 
 
 def test_an_error_is_answered_and_no_slice(fetch: TracedFetch) -> None:

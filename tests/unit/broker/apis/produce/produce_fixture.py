@@ -8,7 +8,7 @@ from typing import Any
 
 from broker.apis.produce.api import ProduceApi
 from broker.apis.produce.transactional import TransactionalProduce
-from broker.requests.context import Expected, RequestContext
+from broker.requests.context import ExpectedRequest, RequestContext
 from broker.requests.prepared import identity_of
 from broker.requests.request_handler import RequestHandler
 from broker.verification.append_verification import AppendVerification
@@ -103,7 +103,7 @@ class Looked(Client):
             return super().send(frame)
         return answer
 
-    def expect(self, message: memoryview) -> Expected | None:
+    def expect(self, message: memoryview) -> ExpectedRequest | None:
         return self.broker.handler.expect(self.connection, message)
 
 

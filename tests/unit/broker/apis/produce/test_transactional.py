@@ -15,9 +15,9 @@ from broker.replication.transaction_marker import TransactionMarkerRequest
 from broker.requests.context import RequestContext
 from broker.verification.append_verification import AppendVerification
 from broker.verification.transaction_verification import (
+    PartitionErrorsCallback,
     TransactionSupportedOperation,
     TransactionVerifier,
-    Verified,
 )
 from controller.authorization.rights import UNLIMITED
 from ground.topic_partition import TopicPartition
@@ -42,7 +42,7 @@ class Coordinator:
 
     def __init__(self) -> None:
         self.asked: list[tuple[tuple[TopicPartition, ...], TransactionSupportedOperation]] = []
-        self.waiting: list[Verified] = []
+        self.waiting: list[PartitionErrorsCallback] = []
         self.at_once: dict[TopicPartition, ErrorCode] | None = None
 
     def add_or_verify(
@@ -52,7 +52,7 @@ class Coordinator:
         producer_epoch: int,
         partitions: Sequence[TopicPartition],
         operation: TransactionSupportedOperation,
-        done: Verified,
+        done: PartitionErrorsCallback,
     ) -> None:
         assert (transactional_id, producer_id, producer_epoch) == ("tx", 7, 0)
         self.asked.append((tuple(partitions), operation))

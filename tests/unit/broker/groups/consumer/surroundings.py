@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from broker.config.parse import single_node_config
 from broker.config.values import BrokerConfig
 from broker.groups.consumer.assignors.assignor import Assignor, GroupAssignment, MemberSubscription
-from broker.groups.consumer.assignors.assignors import BUILT_IN, Assignors, Computed
+from broker.groups.consumer.assignors.assignors import BUILT_IN, AssignmentCallback, Assignors
 from broker.groups.consumer.expressions import TopicsByRegex
 from broker.groups.consumer.membership import Describable
-from broker.groups.consumer.surroundings import Surroundings
+from broker.groups.consumer.surroundings import ConsumerGroupInputs
 from controller.metadata.image import MetadataImage
 
 
@@ -27,9 +27,12 @@ class AtOnce:
         return self._assignor.name
 
     def begin(
-        self, members: Mapping[str, MemberSubscription], topics: Mapping[bytes, int], done: Computed
+        self,
+        members: Mapping[str, MemberSubscription],
+        topics: Mapping[bytes, int],
+        done: AssignmentCallback,
     ) -> list[GroupAssignment]:
-        """As `AskedAssignor` says."""
+        """As `AsyncAssignor` says."""
         if self.held is None:
             return [self._assignor.assign(members, topics)]
         self.held.append(lambda: done(self._assignor.assign(members, topics), None))
@@ -71,7 +74,9 @@ class PythonExpressions:
 def surroundings(
     config: BrokerConfig | None = None,
     image: Callable[[], MetadataImage] = MetadataImage,
-) -> Surroundings:
+) -> ConsumerGroupInputs:
     """Of a node in tests."""
     assignors = Assignors([AtOnce(one()) for one in BUILT_IN.values()])
-    return Surroundings(config or single_node_config(), image, assignors, PythonExpressions())
+    return ConsumerGroupInputs(
+        config or single_node_config(), image, assignors, PythonExpressions()
+    )

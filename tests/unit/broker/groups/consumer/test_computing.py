@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from broker.groups.consumer.assignors.assignors import Assignors, Computed
+from broker.groups.consumer.assignors.assignors import AssignmentCallback, Assignors
 from tests.unit.broker.groups.consumer.stage import Stage, beat, joining
 
 
@@ -17,9 +17,9 @@ class Slow:
     name = "slow"
 
     def __init__(self) -> None:
-        self.waiting: list[tuple[Any, Computed]] = []
+        self.waiting: list[tuple[Any, AssignmentCallback]] = []
 
-    def begin(self, members: Any, topics: Any, done: Computed) -> list[Any]:
+    def begin(self, members: Any, topics: Any, done: AssignmentCallback) -> list[Any]:
         self.waiting.append((members, done))
         return []
 

@@ -22,7 +22,7 @@ from broker.groups.consumer.state.records import position_record
 from broker.groups.consumer.validation import TOPICS_MAX
 from broker.groups.group_records import read_group_record
 from broker.groups.reconciliation.member_state import STABLE, UNREVOKED_PARTITIONS
-from broker.groups.reconciliation.position import Position
+from broker.groups.reconciliation.position import MemberPosition
 from ground.sliced_work import in_one_go
 from protocol.errors import ProtocolError
 from protocol.messages.consumer_protocol import (
@@ -76,7 +76,9 @@ def test_members_keep_what_they_have_at_the_generation_s_epoch() -> None:
     )
     assert (group.epoch, group.assignment_epoch, group.assigned_at_ms) == (5, 5, 0)
     assert group.targets == {"a": {T: (0, 1), U: (1,)}, "b": {T: (2,)}, "c": {}}
-    assert group.members["a"].position == Position(5, 5, STABLE, {T: {0: 5, 1: 5}, U: {1: 5}}, {})
+    assert group.members["a"].position == MemberPosition(
+        5, 5, STABLE, {T: {0: 5, 1: 5}, U: {1: 5}}, {}
+    )
     b = group.members["b"]
     assert b.uses_classic_protocol
     assert (b.subscription.rack_id, b.subscription.instance_id) == ("r", "i")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from broker.groups.consumer.timers import RETRY_MS, Again, MemberTimers
 from broker.groups.reconciliation.member_state import STABLE, UNREVOKED_PARTITIONS
-from broker.groups.reconciliation.position import Position
+from broker.groups.reconciliation.position import MemberPosition
 from ground.sim_scheduler import SimScheduler
 
-STAYS = Position[bytes](2, 1, STABLE)
-TOLD = Position[bytes](2, 2, UNREVOKED_PARTITIONS)
+STAYS = MemberPosition[bytes](2, 1, STABLE)
+TOLD = MemberPosition[bytes](2, 2, UNREVOKED_PARTITIONS)
 
 
 class Watch:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from broker.groups.reconciliation.member_state import TRANSITIONS, MemberState, Step
+from broker.groups.reconciliation.member_state import TRANSITIONS, MemberState, MemberStep
 
 
 def test_a_state_has_its_number_of_the_log() -> None:
@@ -17,5 +17,5 @@ def test_a_state_has_its_number_of_the_log() -> None:
 def test_every_step_leads_somewhere_from_every_state() -> None:
     assert set(TRANSITIONS) == set(MemberState)
     for state in MemberState:
-        assert set(TRANSITIONS[state]) == set(Step)
-    assert TRANSITIONS[MemberState.STABLE][Step.REVOKES] is MemberState.UNREVOKED_PARTITIONS
+        assert set(TRANSITIONS[state]) == set(MemberStep)
+    assert TRANSITIONS[MemberState.STABLE][MemberStep.REVOKES] is MemberState.UNREVOKED_PARTITIONS

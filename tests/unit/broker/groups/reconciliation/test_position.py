@@ -10,14 +10,16 @@ from broker.groups.reconciliation.member_state import (
     UNRELEASED_PARTITIONS,
     UNREVOKED_PARTITIONS,
 )
-from broker.groups.reconciliation.position import Position, Target, reconcile
+from broker.groups.reconciliation.position import MemberPosition, TargetAssignment, reconcile
 
-Letters = Position[str]
+Letters = MemberPosition[str]
 
 
-def target(epoch: int, *numbers: int, wanted: bool = True, changed: bool = False) -> Target[str]:
+def target(
+    epoch: int, *numbers: int, wanted: bool = True, changed: bool = False
+) -> TargetAssignment[str]:
     named = {"t": numbers} if numbers else {}
-    return Target(epoch, named, lambda container: wanted, changed)
+    return TargetAssignment(epoch, named, lambda container: wanted, changed)
 
 
 def held(*numbers: int, epoch: int = 2) -> dict[str, dict[int, int]]:
@@ -32,19 +34,19 @@ def taken(container: str, number: int) -> bool:
     return False
 
 
-AT_TWO: Letters = Position(2, 0, STABLE, held(0, 1, 2), {})
+AT_TWO: Letters = MemberPosition(2, 0, STABLE, held(0, 1, 2), {})
 
 
 def test_a_new_member_takes_what_is_free() -> None:
-    position = reconcile(Position[str](), target(2, 0, 1), None, free)
-    assert position == Position(2, 0, STABLE, held(0, 1), {})
+    position = reconcile(MemberPosition[str](), target(2, 0, 1), None, free)
+    assert position == MemberPosition(2, 0, STABLE, held(0, 1), {})
 
 
 def test_what_others_have_is_waited_for_at_the_target_epoch() -> None:
-    waits = reconcile(Position[str](), target(3, 0, 1), None, lambda c, n: n == 1)
-    assert waits == Position(3, 0, UNRELEASED_PARTITIONS, held(1, epoch=3), {})
+    waits = reconcile(MemberPosition[str](), target(3, 0, 1), None, lambda c, n: n == 1)
+    assert waits == MemberPosition(3, 0, UNRELEASED_PARTITIONS, held(1, epoch=3), {})
     got = reconcile(waits, target(3, 0, 1), None, free)
-    assert got == Position(3, 3, STABLE, held(0, 1, epoch=3), {})
+    assert got == MemberPosition(3, 3, STABLE, held(0, 1, epoch=3), {})
 
 
 def test_a_stable_member_at_the_target_stays() -> None:
@@ -53,11 +55,11 @@ def test_a_stable_member_at_the_target_stays() -> None:
 
 def test_what_is_to_be_given_up_keeps_the_epoch() -> None:
     told = reconcile(AT_TWO, target(3, 0), None, free)
-    assert told == Position(2, 2, UNREVOKED_PARTITIONS, held(0), held(1, 2))
+    assert told == MemberPosition(2, 2, UNREVOKED_PARTITIONS, held(0), held(1, 2))
     assert reconcile(told, target(3, 0), None, free) is told
     assert reconcile(told, target(3, 0), {"t": (0, 1)}, free) is told
     done = reconcile(told, target(3, 0), {"t": (0,)}, free)
-    assert done == Position(3, 2, STABLE, held(0), {})
+    assert done == MemberPosition(3, 2, STABLE, held(0), {})
 
 
 def test_a_member_that_owns_nothing_needs_not_be_told() -> None:
@@ -67,17 +69,17 @@ def test_a_member_that_owns_nothing_needs_not_be_told() -> None:
 def test_a_target_that_moves_while_a_member_revokes_is_followed_afterwards() -> None:
     told = reconcile(AT_TWO, target(3, 0, 1), None, free)
     again = reconcile(told, target(4, 0), {"t": (0, 1)}, free)
-    assert again == Position(2, 2, UNREVOKED_PARTITIONS, held(0), held(1))
+    assert again == MemberPosition(2, 2, UNREVOKED_PARTITIONS, held(0), held(1))
 
 
 def test_what_a_member_no_longer_wants_is_given_up_before_there_is_a_target() -> None:
     told = reconcile(AT_TWO, target(2, 0, 1, 2, wanted=False, changed=True), None, free)
-    assert told == Position(2, 2, UNREVOKED_PARTITIONS, {}, held(0, 1, 2))
+    assert told == MemberPosition(2, 2, UNREVOKED_PARTITIONS, {}, held(0, 1, 2))
     gone = reconcile(told, target(2, 0, 1, 2, wanted=False), {}, free)
-    assert gone == Position(2, 2, STABLE, {}, {})
+    assert gone == MemberPosition(2, 2, STABLE, {}, {})
     assert reconcile(AT_TWO, target(2, 0, wanted=True, changed=True), None, free) is AT_TWO
     silent = reconcile(AT_TWO, target(2, 0, wanted=False, changed=True), {}, free)
-    assert silent == Position(2, 2, STABLE, {}, {})
+    assert silent == MemberPosition(2, 2, STABLE, {}, {})
 
 
 def test_a_state_of_a_later_version_is_left_by_owning_nothing() -> None:
@@ -88,8 +90,8 @@ def test_a_state_of_a_later_version_is_left_by_owning_nothing() -> None:
 
 def test_a_static_member_forgets_since_when_it_has_what_it_has() -> None:
     revoking = reconcile(AT_TWO, target(3, 0), None, free)
-    assert revoking.away() == Position(-2, 2, UNREVOKED_PARTITIONS, held(0, epoch=0), {})
-    assert AT_TWO.taken_over() == Position(0, 0, STABLE, held(0, 1, 2, epoch=0), {})
+    assert revoking.away() == MemberPosition(-2, 2, UNREVOKED_PARTITIONS, held(0, epoch=0), {})
+    assert AT_TWO.taken_over() == MemberPosition(0, 0, STABLE, held(0, 1, 2, epoch=0), {})
 
 
 def test_since_when_something_is_held() -> None:
@@ -108,7 +110,7 @@ def test_nothing_is_ever_held_twice_and_all_arrive() -> None:
 
 def _play(chance: random.Random) -> None:
     members = [f"m{number}" for number in range(chance.randint(1, 4))]
-    positions: dict[str, Letters] = {member: Position() for member in members}
+    positions: dict[str, Letters] = {member: MemberPosition() for member in members}
     owned: dict[str, list[int]] = {member: [] for member in members}
     epoch, targets = 1, {member: target(1) for member in members}
     for turn in range(120):

@@ -192,7 +192,7 @@ async def test_an_unknown_host_is_lost(client: NetworkClient, host: str) -> None
 
 async def looked(client: NetworkClient, host: str, port: int) -> ChannelFailure | None:
     told: asyncio.Future[ChannelFailure | None] = asyncio.get_running_loop().create_future()
-    client.look(host, port, told.set_result, 60_000)
+    client.probe_address(host, port, told.set_result, 60_000)
     assert not told.done()
     return await asyncio.wait_for(told, LIMIT_S)
 

@@ -93,7 +93,7 @@ class Listener:
             writer.close()
 
 
-class Asked:
+class AnsweredRequests:
     """Requests on one channel, and what came of them in its order."""
 
     def __init__(self, client: NetworkClient, port: int) -> None:
@@ -130,15 +130,15 @@ async def listener() -> AsyncIterator[tuple[Listener, int]]:
 
 
 @pytest.fixture
-async def asked(listener: tuple[Listener, int]) -> AsyncIterator[Asked]:
+async def asked(listener: tuple[Listener, int]) -> AsyncIterator[AnsweredRequests]:
     """Over logins that are good for ever."""
     client = NetworkClient(asyncio.get_running_loop(), LIMIT, Guard(0))
-    yield Asked(client, listener[1])
+    yield AnsweredRequests(client, listener[1])
     client.close()
 
 
 async def test_a_login_comes_before_the_first_request_and_requests_wait_for_it(
-    listener: tuple[Listener, int], asked: Asked
+    listener: tuple[Listener, int], asked: AnsweredRequests
 ) -> None:
     for _ in range(3):
         asked.send()
@@ -150,7 +150,7 @@ async def test_a_login_comes_before_the_first_request_and_requests_wait_for_it(
 
 
 async def test_a_refused_login_ends_what_waits_and_is_told_once(
-    listener: tuple[Listener, int], asked: Asked, caplog: pytest.LogCaptureFixture
+    listener: tuple[Listener, int], asked: AnsweredRequests, caplog: pytest.LogCaptureFixture
 ) -> None:
     listener[0].answers = [b"ok", b"wrong password"] * 2
     caplog.set_level(logging.WARNING)
@@ -167,7 +167,7 @@ async def test_a_refused_login_ends_what_waits_and_is_told_once(
 
 
 async def test_a_login_that_is_refused_is_made_anew_by_the_next_request(
-    listener: tuple[Listener, int], asked: Asked
+    listener: tuple[Listener, int], asked: AnsweredRequests
 ) -> None:
     listener[0].answers = [b"wrong password"]
     asked.send()
@@ -178,7 +178,7 @@ async def test_a_login_that_is_refused_is_made_anew_by_the_next_request(
 
 
 async def test_a_connection_that_is_closed_in_the_login_is_lost(
-    listener: tuple[Listener, int], asked: Asked, caplog: pytest.LogCaptureFixture
+    listener: tuple[Listener, int], asked: AnsweredRequests, caplog: pytest.LogCaptureFixture
 ) -> None:
     listener[0].answers = [b"ok", CLOSE]
     asked.send()
@@ -187,7 +187,7 @@ async def test_a_connection_that_is_closed_in_the_login_is_lost(
 
 
 async def test_a_login_that_is_not_answered_takes_no_longer_than_a_request(
-    listener: tuple[Listener, int], asked: Asked
+    listener: tuple[Listener, int], asked: AnsweredRequests
 ) -> None:
     listener[0].answers = [SILENCE]
     asked.send()
@@ -204,7 +204,7 @@ async def test_a_login_is_made_again_between_requests_and_none_is_lost(
     peer = listener[0]
     now_s = [1_000.0]
     client = NetworkClient(asyncio.get_running_loop(), LIMIT, Guard(10_000), lambda: now_s[0])
-    asked = Asked(client, listener[1])
+    asked = AnsweredRequests(client, listener[1])
     asked.send()
     await asked.wait(1)
     now_s[0] += 8.4
@@ -248,7 +248,7 @@ async def test_a_login_is_not_made_again_sooner_than_listeners_let_it(
 
     monkeypatch.setattr(network_client.asyncio, "sleep", sleep)
     client = NetworkClient(asyncio.get_running_loop(), LIMIT, Guard(1), lambda: now_s[0])
-    asked = Asked(client, listener[1])
+    asked = AnsweredRequests(client, listener[1])
     for count in range(1, 5):
         asked.send()
         await asked.wait(count)
@@ -266,7 +266,7 @@ async def test_a_login_that_is_refused_when_it_is_made_again_ends_what_waits(
     peer = listener[0]
     now_s = [1_000.0]
     client = NetworkClient(asyncio.get_running_loop(), LIMIT, Guard(10_000), lambda: now_s[0])
-    asked = Asked(client, listener[1])
+    asked = AnsweredRequests(client, listener[1])
     asked.send()
     await asked.wait(1)
     now_s[0] += 9.9
@@ -286,7 +286,7 @@ async def test_a_node_that_goes_while_a_login_is_made_again_is_no_news(
 ) -> None:
     now_s = [1_000.0]
     client = NetworkClient(asyncio.get_running_loop(), LIMIT, Guard(10_000), lambda: now_s[0])
-    asked = Asked(client, listener[1])
+    asked = AnsweredRequests(client, listener[1])
     asked.send()
     await asked.wait(1)
     now_s[0] += 9.9
@@ -300,7 +300,7 @@ async def test_a_node_that_goes_while_a_login_is_made_again_is_no_news(
 
 
 async def test_closing_in_the_midst_of_a_login_tells_who_waits(
-    listener: tuple[Listener, int], asked: Asked
+    listener: tuple[Listener, int], asked: AnsweredRequests
 ) -> None:
     listener[0].answers = [SILENCE]
     asked.send()

@@ -39,7 +39,7 @@ from broker.network.server.connection_state import (
     CLOSING,
     READY,
     ConnectionCore,
-    Step,
+    ShellStep,
 )
 from protocol.errors import ProtocolError
 from protocol.frames.framing import FrameReader
@@ -188,7 +188,7 @@ class Conversation:
                 if self._core.state is CLOSING:
                     self._memory.forget(self._core.memory_granted)
                 return
-            if isinstance(todo, Step):
+            if isinstance(todo, ShellStep):
                 self._do(todo)
             elif self._core.state is AUTHENTICATING:
                 self._note_frame("check", name_of(todo))
@@ -196,15 +196,15 @@ class Conversation:
             else:
                 self._handle(todo)
 
-    def _do(self, step: Step) -> None:
+    def _do(self, step: ShellStep) -> None:
         words = [step.name.lower().replace("_", " ")]
-        if step is Step.SEND:
+        if step is ShellStep.SEND:
             words += map(name_of, self._core.take_answers())
             if self._slow:
                 self._core.blocked()
-        elif step is Step.AWAIT_REST:
+        elif step is ShellStep.AWAIT_REST:
             self._core.rest_awaited(self._now_s)
-        elif step is Step.AWAIT_MEMORY:
+        elif step is ShellStep.AWAIT_MEMORY:
             self._memory.wait(self._reader.wanted_bytes, self._core.memory_granted)
         self._effects.append(" ".join(words))
         assert len(self._effects) < 100, f"it never rests: {self._effects[-4:]}"

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from broker.network.server.connection_state import FRAMES_PER_TURN, State
+from broker.network.server.connection_state import FRAMES_PER_TURN, ConnectionState
 from broker.network.server.request_channel import ConnectionContext, Responder
 from broker.network.server.socket_server import SocketServer
 from protocol.errors import ProtocolError
@@ -133,7 +133,7 @@ async def test_the_peer_leaves_while_its_request_is_parked(rig: Rig, resets: boo
     client.close()
     await until(lambda: server.connection_count == 0)
     assert connection.context.closed
-    assert connection.core.state is State.CLOSING
+    assert connection.core.state is ConnectionState.CLOSING
     parking.responders[0](framed(b"too late"))
 
 
@@ -172,7 +172,7 @@ async def test_a_busy_connection_leaves_others_their_turn(rig: Rig):
 
 def stalled_of(server: SocketServer) -> int:
     """How many connections do not read because the channel is full."""
-    return sum(one.core.state is State.STALLED for one in connections_of(server))
+    return sum(one.core.state is ConnectionState.STALLED for one in connections_of(server))
 
 
 async def test_full_channel_stops_reading_until_it_drains(rig: Rig):
@@ -329,7 +329,7 @@ async def test_who_has_taken_too_much_is_not_read_while_its_time_lasts(
     time = VirtualTime(server, monkeypatch)
     client, other = await rig.client(server), await rig.client(server)
     assert await client.ask(b"too much") == b"too much"
-    muted = next(one for one in connections_of(server) if one.core.state is State.MUTED)
+    muted = next(one for one in connections_of(server) if one.core.state is ConnectionState.MUTED)
     assert muted.core.paused
     read = muted.received_bytes
     client.writer.write(framed(bytes(3_000_000)))
@@ -342,7 +342,7 @@ async def test_who_has_taken_too_much_is_not_read_while_its_time_lasts(
     assert taken == [b"too much", b"served"] and muted.received_bytes == read
     time.run_for(1)
     assert len(await client.receive()) == 3_000_000
-    assert muted.core.state is State.READY
+    assert muted.core.state is ConnectionState.READY
 
 
 def unread(sock: socket.socket | None) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from broker.network.server.connection_state import State
+from broker.network.server.connection_state import ConnectionState
 from broker.network.server.request_channel import ConnectionContext, Later, Responder
 from tests.unit.broker.network.conftest import (
     Handled,
@@ -78,7 +78,7 @@ async def test_a_slow_reader_of_what_is_answered_at_once_is_not_read_from(rig: R
     client = await rig.client(server)
     await client.ask(b"first")
     client.send(b"large")
-    await until(lambda: connection_of(server).core.state is State.SENDING)
+    await until(lambda: connection_of(server).core.state is ConnectionState.SENDING)
     client.send(b"behind")
     await until(lambda: connection_of(server).core.paused)
     assert await client.receive() == large
@@ -137,7 +137,7 @@ async def test_what_was_tried_at_once_may_be_answered_later(rig: Rig):
     for turn in range(3):
         client.send(b"later")
         await until(lambda turn=turn: len(postponing.replies) == turn + 1)
-        assert connection_of(server).core.state is State.PENDING
+        assert connection_of(server).core.state is ConnectionState.PENDING
         postponing.replies[-1](framed(b"now"))
         postponing.replies[-1](framed(b"twice"))
         assert await client.receive() == b"now"

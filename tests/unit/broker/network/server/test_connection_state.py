@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from broker.network.server import connection_state
-from broker.network.server.connection_state import TRANSITIONS, ConnectionEvent, State
+from broker.network.server.connection_state import TRANSITIONS, ConnectionEvent, ConnectionState
 from tests.unit.broker.network.server.conversation import Conversation
 
 TRANSCRIPTS = sorted((Path(__file__).parent / "testdata").glob("*.txt"))
@@ -53,14 +53,16 @@ def test_transcript(path: Path) -> None:
     assert replayed(text) == text
 
 
-class NotedRow(dict[ConnectionEvent, State]):
+class NotedRow(dict[ConnectionEvent, ConnectionState]):
     """A state's row of the table, that notes which of its transitions are taken."""
 
-    def __init__(self, state: State, taken: set[tuple[State, ConnectionEvent]]) -> None:
+    def __init__(
+        self, state: ConnectionState, taken: set[tuple[ConnectionState, ConnectionEvent]]
+    ) -> None:
         super().__init__(TRANSITIONS[state])
         self._state, self._taken = state, taken
 
-    def __getitem__(self, event: ConnectionEvent) -> State:
+    def __getitem__(self, event: ConnectionEvent) -> ConnectionState:
         self._taken.add((self._state, event))
         return super().__getitem__(event)
 
@@ -71,10 +73,10 @@ class NotedRow(dict[ConnectionEvent, State]):
 
 
 def test_every_transition_is_taken_in_a_transcript(monkeypatch: pytest.MonkeyPatch) -> None:
-    taken: set[tuple[State, ConnectionEvent]] = set()
-    noted = {state: NotedRow(state, taken) for state in State}
+    taken: set[tuple[ConnectionState, ConnectionEvent]] = set()
+    noted = {state: NotedRow(state, taken) for state in ConnectionState}
     monkeypatch.setattr(connection_state, "TRANSITIONS", noted)
-    monkeypatch.setattr(connection_state, "_FROM_READY", noted[State.READY])
+    monkeypatch.setattr(connection_state, "_FROM_READY", noted[ConnectionState.READY])
     for path in TRANSCRIPTS:
         replayed(path.read_text())
     assert taken == {(state, event) for state, row in TRANSITIONS.items() for event in row}

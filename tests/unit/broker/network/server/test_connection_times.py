@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from broker.network.server import connection as of_connections
-from broker.network.server.connection_state import State
+from broker.network.server.connection_state import ConnectionState
 from broker.network.server.request_channel import ConnectionContext, Later, Responder
 from broker.requests.request_times import STAGES, RequestMetrics, Stage
 from tests.unit.broker.network.conftest import Parking, Rig, connection_of, framed, until
@@ -141,7 +141,7 @@ async def test_an_answer_is_sent_until_the_peer_has_taken_it(
     client = await rig.client(server)
     await client.ask(b"k")
     client.send(*first, b"k large")
-    await until(lambda: connection_of(server).core.state is State.SENDING)
+    await until(lambda: connection_of(server).core.state is ConnectionState.SENDING)
     clock.now_s += 9
     for _ in (*first, b"k large"):
         await client.receive()

@@ -23,10 +23,10 @@ from broker.network.server.request_channel import ConnectionContext, Responder
 from broker.network.server.socket_server import SocketServer
 from broker.plugins.logins import plain_logins
 from broker.plugins.loop_calls import LoopCalls
-from broker.security.listener_guard import ListenerGuard, NamePeer, NoPrincipal
+from broker.security.listener_guard import BuildPrincipal, ListenerGuard, NoPrincipal
 from broker.security.logins import Logins
 from broker.security.sasl.mechanism_factory import server_mechanisms
-from ground.ports import NoAnswer
+from ground.ports import AnswerTimeout
 from ottla.plugins.logins import PasswordCheck
 from ottla.plugins.principal import Peer
 from protocol.api_keys import ApiKey
@@ -307,7 +307,7 @@ class Passwords(PasswordCheck):
 
 
 def asking_guard(
-    directory: Directory, max_reauth_ms: int = 0, name_peer: NamePeer | None = None
+    directory: Directory, max_reauth_ms: int = 0, build_principal: BuildPrincipal | None = None
 ) -> ListenerGuard:
     plain = MechanismSettings("PLAIN", JAAS, max_reauth_ms=max_reauth_ms)
     sasl = SaslSettings((plain,), failed_authentication_delay_ms=0)
@@ -318,8 +318,8 @@ def asking_guard(
         server_mechanisms(sasl, lambda *_: None, lambda: "nonce", {"PLAIN": own}),
         lambda *_: None,
         between_nodes=False,
-        name_peer=name_peer,
-        ask=directory.ask,
+        build_principal=build_principal,
+        run_blocking=directory.ask,
     )
 
 
@@ -338,7 +338,7 @@ async def test_nothing_behind_a_login_is_taken_until_somebody_has_answered(rig: 
     assert requests.principals == ["User:alice"] * 2
 
 
-@pytest.mark.parametrize("error", [None, NoAnswer("no answer within 5 ms")])
+@pytest.mark.parametrize("error", [None, AnswerTimeout("no answer within 5 ms")])
 async def test_who_is_refused_by_somebody_else_is_refused(
     rig: Rig, error: Exception | None, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -426,7 +426,7 @@ async def test_a_builder_names_who_logs_in(
         return answer
 
     directory = Directory()
-    server, requests = await serve(rig, asking_guard(directory, name_peer=name))
+    server, requests = await serve(rig, asking_guard(directory, build_principal=name))
     client = await rig.client(server, "SASL")
     client.send(handshake(), token(GOOD), METADATA)
     await client.receive()
@@ -457,7 +457,7 @@ async def test_a_builder_names_who_comes_without_a_login(
         None,
         lambda *_: None,
         between_nodes=False,
-        name_peer=name,
+        build_principal=name,
     )
     requests = Requests()
     listeners = [Listener("SASL", "127.0.0.1", 0, "PLAINTEXT", guard=door)]

@@ -11,7 +11,7 @@ import pytest
 from broker.network.file_slice import CHUNK_BYTES
 from broker.network.server import processor as processor_module
 from broker.network.server.connection import Connection
-from broker.network.server.connection_state import State
+from broker.network.server.connection_state import ConnectionState
 from tests.tools.waiting import LIMIT_S
 from tests.unit.broker.network.conftest import Rig, connection_of, framed, turns, until
 
@@ -96,7 +96,7 @@ async def test_the_transports_way_of_sending_keeps_order_and_back_pressure(
     client = await rig.client(server)
     client.writer.transport.pause_reading()
     client.send(*[b"%d" % (n % 10) for n in range(100)])
-    await until(lambda: connection_of(server).core.state is State.SENDING)
+    await until(lambda: connection_of(server).core.state is ConnectionState.SENDING)
     await turns()
     assert handled < 90
     client.writer.transport.resume_reading()

@@ -5,7 +5,7 @@ from typing import Any
 
 from broker.node.control.broker_probe import BrokerProbe
 from controller.metadata.image import BrokerRegistration, Endpoint
-from ground.ports import Answered, ChannelFailure, Looked
+from ground.ports import Answered, ChannelFailure, Probed
 from ground.sim_scheduler import SimScheduler
 from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
 
@@ -34,7 +34,7 @@ class World:
         self.scheduler = SimScheduler()
         self.probed: list[tuple[str, int]] = []
         self.channels: list[Channel] = []
-        self.looks: list[tuple[str, int, Looked]] = []
+        self.looks: list[tuple[str, int, Probed]] = []
         self.gone: list[tuple[int, int]] = []
         broker = BrokerRegistration(
             OTHER,
@@ -55,7 +55,7 @@ class World:
         )
         config: Any = SimpleNamespace(node_id=ME, inter_broker_listener_name="IN")
         ports: Any = SimpleNamespace(
-            network=self, scheduler=self.scheduler, look=self._look if looks else None
+            network=self, scheduler=self.scheduler, probe_address=self._look if looks else None
         )
         node: Any = SimpleNamespace(image=self, controller=controller)
         self.probe = BrokerProbe(config, ports, node)
@@ -68,7 +68,7 @@ class World:
         self.channels.append(Channel())
         return self.channels[-1]
 
-    def _look(self, host: str, port: int, done: Looked, timeout_ms: float) -> None:
+    def _look(self, host: str, port: int, done: Probed, timeout_ms: float) -> None:
         self.looks.append((host, port, done))
 
     def seen(self, failure: ChannelFailure | None) -> None:

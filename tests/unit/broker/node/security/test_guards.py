@@ -15,7 +15,7 @@ from broker.config.values import BrokerConfig
 from broker.node.security.guards import Guards
 from broker.plugins.node_plugins import NodePlugins
 from broker.security.listener_guard import ListenerGuard
-from broker.security.sasl.server_mechanism import Question
+from broker.security.sasl.server_mechanism import BlockingCall
 from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import MetadataImage, ResourceType
 from ground.config_def import ConfigError
@@ -255,4 +255,4 @@ def test_mechanisms_that_somebody_judges_ask_him_also_after_a_change(
         handshake = encode_request(SaslHandshakeRequest(name), 1, 1, "me")[4:]
         authenticator.received(memoryview(handshake), 0)
         token = encode_request(SaslAuthenticateRequest(message), 2, 2, "me")[4:]
-        assert isinstance(authenticator.received(memoryview(token), 0), Question), name
+        assert isinstance(authenticator.received(memoryview(token), 0), BlockingCall), name

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from broker.config.security_settings import JaasEntry, MechanismSettings, SaslSettings, Secret
 from broker.security.sasl.authenticator import (
     TRANSITIONS,
-    Event,
+    LoginEvent,
+    LoginState,
     PrincipalOf,
     SaslAuthenticator,
     SaslFailed,
-    State,
 )
 from broker.security.sasl.mechanism_factory import server_mechanisms
-from broker.security.sasl.server_mechanism import Question, SaslRefused, ServerMechanism
+from broker.security.sasl.server_mechanism import BlockingCall, SaslRefused, ServerMechanism
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.frames.message_codec import decode_response, encode_request
@@ -106,7 +106,7 @@ def answer(frame: bytes | None, version: int = 2) -> SaslAuthenticateResponse:
 def failed(core: SaslAuthenticator, frame: memoryview, now_ms: int = NOW) -> SaslFailed:
     with pytest.raises(SaslFailed) as found:
         core.received(frame, now_ms)
-    assert core.state is State.FAILED and not core.complete
+    assert core.state is LoginState.FAILED and not core.complete
     return found.value
 
 
@@ -235,7 +235,7 @@ def test_a_frame_that_is_too_long() -> None:
     core = core_of()
     assert core.frame_bytes_max == 524_288
     error = core.too_long(524_289)
-    assert (error.answer, error.delayed, core.state) == (None, True, State.FAILED)
+    assert (error.answer, error.delayed, core.state) == (None, True, LoginState.FAILED)
 
 
 # --- how long it is good --------------------------------------------------------------------------
@@ -306,8 +306,8 @@ def test_a_usual_refusal_says_which_login_it_was() -> None:
 
 
 def test_every_state_has_a_way_to_its_end() -> None:
-    ends = {one: ways.get(Event.FAILURE) for one, ways in TRANSITIONS.items()}
-    assert ends == dict.fromkeys(State, State.FAILED)
+    ends = {one: ways.get(LoginEvent.FAILURE) for one, ways in TRANSITIONS.items()}
+    assert ends == dict.fromkeys(LoginState, LoginState.FAILED)
 
 
 _FRAMES = st.one_of(
@@ -333,7 +333,7 @@ def test_nobody_gets_in_by_garbage(frames: list[bytes]) -> None:
             core.received(memoryview(frame), NOW)
         except SaslFailed as error:
             assert error.reason.isprintable() or "\n" not in error.reason
-            assert core.state is State.FAILED
+            assert core.state is LoginState.FAILED
     assert not core.complete and core.principal is None
 
 
@@ -362,12 +362,12 @@ class Asking:
     refusal = ""
     by_token = False
 
-    def evaluate(self, token: bytes, now_ms: int) -> bytes | Question:
-        return Question(lambda: token == b"good", self.go_on)
+    def evaluate(self, token: bytes, now_ms: int) -> bytes | BlockingCall:
+        return BlockingCall(lambda: token == b"good", self.go_on)
 
-    def go_on(self, outcome: object, now_ms: int) -> bytes | Question:
+    def go_on(self, outcome: object, now_ms: int) -> bytes | BlockingCall:
         if outcome == "ask again":
-            return Question(lambda: True, self.go_on)
+            return BlockingCall(lambda: True, self.go_on)
         if outcome is not True:
             raise SaslRefused("refused", repr(outcome))
         self.complete = True
@@ -386,10 +386,10 @@ def asking(version: int = 1, named: PrincipalOf | None = None) -> SaslAuthentica
 def test_an_answer_waits_for_who_is_asked() -> None:
     core = asking()
     question = core.received(authenticate(b"good"), NOW)
-    assert isinstance(question, Question)
-    assert not core.complete and core.state is State.TOKENS
+    assert isinstance(question, BlockingCall)
+    assert not core.complete and core.state is LoginState.TOKENS
     told = core.resume("ask again", NOW)
-    assert isinstance(told, Question)
+    assert isinstance(told, BlockingCall)
     told = core.resume(told.job(), NOW + 10)
     assert isinstance(told, bytes)
     assert (answer(told).auth_bytes, answer(told).session_lifetime_ms) == (b"welcome", 5_000)
@@ -403,7 +403,7 @@ def test_who_is_asked_may_refuse() -> None:
         core.resume(ValueError("x"), NOW)
     assert refused.value.reason == "refused: ValueError('x')"
     assert refused.value.delayed and answer(refused.value.answer).error_code == 58
-    assert core.state is State.FAILED
+    assert core.state is LoginState.FAILED
 
 
 def test_a_bare_token_is_answered_bare() -> None:

@@ -14,7 +14,7 @@ from broker.config.security_settings import MechanismSettings, SaslSettings
 from broker.security.sasl.authenticator import SaslAuthenticator
 from broker.security.sasl.mechanism_factory import server_mechanisms
 from broker.security.sasl.scram import ScramServer
-from broker.security.sasl.server_mechanism import Question, SaslRefused
+from broker.security.sasl.server_mechanism import BlockingCall, SaslRefused
 from broker.security.sasl.token_credentials import (
     SALT_BYTES,
     Salting,
@@ -281,10 +281,10 @@ def test_nothing_is_salted_after_the_end() -> None:
     assert node.drawn <= 2
 
 
-def begun(node: Node) -> tuple[ScramServer, Question]:
+def begun(node: Node) -> tuple[ScramServer, BlockingCall]:
     server = ScramServer(SHA_512, lambda *_: None, lambda: SERVER_NONCE, node.credentials.login)
     asked = server.evaluate(b"n,,n=id,r=abc,tokenauth=true", 0)
-    assert isinstance(asked, Question)
+    assert isinstance(asked, BlockingCall)
     return server, asked
 
 

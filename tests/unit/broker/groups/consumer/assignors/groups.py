@@ -10,7 +10,7 @@ from broker.groups.consumer.assignors.assignor import GroupAssignment, MemberSub
 
 
 @dataclass
-class Asked:
+class AssignmentInput:
     """What an assignor is asked."""
 
     members: dict[str, MemberSubscription]
@@ -21,7 +21,7 @@ def topic_id(number: int) -> bytes:
     return number.to_bytes(16, "big")
 
 
-def a_group(random: Random, alike: bool) -> Asked:
+def a_group(random: Random, alike: bool) -> AssignmentInput:
     """Up to twelve members and six topics."""
     topics = {topic_id(one): random.randint(1, 9) for one in range(random.randint(1, 6))}
     everything = frozenset(topics)
@@ -33,19 +33,19 @@ def a_group(random: Random, alike: bool) -> Asked:
         members[f"m{random.randint(0, 9)}-{number}"] = MemberSubscription(
             subscribed, instance_id=instance
         )
-    return Asked(members, _subscribed(members, topics))
+    return AssignmentInput(members, _subscribed(members, topics))
 
 
-def with_targets(asked: Asked, given: GroupAssignment) -> Asked:
+def with_targets(asked: AssignmentInput, given: GroupAssignment) -> AssignmentInput:
     """The same group, after that."""
     members = {
         member: subscription._replace(target=given[member])
         for member, subscription in asked.members.items()
     }
-    return Asked(members, asked.topics)
+    return AssignmentInput(members, asked.topics)
 
 
-def changed(asked: Asked, random: Random, alike: bool) -> Asked:
+def changed(asked: AssignmentInput, random: Random, alike: bool) -> AssignmentInput:
     """Somebody left, somebody came, a topic went, another got more partitions."""
     members = {name: one for name, one in asked.members.items() if random.random() < 0.8}
     topics = {topic: n + random.randint(0, 2) for topic, n in asked.topics.items()}
@@ -55,10 +55,10 @@ def changed(asked: Asked, random: Random, alike: bool) -> Asked:
     members = {name: one._replace(topic_ids=one.topic_ids & left) for name, one in members.items()}
     some = frozenset(topic for topic in topics if random.random() < 0.7)
     members["newcomer"] = MemberSubscription(left if alike else some)
-    return Asked(members, _subscribed(members, topics))
+    return AssignmentInput(members, _subscribed(members, topics))
 
 
-def check_whole(asked: Asked, given: GroupAssignment) -> None:
+def check_whole(asked: AssignmentInput, given: GroupAssignment) -> None:
     """Each partition that somebody is subscribed to has one owner, who is subscribed to it."""
     assert list(given) == list(asked.members)
     seen = set()
@@ -78,7 +78,7 @@ def sizes(given: GroupAssignment) -> dict[str, int]:
     return {member: sum(map(len, assignment.values())) for member, assignment in given.items()}
 
 
-def moved(asked: Asked, given: GroupAssignment) -> int:
+def moved(asked: AssignmentInput, given: GroupAssignment) -> int:
     """How many partitions a member lost that it still could have."""
     return sum(
         partition not in given[member].get(topic, ())

@@ -18,7 +18,7 @@ from controller.metadata.image import (
     TopicImage,
     TopicsImage,
 )
-from ground.ports import NoAnswer
+from ground.ports import AnswerTimeout
 from ground.sim_scheduler import SimBlocking, SimScheduler
 from ottla.plugins.assignor import ConsumerGroupAssignor, Member, Topic
 
@@ -153,7 +153,7 @@ def test_one_that_is_slow_gives_none_and_its_late_answer_is_not_heard(
     rig = Rig({}, 1_000_000.0)
     result, error = rig.ask(MEMBERS, TOPICS)
     assert result is None
-    assert isinstance(error, NoAnswer)
+    assert isinstance(error, AnswerTimeout)
     assert "no answer within 5000 ms" in caplog.text
     assert rig.plugin.asked == []
     rig.scheduler.run_for(1_000_000)

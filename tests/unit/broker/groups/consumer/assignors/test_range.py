@@ -7,7 +7,7 @@ import pytest
 from broker.groups.consumer.assignors.assignor import MemberSubscription
 from broker.groups.consumer.assignors.range import RangeAssignor
 from tests.unit.broker.groups.consumer.assignors.groups import (
-    Asked,
+    AssignmentInput,
     a_group,
     changed,
     check_whole,
@@ -27,7 +27,7 @@ def test_every_partition_has_one_owner_and_pieces_are_even(alike: bool) -> None:
         _check_pieces(asked, given)
 
 
-def _check_pieces(asked: Asked, given: object) -> None:
+def _check_pieces(asked: AssignmentInput, given: object) -> None:
     assert isinstance(given, dict)
     for topic, count in asked.topics.items():
         takers = [name for name, one in asked.members.items() if topic in one.topic_ids]

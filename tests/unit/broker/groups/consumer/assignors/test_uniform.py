@@ -5,7 +5,7 @@ from random import Random
 from broker.groups.consumer.assignors.assignor import MemberSubscription
 from broker.groups.consumer.assignors.uniform import UniformAssignor
 from tests.unit.broker.groups.consumer.assignors.groups import (
-    Asked,
+    AssignmentInput,
     a_group,
     changed,
     check_whole,
@@ -17,7 +17,7 @@ from tests.unit.broker.groups.consumer.assignors.groups import (
 A, B = b"a" * 16, b"b" * 16
 
 
-def _assigned(asked: Asked) -> Asked:
+def _assigned(asked: AssignmentInput) -> AssignmentInput:
     """The group with what it is given, which is checked."""
     given = UniformAssignor().assign(asked.members, asked.topics)
     check_whole(asked, given)

@@ -6,7 +6,7 @@ from broker.groups.consumer.assignors.assignor import GroupAssignment, MemberSub
 from broker.groups.consumer.assignors.uniform import UniformAssignor
 from broker.groups.consumer.assignors.uniform_mixed import ROUNDS_MAX
 from tests.unit.broker.groups.consumer.assignors.groups import (
-    Asked,
+    AssignmentInput,
     a_group,
     changed,
     check_whole,
@@ -15,7 +15,7 @@ from tests.unit.broker.groups.consumer.assignors.groups import (
 )
 
 
-def _is_even(asked: Asked, given: GroupAssignment) -> bool:
+def _is_even(asked: AssignmentInput, given: GroupAssignment) -> bool:
     """Whether nobody could give a partition to a subscriber of it that has two less."""
     held = sizes(given)
     return not any(
@@ -64,7 +64,7 @@ def test_a_partition_that_two_members_had_has_one_owner() -> None:
         "a": MemberSubscription(frozenset((one,)), {one: (0, 1, 9)}),
         "b": MemberSubscription(frozenset((one, two)), {one: (1,), two: (0,)}),
     }
-    asked = Asked(members, {one: 2, two: 1})
+    asked = AssignmentInput(members, {one: 2, two: 1})
     check_whole(asked, UniformAssignor().assign(members, asked.topics))
 
 
@@ -74,7 +74,7 @@ def test_a_chain_of_topics_ends() -> None:
     members = {"first": MemberSubscription(frozenset(ids[:1]), {ids[0]: (0, 1, 2, 3)})}
     for number in range(1, 60):
         members[f"m{number}"] = MemberSubscription(frozenset(ids[number - 1 : number + 1]))
-    asked = Asked(members, topics)
+    asked = AssignmentInput(members, topics)
     for _ in range(ROUNDS_MAX):
         given = UniformAssignor().assign(asked.members, asked.topics)
         check_whole(asked, given)
@@ -89,7 +89,7 @@ def test_a_large_group_is_done_in_slices() -> None:
         f"m{number}": MemberSubscription(frozenset(t for t in topics if random.random() < 0.3))
         for number in range(500)
     }
-    asked = Asked(members, topics)
+    asked = AssignmentInput(members, topics)
     steps = UniformAssignor().steps(members, topics)
     slices = 0
     while True:

@@ -24,7 +24,7 @@ from broker.groups.consumer.state.records import (
 from broker.groups.group import Committer
 from broker.groups.group_records import read_group_record
 from broker.groups.reconciliation.member_state import STABLE, UNREVOKED_PARTITIONS
-from broker.groups.reconciliation.position import Position
+from broker.groups.reconciliation.position import MemberPosition
 from protocol.errors import ErrorCode
 from protocol.messages.group_records import ClassicMemberMetadata, ClassicProtocol
 from tests.unit.broker.groups.consumer.stage import GROUP, Stage, T, beat, joining
@@ -45,10 +45,10 @@ def subscribed(*topics: str, **said: Any) -> Subscription:
 
 def at(
     epoch: int, *partitions: int, since: int | None = None, revoking: Any = None
-) -> Position[bytes]:
+) -> MemberPosition[bytes]:
     held = {T: dict.fromkeys(partitions, epoch if since is None else since)} if partitions else {}
     state = UNREVOKED_PARTITIONS if revoking else STABLE
-    return Position(epoch, epoch - 1, state, held, revoking or {})
+    return MemberPosition(epoch, epoch - 1, state, held, revoking or {})
 
 
 def test_a_new_group_is_at_its_first_epoch_and_empty() -> None:
@@ -177,7 +177,7 @@ def test_who_may_commit(committer: Committer, error: str) -> None:
     group = follow(
         ConsumerGroup("g"),
         member_record("g", "m", subscribed("t")),
-        position_record("g", "m", Position(5, 4, STABLE, {T: {0: 4, 1: 5}}, {})),
+        position_record("g", "m", MemberPosition(5, 4, STABLE, {T: {0: 4, 1: 5}}, {})),
     )
     assert group.commit_error(committer).name == error
 
@@ -215,7 +215,7 @@ def test_a_classic_member_commits_in_its_generation() -> None:
     group = follow(
         ConsumerGroup("g"),
         member_record("g", "m", subscribed("t", classic=classic("range"))),
-        position_record("g", "m", Position(5, 4, STABLE, {T: {0: 4}}, {})),
+        position_record("g", "m", MemberPosition(5, 4, STABLE, {T: {0: 4}}, {})),
     )
     for version in (8, 9):
         assert group.commit_error(committing(5, version=version)) is NONE

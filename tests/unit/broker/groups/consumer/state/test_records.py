@@ -11,7 +11,7 @@ from broker.groups.consumer.state import records
 from broker.groups.consumer.state.member import Subscription
 from broker.groups.group_records import read_group_record
 from broker.groups.reconciliation.member_state import UNREVOKED_PARTITIONS
-from broker.groups.reconciliation.position import Position
+from broker.groups.reconciliation.position import MemberPosition
 from protocol.messages.group_records import (
     ConsumerGroupCurrentMemberAssignmentValue,
     ConsumerGroupCurrentMemberAssignmentValueTopicPartitions,
@@ -33,7 +33,7 @@ def value_of(one: Record) -> Any:
         (records.member_record("g", "m", Subscription()), 5),
         (records.target_epoch_record("g", 2, 99), 6),
         (records.target_record("g", "m", {T: (0,)}), 7),
-        (records.position_record("g", "m", Position()), 8),
+        (records.position_record("g", "m", MemberPosition()), 8),
         (records.regex_record("g", "a.*", ["ab"], 7, 99), 16),
         (records.regex_tombstone("g", "a.*"), 16),
     ],
@@ -44,7 +44,7 @@ def test_a_record_has_its_type(record: Record, kind: int) -> None:
 
 
 def test_a_position_is_read_as_it_was_written() -> None:
-    position = Position(
+    position = MemberPosition(
         3, 2, UNREVOKED_PARTITIONS, {T: {0: 2, 4: 3}}, {T: {1: 2}, b"u" * 16: {0: 1}}
     )
     assert records.position_of(value_of(records.position_record("g", "m", position))) == position

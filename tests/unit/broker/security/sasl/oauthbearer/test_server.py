@@ -189,7 +189,7 @@ def test_an_authorization_id_with_a_line_end_makes_no_line_in_the_log() -> None:
     assert not server.complete
 
 
-class Asked:
+class MissedKeys:
     """Keys that note when they are missed."""
 
     def __init__(self, keys: KeySet) -> None:
@@ -202,7 +202,7 @@ class Asked:
 
 @pytest.mark.parametrize(("name", "times"), [("kid unknown", 1), ("alg RS256", 0), ("alg none", 0)])
 def test_an_unknown_key_has_the_keys_read_again(name: str, times: int) -> None:
-    keys: Any = Asked(KeySet.parse(json.dumps(ALL["jwks"]).encode()))
+    keys: Any = MissedKeys(KeySet.parse(json.dumps(ALL["jwks"]).encode()))
     tokens = SignedTokens(JwtValidator(OAuthSettings()), keys)
     (case,) = [one for one in ALL["cases"] if one["name"] == name]
     answers(tokens, [case["message"].encode("latin-1")], case["now_ms"])

@@ -13,7 +13,7 @@ from protocol.message import M, Message
 from protocol.primitives import MessageBuffer
 
 
-def spelled_out(response: M, version: int) -> M:
+def decoded_response(response: M, version: int) -> M:
     """Return a response as a client of that version decodes it, or `response` itself if no part of
     it is encoded yet."""
     if not _is_partly_written(response):

@@ -10,12 +10,12 @@ from typing import cast
 import pytest
 
 from broker.config.values import BrokerConfig
-from broker.process.server import Surroundings
+from broker.process.server import ServerPorts
 from controller.metadata.image import MetadataImage
 from ground.filesystem import LocalFilesystem
-from testbed import served
+from testbed import broker_under_test
+from testbed.broker_under_test import BrokerUnderTest, NotStarted
 from testbed.faults.full_disk import FillableFilesystem
-from testbed.served import NotStarted, ServedBroker
 from testbed.unsynced_filesystem import UnsyncedFilesystem
 
 
@@ -25,7 +25,7 @@ class EndPoint:
 
 
 class Server:
-    def __init__(self, config: BrokerConfig, surroundings: Surroundings) -> None:
+    def __init__(self, config: BrokerConfig, surroundings: ServerPorts) -> None:
         disk = surroundings.filesystem(0, ())
         assert isinstance(disk, FillableFilesystem)
         self.filesystem = type(disk._real)
@@ -49,17 +49,17 @@ CONFIG = cast(BrokerConfig, object())
 async def test_its_life(
     monkeypatch: pytest.MonkeyPatch, durable: bool, filesystem: type[LocalFilesystem]
 ) -> None:
-    monkeypatch.setattr(served, "Server", Server)
-    one = ServedBroker(asyncio.get_running_loop(), lambda code: None)
+    monkeypatch.setattr(broker_under_test, "Server", Server)
+    one = BrokerUnderTest(asyncio.get_running_loop(), lambda code: None)
     await one.stop()
-    for wanted in ("config", "server", "node", "sent", "faults", "as_new"):
+    for wanted in ("config", "server", "node", "sent", "faults", "initial_state"):
         with pytest.raises(NotStarted):
             getattr(one, wanted)
     assert await one.start(CONFIG, durable=durable, ahead_ms=5.0) == 9092
     server = cast(Server, one.server)
     assert one.config is CONFIG and one.node is server.node and server.filesystem is filesystem
     assert server.scheduler is one.clock and one.clock.ahead_ms == 5.0
-    assert one.as_new.features == {"f": 1}
+    assert one.initial_state.features == {"f": 1}
     with pytest.raises(AssertionError, match="is running already"):
         await one.start(CONFIG)
     await one.stop()

@@ -1,4 +1,4 @@
-"""`ClusterView`: what the nodes know together, also those that are dead."""
+"""The nodes of a simulated cluster together, dead ones too."""
 
 from __future__ import annotations
 

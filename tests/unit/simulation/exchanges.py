@@ -1,4 +1,4 @@
-"""Exchanges that never were, for invariants: what a client asked, and what it was told."""
+"""Made-up exchanges for invariants: clients' requests and the responses that they received."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from simulation.users.user_run import UserRun
 from tests.batches import build_batch
 
 
-def told(
+def answered_exchange(
     request: Message, response: Any = None, *, version: int = 7, at_ms: float = 1.0
 ) -> Exchange:
     """A request that a broker handled, and answered at once."""
@@ -50,17 +50,21 @@ def produced(data: bytes, base: int, *, acks: int = -1, error: int = 0) -> Excha
         None, acks, 1000, [TopicProduceData("t", partition_data=[PartitionProduceData(0, data)])]
     )
     one = PartitionProduceResponse(0, error, base)
-    return told(request, ProduceResponse([TopicProduceResponse("t", partition_responses=[one])]))
+    return answered_exchange(
+        request, ProduceResponse([TopicProduceResponse("t", partition_responses=[one])])
+    )
 
 
 def fetched(data: bytes, high_watermark: int) -> Exchange:
     """A Fetch of t-0."""
     one = PartitionData(0, 0, high_watermark, records=data)
     topic = FetchableTopicResponse("t", partitions=[one])
-    return told(FetchRequest(max_wait_ms=100), FetchResponse(responses=[topic]), version=12)
+    return answered_exchange(
+        FetchRequest(max_wait_ms=100), FetchResponse(responses=[topic]), version=12
+    )
 
 
-def asked(run: UserRun, op: str, client: str | None = "client", **args: Any) -> Any:
+def result_of(run: UserRun, op: str, client: str | None = "client", **args: Any) -> Any:
     """What an operation gives; AssertionError with its error."""
     if client is not None:
         args = {"timeout_ms": 30_000.0, "idempotent": True, **args}
@@ -75,7 +79,7 @@ def started(seed: int = 1, **options: Any) -> UserRun:
     """A cluster that serves, by default without faults, with one partition t-0."""
     run = UserRun(seed, **{"faults": "none", **options})
     run.begin()
-    asked(run, "create_topic", topic="t", partitions=1, replication=-1, configs={})
+    result_of(run, "create_topic", topic="t", partitions=1, replication=-1, configs={})
     return run
 
 
@@ -84,6 +88,6 @@ def write(run: UserRun, *values: bytes, **options: Any) -> list[list[int]]:
     where = {"topic": "t", "partition": 0, "acks": -1, **options}
     given = where.pop("records", None)
     return [
-        asked(run, "produce", records=given or [{"key": None, "value": value}], **where)
+        result_of(run, "produce", records=given or [{"key": None, "value": value}], **where)
         for value in values
     ]

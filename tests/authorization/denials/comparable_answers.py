@@ -37,7 +37,7 @@ SOME_OR_NONE += (
 )
 
 
-class Told:
+class ComparableAnswer:
     """Makes the answers of one case comparable."""
 
     def __init__(self, namespace: str) -> None:

@@ -51,7 +51,7 @@ def contents_of(data: Records | None) -> list[tuple[int, Content]]:
     ]
 
 
-def acknowledged(exchange: Exchange) -> Iterator[tuple[Named, int, list[Content]]]:
+def acknowledged_records(exchange: Exchange) -> Iterator[tuple[Named, int, list[Content]]]:
     """Yield the partition, first offset and contents of each batch that a Produce wrote without an
     error.
 
@@ -73,7 +73,7 @@ def acknowledged(exchange: Exchange) -> Iterator[tuple[Named, int, list[Content]
             yield (topic.name, result.index), result.base_offset, contents
 
 
-def given(exchange: Exchange) -> Iterator[tuple[Named, int, list[tuple[int, Content]]]]:
+def fetched_records(exchange: Exchange) -> Iterator[tuple[Named, int, list[tuple[int, Content]]]]:
     """Yield the partition, high watermark and records of each partition in a Fetch's response.
     Partitions that are named by topic id are left out."""
     for topic in exchange.response.responses:

@@ -9,7 +9,7 @@ from protocol.messages.offset_fetch import (
     OffsetFetchResponsePartitions,
     OffsetFetchResponseTopics,
 )
-from testbed.spelled_out import spelled_out
+from testbed.decoded_responses import decoded_response
 
 VERSION = 9
 
@@ -21,9 +21,9 @@ def answer(partitions: list[OffsetFetchResponsePartitions]) -> OffsetFetchRespon
 
 def test_what_is_written_already_is_read_back_however_deep_it_lies() -> None:
     plain = [OffsetFetchResponsePartitions(index, 7) for index in range(3)]
-    assert spelled_out(answer(encoded(plain, VERSION)), VERSION) == answer(plain)
+    assert decoded_response(answer(encoded(plain, VERSION)), VERSION) == answer(plain)
 
 
 def test_what_is_messages_already_stays() -> None:
     for response in (answer([OffsetFetchResponsePartitions(0, 7)]), OffsetFetchResponse()):
-        assert spelled_out(response, VERSION) is response
+        assert decoded_response(response, VERSION) is response

@@ -12,16 +12,16 @@ from typing import TypeVar
 from broker.config.values import BrokerConfig
 from broker.loop.scheduler import LoopScheduler
 from broker.node.node import Node
-from broker.process.server import Server, Surroundings
+from broker.process.server import Server, ServerPorts
 from broker.requests.request_handler import Entrance, RequestHandler
 from ground.filesystem import LocalFilesystem
-from testbed.as_new import InitialState, LogLevels
 from testbed.clock import MovableScheduler, PeersScheduler
-from testbed.faults.faults import Faults
+from testbed.faults.faults import FaultRules
 from testbed.faults.full_disk import FillableFilesystem, Room
-from testbed.faults.links import Links
+from testbed.faults.links import NodeLinks
 from testbed.faults.logins import LoginFaults
 from testbed.faults.of_node import faults_of
+from testbed.initial_state import InitialState, LogLevels
 from testbed.sent_requests import SentRequests
 from testbed.unsynced_filesystem import UnsyncedFilesystem
 
@@ -32,7 +32,7 @@ class NotStarted(Exception):
     """The error of an operation that needs a broker in this process, where none was started."""
 
 
-class ServedBroker:
+class BrokerUnderTest:
     """The broker under test of this process. All methods run on the event loop."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, end: Callable[[int], None]) -> None:
@@ -42,20 +42,20 @@ class ServedBroker:
         self.room = Room()
         """The space on the broker's disk, which a test may fill."""
         self.clock = MovableScheduler(loop)
-        self.links = Links(LoopScheduler(loop))
+        self.links = NodeLinks(LoopScheduler(loop))
         """The links to other nodes. Requests over a cut link time out by the machine's clock, which
         no test moves."""
         self._config: BrokerConfig | None = None
         self._server: Server | None = None
-        self._faults: Faults | None = None
+        self._faults: FaultRules | None = None
         self._sent: SentRequests | None = None
-        self._as_new: InitialState | None = None
+        self._initial_state: InitialState | None = None
         self._log_levels: LogLevels | None = None
 
     @property
-    def as_new(self) -> InitialState:
+    def initial_state(self) -> InitialState:
         """The state at the first start, which a reset restores."""
-        return _required(self._as_new)
+        return _required(self._initial_state)
 
     @property
     def sent(self) -> SentRequests:
@@ -79,7 +79,7 @@ class ServedBroker:
         return self.server.node
 
     @property
-    def faults(self) -> Faults:
+    def faults(self) -> FaultRules:
         """The fault rules of this broker's requests, made at the first use; none applies before
         that."""
         if self._faults is None:
@@ -87,7 +87,7 @@ class ServedBroker:
             if self.server.guards is not None:
                 assert self.node.broker is not None, "faults are those of a broker"
                 logins = LoginFaults(self._faults, self.node.broker.requests)
-                self.server.guards.meet_logins_by(logins.meet)
+                self.server.guards.intercept_logins_by(logins.intercept)
         return self._faults
 
     async def start(
@@ -96,13 +96,13 @@ class ServedBroker:
         *,
         durable: bool = False,
         ahead_ms: float = 0.0,
-        as_new: InitialState | None = None,
+        initial_state: InitialState | None = None,
     ) -> int:
         """Start the server and return the port of its first listener.
 
         `durable`: whether writes are synced to the device. `ahead_ms`: how far the broker's clocks
-        are ahead of the machine's. `as_new`: the state at the first start; None if this is the
-        first start. Raises StartError.
+        are ahead of the machine's. `initial_state`: the state at the first start; None if this is
+        the first start. Raises StartError.
         """
         assert self._server is None, "the broker is running already"
         self.clock.begin_ahead(ahead_ms)
@@ -111,7 +111,7 @@ class ServedBroker:
             real = LocalFilesystem if durable else UnsyncedFilesystem
             return FillableFilesystem(real(spares, private), self.room)
 
-        surroundings = Surroundings(
+        surroundings = ServerPorts(
             filesystem,
             lambda _loop: self.clock,
             lambda loop: PeersScheduler(loop, self.clock),
@@ -121,7 +121,7 @@ class ServedBroker:
         self._config = config
         self._server = Server(config, surroundings)
         endpoints = await self._server.start()
-        self._as_new = as_new or InitialState.of(self.node.image)
+        self._initial_state = initial_state or InitialState.of(self.node.image)
         self._log_levels = LogLevels()
         return endpoints[0].port
 

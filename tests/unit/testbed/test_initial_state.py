@@ -9,7 +9,7 @@ from dataclasses import replace
 from controller.metadata.acl import Acl, AclsImage
 from controller.metadata.image import MetadataImage, ResourceType, ScramImage
 from controller.metadata.scram_credential import ScramCredential, ScramMechanism
-from testbed.as_new import InitialState, LogLevels
+from testbed.initial_state import InitialState, LogLevels
 
 CREDENTIAL = ScramCredential(b"salt", b"stored", b"server", 4096)
 ACL = Acl(2, "orders", 3, "User:alice", "*", 3, 3)

@@ -14,7 +14,7 @@ OFFSETS_TOPIC = "__consumer_offsets"
 TRANSACTIONS_TOPIC = "__transaction_state"
 
 
-class ClusterView:
+class SimulatedNodes:
     """All nodes of a run, by id and by address."""
 
     def __init__(self, nodes: list[SimBroker]) -> None:

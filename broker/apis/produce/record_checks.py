@@ -18,50 +18,57 @@ from broker.apis.produce.records import keep_records, partition_of
 from broker.replication.replica_manager import ReplicaManager
 from ground.sliced_work import LOOKS_AT_ONCE, Steps, first_slice
 from protocol.messages.produce import PartitionProduceData
-from storage.log.log_validator import Look, LookedAt
+from storage.log.log_validator import RecordCheck, RecordCheckResult
 
 
-class RecordLooks:
+class RecordChecks:
     """The station that validates the records of batches for which the header is not enough."""
 
     def __init__(self, replicas: ReplicaManager) -> None:
         self._replicas = replicas
 
-    def look(self, passage: Passage) -> bool:
-        """Validate the records that need it, and leave the results in `passage.look_results`.
+    def check(self, passage: Passage) -> bool:
+        """Validate the records that need it, and leave the results in
+        `passage.record_check_results`.
 
         Return False if that takes several slices; the passage then continues later.
         """
-        for data, look in self._needed_looks(passage):
-            outcome = first_slice(look.steps) if len(passage.look_results) < LOOKS_AT_ONCE else []
+        for data, check in self._needed_looks(passage):
+            outcome = (
+                first_slice(check.steps)
+                if len(passage.record_check_results) < LOOKS_AT_ONCE
+                else []
+            )
             if not outcome:
-                passage.look_results.clear()
+                passage.record_check_results.clear()
                 keep_records(passage.request)
-                steps = self._look_in_slices(passage)
+                steps = self._check_in_slices(passage)
                 self._replicas.log_manager.sliced.run(steps, passage.after_slices)
                 return False
-            passage.look_results[id(data)] = LookedAt(look.config, outcome[0])
+            passage.record_check_results[id(data)] = RecordCheckResult(check.config, outcome[0])
         return True
 
-    def _look_in_slices(self, passage: Passage) -> Steps[None]:
-        """Look at the records in slices; the results go to `passage.look_results` by `id` of the
-        data.
+    def _check_in_slices(self, passage: Passage) -> Steps[None]:
+        """Look at the records in slices; the results go to `passage.record_check_results` by `id`
+        of the data.
         """
-        for data, look in self._needed_looks(passage):
-            outcome = yield from look.steps
-            passage.look_results[id(data)] = LookedAt(look.config, outcome)
+        for data, check in self._needed_looks(passage):
+            outcome = yield from check.steps
+            passage.record_check_results[id(data)] = RecordCheckResult(check.config, outcome)
             yield None
 
-    def _needed_looks(self, passage: Passage) -> Iterator[tuple[PartitionProduceData, Look]]:
+    def _needed_looks(self, passage: Passage) -> Iterator[tuple[PartitionProduceData, RecordCheck]]:
         """Return the looks that logs need before an append; partitions without one are left out."""
         now_ms = self._replicas.scheduler.wall_ms()
         for topic in passage.request.topic_data:
             for data in topic.partition_data:
                 partition = partition_of(self._replicas, passage, topic, data.index)
-                if partition is None or not partition.log.looks_at_records:
+                if partition is None or not partition.log.checks_records:
                     continue
                 if not isinstance(data.records, memoryview):
                     continue
-                look = partition.look_before_append(data.records, now_ms, passage.internal_allowed)
-                if look is not None:
-                    yield data, look
+                check = partition.record_check_before_append(
+                    data.records, now_ms, passage.internal_allowed
+                )
+                if check is not None:
+                    yield data, check

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from simulation.invariants.told_records import (
+from simulation.invariants.exchanged_records import (
     LogRead,
-    acknowledged,
+    acknowledged_records,
     contents_of,
-    given,
+    fetched_records,
 )
-from tests.unit.simulation.told import batch, fetched, produced
+from tests.unit.simulation.exchanges import batch, fetched, produced
 
 
 def test_what_was_acknowledged_and_where() -> None:
-    assert list(acknowledged(produced(batch(b"a", b"b"), 5))) == [
+    assert list(acknowledged_records(produced(batch(b"a", b"b"), 5))) == [
         (("t", 0), 5, [(None, b"a"), (None, b"b")])
     ]
-    assert list(acknowledged(produced(batch(b"a"), 5, error=6))) == []
-    assert list(acknowledged(produced(batch(b"a"), -1))) == []
+    assert list(acknowledged_records(produced(batch(b"a"), 5, error=6))) == []
+    assert list(acknowledged_records(produced(batch(b"a"), -1))) == []
 
 
 def test_what_belongs_to_a_transaction_is_left_out() -> None:
     data = batch(b"a", producer_id=1, producer_epoch=0, base_sequence=0, is_transactional=True)
-    assert list(acknowledged(produced(data, 5))) == []
+    assert list(acknowledged_records(produced(data, 5))) == []
 
 
 def test_what_a_fetch_gave() -> None:
     data = batch(b"a", base=3)
-    assert list(given(fetched(data, 4))) == [(("t", 0), 4, [(3, (None, b"a"))])]
+    assert list(fetched_records(fetched(data, 4))) == [(("t", 0), 4, [(3, (None, b"a"))])]
     assert contents_of(None) == []
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from ottla.testing.frames import Json
 
 
-class Asked:
+class ScriptedCalls:
     """Call it as a broker's `call`. An answer is a value, or a function of the arguments."""
 
     def __init__(self, **answers: Json | Callable[[Mapping[str, Json]], Json]) -> None:
