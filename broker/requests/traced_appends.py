@@ -22,9 +22,9 @@ FOLLOWED_MAX = 64
 
 
 class WatchedPartition(Protocol):
-    """The leader's partition, as far as a watch uses it."""
+    """The leader's partition, as far as a tracker uses it."""
 
-    tracker: AppendTracker | None
+    append_tracker: AppendTracker | None
     topic: str
     index: int
     node_id: int
@@ -32,7 +32,7 @@ class WatchedPartition(Protocol):
     log: UnifiedLog
 
     def set_append_tracker(self, tracker: AppendTracker | None) -> None:
-        """Set the watch that gets the fetches and the high watermark; None removes it."""
+        """Set the tracker that gets the fetches and the high watermark; None removes it."""
 
 
 class FollowedAppend:
@@ -97,7 +97,7 @@ class AppendTracker:
         """Follow an append no longer. Remove the watch from the partition after its last append."""
         self._appends.pop(append, None)
         self._append_over(append)
-        if not self._appends and self._partition.tracker is self:
+        if not self._appends and self._partition.append_tracker is self:
             self._partition.set_append_tracker(None)
 
     def high_watermark(self, offset: int) -> None:
@@ -162,7 +162,7 @@ class TracedAppends:
         """Follow an append that was made. Ignore a duplicate: the original was followed."""
         if info.duplicate:
             return
-        tracker = partition.tracker
+        tracker = partition.append_tracker
         if tracker is None:
             tracker = AppendTracker(partition, self._clock_s, self._append_over)
             partition.set_append_tracker(tracker)

@@ -105,7 +105,7 @@ def _register_connections(metrics: Metrics, servers: Sequence[SocketServer]) -> 
     for word, text, read in _PROCESSOR_VALUES:
         metrics.gauges(f"{_NAME}_{word}", text, partial(_per_processor, servers, read))
     metrics.gauges(
-        f"{_NAME}_register_connections",
+        f"{_NAME}_connections",
         "Open connections by what their clients say they run on",
         partial(_software_counts, servers),
     )
