@@ -181,11 +181,19 @@ class Side:
             self._until_applied()
 
     def ask(self, request: Any, version: int) -> Any:
-        """A question of the tester's own, on a connection of its own."""
+        """Return the answer to a question of the tester's own, on a connection of its own.
+
+        A broker closes a connection that was idle for `connections.max.idle.ms`, ten minutes: the
+        question then goes to a new one.
+        """
         step = Step(_name_of(request), version, {}, connection=-1)
-        connection = self._connections.number(-1)
-        self._write(connection, step, request)
-        return self._take(Sent(step, request, connection), LIMIT_S)
+        for _ in range(2):
+            connection = self._connections.number(-1)
+            self._write(connection, step, request)
+            answer = self._take(Sent(step, request, connection), LIMIT_S)
+            if answer is not Outcome.CLOSED:
+                break
+        return answer
 
     def end(self, names: list[str]) -> None:
         """Topics that the sequence made, and connections on which it waited, go."""
