@@ -135,6 +135,7 @@ def test_what_follows_from_other_words_is_the_same_code(old: str, new: str) -> N
     ("old", "new"),
     [
         ("X = 1", "X = 1\nf'text'"),
+        ("def _a(): pass\nf'{x}_a'", "def _b(): pass\nf'{x}_b'"),  # a metric's name, say
         ("def f(a, b):\n    return lambda: (a, b)", "def f(a, b):\n    return lambda: (b, a)"),
         ("def f(a, b):\n    return lambda: a", "def f(a, b):\n    return lambda: b"),
         ("from m import a, b\nx = a, b", "from m import a, b\nx = a, a"),

@@ -91,6 +91,12 @@ class _Bare(ast.NodeTransformer):
         self._place += 1
         return self.generic_visit(node)
 
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
+        for part in node.values:
+            if isinstance(part, ast.Constant):
+                part.value = f"\0{part.value}"  # no name any more: a piece of a text stays as it is
+        return self.generic_visit(node)
+
     def visit_arg(self, node: ast.arg) -> ast.AST:
         node.annotation = None
         return node
