@@ -52,7 +52,7 @@ PRODUCERS = 2
 
 
 class FloorPeer(BenchPeer):
-    """One of the servers in C, on a temporary file that begins as `data`.
+    """A server of the bench written in C, with a temporary file that begins as `data`.
 
     `arguments` are those of the program after that file, see its source.
     """

@@ -48,7 +48,7 @@ class BrokerAddress(NamedTuple):
 
 
 class ClusterView:
-    """One image as seen through one listener. Made for one response."""
+    """The brokers of a metadata image, with their addresses on a listener; made for a response."""
 
     __slots__ = ("_addresses", "_image")
 

@@ -56,7 +56,7 @@ _NO_NODE = BrokerAddress(-1, "", -1, None, False)
 
 
 class Coordinators(NamedTuple):
-    """One kind of coordinator, on all brokers."""
+    """A type of coordinator, such as that of groups, and how its broker is found for a key."""
 
     topic: str
     partition_for: Callable[[str], int]

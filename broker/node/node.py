@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 class Node:
-    """A node.
+    """The parts of a node: its broker, its controller and its logs.
 
     `broker` is None without that role, `controller_server` if no other node can reach this node.
     """

@@ -22,7 +22,7 @@ class ReplicatedPartition(Hashable, Protocol):
 
 
 class PendingAck:
-    """One partition that must be replicated up to an offset; `settle` takes the verdict."""
+    """A partition that must be replicated up to an offset; `settle` takes the verdict."""
 
     __slots__ = ("required_offset", "settle")
 

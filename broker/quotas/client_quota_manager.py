@@ -67,7 +67,7 @@ class _ClientUsage:
 
 
 class ClientQuotaManager:
-    """One kind of quota for all clients of a node."""
+    """The quotas of one kind, such as the produce rate, for all clients of a node."""
 
     def __init__(
         self, kind: QuotaKind, window: Window, limits: QuotaLimits, max_clients: int = 100_000

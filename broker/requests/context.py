@@ -134,7 +134,7 @@ class ClientConnection(RequestSource, Protocol):
 
 
 class RequestQuota(Protocol):
-    """One request under a quota: what it uses, and how long its client has to wait."""
+    """A request under a quota: what it uses, and how long its client has to wait."""
 
     def exempt(self) -> None:
         """Leave this request out of quotas: another node sent it."""

@@ -63,7 +63,7 @@ class LateGroup:
 
 @dataclass(frozen=True, slots=True)
 class LiveOverview:
-    """What goes on. Rates are None until there are two looks.
+    """The live rates of a cluster. Rates are None before the second sample.
 
     Bytes are None for a login that may not see the sizes of logs.
     """

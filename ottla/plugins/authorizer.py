@@ -68,7 +68,7 @@ class Asker(NamedTuple):
 
 
 class Action(NamedTuple):
-    """One operation on one named resource."""
+    """An operation on a named resource, about which an authorizer decides."""
 
     operation: Operation
     resource: Resource

@@ -15,7 +15,7 @@ from ottla.testing.records import Record, headers_from
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request that a client sent.
+    """A request that a client has sent to the broker.
 
     `fields` are those of Kafka's message, in snake case; a Produce has "batches" instead of its
     records. They are None if the bytes cannot be decoded; then `error` says why.

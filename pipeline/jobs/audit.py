@@ -187,7 +187,7 @@ class Audit:
             self._expected = expect(generated(spec_of(options)), window_ms)
 
     def look(self, at: Callable[[], None]) -> None:
-        """One of the looks below; once more where Spark's source cannot read a record's time."""
+        """Run a check of the audit; run it again if Spark's source cannot read a record's time."""
         sections, checks = len(self.sections), len(self.checks)
 
         def looked(any_time: bool) -> None:

@@ -100,7 +100,7 @@ def _by_executors(
     starts: Mapping[int, int],
     ends: Mapping[int, int],
 ) -> DataFrame:
-    """The same columns, by confluent-kafka: a task for each partition."""
+    """Read the same columns by confluent-kafka, in a task for each partition."""
     # Here, for it needs pyarrow, which no other reading does.
     from pipeline.record_times import reading
 

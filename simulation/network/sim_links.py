@@ -118,7 +118,7 @@ class Handshake:
 
 
 class OneWayWire:
-    """One direction of one connection: keeps order, delays, and holds messages while its link is
+    """A direction of a connection: keeps order, delays, and holds messages while its link is
     cut."""
 
     __slots__ = ("_due_ms", "_held", "_links", "source", "target")
