@@ -511,8 +511,8 @@ declare namespace Answer {
     partitions_without_lag: number;
   }
 
-  /** What goes on. Rates are None until there are two looks. Bytes are None for a login that may
-   * not see the sizes of logs. */
+  /** The live rates of a cluster. Rates are None before the second sample. Bytes are None for a
+   * login that may not see the sizes of logs. */
   interface LiveOverview {
     at: number | null;
     records_per_s: number | null;
