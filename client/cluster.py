@@ -194,9 +194,9 @@ class ClusterClient:
 
         `node_id` None: any broker.
         """
-        ask = RequestStep(request, request.MAX_VERSION, node_id)
+        step = RequestStep(request, request.MAX_VERSION, node_id)
         attempts = self.attempts()
-        answer = self.run(attempts.settled(lambda: attempts.ask(ask), COORDINATOR))
+        answer = self.run(attempts.settled(lambda: attempts.request(step), COORDINATOR))
         assert isinstance(answer, kind)
         return answer
 

@@ -225,7 +225,7 @@ def validator_from(valid: str, kind: ConfigType) -> Validator:
         if kind is ConfigType.LIST:
             return _list_of(names)
         return _one_of_ignoring_case(names) if choices[1] else _one_of(names)
-    raise ValueError(f"the facts have a limit that nobody taught us: {valid!r}")
+    raise ValueError(f"the definitions have a limit of an unknown form: {valid!r}")
 
 
 def _accept_all(_name: str, _value: ConfigValue) -> None:

@@ -183,15 +183,15 @@ class SlicedWork:
             job = next(steps)
         except StopIteration as end:
             return [end.value]
-        self.go_on(steps, job, done)
+        self.resume(steps, job, done)
         return []
 
-    def go_on(
+    def resume(
         self, steps: Steps[T], job: Job | None, done: Callable[[T | None, Exception | None], None]
     ) -> None:
         """Do the rest of work whose first slice has yielded `job`, and then call `done` as `run`
         does."""
-        self._go_on(_Work(steps, done), job)
+        self._resume(_Work(steps, done), job)
 
     def _enqueue(self, work: _Work[Any]) -> None:
         """Let `work` have a slice in a later turn."""
@@ -220,9 +220,9 @@ class SlicedWork:
         except Exception as failure:  # noqa: BLE001  its owner gets the error as a value
             self._end(work, None, failure)
         else:
-            self._go_on(work, job)
+            self._resume(work, job)
 
-    def _go_on(self, work: _Work[Any], job: Job | None) -> None:
+    def _resume(self, work: _Work[Any], job: Job | None) -> None:
         """Give `work` another slice if it yielded None; otherwise queue the job that it yielded."""
         if job is None:
             self._enqueue(work)

@@ -22,8 +22,8 @@ from broker.config.own_principal import own_principal
 from broker.config.start_error import StartError
 from broker.config.values import BrokerConfig
 from broker.metrics import Metrics
+from broker.node.cluster_changes import ClusterChangeLog
 from broker.node.control.to_controller import ControllerAddress, NodeToController, Refuse
-from broker.node.news import ClusterNews
 from broker.node.node_ports import NodePorts
 from broker.node.reconfiguration import Reconfiguration
 from broker.node.settings import controller_settings, divided
@@ -120,10 +120,10 @@ class SharedServer:
 
     def _follow_controller(self) -> None:
         """Follow the leader of the quorum, and log what changes in the cluster."""
-        news = ClusterNews(self.config.node_id)
+        cluster_changes = ClusterChangeLog(self.config.node_id)
         self.controller.on_leader_change(self._leader_changed)
-        self.controller.on_leader_change(news.leader_changed)
-        self.controller.add_listener(news.metadata_changed)
+        self.controller.on_leader_change(cluster_changes.leader_changed)
+        self.controller.add_listener(cluster_changes.metadata_changed)
 
     def _follow_settings(self) -> None:
         """Follow dynamic configs and quotas of the committed metadata."""

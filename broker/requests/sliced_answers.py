@@ -185,7 +185,7 @@ class SlicedAnswers:
             self._begin_next()
             done(result, error)
 
-        self._waiting.append(partial(self._work.go_on, steps, job, made))
+        self._waiting.append(partial(self._work.resume, steps, job, made))
         self._begin_next()
 
     def read(

@@ -59,7 +59,7 @@ def at_coordinator(
         node_id = known_ids.pop((kind, key), None)
         if node_id is None:
             node_id = yield from coordinator(attempts, key, kind)
-        answer = yield from attempts.ask(RequestStep(request, version, node_id, optional))
+        answer = yield from attempts.request(RequestStep(request, version, node_id, optional))
         if not error_of(answer):
             known_ids[kind, key] = node_id
         return answer

@@ -129,7 +129,7 @@ class KnownLeaders:
             if led.leader == NO_LEADER:
                 return None
             return (
-                yield from attempts.ask(RequestStep(request_of(led.epoch), version, led.leader))
+                yield from attempts.request(RequestStep(request_of(led.epoch), version, led.leader))
             )
 
         def code(answer: Answer) -> int:

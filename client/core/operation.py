@@ -150,13 +150,13 @@ class Attempts:
                     return answer
             yield self._pause_s()
 
-    def ask(self, ask: RequestStep) -> Steps[Answer]:
+    def request(self, step: RequestStep) -> Steps[Answer]:
         """Return the response to a request that may change something. Raises NoAnswer.
 
         A request that was sent and not answered makes the operation `unsure`.
         """
         try:
-            return (yield ask)
+            return (yield step)
         except NoAnswer as error:
             self.unsure |= error.was_sent
             raise

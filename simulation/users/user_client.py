@@ -201,8 +201,8 @@ class UserClient(SimClient):
     def _init_producer(self, end_ms: float) -> Waits:
         """Get a producer id. Raises NotDone if none comes until `end_ms`."""
         attempts = self._attempts(end_ms)
-        ask = RequestStep(InitProducerIdRequest(None, 60_000), INIT_PRODUCER_ID_VERSION)
-        steps = attempts.settled(lambda: attempts.ask(ask))
+        step = RequestStep(InitProducerIdRequest(None, 60_000), INIT_PRODUCER_ID_VERSION)
+        steps = attempts.settled(lambda: attempts.request(step))
         answer = yield from self._succeeded(attempts, steps, "a producer id")
         self._producer = (answer.producer_id, answer.producer_epoch)
 
@@ -347,11 +347,11 @@ class UserClient(SimClient):
             return code
 
         attempts = self._attempts(end_ms)
-        ask = RequestStep(
+        step = RequestStep(
             CreateTopicsRequest([wanted], int(REQUEST_TIMEOUT_MS)), CREATE_TOPICS_VERSION
         )
         try:
-            steps = attempts.settled(lambda: attempts.ask(ask), code_of=code_of)
+            steps = attempts.settled(lambda: attempts.request(step), code_of=code_of)
             yield from self._succeeded(attempts, steps, f"topic {topic}", code_of)
         except UserOperationFailed as error:
             text = f"{error} ({words})" if words else str(error)

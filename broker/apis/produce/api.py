@@ -102,7 +102,7 @@ class ProduceApi:
     def _start_passage(
         self, context: RequestContext, request: ProduceRequest, answer: Answer
     ) -> None:
-        Passage(self._stations, context, request, answer).go_on()
+        Passage(self._stations, context, request, answer).resume()
 
     def _start_passages(
         self, context: RequestContext, request: ProduceRequest, answer: Answer

@@ -3,7 +3,7 @@
 A station is a function that does one step of the work for a passage, and returns:
 
 * True: the step is done, and the next station follows at once.
-* False: the passage has ended, or the station calls `go_on_later` or `fail` at a later time.
+* False: the passage has ended, or the station calls `resume_later` or `fail` at a later time.
 
 So a passage is always at one station, and a connection has one passage at a time. Stations leave
 their results in the passage for the stations after them. An exception after a wait is answered
@@ -100,16 +100,16 @@ class Passage:
 
     # --- from station to station -----------------------------------------------------------------
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """Run the stations that are left, until one of them has to wait or ends the passage."""
         for station in self._stations:
             if not station(self):
                 return
 
-    def go_on_later(self) -> None:
+    def resume_later(self) -> None:
         """Continue after a station that had to wait. An exception is answered by `fail`."""
         try:
-            self.go_on()
+            self.resume()
         except AssertionError:
             raise
         except Exception as error:  # noqa: BLE001  answered, as in the request handler
@@ -120,7 +120,7 @@ class Passage:
         succeeded.
         """
         if error is None:
-            self.go_on_later()
+            self.resume_later()
         else:
             self.fail(error)
 

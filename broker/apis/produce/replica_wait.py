@@ -39,7 +39,7 @@ def _wait_ended(passage: Passage) -> None:
     """Trace the end of the wait, and continue the passage in a later turn of the loop."""
     if passage.context.trace is not None:
         passage.context.trace.woken(expired=_has_timed_out(passage.response))
-    passage.go_on_later()
+    passage.resume_later()
 
 
 def _has_timed_out(response: ProduceResponse) -> bool:

@@ -172,4 +172,4 @@ class _Attempt:
             return
         self.passage.verify(VerifiedTransaction(errors, guards, self.operation))
         if self._waits:
-            self.passage.go_on_later()
+            self.passage.resume_later()

@@ -209,8 +209,8 @@ class ClassicMembers:
     def _extend_timers(self, turn: Turn, session_ms: int, rebalance_ms: int) -> None:
         """Extend the member's session, and expect its SyncGroup within the rebalance time-out."""
         member_key = (turn.group.group_id, turn.member_id)
-        self._timers.heard(*member_key, session_ms)
-        self._timers.came_back(*member_key)
+        self._timers.extend_session(*member_key, session_ms)
+        self._timers.stop_awaiting(*member_key)
         self._timers.await_return(*member_key, rebalance_ms)
 
     # -- SyncGroup -----------------------------------------------------------------------------
@@ -238,8 +238,8 @@ class ClassicMembers:
             error = ErrorCode.REBALANCE_IN_PROGRESS
         if error is not ErrorCode.NONE:
             return Outcome(lambda code: reply(sync_refusal(code)), error=error)
-        self._timers.heard(group.group_id, member.member_id, classic.session_timeout_ms)
-        self._timers.came_back(group.group_id, member.member_id)
+        self._timers.extend_session(group.group_id, member.member_id, classic.session_timeout_ms)
+        self._timers.stop_awaiting(group.group_id, member.member_id)
         share = assignment_bytes(
             names(member.position.assigned), self._surroundings.topics(), version_of(first.metadata)
         )
@@ -263,7 +263,7 @@ class ClassicMembers:
             return member
         classic = member.subscription.classic
         assert classic is not None
-        self._timers.heard(group.group_id, member.member_id, classic.session_timeout_ms)
+        self._timers.extend_session(group.group_id, member.member_id, classic.session_timeout_ms)
         state = member.position.state
         behind = member.position.epoch < group.assignment_epoch or state is UNREVOKED_PARTITIONS
         if behind or (state is UNRELEASED_PARTITIONS and group.has_something_for(member)):

@@ -186,7 +186,7 @@ class HeartbeatHandler:
         if member.subscription.regex and self._expressions.is_due(group):
             return None
         settings = self._surroundings.settings(group.group_id)
-        self._timers.heard(group.group_id, member.member_id, settings.session_timeout_ms)
+        self._timers.extend_session(group.group_id, member.member_id, settings.session_timeout_ms)
         return settings.heartbeat_interval_ms
 
     def decide(
@@ -294,9 +294,9 @@ class HeartbeatHandler:
             if error is not ErrorCode.NONE:
                 return
             group_id, member_id = turn.group.group_id, turn.member_id
-            self._timers.heard(group_id, member_id, settings.session_timeout_ms)
+            self._timers.extend_session(group_id, member_id, settings.session_timeout_ms)
             if position is not before:
-                self._timers.moved(
+                self._timers.position_changed(
                     group_id, member_id, position, turn.subscription.rebalance_timeout_ms
                 )
             if may_look_up:

@@ -31,7 +31,7 @@ from broker.groups.consumer.state.records import (
 from broker.groups.consumer.state.topics import metadata_hash
 from broker.groups.consumer.validation import TOPICS_MAX
 from broker.groups.group_records import group_metadata_record
-from broker.groups.reconciliation.held import Named, with_given
+from broker.groups.reconciliation.held import Named, with_additions
 from broker.groups.reconciliation.member_state import STABLE
 from broker.groups.reconciliation.position import MemberPosition
 from controller.metadata.image import TopicsImage
@@ -195,7 +195,7 @@ def upgrade_records(classic: ClassicGroup, topics: TopicsImage) -> Steps[list[Re
             yield None
         member_id, subscription = member.member_id, (yield from _converted_subscription(member))
         target = yield from _read_assignment(member.assignment, topics)
-        position = MemberPosition(epoch, epoch, STABLE, with_given({}, target, epoch))
+        position = MemberPosition(epoch, epoch, STABLE, with_additions({}, target, epoch))
         yield from in_bulk(lambda part: names.update(dict.fromkeys(part)), subscription.topics)
         subscriptions.append(member_record(group_id, member_id, subscription))
         targets.append(target_record(group_id, member_id, target))

@@ -274,8 +274,10 @@ class ConsumerProtocol:
         session_ms = self._surroundings.settings(group.group_id).session_timeout_ms
         if subscription.classic is not None:
             session_ms = subscription.classic.session_timeout_ms
-        self._timers.heard(*member_key, session_ms)
-        self._timers.moved(*member_key, member.position, subscription.rebalance_timeout_ms)
+        self._timers.extend_session(*member_key, session_ms)
+        self._timers.position_changed(
+            *member_key, member.position, subscription.rebalance_timeout_ms
+        )
 
     def forget(self, group_id: str, member_id: str) -> None:
         """Stop the timers of a member, whose records are removed."""

@@ -41,7 +41,7 @@ class MemberTimers:
         self._revocations: dict[_Key, Deadline] = {}
         self._returns: dict[_Key, Deadline] = {}
 
-    def heard(self, group_id: str, member_id: str, timeout_ms: int) -> None:
+    def extend_session(self, group_id: str, member_id: str, timeout_ms: int) -> None:
         """Extend the member's session to `timeout_ms` from now."""
         key = (group_id, member_id)
         session = self._sessions.get(key)
@@ -50,7 +50,7 @@ class MemberTimers:
             session = self._new_deadline(self._sessions, key, expired)
         session.extend(timeout_ms)
 
-    def moved(
+    def position_changed(
         self, group_id: str, member_id: str, position: PartitionsPosition, timeout_ms: int
     ) -> None:
         """Note the member's new position; it has `timeout_ms` to revoke partitions, if it must."""
@@ -88,7 +88,7 @@ class MemberTimers:
         deadline = deadlines[key] = Deadline(self._scheduler, lambda: reached(again))
         return deadline
 
-    def came_back(self, group_id: str, member_id: str) -> None:
+    def stop_awaiting(self, group_id: str, member_id: str) -> None:
         """Note that the classic member has joined or synced."""
         deadline = self._returns.pop((group_id, member_id), None)
         if deadline is not None:

@@ -46,7 +46,7 @@ def without(target: Named[K], held: Held[K]) -> Named[K]:
     return missing
 
 
-def with_given(held: Held[K], additions: Named[K], epoch: int) -> Held[K]:
+def with_additions(held: Held[K], additions: Named[K], epoch: int) -> Held[K]:
     """Return `held` with `additions`, which get `epoch`."""
     both: dict[K, Mapping[int, int]] = dict(held)
     for container, numbers in additions.items():

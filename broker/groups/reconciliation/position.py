@@ -21,7 +21,7 @@ from broker.groups.reconciliation.held import (
     only,
     overlap,
     split,
-    with_given,
+    with_additions,
     without,
 )
 from broker.groups.reconciliation.member_state import (
@@ -52,7 +52,7 @@ class MemberPosition(NamedTuple, Generic[K]):
     @property
     def has(self) -> Named[K]:
         """All that the member may still hold, including what it must revoke."""
-        return names(with_given(self.assigned, names(self.revoking), self.epoch))
+        return names(with_additions(self.assigned, names(self.revoking), self.epoch))
 
     def has_since(self, epoch: int, container: K, number: int) -> bool:
         """Return whether the member has held that number since `epoch` or before."""
@@ -141,7 +141,7 @@ def _towards(
         target.epoch,
         position.epoch,
         TRANSITIONS[position.state][step],
-        with_given(kept, additions, target.epoch) if additions else kept,
+        with_additions(kept, additions, target.epoch) if additions else kept,
         {},
     )
 

@@ -392,7 +392,7 @@ class SaslAuthenticator:
                 answer = _frame(SaslAuthenticateResponse(failed, text), header)
             self._fail(_logged(refused, text), answer, delayed=True)
         if isinstance(token, BlockingCall):
-            self._pending = header, token.go_on
+            self._pending = header, token.resume
             return token
         if header is None:
             return token

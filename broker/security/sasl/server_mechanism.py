@@ -29,7 +29,7 @@ class BlockingCall(NamedTuple):
 
     job: Callable[[], object]
     """The call, which runs in a thread."""
-    go_on: Callable[[object, int], bytes | BlockingCall]
+    resume: Callable[[object, int], bytes | BlockingCall]
     """The function that continues the login. It takes the result of the job, or the exception that
     the job raised, and the time, and returns and raises as `evaluate` does."""
 
@@ -61,7 +61,7 @@ class ServerMechanism(Protocol):
 
     def evaluate(self, token: bytes, now_ms: int) -> bytes | BlockingCall:
         """Take a token of the client and return the challenge that answers it. Raises SaslRefused,
-        which ends the login. After a BlockingCall no token comes before its `go_on` was called."""
+        which ends the login. After a BlockingCall no token comes before its `resume` was called."""
 
 
 NewServerMechanism: TypeAlias = Callable[[str], ServerMechanism]

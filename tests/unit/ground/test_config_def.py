@@ -130,7 +130,7 @@ def test_types_have_the_numbers_of_describe_configs() -> None:
 
 
 def test_a_limit_that_is_not_understood_stops_the_start() -> None:
-    with pytest.raises(ValueError, match="nobody taught us"):
+    with pytest.raises(ValueError, match="unknown form"):
         validator_from("[a strange, limit]!", ConfigType.INT)
 
 

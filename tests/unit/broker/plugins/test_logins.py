@@ -38,7 +38,7 @@ def asked(login: ServerMechanism, token: bytes) -> bytes:
         outcome = said.job()
     except Exception as error:  # noqa: BLE001  as the Blocking port gives it
         outcome = error
-    answer = said.go_on(outcome, NOW)
+    answer = said.resume(outcome, NOW)
     assert isinstance(answer, bytes)
     return answer
 
@@ -62,7 +62,7 @@ def test_a_password_is_asked_for_before_anybody_is_in() -> None:
     login = plain()
     said = login.evaluate(ALICE, NOW)
     assert isinstance(said, BlockingCall) and not login.complete
-    assert said.go_on(said.job(), NOW) == b""
+    assert said.resume(said.job(), NOW) == b""
     assert login.complete and login.principal_name == "alice"
     assert (login.expires_at_ms, login.refusal, login.by_token) == (None, "", False)
 

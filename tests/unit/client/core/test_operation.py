@@ -17,8 +17,8 @@ MOVED, LATE = ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.REQUEST_TIMED_OUT
 
 def settled(attempts: Attempts) -> Steps[Any]:
     """A request whose answers are error codes."""
-    ask = RequestStep(HeartbeatRequest(), 4)
-    return attempts.settled(lambda: attempts.ask(ask), LEADER, int)
+    step = RequestStep(HeartbeatRequest(), 4)
+    return attempts.settled(lambda: attempts.request(step), LEADER, int)
 
 
 def test_it_is_asked_again_until_an_error_has_passed() -> None:

@@ -58,15 +58,15 @@ class Line:
 
 def test_stations_follow_each_other_until_one_of_them_waits() -> None:
     line = Line("a", "b", "wait", "c")
-    line.passage.go_on()
+    line.passage.resume()
     assert line.passed == ["a", "b", "wait"]
-    line.passage.go_on_later()
+    line.passage.resume_later()
     assert line.passed == ["a", "b", "wait", "c"]
 
 
 def test_behind_a_refusal_nothing_follows() -> None:
     line = Line("a", "refuse", "b")
-    line.passage.go_on()
+    line.passage.resume()
     assert line.passed == ["a", "refuse"]
     assert line.errors() == [ErrorCode.INVALID_RECORD]
 
@@ -74,28 +74,28 @@ def test_behind_a_refusal_nothing_follows() -> None:
 def test_what_fails_at_once_is_the_request_handlers() -> None:
     line = Line("fail", fails=RuntimeError("a bug"))
     with pytest.raises(RuntimeError):
-        line.passage.go_on()
+        line.passage.resume()
     assert not line.answers
 
 
 def test_what_fails_behind_a_wait_is_answered() -> None:
     line = Line("wait", "fail", fails=RuntimeError("a bug"))
-    line.passage.go_on()
-    line.passage.go_on_later()
+    line.passage.resume()
+    line.passage.resume_later()
     assert line.errors() == [ErrorCode.UNKNOWN_SERVER_ERROR]
 
 
 def test_a_broken_invariant_behind_a_wait_stops_the_process() -> None:
     line = Line("wait", "fail", fails=AssertionError("broken"))
-    line.passage.go_on()
+    line.passage.resume()
     with pytest.raises(AssertionError, match="broken"):
-        line.passage.go_on_later()
+        line.passage.resume_later()
 
 
 @pytest.mark.parametrize("error", [None, RuntimeError("a bug")])
 def test_slices_end_in_the_next_station_or_in_an_answer(error: Exception | None) -> None:
     line = Line("wait", "a")
-    line.passage.go_on()
+    line.passage.resume()
     line.passage.after_slices(None, error)
     assert line.passed == (["wait", "a"] if error is None else ["wait"])
     assert line.errors() == ([] if error is None else [ErrorCode.UNKNOWN_SERVER_ERROR])

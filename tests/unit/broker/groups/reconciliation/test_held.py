@@ -9,7 +9,7 @@ from broker.groups.reconciliation.held import (
     overlap,
     same_names,
     split,
-    with_given,
+    with_additions,
     without,
 )
 
@@ -28,7 +28,7 @@ def test_what_is_missing_is_what_nobody_gave_yet() -> None:
 
 
 def test_what_is_given_has_its_epoch_and_its_place() -> None:
-    both = with_given({"a": {1: 3}}, {"a": (0,), "c": (4,)}, 7)
+    both = with_additions({"a": {1: 3}}, {"a": (0,), "c": (4,)}, 7)
     assert both == {"a": {0: 7, 1: 3}, "c": {4: 7}}
     assert list(both["a"]) == [0, 1]
 

@@ -363,11 +363,11 @@ class Asking:
     by_token = False
 
     def evaluate(self, token: bytes, now_ms: int) -> bytes | BlockingCall:
-        return BlockingCall(lambda: token == b"good", self.go_on)
+        return BlockingCall(lambda: token == b"good", self.resume)
 
-    def go_on(self, outcome: object, now_ms: int) -> bytes | BlockingCall:
+    def resume(self, outcome: object, now_ms: int) -> bytes | BlockingCall:
         if outcome == "ask again":
-            return BlockingCall(lambda: True, self.go_on)
+            return BlockingCall(lambda: True, self.resume)
         if outcome is not True:
             raise SaslRefused("refused", repr(outcome))
         self.complete = True

@@ -291,7 +291,7 @@ def begun(node: Node) -> tuple[ScramServer, BlockingCall]:
 def test_a_login_that_is_quick_waits_for_a_thread() -> None:
     node = Node(TOKEN)
     (_, one), (_, other) = begun(node), begun(node)
-    answers = [one.go_on(one.job(), 0), other.go_on(other.job(), 0)]
+    answers = [one.resume(one.job(), 0), other.resume(other.job(), 0)]
     assert all(isinstance(answer, bytes) for answer in answers)
     assert answers[0] == answers[1], "both by the salt that was kept first"
 
@@ -302,11 +302,11 @@ def test_a_token_that_goes_before_it_is_salted_lets_nobody_in() -> None:
     made = asked.job()
     node.change("id", None)
     with pytest.raises(SaslRefused):
-        asked.go_on(made, 0)
+        asked.resume(made, 0)
 
 
 def test_a_salting_that_fails_is_told_in_the_log_alone() -> None:
     _, asked = begun(Node(TOKEN))
     with pytest.raises(SaslRefused) as refused:
-        asked.go_on(MemoryError("no room"), 0)
+        asked.resume(MemoryError("no room"), 0)
     assert refused.value.text == "" and "no room" in refused.value.reason

@@ -20,7 +20,7 @@ LINES_MAX = 20
 _log = logging.getLogger(f"ottla.{__name__}")
 
 
-class ClusterNews:
+class ClusterChangeLog:
     """The log lines about changes in a cluster."""
 
     def __init__(self, node_id: int) -> None:
@@ -53,14 +53,14 @@ class ClusterNews:
 def changes_of(delta: MetadataDelta) -> Iterator[str]:
     """Yield a line for each change of the metadata."""
     for broker_id, broker in delta.changed_brokers.items():
-        yield from _broker_news(broker_id, delta.image.brokers.get(broker_id), broker)
+        yield from _broker_changes(broker_id, delta.image.brokers.get(broker_id), broker)
     for deleted_topic in delta.topics.deleted.values():
         yield f"topic {deleted_topic.name} is deleted"
     for topic in delta.topics.changed.values():
-        yield from _topic_news(topic)
+        yield from _topic_changes(topic)
 
 
-def _broker_news(
+def _broker_changes(
     broker_id: int, before: BrokerRegistration | None, after: BrokerRegistration | None
 ) -> Iterator[str]:
     """Yield a line for each change of the broker that an operator must know."""
@@ -76,7 +76,7 @@ def _broker_news(
         yield f"broker {broker_id} shuts down: others take over what it leads"
 
 
-def _topic_news(topic: TopicDelta) -> Iterator[str]:
+def _topic_changes(topic: TopicDelta) -> Iterator[str]:
     """Yield a line for a new topic, added partitions, and each partition with another leader."""
     if topic.before is None:
         yield f"topic {topic.name} is created with {_partitions(len(topic.changed))}"

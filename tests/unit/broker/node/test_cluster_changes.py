@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from broker.node.news import LINES_MAX, ClusterNews, changes_of
+from broker.node.cluster_changes import LINES_MAX, ClusterChangeLog, changes_of
 from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import MetadataImage
 from protocol.messages import metadata_records as m
@@ -53,32 +53,32 @@ def test_brokers() -> None:
 
 def test_what_is_logged_has_a_limit(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    news, image = ClusterNews(1), image_of(broker_record(1))
-    news.metadata_changed(MetadataDelta(MetadataImage()), image)
+    changes, image = ClusterChangeLog(1), image_of(broker_record(1))
+    changes.metadata_changed(MetadataDelta(MetadataImage()), image)
     assert caplog.messages == ["metadata up to offset 100: 1 broker, 0 topics, 0 partitions"]
     caplog.clear()
     delta = MetadataDelta(image)
     for number in range(LINES_MAX + 3):
         for record in topic_records(f"t{number}", bytes(15) + bytes([number + 1]), [1]):
             delta.replay(record)
-    news.metadata_changed(delta, delta.apply(200, 1, 0))
+    changes.metadata_changed(delta, delta.apply(200, 1, 0))
     assert len(caplog.messages) == LINES_MAX + 1
     assert caplog.messages[-1] == "and 3 more changes"
 
 
 def test_nothing_is_told_where_nobody_wants_it(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING)
-    news = ClusterNews(1)
-    news.metadata_changed(MetadataDelta(MetadataImage()), image_of())
-    news.leader_changed(1)
+    changes = ClusterChangeLog(1)
+    changes.metadata_changed(MetadataDelta(MetadataImage()), image_of())
+    changes.leader_changed(1)
     assert not caplog.messages
 
 
 def test_who_leads_the_quorum(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    news = ClusterNews(1)
+    changes = ClusterChangeLog(1)
     for leader in (1, 2, None):
-        news.leader_changed(leader)
+        changes.leader_changed(leader)
     assert caplog.messages == [
         "this node is the active controller",
         "node 2 is the active controller",
