@@ -41,13 +41,14 @@ CLIENTS = (
         "4.3.0",
         "produce, consume, groups of both protocols, transactions, administration, TLS, SASL, "
         "ACLs, delegation tokens",
-        "`tests/compat/test_java_client.py`, `test_groups.py`, `test_kafka_transactions.py`, "
-        "`security/test_java_and_tools.py`",
+        "in `tests/compat/`: `test_java_client.py`, `test_groups.py`, "
+        "`test_kafka_transactions.py`, `security/test_java_and_tools.py`",
     ),
     Client(
         "Kafka Streams",
         "4.3.0",
-        "a word count, exactly once (`exactly_once_v2`), instances killed",
+        "a word count, exactly once (`exactly_once_v2`), while nodes and the application are "
+        "killed",
         "`tests/chaos/word_count.py`",
     ),
     Client(
@@ -55,22 +56,22 @@ CLIENTS = (
         "4.3.0",
         "topics, configs, groups of both protocols, offsets, log dirs, quorum, reassignments, "
         "transactions, dump-log, TLS, SASL, ACLs, delegation tokens",
-        "`tests/compat/test_java_tools.py`, `test_cluster_tools.py`, `test_dump_log.py`, "
+        "in `tests/compat/`: `test_java_tools.py`, `test_cluster_tools.py`, `test_dump_log.py`, "
         "`security/test_java_and_tools.py`",
     ),
     Client(
         "Spark's Kafka source and sink",
         "4.0.0 (kafka-clients 3.9)",
         "batch and streaming reads and writes, restarts from a checkpoint, SASL over TLS",
-        "`tests/compat/spark/test_spark.py`, `test_spark_streams.py`, "
-        "`tests/compat/security/test_spark_source.py`",
+        "in `tests/compat/`: `spark/test_spark.py`, `spark/test_spark_streams.py`, "
+        "`security/test_spark_source.py`",
     ),
     Client(
         "franz-go",
         "1.22.2",
         "produce, consume, groups, transactions, administration, TLS, SASL, ACLs, "
         "delegation tokens",
-        "`tests/compat/test_go_clients.py`, `security/test_go.py`, `security/test_acls.py`",
+        "in `tests/compat/`: `test_go_clients.py`, `security/test_go.py`, `security/test_acls.py`",
     ),
     Client(
         "sarama",

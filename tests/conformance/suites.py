@@ -50,10 +50,10 @@ $ KAFKA_VERSION=4.3.0 python -m pytest test/integration""",
         skipped=1,
         when="2026-11-26",
         note=(
-            "The suite's fixtures start brokers by Kafka's scripts, with configuration files of "
-            "their own: PLAINTEXT, SSL, and SASL_PLAINTEXT with PLAIN, SCRAM-SHA-256 and "
-            "SCRAM-SHA-512, each with an authorizer. `tests/conformance/kafka_python_broker` has "
-            "scripts that start Ottla instead."
+            "The suite starts its brokers itself, with Kafka's scripts from the folder KAFKA_ROOT. "
+            "`tests/conformance/kafka_python_broker` has scripts of the same names, which start "
+            "Ottla. The suite's configuration files have an authorizer, and a listener with "
+            "PLAINTEXT, SSL, or SASL_PLAINTEXT (PLAIN, SCRAM-SHA-256, SCRAM-SHA-512)."
         ),
     ),
     Suite(
@@ -69,11 +69,12 @@ $ python -m pytest tests --docker-image any/kafka:2.8.1 --no-pull -k 'not gssapi
         skipped=106,
         when="2026-11-26",
         note=(
-            "The suite's broker is a container. `tests/conformance/aiokafka_docker` replaces the "
-            "`docker` package and starts the command instead, with the listeners, users and "
-            "authorizer of the container. Kafka's own `kafka-acls` creates the ACLs. Two tests of "
-            "Kerberos were not run and count as skipped. `test_max_poll_interval_ms` failed at "
-            "first, without `group.initial.rebalance.delay.ms=0`, and passed in a second run."
+            "The suite starts its broker as a container, with the package `docker`. "
+            "`tests/conformance/aiokafka_docker` replaces that package: it runs BROKER_COMMAND, "
+            "with the listeners, users and authorizer that the container would have. Kafka's own "
+            "`kafka-acls` (TOOL_COMMAND) creates the ACLs. Two tests of Kerberos did not run and "
+            "count as skipped. In the first run, without `group.initial.rebalance.delay.ms=0`, "
+            "`test_max_poll_interval_ms` failed. It passed in a second run with this key."
         ),
     ),
     Suite(
@@ -96,10 +97,11 @@ $ KGO_SEEDS=127.0.0.1:9092 go test ./pkg/kgo -run TestIssue769""",
         when="2026-11-26",
         note=(
             "`node.properties` has an authorizer and three listeners for clients: PLAINTEXT on "
-            "9092, whose users are super users, SSL with client certificates on 9093, "
-            "SASL_PLAINTEXT with SCRAM on 9094. `TestIssue769` has a dialer of its own, which kgo "
-            "rejects together with TLS. Tests of share groups are skipped, because Ottla does not "
-            "support them yet."
+            "9092, whose clients are super users, SSL with client certificates on 9093, and "
+            "SASL_PLAINTEXT with SCRAM on 9094. `TestIssue769` has its own dialer, which kgo "
+            "rejects together with TLS, so the last command runs it on the PLAINTEXT listener. The "
+            "suite skips its tests of share groups, because Ottla does not support share groups "
+            "yet."
         ),
     ),
     Suite(
@@ -116,19 +118,20 @@ $ cd tests && KAFKA_PATH=$KAFKA BROKERS=127.0.0.1:9092 ./test-runner -L -p2 -Q -
             Failure(
                 "`0115_producer_auth`, `0119_consumer_auth`",
                 "not run",
-                "the tests need ACLs, and Ottla had none at the time of the run",
+                "the tests need ACLs, which Ottla did not support at the time of the run",
                 count=2,
             ),
             Failure(
                 "`0081_admin`, `0109_auto_create_topics`",
                 "not run",
-                "some of their parts need ACLs, and Ottla had none at the time of the run",
+                "parts of the tests need ACLs, which Ottla did not support at the time of the run",
                 count=2,
             ),
         ),
         note=(
-            "KAFKA_PATH is a folder whose `bin` has Kafka's scripts. Eight tests failed at first, "
-            "without num.partitions=4 or on a busy machine, and passed when each ran alone."
+            "KAFKA_PATH is a folder whose `bin` has Kafka's scripts. Eight more tests failed in "
+            "the first run, because `num.partitions=4` was not set or the machine was busy. Each "
+            "of these eight passed when it ran alone."
         ),
     ),
     Suite(
@@ -144,10 +147,11 @@ $ go test ./pkg/kgo -run TestGroupSimple -count 2""",
         skipped=0,
         when="2026-11-26",
         note=(
-            "Nine of the tests are about the consumer protocol: `TestGroupETL` and `TestTxnEtl` "
-            "with `range/848`, `sticky/848` and `sticky/848/static`, `TestGroupSimple/848`, and "
-            "two that need no broker. `TestGroupSimple/848` is skipped if it runs first, before "
-            "the suite has requested the API versions; so it runs twice."
+            "Nine of the tests concern the consumer protocol (KIP-848): `TestGroupETL` and "
+            "`TestTxnEtl` with `range/848`, `sticky/848` and `sticky/848/static`, "
+            "`TestGroupSimple/848`, and two tests that need no broker. `TestGroupSimple/848` skips "
+            "itself until the suite has requested the API versions. So the last command runs it "
+            "twice (`-count 2`)."
         ),
     ),
     Suite(
@@ -165,27 +169,29 @@ $ cd tests && TESTS=$TESTS ./test-runner -p2 -Q -V 4.3.0""",
             Failure(
                 "`0081_admin`, `0119_consumer_auth`",
                 "not run",
-                "some of their parts need ACLs, and the node had no authorizer",
+                "parts of the tests need ACLs, and the node had no authorizer",
                 count=2,
             ),
             Failure(
                 "`0118_commit_rebalance`",
                 "not run",
-                "the test expects that a consumer revokes partitions only when it closes. Here "
-                "the second consumer joined first, had all partitions and revoked half of them. "
-                "Two of three separate runs passed, in which it joined second",
+                "the test expects that a consumer revokes partitions only when it closes. In the "
+                "suite's run, the test's second consumer joined before the first, got all "
+                "partitions, and then revoked half of them. Alone, the test ran three times, and "
+                "passed the two times when the second consumer joined second",
             ),
             Failure(
                 "`0182_share_consumer_error_handling_mock`",
                 "not run",
-                "the machine was busy; the test uses librdkafka's own mock, not a broker",
+                "the machine was busy. The test uses librdkafka's mock cluster instead of Ottla",
             ),
         ),
         note=(
-            "$TESTS names the tests about consumers, groups, offsets, transactions and "
-            "administration, and about share groups against librdkafka's mock. KAFKA_PATH is a "
-            "folder whose `bin` has Kafka's scripts. Skipped are tests for the classic protocol "
-            "only, tests that quick mode omits, and tests that need RapidJSON."
+            "$TESTS lists the suite's tests of consumers, groups, offsets, transactions and "
+            "administration, and its tests of share groups that use librdkafka's mock cluster. "
+            "KAFKA_PATH is a folder whose `bin` has Kafka's scripts. The suite skipped tests that "
+            "are for the classic protocol only, tests that quick mode (`-Q`) omits, and tests that "
+            "need RapidJSON."
         ),
     ),
     Suite(
@@ -201,7 +207,10 @@ $ kafka-verifiable-consumer --bootstrap-server 127.0.0.1:9092 --topic verify \\
         passed=2,
         skipped=0,
         when="2026-11-25",
-        note="100,000 records are acknowledged and read, and the group's commits succeed.",
+        note=(
+            "Ottla acknowledged all 100,000 records. The consumer read them all, and committed "
+            "their offsets without an error."
+        ),
     ),
     Suite(
         name="Kafka Streams and Spark, by this repository's tests",
@@ -214,8 +223,9 @@ $ .venv/bin/python -m pytest tests/compat/spark -k test_spark""",
         skipped=0,
         when="2026-11-25",
         note=(
-            "The tests are a word count with `exactly_once_v2` while each node is killed, and "
-            "Spark's source and sink in batches and streams."
+            "The first command runs a word count of Kafka Streams with `exactly_once_v2`, while "
+            "each of three nodes, and the application three times, is killed. The second command "
+            "runs tests of Spark's Kafka source and sink, in batches and streams."
         ),
     ),
 )

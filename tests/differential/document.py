@@ -19,27 +19,34 @@ INTRODUCTION = """\
 # What differs from Kafka
 
 These tables list every deliberate difference from Apache Kafka 4.3. Any other difference is a bug.
+A text without a subject in the columns *Kafka 4.3* and *Ottla* is about that broker, or about the
+thing in the column *case*.
 
-The page is generated from `tests/differential/differences.toml`: change that file, then run
-`python -m tests.differential.document`. `make differential` sends the same requests to both brokers
-and compares the answers. A ✓ marks a row that explains a difference between such answers. The run
-fails if such a row no longer explains any.
+`make differential` sends the same requests to both brokers and compares their answers. A row with a
+✓ explains a difference that this comparison finds. `make differential` fails if such a row explains
+no difference any more. The page is generated from `tests/differential/differences.toml`: change
+that file, then run `python -m tests.differential.document`.
+"""
+PROCESS = """
+The *single-node profile* is the configuration of `ottla serve` without a configuration file. Rows
+about this profile compare it with Kafka's defaults.
 """
 NOT_SERVED = """
-ApiVersions does not name an API that Ottla does not support. A feature that clients would act on is
-not finalized either. Finalized are `metadata.version` (30, which is 4.3-IV0),
-`eligible.leader.replicas.version` (1), `group.version` (1) and `transaction.version` (2);
-`share.version` and `streams.version` are not.
+ApiVersions does not name an API that Ottla does not support. A new cluster of Ottla finalizes
+`metadata.version` (30, which is 4.3-IV0), `eligible.leader.replicas.version` (1), `group.version`
+(1) and `transaction.version` (2). It does not finalize `share.version` and `streams.version`,
+because clients would then use share groups and streams groups.
 
-Ottla opens a data folder in which Apache Kafka has finalized these two. Their levels stay in the
-metadata log and its snapshots, and one log line at the start names them; ApiVersions does not. The
-records of such groups stay unchanged in `__consumer_offsets` and `__share_group_state`.
+Ottla also opens a data folder in which Apache Kafka has finalized `share.version` or
+`streams.version`. Their levels stay in the metadata log and its snapshots. One log line at the
+start names these features, but ApiVersions does not. The records of share groups and streams groups
+stay unchanged in `__consumer_offsets` and `__share_group_state`.
 """
 ODD = """
-Requests that no client sends, for which Ottla does not follow Kafka's answer.
+No client sends these requests. Ottla does not follow Kafka's answer to them.
 """
 TITLES = {
-    "process": ("Defaults and the process", ""),
+    "process": ("Defaults and the process", PROCESS),
     "behaviour": ("Behaviour", ""),
     "requests": ("Odd requests", ODD),
     "not served": ("Not supported yet", NOT_SERVED),
@@ -58,10 +65,10 @@ def page() -> str:
 
 def _table(listed: list[Row]) -> str:
     if listed[0].section == "not served":
-        head = ("identifier", "what", "what a client sees")
+        head = ("identifier", "feature", "Ottla")
         lines = [(_identifier(row), row.what, row.ottla) for row in listed]
     else:
-        head = ("identifier", "what", "Kafka 4.3", "Ottla", "why")
+        head = ("identifier", "case", "Kafka 4.3", "Ottla", "why")
         lines = [(_identifier(row), row.what, row.kafka, row.ottla, row.why) for row in listed]
     table = [head, ("---",) * len(head), *lines]
     return "".join("| " + " | ".join(cells) + " |\n" for cells in table)
