@@ -133,7 +133,7 @@ class _Answering:
     def _stream(self, values: Iterator[object]) -> Response:
         if self._streams.is_full:
             return JSONResponse(
-                {"error": f"{STREAMS_MAX} live views are open already: close a tab"}, 503
+                {"error": f"{STREAMS_MAX} live views are open: close a tab of the console"}, 503
             )
         return StreamingResponse(
             self._streams.sent(values, _in_words),
@@ -150,18 +150,18 @@ async def _ask_of(request: Request, *, with_body: bool) -> Ask:
     async for piece in request.stream():
         data += piece
         if len(data) > BODY_BYTES_MAX:
-            raise BadAsk(f"it is larger than {BODY_BYTES_MAX >> 20} MiB")
+            raise BadAsk(f"the request is larger than {BODY_BYTES_MAX >> 20} MiB")
     try:
         return Ask(values, json.loads(data) if data else None)
     except ValueError:
-        raise BadAsk("it is no JSON") from None
+        raise BadAsk("the request is not JSON") from None
 
 
 def _in_words(error: Exception) -> str:
     if type(error) in _STATUS:
         return str(error)
     _log.error("the console failed", exc_info=error)
-    return "the console failed: its log has the trace"
+    return "the console failed: see the stack trace in its log"
 
 
 def _failed(error: Exception) -> Response:
@@ -174,7 +174,7 @@ def _file(found: Download) -> Response:
 
 
 async def _no_such_path(request: Request) -> Response:
-    return JSONResponse({"error": f"the console has no {request.url.path}"}, 404)
+    return JSONResponse({"error": f"the console has no path {request.url.path}"}, 404)
 
 
 class _Json(JSONResponse):

@@ -43,7 +43,7 @@ class Clusters:
         """One for this thread alone. Raises StartError where no broker answers, or too many are
         taken."""
         if not self._room.acquire(timeout=TIMEOUT_S):
-            raise StartError("too much is asked of the console at once: close some of its tabs")
+            raise StartError("the console has too many requests at once: close some of its tabs")
         try:
             cluster = self._kept() or self._connect(self.known)
             try:

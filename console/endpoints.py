@@ -106,10 +106,11 @@ class Ask:
         try:
             found = int(text)
         except ValueError:
-            raise BadAsk(f"{name} is to be a whole number, not {text!r}") from None
+            raise BadAsk(f"{name} must be a whole number, not {text!r}") from None
         if (least is not None and found < least) or (most is not None and found > most):
-            bounds = f"{'' if least is None else least} to {'' if most is None else most}"
-            raise BadAsk(f"{name} is {found}, and may be {bounds.strip()}")
+            bounds = [] if least is None else [f"at least {least}"]
+            bounds += [] if most is None else [f"at most {most}"]
+            raise BadAsk(f"{name} is {found}, but must be {' and '.join(bounds)}")
         return found
 
     def flag(self, name: str) -> bool:

@@ -20,7 +20,7 @@ from protocol.ip_address import one_spelling
 TOKEN = "token"
 """Of the printed link's query."""
 _READS = ("GET", "HEAD")
-_NOT_OPENED = "open the link that ottla console printed: it has a token in it\n"
+_NOT_OPENED = "open the link that ottla console printed: it contains the token\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +79,14 @@ class Gate:
         host = asked.headers.get("host", "")
         if not self._is_ours(host):
             return Refusal(
-                421, f"this console is not reached as {host!r}: --allow-host names a host more\n"
+                421, f"this console rejects the host name {host!r}: allow it by --allow-host\n"
             )
         origin = asked.headers.get("origin")
         if origin is not None and origin not in (f"http://{host}", f"https://{host}"):
-            return Refusal(403, f"a page of {origin} may not ask this console\n")
+            return Refusal(403, f"this console rejects requests of pages from {origin}\n")
         site = asked.headers.get("sec-fetch-site", "none")
         if asked.path.startswith("/api/") and site not in ("none", "same-origin"):
-            return Refusal(403, "a page of another site may not ask this console\n")
+            return Refusal(403, "this console rejects requests of pages from other sites\n")
         return None
 
     def _unknown(self, asked: Asked) -> Refusal | None:
@@ -99,11 +99,11 @@ class Gate:
             return None
         if not self._allow_writes:
             return Refusal(
-                403, "this console only reads: start it with --allow-writes to change something\n"
+                403, "this console is read-only: start it with --allow-writes to make changes\n"
             )
         kind = asked.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json" or "origin" not in asked.headers:
-            return Refusal(403, "changes are sent as JSON, by the console's own page\n")
+            return Refusal(403, "this console accepts changes only as JSON from its own page\n")
         return None
 
     def _is_ours(self, host: str) -> bool:

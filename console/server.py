@@ -97,7 +97,9 @@ def listening_at(host: str, port: int) -> socket.socket:
     except OSError as error:
         listening.close()
         if error.errno == errno.EADDRINUSE:
-            reason = "somebody has that port: name another with --port, or 0 for any that is free"
+            reason = (
+                "another process uses this port: choose another with --port, or 0 for a free one"
+            )
         else:
             reason = error.strerror or str(error)
         raise StartError(f"the console cannot listen on {host}:{port}: {reason}") from error

@@ -88,7 +88,7 @@ def _part(
     word: str,
 ) -> AccessPart:
     if not cluster.serves(key):
-        return NoAccessRows("this cluster does not serve them")
+        return NoAccessRows("this cluster does not support this API")
     try:
         found = rows_of(cluster)
     except Refused as error:
@@ -140,7 +140,7 @@ _WITHOUT_TOKENS = {
         "the cluster has no delegation tokens: delegation.token.secret.key is not set"
     ),
     ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED: (
-        "tokens are only told to who has logged in by SASL or TLS, and not by a token"
+        "brokers list tokens only for a login by SASL or TLS, without a token"
     ),
 }
 _TOKEN_COLUMNS = ("token", "owner", "renewers", "issued", "expires", "at_most")
@@ -166,14 +166,14 @@ def _set_user(console: Console, ask: Ask) -> Done:
             wanted.password,
             os.urandom,
         )
-    return Done(f"user {wanted.user} can log in by {wanted.mechanism.mechanism_name}")
+    return Done(f"user {wanted.user} can log in with {wanted.mechanism.mechanism_name}")
 
 
 def _remove_user(console: Console, ask: Ask) -> Done:
     user, mechanism = user_of(ask.body)
     with console.cluster() as cluster:
         delete(cluster.call, user, mechanism)
-    return Done(f"user {user} can no longer log in by {mechanism.mechanism_name}")
+    return Done(f"user {user} can no longer log in with {mechanism.mechanism_name}")
 
 
 def _add_acl(console: Console, ask: Ask) -> Done:
@@ -188,7 +188,7 @@ def _remove_acl(console: Console, ask: Ask) -> Done:
     with console.cluster() as cluster:
         gone = remove(cluster.call, [Filter(*acl)])
     if not gone:
-        raise Refused("no ACL is just so: it was removed already")
+        raise Refused("the cluster has no such ACL: it was removed already")
     return Done(f"removed: {'; '.join(map(str, gone))}")
 
 

@@ -73,17 +73,21 @@ def acl_of(body: object) -> Acl:
     resource = _chosen(fields, "resource", RESOURCES)
     name = CLUSTER_NAME if resource == Resource.CLUSTER else fields.get("name", "")
     if not name:
-        raise BadAsk(f"name the {resource.name.lower().replace('_', ' ')}; * is every one")
+        raise BadAsk(
+            f"enter the name of the {resource.name.lower().replace('_', ' ')}, or * for all"
+        )
     principal = fields.get("principal", "").strip()
     kind, colon, who = principal.partition(":")
     if not (kind and colon and who):
-        raise BadAsk("write the principal as User:NAME; User:* is everybody")
+        raise BadAsk("write the principal as User:NAME, or User:* for all users")
     try:
         operation = operation_of(fields.get("operation", ""))
     except StartError:
         raise BadAsk("choose an operation") from None
     if operation != ALL and operation not in OPERATIONS_OF[resource]:
-        raise BadAsk(f"{fields['operation']} means nothing for {resource.name}")
+        raise BadAsk(
+            f"{fields['operation']} does not apply to {resource.name}: choose another operation"
+        )
     return Acl(
         resource,
         name,
@@ -107,7 +111,7 @@ def password_of(body: object) -> NewPassword:
     except ValueError:
         iterations = 0
     if not ITERATIONS_MIN <= iterations <= ITERATIONS_MAX:
-        raise BadAsk(f"iterations are to be {ITERATIONS_MIN} to {ITERATIONS_MAX}")
+        raise BadAsk(f"iterations must be {ITERATIONS_MIN} to {ITERATIONS_MAX}")
     return NewPassword(user, mechanism, iterations, password)
 
 
@@ -116,7 +120,7 @@ def user_of(body: object) -> tuple[str, ScramMechanism]:
     fields = _texts(body)
     user = fields.get("user", "")
     if not user:
-        raise BadAsk("name the user")
+        raise BadAsk("enter the name of the user")
     return user, _chosen(fields, "mechanism", SCRAM_MECHANISMS)
 
 
@@ -126,7 +130,7 @@ def quota_of(body: object) -> tuple[Entity, dict[str, float], list[str]]:
     names = {kind: fields.get(kind) or None for kind in (USER, CLIENT_ID, IP)}
     values, removed = fields.get("set") or {}, fields.get("unset") or []
     if not isinstance(values, dict) or not isinstance(removed, list) or not (values or removed):
-        raise BadAsk("name a quota and its value")
+        raise BadAsk("enter a quota and its value")
     try:
         entity = entity_of({kind: None if one is None else str(one) for kind, one in names.items()})
         rates = parse_rates({str(key): str(one) for key, one in values.items()}, entity)
@@ -143,5 +147,5 @@ def _texts(body: object) -> dict[str, str]:
 def _chosen(fields: Mapping[str, str], name: str, known: Mapping[str, T]) -> T:
     found = known.get(fields.get(name, ""))
     if found is None:
-        raise BadAsk(f"{name} is to be one of {', '.join(known)}")
+        raise BadAsk(f"{name} must be one of {', '.join(known)}")
     return found

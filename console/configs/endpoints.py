@@ -71,7 +71,7 @@ def _resources(console: Console, _ask: Ask) -> ConfigResources:
         except Refused as error:
             metrics, absent["client-metrics"] = [], str(error)
     if metrics is None:
-        absent["client-metrics"] = "this cluster does not serve client metrics"
+        absent["client-metrics"] = "this cluster does not support client metrics"
     return ConfigResources(
         broker=[ALL_BROKERS, *brokers],
         topic=sorted(one.name or "" for one in answer.topics),
@@ -97,7 +97,7 @@ def _change(console: Console, ask: Ask) -> ChangedConfigs:
     resource = _resource(str(body.get("kind", "")), str(body.get("name", "")))
     values, removed, execute = _values(body), _removed(body), bool(body.get("execute"))
     if not (values or removed):
-        raise BadAsk("nothing to change: give a key and a value")
+        raise BadAsk("nothing to change: enter a key and a value")
     with console.cluster() as cluster:
         if resource.kind == TOPIC:
             cluster.topics([resource.name])
@@ -108,27 +108,27 @@ def _change(console: Console, ask: Ask) -> ChangedConfigs:
 def _values(body: Mapping[str, object]) -> dict[str, str]:
     found = body.get("set") or {}
     if not isinstance(found, dict) or not all(isinstance(one, str) for one in found.values()):
-        raise BadAsk("set is to be keys with texts as values")
+        raise BadAsk("set must be an object with strings as values")
     return {key.strip(): value for key, value in found.items() if key.strip()}
 
 
 def _removed(body: Mapping[str, object]) -> list[str]:
     found = body.get("unset") or []
     if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
-        raise BadAsk("unset is to be a list of keys")
+        raise BadAsk("unset must be a list of keys")
     return found
 
 
 def _resource(kind: str, name: str) -> ConfigResource:
     number = KINDS.get(kind)
     if number is None:
-        raise BadAsk(f"kind is one of {', '.join(KINDS)}, not {kind!r}")
+        raise BadAsk(f"kind must be one of {', '.join(KINDS)}, not {kind!r}")
     if number == BROKER and name == ALL_BROKERS:
         return ConfigResource(BROKER, "")
     if number == BROKER and not (name.isascii() and name.isdecimal()):
-        raise BadAsk("name is to be a broker's number, or all")
+        raise BadAsk("name must be a broker id, or all")
     if not name:
-        raise BadAsk(f"name the {RESOURCE_WORDS[number]}")
+        raise BadAsk(f"enter the name of the {RESOURCE_WORDS[number]}")
     return ConfigResource(number, name)
 
 

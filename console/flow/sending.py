@@ -66,12 +66,12 @@ def asked(body: object) -> Asked:
         raise BadAsk("choose a topic")
     partition, acks = body.get("partition", 0), _ACKS.get(str(body.get("acks", "all")))
     if type(partition) is not int or not 0 <= partition < 2**31:
-        raise BadAsk("partition is to be a whole number")
+        raise BadAsk("partition must be a whole number")
     if acks is None:
-        raise BadAsk("acks is 0, 1 or all")
+        raise BadAsk("acks must be 0, 1 or all")
     value = str(body.get("value", "")).encode("utf-8", "replace")
     if len(value) > VALUE_MAX_BYTES:
-        raise BadAsk(f"the value has {len(value)} bytes, and may have {VALUE_MAX_BYTES}")
+        raise BadAsk(f"the value has {len(value)} bytes, more than {VALUE_MAX_BYTES}")
     return Asked(body["topic"], partition, acks, value)
 
 
@@ -100,7 +100,7 @@ def _leader(cluster: ClusterClient, what: Asked) -> int:
         if one.partition_index == what.partition:
             return one.leader_id
     raise Refused(
-        f"topic {what.topic} has {len(topic.partitions)} partitions, and no {what.partition}"
+        f"topic {what.topic} has no partition {what.partition}: it has {len(topic.partitions)}"
     )
 
 

@@ -19,11 +19,11 @@ ANSWER_MAX_BYTES = 32 * 1024 * 1024
 _PIECE_BYTES = 256 * 1024
 
 HOW_TO = (
-    "it does not run, or its operator has not turned traces on: ottla serve --console does, and so "
-    "does ottla.trace.requests=true"
+    "the broker does not run, or its traces are off: start it by ottla serve --console, or with "
+    "ottla.trace.requests=true"
 )
 
-GONE = "it does not run any more"
+GONE = "the broker does not run any more"
 
 
 class NoTraces(Exception):
@@ -49,13 +49,13 @@ def ask(folder: str, since: int = 0) -> Told:
     except ConnectionRefusedError:
         raise NoTraces(GONE) from None
     except PermissionError:
-        raise NoTraces("its socket is for the user alone who runs the broker") from None
+        raise NoTraces("only the broker's user can open its trace socket") from None
     except OSError as error:
-        raise NoTraces(f"its socket does not answer: {error.strerror or error}") from error
+        raise NoTraces(f"its trace socket does not answer: {error.strerror or error}") from error
     try:
         return _told([json.loads(line) for line in lines])
     except (ValueError, KeyError, IndexError, TypeError) as error:
-        raise NoTraces("its socket says what no broker says") from error
+        raise NoTraces("its trace socket sent an invalid answer") from error
 
 
 def _lines(folder: str, since: int) -> list[bytes]:
@@ -68,7 +68,7 @@ def _lines(folder: str, since: int) -> list[bytes]:
         while piece := sock.recv(_PIECE_BYTES):
             data += piece
             if len(data) > ANSWER_MAX_BYTES:
-                raise OSError("the answer has no end")
+                raise OSError("the answer is too large")
     return bytes(data).splitlines()
 
 

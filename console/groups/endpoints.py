@@ -182,7 +182,7 @@ def _without_offsets(one: GroupSummary) -> GroupShown:
         state=one.state,
         members=[],
         partitions=[],
-        unserved="a share group has no committed offsets, and so no lag to show here",
+        unserved="a share group has no committed offsets, so the console cannot show a lag",
     )
 
 
@@ -218,10 +218,10 @@ def _of_group(
 def _of_no_lag(rows: Sequence[Standing]) -> str:
     """Return what a group does that is known to lag nowhere."""
     if all(one.committed is None for one in rows):
-        return "has committed nothing"
+        return "has no committed offsets"
     if any(one.lag is None for one in rows):
-        return "has read everything where its lag is known"
-    return "has read everything"
+        return "has read all records of the partitions whose lag is known"
+    return "has read all records"
 
 
 def _partition(
@@ -305,7 +305,7 @@ def _reset(console: Console, ask: Ask) -> MovedGroup:
 def _wanted(body: object) -> dict[Partition, Place]:
     moves = body.get("moves") if isinstance(body, dict) else None
     if not isinstance(moves, list) or not moves:
-        raise BadAsk("moves: name at least one partition to move")
+        raise BadAsk("moves: choose at least one partition")
     if len(moves) > MOVES_MAX:
         raise BadAsk(f"moves: at most {MOVES_MAX} partitions at once")
     now_ms = wall_ms()
@@ -315,7 +315,7 @@ def _wanted(body: object) -> dict[Partition, Place]:
             topic, index, to = str(one["topic"]), int(one["partition"]), str(one["to"])
             found[topic, index] = parse_place(to.strip(), now_ms, "to")
         except (KeyError, TypeError, ValueError):
-            raise BadAsk("moves: each has a topic, a partition and a place to go to") from None
+            raise BadAsk("moves: each needs a topic, a partition and a new position") from None
         except StartError as error:
             raise BadAsk(str(error)) from None
     return found

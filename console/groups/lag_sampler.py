@@ -88,7 +88,7 @@ class LagSampler:
             except (StartError, Refused, OSError) as error:
                 self.error = str(error)
             except Exception:  # noqa: BLE001 - the thread goes on, the log has the trace
-                self.error = "looking at the groups failed: the log has the trace"
+                self.error = "the console failed: see the stack trace in its log"
                 _log.exception("looking at the groups failed")
             self._looked.set()
             # The first look has connections to make, and modules to load.

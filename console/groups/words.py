@@ -17,16 +17,16 @@ def since(one: Behind | None, now_ms: int) -> str:
     if one is None or one.lag is None:
         return ""
     if one.since_ms is None and one.from_start and one.lag:
-        return "not watched for long enough to say"
+        return "not enough samples yet"
     if one.since_ms is None:
-        return "keeps up" if one.lag else "has read everything"
+        return "keeps up" if one.lag else "has read all records"
     if one.from_start:
-        words = f"behind since before {{{one.since_ms}}}, when the console first looked"
+        words = f"behind since before {{{one.since_ms}}}, the console's first sample"
     else:
         words = f"behind for {lasting(now_ms - one.since_ms)}, since {{{one.since_ms}}}"
     unmoved = one.unmoved_since_ms
     if unmoved is not None and now_ms - unmoved >= _UNMOVED_MS:
-        words += f"; nothing was committed for {lasting(now_ms - unmoved)}"
+        words += f"; no commit for {lasting(now_ms - unmoved)}"
     return words
 
 

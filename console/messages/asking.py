@@ -76,7 +76,7 @@ def matcher_asked(ask: Ask) -> Matcher:
     """Of `q`, `regex`, `case` and `parts`. Raises BadAsk."""
     parts = tuple(one for one in ask.text("parts", ",".join(PARTS)).split(",") if one)
     if not parts or not set(parts) <= set(PARTS):
-        raise BadAsk(f"parts may be {', '.join(PARTS)}")
+        raise BadAsk(f"parts must be some of {', '.join(PARTS)}")
     try:
         return matcher_of(
             ask.text("q", ""), is_regex=ask.flag("regex"), with_case=ask.flag("case"), parts=parts
@@ -101,10 +101,10 @@ def _chosen(ask: Ask, topics: Mapping[str, MetadataResponseTopic]) -> Sequence[i
     try:
         chosen = list(dict.fromkeys(int(one) for one in text.split(",")))
     except ValueError:
-        raise BadAsk(f"partition {text}: give numbers, such as 0,3") from None
+        raise BadAsk(f"partition {text}: write partition numbers, such as 0,3") from None
     for one in chosen:
         if one not in every:
-            raise BadAsk(f"the topic has partitions 0 to {len(every) - 1}, and no {one}")
+            raise BadAsk(f"the topic has no partition {one}, only 0 to {len(every) - 1}")
     return chosen
 
 
@@ -120,4 +120,4 @@ def _cursor(ask: Ask) -> dict[int, int]:
     try:
         return parse_cursor(text)
     except ValueError:
-        raise BadAsk(f"cursor {text[:40]}: this is none") from None
+        raise BadAsk(f"cursor {text[:40]} is not valid") from None

@@ -109,7 +109,9 @@ def _one(cluster: ClusterClient, ask: Ask) -> tuple[int, Record]:
         ):
             if record.offset == offset:
                 return found, record
-    raise NotHere(f"{topic}-{partition} has no record at offset {offset}: it may be deleted")
+    raise NotHere(
+        f"{topic}-{partition} has no record at offset {offset}: retention or compaction removed it"
+    )
 
 
 # --- search and tail -----------------------------------------------------------------------------
@@ -130,7 +132,7 @@ def _search(console: Console, ask: Ask) -> Iterator[SearchEvent]:
     backwards = ask.text("order", "oldest") == "newest"
     room = console.state(Searches).room
     if not room.acquire(blocking=False):
-        raise Refused(f"{SEARCHES_MAX} searches run already: stop one")
+        raise Refused(f"{SEARCHES_MAX} searches are running: stop a search")
     try:
         with console.cluster() as cluster:
             part = part_of(cluster, ask, wall_ms(), newest=False, backwards=backwards)
@@ -142,7 +144,7 @@ def _search(console: Console, ask: Ask) -> Iterator[SearchEvent]:
                 else:
                     yield from Search(*what).events(read(part.meant))
             except CorruptBatch as error:
-                raise Refused(f"{error}: search from an offset behind it") from error
+                raise Refused(f"{error}: search from an offset after this batch") from error
     finally:
         room.release()
 

@@ -65,7 +65,7 @@ class Matcher:
                 pos = end
                 match = self.loose.search(body, pos) if pos < len(body) else None
         except IndexError:
-            raise CorruptBatch("records end within one") from None
+            raise CorruptBatch("the batch ends inside a record") from None
 
     def finds(self, record: Record) -> bool:
         """Whether one of the parts holds it."""
@@ -88,11 +88,11 @@ def matcher_of(
 ) -> Matcher:
     """Raises BadPattern."""
     if not text:
-        raise BadPattern("there is nothing to look for: type a text")
+        raise BadPattern("enter a text to search for")
     if len(text) > PATTERN_CHARACTERS_MAX:
-        raise BadPattern(f"look for {PATTERN_CHARACTERS_MAX} characters at most")
+        raise BadPattern(f"the search text must have at most {PATTERN_CHARACTERS_MAX} characters")
     if is_regex and count_steps(text, STEPS_MAX) > STEPS_MAX:
-        raise BadPattern("this expression is too large: repeat less, or name fewer classes")
+        raise BadPattern("this expression is too large: use fewer repetitions or character classes")
     options = re2_options(
         {
             "log_errors": False,
@@ -109,7 +109,7 @@ def matcher_of(
     except re2.error as error:
         (reason,) = error.args
         said = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
-        raise BadPattern(f"this is no regular expression: {said}") from None
+        raise BadPattern(f"this is not a regular expression: {said}") from None
     finally:
         re2.purge()  # it would keep the last 128, each with all its memory
     return Matcher(strict, loose, parts)

@@ -36,10 +36,10 @@ class WrittenRecord:
 def record_asked(body: object) -> Asked:
     """Raises BadAsk."""
     if not isinstance(body, dict):
-        raise BadAsk('a record is an object with a "value", such as {"value": "hello"}')
+        raise BadAsk('a record must be an object with a "value", such as {"value": "hello"}')
     partition = body.get("partition")
     if partition is not None and (type(partition) is not int or partition < 0):
-        raise BadAsk("partition is to be a whole number, or left out")
+        raise BadAsk("partition must be a whole number, or left out")
     record = {name: body[name] for name in _NAMES if body.get(name) is not None}
     if "value_base64" not in record:
         record.setdefault("value", None)

@@ -43,7 +43,7 @@ def records_in(
             for record in records_of(batch):
                 yield batch.partition, record
     except CorruptBatch as error:
-        raise Refused(f"{error}: seek to an offset behind it") from error
+        raise Refused(f"{error}: choose an offset after this batch") from error
 
 
 def batches_in(

@@ -104,7 +104,7 @@ def _show(console: Console, _ask: Ask) -> QuorumShown:
 
 def _quorum(cluster: ClusterClient) -> Quorum:
     if not cluster.serves(ApiKey.DESCRIBE_QUORUM):
-        raise Refused("this cluster has no metadata quorum: it is older than KRaft")
+        raise Refused("this cluster has no metadata quorum: it does not use KRaft")
     return quorum(cluster.call(question(), DescribeQuorumResponse))
 
 
@@ -163,7 +163,7 @@ def _fetching(console: Console) -> LeaderTail:
         except (OSError, ProtocolError) as error:
             reason = explain(error, TIMEOUT_S, guard, host)
             raise StartError(
-                f"the active controller, at {host}:{port}, does not let the console in ({reason})"
+                f"the console cannot connect to the active controller at {host}:{port} ({reason})"
             ) from error
 
     return LeaderTail(find, connect)
@@ -185,14 +185,13 @@ def _check_may_read(answer: DescribeClusterResponse) -> None:
     """Raises Refused."""
     if not answer.cluster_authorized_operations & (1 << Operation.CLUSTER_ACTION):
         raise Refused(
-            "reading the metadata log takes ClusterAction on the cluster, which the console's "
-            "login has not"
+            "to read the metadata log, the console's login needs ClusterAction on the cluster"
         )
 
 
 _NO_FOLDER = (
-    f"no log of {METADATA_TOPIC} of this cluster is on this machine: start the console with --data "
-    "FOLDER of one of its controllers"
+    f"no --data folder has this cluster's log of {METADATA_TOPIC}: start the console on a "
+    "controller's machine with --data FOLDER"
 )
 
 ENDPOINTS = (

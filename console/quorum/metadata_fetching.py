@@ -101,9 +101,9 @@ class LeaderTail:
     def source(self) -> str:
         """Where the records come from."""
         if self._leader.node_id < 0:
-            return "the next leader of the quorum, which is being elected"
+            return "the next leader of the quorum (election in progress)"
         host, port = self._leader.address or ("", 0)
-        return f"node {self._leader.node_id}, which leads, at {host}:{port}"
+        return f"the leader, node {self._leader.node_id} at {host}:{port}"
 
     def read(self, *, with_noops: bool = True) -> list[Shown]:
         """The newest of what was agreed on and not read yet; nothing while there is no leader.
@@ -141,7 +141,7 @@ class LeaderTail:
 
     def _reach(self) -> None:
         if self._leader.address is None:
-            raise Refused("the cluster does not tell where its active controller listens")
+            raise Refused("the cluster does not report the address of its active controller")
         self._client = self._connect(*self._leader.address)
         if self._offset is None:
             self._offset = max(self._leader.high_watermark - TAIL_OFFSETS, 0)
@@ -162,7 +162,7 @@ class LeaderTail:
             return None
         if code:
             reason = why(code, None, "ClusterAction on the cluster")
-            raise Refused(f"the active controller does not show its records: {reason}")
+            raise Refused(f"the active controller does not return its records: {reason}")
         return data
 
     def _request(self) -> FetchRequest:

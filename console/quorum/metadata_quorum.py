@@ -80,7 +80,7 @@ def quorum(answer: DescribeQuorumResponse) -> Quorum:
     _check(answer.error_code, answer.error_message)
     found = next((one for topic in answer.topics for one in topic.partitions), None)
     if found is None:
-        raise Refused("the cluster tells nothing about its metadata quorum")
+        raise Refused("the cluster reports nothing about its metadata quorum")
     _check(found.error_code, found.error_message)
     addresses = {
         one.node_id: [f"{each.name}://{each.host}:{each.port}" for each in one.listeners]

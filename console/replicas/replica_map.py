@@ -130,9 +130,15 @@ def changed(before: Look, now: Look) -> dict[Partition, Placed | None]:
 
 def changes(before: Look, now: Look) -> list[Change]:
     """What happened, in words: brokers first, then leaders, then who is in sync."""
-    told = [Change("bad", f"broker {one} left") for one in before.brokers if one not in now.brokers]
+    told = [
+        Change("bad", f"broker {one} left the cluster")
+        for one in before.brokers
+        if one not in now.brokers
+    ]
     told += [
-        Change("good", f"broker {one} is there") for one in now.brokers if one not in before.brokers
+        Change("good", f"broker {one} joined the cluster")
+        for one in now.brokers
+        if one not in before.brokers
     ]
     both = [
         (at, before.partitions[at], one)
@@ -151,7 +157,7 @@ def _leaders(both: Moves) -> list[Change]:
     moved = [(at, now) for at, before, now in both if before.leader != now.leader]
     told = _told("bad", [(at, "has no leader") for at, now in moved if now.leader == NOBODY])
     isr = {at: _ids(now.isr) for at, now in moved}
-    led = [(at, f"led by {now.leader} now") for at, now in moved if now.leader != NOBODY]
+    led = [(at, f"new leader {now.leader}") for at, now in moved if now.leader != NOBODY]
     return told + _told("news", led, {at: f"; ISR {text}" for at, text in isr.items()})
 
 
@@ -170,7 +176,7 @@ def _topics(before: Look, now: Look) -> Iterator[Change]:
     old, new = ({name: None for name, _ in look.partitions} for look in (before, now))
     made = [name for name in new if name not in old]
     gone = [name for name in old if name not in new]
-    for names, word in ((made, "made"), (gone, "deleted")):
+    for names, word in ((made, "created"), (gone, "deleted")):
         if len(names) > TOPICS_MAX:
             yield Change("news", f"{len(names):,} topics {word}")
         else:

@@ -46,8 +46,8 @@ _PATIENCE = 10.0
 """A list that took long is kept so many times as long."""
 IDS_KEPT_MAX = 50_000
 NO_DATA = (
-    "no folder of a node is named: start the console with --data PATH, a log directory on this "
-    "machine or the folder of an ottla cluster"
+    "the console has no data folder: start it with --data PATH, a log directory on this machine "
+    "or the folder of an ottla cluster"
 )
 
 
@@ -117,10 +117,10 @@ class Disk:
         where = ", ".join(self._paths)
         if others:
             return (
-                f"{others[0].path} is of cluster {others[0].cluster_id}, and the console is "
+                f"{others[0].path} belongs to cluster {others[0].cluster_id}, but the console is "
                 f"connected to cluster {self._rights.cluster_id()}"
             )
-        return f"{where} holds no log directory: no meta.properties is in it, nor two levels below"
+        return f"{where} has no log directory: no meta.properties is in it, nor two levels below"
 
     def partitions(self) -> list[tuple[Sized, Allowed]]:
         """Those that the login may describe. Raises StartError."""
@@ -149,7 +149,7 @@ class Disk:
         for folder in having:
             if key is None or folder.directory.key == key:
                 return folder, allowed, [one.directory for one in having]
-        raise NoSuchFolder(f"{name} has no folder on this machine that the console was given")
+        raise NoSuchFolder(f"{name} has no folder in the folders of --data")
 
     def marks(self, folder: PartitionFolder) -> Marks:
         """What the checkpoints say; None for each that does not know the partition."""

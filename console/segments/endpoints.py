@@ -49,7 +49,7 @@ _ROWS = 500
 _ROWS_MAX = 2_000
 _INDEXES = {"offsets": INDEX_SUFFIX, "times": TIME_INDEX_SUFFIX}
 _NO_CONFIGS = Rules(
-    None, why_not="the metadata log is cut behind its snapshots, not by the configs of a topic"
+    None, why_not="snapshots, not topic configs, decide how much of the metadata log is kept"
 )
 
 
@@ -158,7 +158,7 @@ def _bytes(console: Console, ask: Ask) -> BytesNamed:
 def _index(console: Console, ask: Ask) -> IndexPage:
     suffix = _INDEXES.get(ask.text("kind"))
     if suffix is None:
-        raise BadAsk(f"there is no index {ask.text('kind')!r}: offsets or times is wanted")
+        raise BadAsk(f"kind must be offsets or times, not {ask.text('kind')!r}")
     with _source(console, ask, to_read=False) as (view, _, source):
         first = ask.number("first", 0, least=0, most=2**31 - 1)
         return segment_page.index_page(view.reader, source, suffix, first, _limit(ask, 100))
@@ -224,7 +224,7 @@ def _or_gone(look: Callable[[], T]) -> T:
     try:
         return look()
     except LogError as error:
-        raise NotHere(f"the folder changed while it was read: {error}") from error
+        raise NotHere(f"the folder changed while the console read it: {error}") from error
 
 
 def _rules(view: SegmentsView, folder: PartitionFolder) -> Rules:

@@ -129,7 +129,7 @@ def _of(topic: MetadataResponseTopic) -> Allowed:
 def check_describe(allowed: Allowed, topic: str) -> None:
     """Raises Refused, with the same words for a topic that there is not."""
     if not allowed.describe:
-        raise Refused(f"no topic {topic} that this console's login may describe")
+        raise Refused(f"no topic {topic} exists, or the console's login needs Describe on it")
 
 
 def check_read(allowed: Allowed, topic: str) -> None:
@@ -137,6 +137,6 @@ def check_read(allowed: Allowed, topic: str) -> None:
     check_describe(allowed, topic)
     if not allowed.read:
         raise Refused(
-            f"topic {topic}: batches, records and bytes take Read on it, which this console's "
-            "login has not"
+            f"topic {topic}: to show batches, records and bytes, the console's login needs Read on "
+            "the topic"
         )

@@ -87,9 +87,7 @@ def opened(files: Files, reader: SegmentReader, folder: str, base_offset: int) -
 
 def gone(base_offset: int) -> str:
     """The line for a segment that was there."""
-    return (
-        f"segment {offset_name(base_offset)} is not there any more: retention or compaction took it"
-    )
+    return f"segment {offset_name(base_offset)} is gone: retention or compaction removed it"
 
 
 # --- batches --------------------------------------------------------------------------------------
@@ -125,7 +123,7 @@ def batch_at(source: Source, place: int) -> Opened:
     known = source.offsets.floor_position(place)
     batch = batch_around(source.read, source.size, known, place)
     if batch is None:
-        raise NoSuchFolder(f"no batch lies at byte {place} of this segment: it ends before")
+        raise NoSuchFolder(f"the segment has no batch at byte {place}: it ends before")
     return open_batch(source.read, batch)
 
 
@@ -245,12 +243,12 @@ def snapshot(files: Files, folder: str, offset: int) -> Snapshot | DamagedSnapsh
     try:
         stamp = files.stamp(path)
         if stamp is None:
-            raise NoSuchFolder(f"there is no snapshot {offset_name(offset)} any more")
+            raise NoSuchFolder(f"the folder has no snapshot {offset_name(offset)} any more")
         found = decode_snapshot(_small(files, path, stamp.size))
     except LogError as error:
         raise NoSuchFolder(str(error)) from error
     if found is None:
-        return DamagedSnapshot("no producer snapshot of version 1 with a right checksum")
+        return DamagedSnapshot("this is not a producer snapshot of version 1 with a valid checksum")
     rows = [
         SnapshotProducer(
             producerId=one.producer_id,
@@ -269,5 +267,7 @@ def snapshot(files: Files, folder: str, offset: int) -> Snapshot | DamagedSnapsh
 def _small(files: Files, path: str, size: int) -> bytes:
     """All of a file. Raises NoSuchFolder where it is larger than is read here."""
     if size > SMALL_FILE_BYTES_MAX:
-        raise NoSuchFolder(f"{path.rpartition('/')[2]} has {size} bytes: ottla dump-log prints it")
+        raise NoSuchFolder(
+            f"{path.rpartition('/')[2]} has {size} bytes: print it with ottla dump-log"
+        )
     return files.content(path) or b""

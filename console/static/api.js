@@ -26,7 +26,9 @@ async function answered(response) {
     // what is no JSON did not come from an endpoint
   }
   if (response.ok) return found;
-  throw new Error(found?.error ?? `the console answered ${response.status}`);
+  throw new Error(
+    found?.error ?? `the console answered with HTTP status ${response.status}: reload the page`,
+  );
 }
 
 /** @param {string} where @param {RequestInit} options */
@@ -35,7 +37,7 @@ async function asked(where, options) {
     return await fetch(where, options);
   } catch (error) {
     if (error instanceof Error && error.name === "AbortError") throw error;
-    throw new Error("the console does not answer: is ottla console still running?", {
+    throw new Error("the console does not answer: check that ottla console is running", {
       cause: error,
     });
   }
@@ -167,10 +169,12 @@ export function useStream(what, onEvent) {
       );
       opened.onerror = async () => {
         if (opened.readyState !== EventSource.CLOSED) return;
-        let reason = "the console does not answer: is ottla console still running?";
+        let reason = "the console does not answer: check that ottla console is running";
         try {
           const response = await fetch(address);
-          reason = response.ok ? "the live view ended" : (await response.json()).error;
+          reason = response.ok
+            ? "the live updates ended: reload the page"
+            : (await response.json()).error;
           response.body?.cancel?.();
         } catch {
           // nobody answers at all

@@ -47,7 +47,7 @@ function App() {
   }, [key]);
   const here = `/${(hash.replace(/^#/, "").split("?")[0] || "/").split("/")[1]}`;
   return html`<div class="frame">
-    <a class="skip" href="#title" onClick=${skip}>Skip to the page</a>
+    <a class="skip" href="#title" onClick=${skip}>Skip to the content</a>
     <${Side} here=${here} isOpen=${isOpen} about=${about.data} />
     <main class="main">
       <${ErrorLine} error=${about.error} />
@@ -55,8 +55,10 @@ function App() {
         ${
           view
             ? html`<${view} params=${params} about=${about.data ?? {}} />`
-            : html`<${Page} title="Nothing here">
-                <${Empty} title="The console has no such page"><a href="#/">To the overview</a><//>
+            : html`<${Page} title="Page not found">
+                <${Empty} title="The console has no page at this address">
+                  <a href="#/">Go to the overview</a>
+                <//>
               <//>`
         }
       <//>
@@ -74,7 +76,7 @@ function skip(event) {
 function Safe({ children }) {
   const [error, reset] = useErrorBoundary((failure) => console.error(failure));
   if (!error) return children;
-  return html`<${Page} title="This view failed">
+  return html`<${Page} title="This page failed">
     <${ErrorLine} error=${String(error.message ?? error)}>
       <button type="button" onClick=${reset}>Try again</button>
     <//>
@@ -91,7 +93,7 @@ function Side({ here, isOpen, about }) {
         ${items.map(
           ([address, name, sign, letter]) =>
             html`<a class="item" href="#${address}"
-                aria-current=${address === here ? "page" : undefined} title="g ${letter}">
+                aria-current=${address === here ? "page" : undefined} title="Press g, then ${letter}">
               <${Sign} name=${sign} />
               ${name}
             </a>`,
@@ -122,12 +124,12 @@ function Theme() {
     return () => night.removeEventListener("change", follow);
   }, []);
   return html`<label class="field">
-    <span class="hidden-text">Colours</span>
+    <span class="hidden-text">Colour theme</span>
     <select value=${theme} onChange=${(event) => choose(event.target.value)}>
       ${THEMES.map(
         (one) =>
           html`<option value=${one}>
-            ${{ system: "As the system", light: "Light", dark: "Dark" }[one]}
+            ${{ system: "System", light: "Light", dark: "Dark" }[one]}
           </option>`,
       )}
     </select>

@@ -36,7 +36,7 @@ export const ROUTES = [
 /** @type {[title: string, items: Item[]][]} */
 export const SECTIONS = [
   [
-    "Look",
+    "Cluster",
     [
       ["/", "Overview", "overview", "o"],
       ["/topics", "Topics", "topics", "t"],
@@ -44,7 +44,7 @@ export const SECTIONS = [
     ],
   ],
   [
-    "See it work",
+    "Internals",
     [
       ["/segments", "Segments on disk", "segments", "s"],
       ["/flow", "How a record flows", "flow", "f"],

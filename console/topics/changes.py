@@ -47,7 +47,7 @@ def make(cluster: ClusterClient, body: object) -> MadeTopic:
     asked = _object(body)
     name = asked.get("name")
     if not isinstance(name, str):
-        raise BadAsk("the topic has no name")
+        raise BadAsk("enter the name of the topic")
     try:
         check_names([name])
     except StartError as error:
@@ -72,7 +72,7 @@ def grow(cluster: ClusterClient, topic: str, body: object) -> GrownTopic:
     """To `count` partitions."""
     count = _number(_object(body), "count", PARTITIONS_MAX)
     if count is None:
-        raise BadAsk("count is missing: how many partitions the topic is to have")
+        raise BadAsk("count is missing: enter the new number of partitions")
     add_partitions(cluster, topic, count)
     return GrownTopic(topic, count)
 
@@ -82,7 +82,7 @@ def configure(cluster: ClusterClient, topic: str, body: object) -> ChangedTopic:
     asked = _object(body)
     values, removed = _texts(asked.get("set") or {}), asked.get("unset") or []
     if not isinstance(removed, list) or not all(isinstance(one, str) for one in removed):
-        raise BadAsk("unset is to be a list of keys")
+        raise BadAsk("unset must be a list of keys")
     if not values and not removed:
         raise BadAsk("nothing to change: give set or unset")
     cluster.topics([topic])
@@ -92,7 +92,7 @@ def configure(cluster: ClusterClient, topic: str, body: object) -> ChangedTopic:
 
 def _object(body: object) -> Mapping[str, object]:
     if not isinstance(body, dict):
-        raise BadAsk("what is to be done is said in an object")
+        raise BadAsk("the request must be a JSON object")
     return body
 
 
@@ -101,11 +101,11 @@ def _number(asked: Mapping[str, object], name: str, most: int) -> int | None:
     if found is None:
         return None
     if type(found) is not int or not 0 < found <= most:
-        raise BadAsk(f"{name} is to be a whole number from 1 to {most}")
+        raise BadAsk(f"{name} must be a whole number from 1 to {most}")
     return found
 
 
 def _texts(found: object) -> dict[str, str]:
     if not isinstance(found, dict) or not all(isinstance(one, str) for one in found.values()):
-        raise BadAsk("configs are to be keys with texts")
+        raise BadAsk("configs must be an object with strings as values")
     return found

@@ -38,7 +38,7 @@ class AvroSchema:
                 raise TypeError("a schema is an object, a list or a name")
             self._schema = fastavro.parse_schema(whole)
         except (SchemaParseException, *_FAILURES) as error:
-            raise Undecodable(f"this is no Avro schema ({_line(error)})") from None
+            raise Undecodable(f"this is not an Avro schema ({_line(error)})") from None
         self.name = _name_of(self._schema)
 
     def decode(self, data: bytes) -> object:
@@ -47,10 +47,14 @@ class AvroSchema:
         try:
             found = self._read(stream, self._schema, None)
         except _FAILURES as error:
-            raise Undecodable(f"it is not of Avro's {self.name} ({_line(error)})") from None
+            raise Undecodable(
+                f"the value does not match the Avro schema {self.name} ({_line(error)})"
+            ) from None
         if stream.tell() != len(data):
             left = len(data) - stream.tell()
-            raise Undecodable(f"it is not of Avro's {self.name} ({left} bytes are left)")
+            raise Undecodable(
+                f"the value does not match the Avro schema {self.name} ({left} bytes are left)"
+            )
         return found
 
 

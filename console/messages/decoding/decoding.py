@@ -156,7 +156,9 @@ class Decoding:
             try:
                 return Explained(json.loads(payload), f"JSON Schema {schema_id}")
             except ValueError:
-                raise Undecodable(f"it is no JSON, as schema {schema_id} says") from None
+                raise Undecodable(
+                    f"the value is not JSON, but schema {schema_id} is a JSON Schema"
+                ) from None
         with self._lock:
             parsed = self._parsed.get((schema_id, indexes))
             if parsed is None:
@@ -176,7 +178,11 @@ def _without_registry(
         with suppress(Undecodable):
             return Explained(_by_file(of_topic, data), of_topic.name)
     whole = number(data) if isinstance(error, UnknownSchema) else None
-    return None if whole is None else Explained(whole, f"a number: there is no schema {schema_id}")
+    return (
+        None
+        if whole is None
+        else Explained(whole, f"a number: the registry has no schema {schema_id}")
+    )
 
 
 def _parsed(schema: Schema, indexes: tuple[int, ...]) -> Decodes:
@@ -185,7 +191,7 @@ def _parsed(schema: Schema, indexes: tuple[int, ...]) -> Decodes:
             files = [b64decode(one, validate=True) for one in (*schema.references, schema.text)]
         except ValueError:
             raise Undecodable(
-                "the registry gives no descriptors of Protobuf: name a file of them with "
+                "the registry returns no Protobuf descriptors: give a file of descriptors with "
                 "--proto-descriptors, and the message in it with --proto-message"
             ) from None
         return ProtoFiles(files).message_at(indexes)
@@ -232,7 +238,7 @@ def _avro_file(path: str) -> Decodes:
     try:
         return AvroSchema(_read(path).decode())
     except UnicodeDecodeError:
-        raise Undecodable("this is no Avro schema: it is not text") from None
+        raise Undecodable("this is not an Avro schema: it is not text") from None
 
 
 def _proto_file(path: str) -> ProtoFiles:
@@ -256,11 +262,13 @@ def _check_installed(options: DecodeOptions) -> None:
     }
     for name, is_needed in needs.items():
         if is_needed and not _is_installed(name):
-            raise StartError(f"to decode values takes {name}: pip install 'ottla[decode]'")
+            raise StartError(f"decoding values needs {name}: pip install 'ottla[decode]'")
     if options.messages and options.descriptors is None:
-        raise StartError("--proto-message needs --proto-descriptors, the file that has it")
+        raise StartError("--proto-message needs --proto-descriptors, the file with the message")
     if options.descriptors is not None and not options.messages:
-        raise StartError("--proto-descriptors needs --proto-message: which message values are")
+        raise StartError(
+            "--proto-descriptors needs --proto-message, the message type of the values"
+        )
 
 
 def _is_installed(name: str) -> bool:

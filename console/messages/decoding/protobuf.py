@@ -40,7 +40,7 @@ class ProtoFiles:
         try:
             found = [descriptor_pb2.FileDescriptorProto.FromString(one) for one in files]
         except DecodeError:
-            raise Undecodable("this is no descriptor of Protobuf") from None
+            raise Undecodable("this is not a Protobuf descriptor") from None
         self._pool = descriptor_pool.DescriptorPool()
         self._last = found[-1].name if found else ""
         self._add({one.name: one for one in found})
@@ -54,7 +54,7 @@ class ProtoFiles:
         try:
             files = descriptor_pb2.FileDescriptorSet.FromString(data).file
         except DecodeError:
-            raise Undecodable("this is no set of descriptors, as protoc writes them") from None
+            raise Undecodable("this is not a descriptor set that protoc wrote") from None
         return cls([one.SerializeToString() for one in files])
 
     def message(self, name: str) -> ProtoMessage:
@@ -87,13 +87,13 @@ class ProtoFiles:
             added.add(name)
             file = files.get(name) or known.get(name)
             if file is None:
-                raise Undecodable(f"the descriptors lack {name}: protoc --include_imports adds it")
+                raise Undecodable(f"the descriptors lack {name}: run protoc with --include_imports")
             for needed in file.dependency:
                 add(needed)
             try:
                 self._pool.Add(file)
             except TypeError as error:
-                raise Undecodable(f"{name} is no file of Protobuf ({error})") from None
+                raise Undecodable(f"{name} is not a valid Protobuf file ({error})") from None
 
         for name in files:
             add(name)
@@ -116,9 +116,11 @@ class ProtoMessage:
         try:
             return MessageView(self._pool).shown(self._class.FromString(data))
         except RecursionError:
-            raise Undecodable("its messages lie in each other too deeply") from None
+            raise Undecodable("the messages of the value are nested too deeply") from None
         except (DecodeError, ValueError):
-            raise Undecodable(f"it is not of Protobuf's {self.name}") from None
+            raise Undecodable(
+                f"the value does not match the Protobuf message {self.name}"
+            ) from None
 
 
 def _well_known() -> dict[str, FileDescriptorProto]:

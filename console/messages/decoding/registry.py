@@ -53,7 +53,7 @@ class Registry:
         except ValueError:
             port = -1
         if parts.scheme not in ("http", "https") or not parts.hostname or port == -1:
-            raise StartError("--registry is to be a URL such as http://localhost:8081")
+            raise StartError("--registry must be a URL such as http://localhost:8081")
         self._is_secure = parts.scheme == "https"
         self._host, self._port = parts.hostname, port
         self.place = f"{parts.hostname}:{port}" if port else parts.hostname
@@ -101,7 +101,7 @@ class Registry:
         self._add_references(answer, texts)
         kind, text = answer.get("schemaType") or AVRO, answer.get("schema")
         if kind not in (AVRO, PROTOBUF, JSON) or not isinstance(text, str):
-            raise Undecodable("the registry answers with no schema of Avro, Protobuf or JSON")
+            raise Undecodable("the registry returned no schema of Avro, Protobuf or JSON")
         return Schema(kind, text, tuple(texts.values()))
 
     def _add_references(self, answer: dict[str, object], texts: dict[tuple[str, int], str]) -> None:
@@ -109,7 +109,7 @@ class Registry:
             if place in texts:
                 continue
             if len(texts) >= REFERENCES_MAX:
-                raise Undecodable(f"the schema refers to more than {REFERENCES_MAX} others")
+                raise Undecodable(f"the schema refers to more than {REFERENCES_MAX} schemas")
             subject = quote(place[0], safe="")
             found = self._get(f"/subjects/{subject}/versions/{place[1]}")
             text = None if found is None else found.get("schema")
@@ -139,7 +139,7 @@ class Registry:
         except ValueError:
             found = None
         if len(data) > ANSWER_BYTES_MAX or not isinstance(found, dict):
-            raise Undecodable(f"the registry at {self.place} answers with no schema")
+            raise Undecodable(f"the registry at {self.place} returned no schema")
         return found
 
     def _answer(self, path: str) -> tuple[int, bytes]:
@@ -161,4 +161,4 @@ def _references_of(answer: dict[str, object]) -> list[tuple[str, int]]:
             return [(str(one["subject"]), int(one["version"])) for one in listed]
     except (LookupError, TypeError, ValueError):
         pass  # as any other answer of another kind
-    raise Undecodable("the registry tells references that are none")
+    raise Undecodable("the registry returned invalid references of a schema")

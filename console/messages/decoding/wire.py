@@ -53,11 +53,11 @@ def message_indexes(payload: bytes) -> tuple[tuple[int, ...], bytes]:
     try:
         count, pos = read_varint(payload, 0)
         if not 0 <= count <= _INDEXES_MAX:
-            raise Undecodable("it names no message of the schema")
+            raise Undecodable("the value names no message of the schema")
         indexes = []
         for _ in range(count):
             index, pos = read_varint(payload, pos)
             indexes.append(index)
     except (IndexError, CorruptBatch):
-        raise Undecodable("it ends before it names a message of the schema") from None
+        raise Undecodable("the value ends before it names a message of the schema") from None
     return tuple(indexes) or (0,), payload[pos:]

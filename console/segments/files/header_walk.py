@@ -67,5 +67,5 @@ def batch_around(read: Read, size: int, known: int, position: int) -> Batch | No
         if position < batch.end:
             return batch if position >= batch.position else None
         if passed >= HEADERS_MAX:
-            raise CorruptBatch(f"no index tells of a place near byte {position}")
+            raise CorruptBatch(f"the index has no entry near byte {position}")
     return None

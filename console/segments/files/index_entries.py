@@ -60,7 +60,7 @@ class IndexFile(Sequence[IndexEntry]):
             raise IndexError(at)
         for found in self._entries(at, at + 1):
             return found
-        raise LogError("an index was written anew while it was read: look again")
+        raise LogError("the broker rewrote the index while the console read it: try again")
 
     def floor(self, key: int) -> IndexEntry | None:
         """The last entry whose key is `key` or less: where a look-up begins."""

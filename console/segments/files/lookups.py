@@ -96,5 +96,7 @@ def _scan(
         if len(passed) < PASSED_SHOWN_MAX:
             passed.append(batch)
         if count >= HEADERS_MAX:
-            raise CorruptBatch(f"no index entry is near: {count} batches were passed in vain")
+            raise CorruptBatch(
+                f"the index has no entry nearby: the scan stopped after {count} batches"
+            )
     return Found(of_time, of_offset, start, passed, count, end - start, None, False)

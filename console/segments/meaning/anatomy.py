@@ -96,7 +96,7 @@ def header_fields(data: Bytes, header: RecordBatchHeader) -> list[Field]:
 
 def _meaning(name: str, header: RecordBatchHeader) -> str:
     if name == "batchLength":
-        return f"{LOG_OVERHEAD} + {header.batch_length} = {header.size_in_bytes} bytes in all"
+        return f"{LOG_OVERHEAD} + {header.batch_length} = {header.size_in_bytes} bytes in total"
     if name == "lastOffsetDelta":
         return (
             f"last offset {header.base_offset} + {header.last_offset_delta} = {header.last_offset}"
@@ -104,14 +104,14 @@ def _meaning(name: str, header: RecordBatchHeader) -> str:
     if name == "crc":
         return f"0x{header.crc:08x}"
     if name == "baseTimestamp" and header.delete_horizon_ms is not None:
-        return "here it is the delete horizon"
+        return "the delete horizon of the batch"
     if name == "producerId" and not header.has_producer_id:
         return "none: the producer is not idempotent"
     if name == "baseSequence" and header.base_sequence >= 0:
         return f"last sequence {header.last_sequence}"
     if name == "recordsCount" and header.record_count != header.last_offset_delta + 1:
         gone = header.last_offset_delta + 1 - header.record_count
-        return f"{gone} of {header.last_offset_delta + 1} are gone"
+        return f"compaction removed {gone} of {header.last_offset_delta + 1} records"
     return ""
 
 
@@ -154,7 +154,7 @@ def _record_fields(body: Bytes, start: int, header: RecordBatchHeader) -> Iterat
         raise CorruptBatch(f"record of {length} bytes, {len(body) - at} remain")
     yield _varint("length", start, start, at, length, f"the record ends at byte {end - start}")
     attributes = body[at]
-    yield Field("attributes", "int8", at - start, at + 1 - start, attributes, "unused so far")
+    yield Field("attributes", "int8", at - start, at + 1 - start, attributes, "unused")
     delta, after = read_varlong(body, at + 1)
     yield _timestamp(delta, start, at + 1, after, header)
     delta, at = read_varint(body, after)
@@ -165,7 +165,7 @@ def _record_fields(body: Bytes, start: int, header: RecordBatchHeader) -> Iterat
         yield _varint(f"{name}Length", start, at, after, length, "null" if length < 0 else "")
         at = after + max(length, 0)
         if at > end:
-            raise CorruptBatch(f"a {name} of {length} bytes goes beyond its record")
+            raise CorruptBatch(f"a {name} of {length} bytes ends after its record")
         if length > 0:
             yield Field(name, "bytes", after - start, at - start, None)
     yield from _headers(body, start, at, end)
@@ -175,7 +175,7 @@ def _timestamp(delta: int, start: int, at: int, end: int, header: RecordBatchHea
     time = header.base_timestamp + delta
     text = f"{header.base_timestamp} + {delta} = {time}"
     if header.timestamp_type:
-        time, text = header.max_timestamp, f"{text}; the batch has LogAppendTime, so its own counts"
+        time, text = header.max_timestamp, f"{text}; the batch has LogAppendTime, which replaces it"
     at, end = at - start, end - start
     meaning = f"timestamp {text}"
     return Field("timestampDelta", "varlong", at, end, delta, meaning, time, (), _zigzag(delta))
@@ -192,7 +192,7 @@ def _headers(body: Bytes, start: int, at: int, end: int) -> Iterator[Field]:
             yield _varint(f"{name}Length", start, at, after, length, meaning)
             at = after + max(length, 0)
             if at > end:
-                raise CorruptBatch(f"a header of {length} bytes goes beyond its record")
+                raise CorruptBatch(f"a header of {length} bytes ends after its record")
             if length > 0:
                 yield Field(name, "bytes", after - start, at - start, None, f"header {number}")
     if at < end and count > HEADERS_SHOWN_MAX:

@@ -68,8 +68,8 @@ def open_batch(read: Read, batch: Batch) -> Opened:
     header = batch.header
     if header.size_in_bytes > BATCH_BYTES_MAX:
         raise CorruptBatch(
-            f"the batch has {header.size_in_bytes} bytes, more than are shown here: "
-            "ottla dump-log --records prints it"
+            f"the batch has {header.size_in_bytes} bytes, too many for this page: "
+            "print it with ottla dump-log --records"
         )
     data = read(header.size_in_bytes, batch.position)
     if len(data) < header.size_in_bytes:
@@ -233,7 +233,7 @@ def _hidden(field: FieldShown, shown: bytearray, begin: int) -> FieldShown:
     """Put zeros in place of a value that dump-log does not show, and say so in its field."""
     low, high = (min(max(at - begin, 0), len(shown)) for at in (field.start, field.end))
     shown[low:high] = bytes(high - low)
-    meaning = "hidden: it may hold a secret. The zeros stand in its place."
+    meaning = "hidden, because it may contain a secret. Zeros replace its bytes."
     return replace(field, hidden=True, meaning=meaning)
 
 

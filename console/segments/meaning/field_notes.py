@@ -9,93 +9,93 @@ from __future__ import annotations
 NOTES = {
     # a batch's header
     "baseOffset": (
-        "The offset of the first record. The producer writes 0; the leader puts the real one in "
-        "its place when it appends. The CRC does not cover it, so that this costs no new checksum."
+        "The offset of the first record. The producer writes 0, and the leader replaces it by the "
+        "real offset. The CRC does not cover this field, so the leader computes no new checksum."
     ),
     "batchLength": (
-        "How many bytes follow this field. It leads from batch to batch without a look at the "
-        "records: that is how a broker scans from an index entry."
+        "The number of bytes after this field. With it, a broker scans from batch to batch without "
+        "reading the records."
     ),
     "partitionLeaderEpoch": (
         "The epoch of the leader that appended the batch. After a change of leaders, followers "
-        "compare epochs to find where their logs part. Not covered by the CRC."
+        "compare epochs to find where the logs diverge. The CRC does not cover this field."
     ),
-    "magic": "The version of the format: 2 since Kafka 0.11. It stands at byte 16 in all versions.",
+    "magic": "The version of the format: 2 since Kafka 0.11. It is byte 16 in all versions.",
     "crc": (
-        "CRC-32C of everything from the attributes to the end of the batch, made by the producer. "
-        "Broker and consumer check it, so bytes are the same from end to end."
+        "The CRC-32C of all bytes from the attributes to the end of the batch. The producer "
+        "computes it, and the broker and the consumer check it."
     ),
-    "attributes": "Sixteen bits, of which seven mean something: see each of them.",
+    "attributes": "Sixteen bits, of which seven have a meaning. Each is explained below.",
     "lastOffsetDelta": (
-        "Last offset minus base offset. Compaction takes records away and leaves it as it is, so a "
-        "batch still covers all offsets that it had at first."
+        "The last offset minus the base offset. Compaction removes records but does not change "
+        "this field, so a batch keeps covering its original offsets."
     ),
     "baseTimestamp": (
-        "The timestamp of the first record, which the records' deltas count from. If bit 6 is set, "
-        "the delete horizon stands here: when compaction may drop the tombstones of the batch."
+        "The timestamp of the first record, to which the records' deltas are relative. If bit 6 is "
+        "set, it is the delete horizon: the time after which compaction removes the tombstones."
     ),
     "maxTimestamp": (
         "The largest timestamp of the records, or the time of the append for LogAppendTime. The "
-        "time index and retention by time go by it."
+        "time index and the retention by time use it."
     ),
     "producerId": (
-        "Which idempotent producer sent the batch. With epoch and sequence, a broker knows a retry "
-        "when it sees one."
+        "The id of the idempotent producer that sent the batch. By id, epoch and sequence a broker "
+        "recognizes a retry."
     ),
     "producerEpoch": (
-        "Rises when a transactional producer starts anew. Batches of an older epoch are refused: "
-        "that is how a zombie is fenced off."
+        "Rises when a transactional producer restarts. Brokers reject batches of an older epoch, "
+        "which fences zombie producers."
     ),
     "baseSequence": (
-        "The number of the first record among all that this producer sent to this partition. The "
-        "next batch has to follow without a gap."
+        "The sequence number of the first record. A producer numbers the records that it sends to "
+        "this partition, and the next batch must follow without a gap."
     ),
-    "recordsCount": "How many records the batch holds: after compaction fewer than its offsets.",
+    "recordsCount": "The number of records in the batch: after compaction, fewer than its offsets.",
     # a record
-    "length": "How many bytes of this record follow. As all its numbers it is a varint.",
+    "length": "The number of bytes in the rest of the record, as a varint like its other numbers.",
     "timestampDelta": (
-        "Timestamp minus the batch's base timestamp, in ms. Records of one batch lie close "
-        "together in time, so a byte or two is enough."
+        "The timestamp minus the batch's base timestamp, in ms. The records of a batch are close "
+        "in time, so one or two bytes are enough."
     ),
     "offsetDelta": (
-        "Offset minus the batch's base offset. The leader changes one number in the header, and "
-        "all records of the batch have their offsets."
+        "The offset minus the batch's base offset. So the leader assigns the offsets of all "
+        "records by changing the base offset."
     ),
-    "keyLength": "Bytes of the key; -1 says that there is none.",
+    "keyLength": "The number of bytes in the key; -1 means null.",
     "key": (
-        "Decides the partition, if the producer partitions by key, and what compaction keeps: the "
-        "last record of each key. A broker takes no other interest in it."
+        "The key decides the partition if the producer partitions by key. Compaction keeps the "
+        "last record of each key. A broker does not use the key for anything else."
     ),
     "valueLength": (
-        "Bytes of the value; -1 is null. In a compacted topic a record with a key and a null value "
-        "is a tombstone: it deletes the key."
+        "The number of bytes in the value; -1 means null. In a compacted topic, a record with a "
+        "key and a null value is a tombstone: it deletes the key."
     ),
-    "value": "What the record is about. To a broker these are bytes and nothing else.",
-    "headersCount": "How many headers follow.",
-    "headerKeyLength": "Bytes of the header's key. A header always has one.",
-    "headerKey": "The header's name, in UTF-8. The same name may come more than once.",
-    "headerValueLength": "Bytes of the header's value; -1 is null.",
-    "headerValue": "What the header says: bytes, like a value.",
-    "headers": "Headers that are not taken apart here, since there are so many.",
+    "value": "The content of the record. A broker does not interpret these bytes.",
+    "headersCount": "The number of headers.",
+    "headerKeyLength": "The number of bytes in the header's key, which is never null.",
+    "headerKey": "The header's key, in UTF-8. A record may have several headers with one key.",
+    "headerValueLength": "The number of bytes in the header's value; -1 means null.",
+    "headerValue": "The header's value. A broker does not interpret these bytes.",
+    "headers": "The remaining headers, which are too many to show one by one.",
     # bits of a batch's attributes
-    "compression": "How everything behind the header is packed: all records of the batch together.",
-    "timestampType": "Who set the timestamps: the producer, or the broker when it appended.",
+    "compression": "The codec that compresses all records of the batch together.",
+    "timestampType": "CreateTime: the producer sets the timestamps. LogAppendTime: the broker.",
     "isTransactional": (
-        "The batch is part of a transaction. A consumer that reads committed records waits for the "
-        "marker that ends it."
+        "The batch is part of a transaction. A consumer with isolation.level=read_committed gets "
+        "it only after the transaction commits."
     ),
     "isControl": (
-        "A batch that brokers wrote for each other, such as the marker of a commit. Consumers skip "
-        "it, and it takes an offset all the same."
+        "A batch that brokers wrote, such as a commit marker. It has an offset, but consumers skip "
+        "it."
     ),
     "hasDeleteHorizon": (
-        "Compaction has seen tombstones or markers in the batch, and the base timestamp now says "
-        "until when they stay."
+        "Compaction has found tombstones or markers in the batch. The base timestamp is the time "
+        "until which they stay."
     ),
-    "unused": "No meaning yet.",
+    "unused": "Unused bits.",
 }
 
-RECORD_ATTRIBUTES = "Eight bits that nobody uses yet."
+RECORD_ATTRIBUTES = "Eight unused bits."
 
 
 def note_on(name: str, type_name: str) -> str:
@@ -104,6 +104,6 @@ def note_on(name: str, type_name: str) -> str:
 
 
 VARINT = (
-    "A varint takes 7 bits of each byte, the lowest first; the eighth says that more follows. "
-    "Zigzag makes small negative numbers short: 0, -1, 1, -2 are written 0, 1, 2, 3."
+    "A varint uses 7 bits of each byte, the lowest first. The eighth bit says that more bytes "
+    "follow. Zigzag makes small negative numbers short: 0, -1, 1, -2 are written 0, 1, 2, 3."
 )

@@ -93,7 +93,7 @@ export function Confirm({ title, children, action, danger = false, word, onConfi
     <div class="stack">${children}</div>
     ${
       word &&
-      html`<${Field} label=${`Type ${word} to go on`}>
+      html`<${Field} label=${`Type ${word} to confirm`}>
         <input value=${typed} onInput=${(event) => setTyped(event.target.value)}
             autocomplete="off" />
       <//>`

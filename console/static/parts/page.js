@@ -13,7 +13,7 @@ export function Page({ title, about, crumbs = [], actions, children }) {
       <div>
         ${
           crumbs.length > 0 &&
-          html`<nav class="crumbs" aria-label="Where you are">
+          html`<nav class="crumbs" aria-label="Breadcrumbs">
             ${crumbs.map(([name, href]) => html`<a href=${href}>${name}</a> / `)}
           </nav>`
         }
@@ -73,7 +73,7 @@ export function Note({ kind = "", children }) {
   return html`<p class="note ${kind}">${children}</p>`;
 }
 
-export function Waiting({ what = "Asking the cluster" }) {
+export function Waiting({ what = "Waiting for the cluster" }) {
   return html`<div role="status">
     <div class="wait"></div>
     <span class="hidden-text">${what}</span>

@@ -76,7 +76,7 @@ function Node({ name, value, open, last = true }) {
         items.length > most &&
         html`<li>
           <button type="button" onClick=${() => setMost(most + 1000)}>
-            ${items.length - most} more
+            Show more (${items.length - most} left)
           </button>
         </li>`
       }

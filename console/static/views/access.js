@@ -20,7 +20,7 @@ import {
 import { NewAcl, NewQuota, NewUser } from "./access_forms.js";
 
 const NO_ACL =
-  "No ACL: only super users may do something, unless allow.everyone.if.no.acl.found is set";
+  "No ACLs: only super users have access, unless allow.everyone.if.no.acl.found is true";
 
 /** @param {{ about: Partial<Answer.About> }} props */
 export function Access({ about }) {
@@ -35,7 +35,7 @@ export function Access({ about }) {
   }
   const shared = { writes: about.writes, onOpen: setDialog };
   return html`<${Page} title="Users and ACLs"
-      about="Who can log in, what each may do, and how much."
+      about="SCRAM users, ACLs, quotas and delegation tokens."
       actions=${html`<${SearchBox} label="Find a user or a topic" value=${word}
           onInput=${setWord} />`}>
     <${ErrorLine} error=${error} />
@@ -46,14 +46,14 @@ export function Access({ about }) {
       html`
         <${Part} ...${shared} title="ACLs" part=${data.acls} columns=${ACLS} none=${NO_ACL}
             add="acl" what="Add an ACL…" remove=${removeAcl} />
-        <${Part} ...${shared} title="Users who log in by SCRAM" part=${data.users} columns=${USERS}
-            none="No users: nobody logs in by SCRAM" add="user" what="Add a user…"
+        <${Part} ...${shared} title="SCRAM users" part=${data.users} columns=${USERS}
+            none="No SCRAM users" add="user" what="Add a user…"
             remove=${removeUser} />
         <${Part} ...${shared} title="Quotas" part=${data.quotas} columns=${QUOTAS}
-            none="No quotas: everybody may use what there is" add="quota" what="Set a quota…"
+            none="No quotas: clients are not limited" add="quota" what="Set a quota…"
             remove=${removeQuota} />
         <${Part} ...${shared} title="Delegation tokens" part=${data.tokens} columns=${TOKENS}
-            none="No tokens" />
+            none="No delegation tokens" />
       `
     }
     ${
@@ -72,7 +72,7 @@ export function Access({ about }) {
     }
     ${
       dialog?.remove &&
-      html`<${Confirm} title="Remove it" action="Remove" danger onClose=${() => setDialog(null)}
+      html`<${Confirm} title="Confirm the removal" action="Remove" danger onClose=${() => setDialog(null)}
           onConfirm=${async () => {
             const [where, body] = dialog.remove;
             done((await post(where, body)).done);
@@ -118,12 +118,12 @@ function Part({ title, part, columns, none, add, what, remove, writes, onOpen })
         : html`
             <${Table} label=${title} rows=${part.rows} columns=${shown}
                 id=${(row) => row.join("\u0000")} empty=${html`<p class="absent quiet">
-                  ${part.of ? "None has that word" : none}
+                  ${part.of ? "No row matches the search" : none}
                 </p>`} />
             ${
               part.count > part.rows.length &&
               html`<p class="meta-foot quiet">
-                the first ${count(part.rows.length)}: search for the others
+                Showing the first ${count(part.rows.length)}. Search to find the others.
               </p>`
             }
           `
@@ -138,76 +138,76 @@ const small = (words) => words.toLowerCase().replaceAll("_", " ");
 const ACLS = [
   { name: "Principal", wide: true, value: (row) => row[0], show: (row) => html`<b>${row[0]}</b>` },
   {
-    name: "May",
+    name: "Permission",
     value: (row) => row[1],
     show: (row) => html`<${Badge} kind=${row[1] === "ALLOW" ? "good" : "bad"}>${small(row[1])}<//>`,
   },
   { name: "Operation", value: (row) => row[2], show: (row) => small(row[2]) },
   {
-    name: "On",
+    name: "Resource type",
     value: (row) => row[4],
     show: (row) => html`<span class="quiet">${small(row[4])}</span>`,
   },
   {
-    name: "Name",
+    name: "Resource name",
     wide: true,
     value: (row) => row[6],
     show: (row) => html`<code>${row[6]}${row[5] === "PREFIXED" ? "…" : ""}</code>`,
   },
   {
-    name: "Pattern",
+    name: "Pattern type",
     value: (row) => row[5],
     show: (row) => html`<span class="quiet">${small(row[5])}</span>`,
   },
   {
-    name: "From",
+    name: "Host",
     value: (row) => row[3],
-    show: (row) => html`<span class="quiet">${row[3] === "*" ? "anywhere" : row[3]}</span>`,
+    show: (row) => html`<span class="quiet">${row[3] === "*" ? "any host" : row[3]}</span>`,
   },
 ];
 const USERS = [
   { name: "User", wide: true, value: (row) => row[0], show: (row) => html`<b>${row[0]}</b>` },
-  { name: "Logs in by", value: (row) => row[1] },
+  { name: "Mechanism", value: (row) => row[1] },
   { name: "Iterations", number: true, value: (row) => row[2], show: (row) => count(row[2]) },
 ];
 // [user, client id, ip, quota, value]
 const QUOTAS = [
   { name: "User", wide: true, value: (row) => row[0] ?? "", show: (row) => whose(row[0]) },
   { name: "Client id", wide: true, value: (row) => row[1] ?? "", show: (row) => whose(row[1]) },
-  { name: "Address", value: (row) => row[2] ?? "", show: (row) => whose(row[2]) },
+  { name: "IP address", value: (row) => row[2] ?? "", show: (row) => whose(row[2]) },
   { name: "Quota", value: (row) => row[3], show: (row) => html`<code>${row[3]}</code>` },
   { name: "Value", number: true, value: (row) => row[4], show: (row) => count(row[4]) },
 ];
 // [id, owner, renewers, issued, expires, at most]
 const TOKENS = [
   {
-    name: "Token",
+    name: "Token id",
     wide: true,
     value: (row) => row[0],
     show: (row) => html`<code>${row[0]}</code>`,
   },
   { name: "Owner", value: (row) => row[1] },
-  { name: "Renewed by", wide: true, value: (row) => row[2] },
+  { name: "Renewers", wide: true, value: (row) => row[2] },
   { name: "Issued", value: (row) => row[3], show: (row) => time(row[3], { millis: false }) },
   { name: "Expires", value: (row) => row[4], show: (row) => time(row[4], { millis: false }) },
-  { name: "At most", value: (row) => row[5], show: (row) => time(row[5], { millis: false }) },
+  { name: "Latest expiry", value: (row) => row[5], show: (row) => time(row[5], { millis: false }) },
 ];
 
 function whose(name) {
   if (name === null) return html`<span class="quiet">any</span>`;
-  return name === "*" ? html`<i>the default</i>` : name;
+  return name === "*" ? html`<i>default</i>` : name;
 }
 
 function removeAcl(row) {
   const [principal, permission, operation, host, resource, pattern, name] = row;
-  const kind = permission === "ALLOW" ? "allowed" : "denied";
+  const kind = permission === "ALLOW" ? "allows" : "denies";
   return {
     remove: [
       "/api/access/acls/remove",
       { principal, permission, operation, host, resource, pattern, name },
     ],
     words:
-      `${principal} is no longer ${kind} ${small(operation)} ` +
+      `This removes the ACL that ${kind} ${principal} the operation ${small(operation)} ` +
       `on the ${small(resource)} ${name}.`,
   };
 }
@@ -215,7 +215,7 @@ function removeAcl(row) {
 function removeUser([user, mechanism]) {
   return {
     remove: ["/api/access/users/remove", { user, mechanism }],
-    words: `${user} can no longer log in by ${mechanism}. Connections that are open stay so.`,
+    words: `The user ${user} cannot log in with ${mechanism} after this. Open connections stay open.`,
   };
 }
 
@@ -223,6 +223,6 @@ function removeQuota([user, client, ip, quota]) {
   const entity = [user, client, ip].filter((one) => one !== null).join(", ");
   return {
     remove: ["/api/access/quotas", { user, "client-id": client, ip, unset: [quota] }],
-    words: `${quota} of ${entity} is set no more.`,
+    words: `This removes the quota ${quota} of ${entity}.`,
   };
 }

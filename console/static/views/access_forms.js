@@ -77,21 +77,21 @@ export function NewAcl({ choices, onClose, onDone }) {
       <${Field} label="Principal">
         <input ...${of("principal")} placeholder="User:alice" autocomplete="off" />
       <//>
-      <${Choice} label="May or may not" items=${choices.permissions} of=${of("permission")} />
-      <${Choice} label="On" items=${Object.keys(choices.operations)} of=${of("resource")} />
+      <${Choice} label="Permission" items=${choices.permissions} of=${of("permission")} />
+      <${Choice} label="Resource type" items=${Object.keys(choices.operations)} of=${of("resource")} />
       <${Choice} label="Operation" items=${operations}
           of=${{ ...of("operation"), value: operation }} />
       ${
         !isCluster &&
         html`
-          <${Field} label="Name">
-            <input ...${of("name")} placeholder="orders, or * for each" autocomplete="off" />
+          <${Field} label="Resource name">
+            <input ...${of("name")} placeholder="orders, or * for all" autocomplete="off" />
           <//>
-          <${Choice} label="The name is meant" items=${choices.patterns} of=${of("pattern")} />
+          <${Choice} label="Pattern type" items=${choices.patterns} of=${of("pattern")} />
         `
       }
-      <${Field} label="From which address">
-        <input ...${of("host")} placeholder="anywhere" autocomplete="off" />
+      <${Field} label="Host">
+        <input ...${of("host")} placeholder="any host" autocomplete="off" />
       <//>
     </div>
   <//>`;
@@ -105,14 +105,14 @@ export function NewUser({ choices, onClose, onDone }) {
     mechanism: "SCRAM-SHA-512",
     iterations: String(choices.iterations[0]),
   });
-  return html`<${Form} title="Add a user, or give one another password" action="Add"
+  return html`<${Form} title="Add a user or change a password" action="Save"
       where="/api/access/users" body=${fields} onClose=${onClose} onDone=${onDone}>
     <div class="grid">
       <${Field} label="User"><input ...${of("user")} autocomplete="off" /><//>
       <${Field} label="Password">
         <input type="password" ...${of("password")} autocomplete="new-password" />
       <//>
-      <${Field} label="Logs in by">
+      <${Field} label="Mechanism">
         <select ...${of("mechanism")}>
           ${choices.mechanisms.map((one) => html`<option value=${one}>${one}</option>`)}
         </select>
@@ -121,7 +121,7 @@ export function NewUser({ choices, onClose, onDone }) {
         <input type="number" ...${of("iterations")} />
       <//>
     </div>
-    <p class="quiet">The console salts and hashes it: the cluster never gets the password.</p>
+    <p class="quiet">The console sends the cluster a salted hash, never the password.</p>
   <//>`;
 }
 
@@ -154,12 +154,12 @@ export function NewQuota({ onClose, onDone }) {
   return html`<${Form} title="Set a quota" action="Set" where="/api/access/quotas"
       body=${{ ...whose, set: { [quota]: fields.value } }} onClose=${onClose} onDone=${onDone}>
     <div class="grid">
-      <${Field} label="Of whom">
+      <${Field} label="Applies to">
         <select ...${of("kind")}>
           <option value="user">a user</option>
           <option value="client">a client id</option>
           <option value="both">a user with a client id</option>
-          <option value="ip">an address</option>
+          <option value="ip">an IP address</option>
         </select>
       <//>
       ${
@@ -171,18 +171,18 @@ export function NewQuota({ onClose, onDone }) {
       ${
         ["client", "both"].includes(fields.kind) &&
         html`<${Field} label="Client id">
-          <input ...${of("client")} placeholder="reports, or *" autocomplete="off" />
+          <input ...${of("client")} placeholder="reports, or * for the default" autocomplete="off" />
         <//>`
       }
       ${
         fields.kind === "ip" &&
-        html`<${Field} label="Address">
+        html`<${Field} label="IP address">
           <input ...${of("ip")} placeholder="10.1.2.3, or *" autocomplete="off" />
         <//>`
       }
       <${Field} label="Quota">
         <select ...${of("quota")} value=${quota}>
-          ${keys.map((one) => html`<option value=${one}>${one.replaceAll("_", " ")}</option>`)}
+          ${keys.map((one) => html`<option value=${one}>${one}</option>`)}
         </select>
       <//>
       <${Field} label="Value">
@@ -190,8 +190,8 @@ export function NewQuota({ onClose, onDone }) {
       <//>
     </div>
     <p class="quiet">
-      Bytes a second at each broker, such as 10MB; a percentage of one thread's time; partitions or
-      connections a second.
+      Byte rates are bytes per second at each broker, such as 10MB. request_percentage is a percentage
+      of one thread's time. The other rates are partitions or connections per second.
     </p>
   <//>`;
 }

@@ -38,16 +38,16 @@ export function Edit({ kind, name, one, onClose, onDone }) {
   const isOwn =
     !one.isNew &&
     ["topic", "group", "broker", "all brokers", "client metrics"].includes(one.source);
-  return html`<${Dialog} title=${one.isNew ? `A config of ${kind} ${name}` : key} onClose=${onClose}
+  return html`<${Dialog} title=${one.isNew ? `Set a config of ${kind} ${name}` : key} onClose=${onClose}
       footer=${[
         html`<${Button} onClick=${onClose}>Cancel<//>`,
         isOwn &&
           html`<${Button} disabled=${busy} onClick=${() => send({ unset: [key] }, false)}>
-            Back to the default
+            Reset to the default
           <//>`,
         checked
           ? html`<${Button} kind="primary" disabled=${busy} onClick=${() => send(checked, true)}>
-              ${checked.unset ? "Remove it" : "Set it"}
+              ${checked.unset ? "Remove the value" : "Set the value"}
             <//>`
           : html`<${Button} kind="primary" disabled=${busy || !key}
                 onClick=${() => send(set, false)}>Check<//>`,
@@ -67,11 +67,11 @@ export function Edit({ kind, name, one, onClose, onDone }) {
     ${
       checked &&
       html`<${Note}>
-        The cluster takes it: ${
+        The cluster accepts the change. ${
           checked.unset
-            ? `${key} goes back to what stands below it`
-            : `${key} becomes ${value || "empty"}`
-        }. Nothing is changed yet.
+            ? `It removes this value of ${key}`
+            : `It sets ${key} to ${value || "an empty value"}`
+        }. Nothing has changed yet.
       <//>`
     }
   <//>`;

@@ -34,8 +34,7 @@ const SOURCES = {
   group: "good",
   "client metrics": "good",
 };
-const ABOUT =
-  "What is set for brokers, topics and groups, where each value comes from, and what it means.";
+const ABOUT = "Configs of brokers, topics, groups and client metrics: value, source and meaning.";
 
 /** @param {{ params: Params, about: Partial<Answer.About> }} props */
 export function Configs({ params, about }) {
@@ -48,11 +47,11 @@ export function Configs({ params, about }) {
   const [changed, setChanged] = useState(true);
   return html`<${Page} title="Configs" about=${ABOUT} actions=${html`
     <${SearchBox} label="Find a config" value=${word} onInput=${setWord} />
-    <${Check} label="changed only" checked=${changed} onChange=${setChanged} />
+    <${Check} label="Changed only" checked=${changed} onChange=${setChanged} />
   `}>
     <${ErrorLine} error=${error} />
     <div class="config-choice">
-      <nav class="tabs" aria-label="Of what">
+      <nav class="tabs" aria-label="Resource type">
         ${KINDS.map(
           ([one, title]) =>
             html`<a href=${address(one)} aria-current=${one === kind ? "page" : undefined}>
@@ -68,7 +67,7 @@ export function Configs({ params, about }) {
       known &&
       name === null &&
       !known.absent[kind] &&
-      html`<${Empty} title=${`There are no ${called.toLowerCase()}`} />`
+      html`<${Empty} title=${`The cluster has no ${called.toLowerCase()}`} />`
     }
     ${
       name !== null &&
@@ -127,7 +126,7 @@ function Resource({ kind, name, word, changed, writes, onAll }) {
     <${Panel} inside=${false}
         title=${`${plural(rows.length, "config")}${changed ? " changed" : ""}`} actions=${html`
           ${
-            hidden > 0 && html`<${Button} kind="plain" onClick=${onAll}>show ${hidden} defaults<//>`
+            hidden > 0 && html`<${Button} kind="plain" onClick=${onAll}>Show ${hidden} defaults<//>`
           }
           ${
             canAdd &&
@@ -138,8 +137,8 @@ function Resource({ kind, name, word, changed, writes, onAll }) {
         `}>
       ${
         rows.length === 0
-          ? html`<${Empty} title=${word ? "No config is called so" : "Nothing is changed here"}>
-              ${!word && "All values are the defaults."}
+          ? html`<${Empty} title=${word ? "No config matches" : "No changed configs"}>
+              ${!word && "All values are defaults."}
             <//>`
           : html`<ul class="configs">
               ${rows.map(
@@ -186,7 +185,7 @@ function Row({ one, kind, writes, onEdit }) {
     <div class="config-value">
       ${
         one.secret
-          ? html`<span class="quiet">hidden: it is a secret</span>`
+          ? html`<span class="quiet">hidden (secret)</span>`
           : html`<code><${Shown} value=${one.value} type=${one.type} /></code>`
       }
     </div>
@@ -204,7 +203,7 @@ function Row({ one, kind, writes, onEdit }) {
         ${one.documentation}
         ${
           one.by_ottla &&
-          html` <span title="The cluster sent no documentation">(Ottla's words)</span>`
+          html` <span title="The cluster sent no documentation">(documentation from Ottla)</span>`
         }
       </p>`
     }
@@ -212,7 +211,7 @@ function Row({ one, kind, writes, onEdit }) {
       below.length > 0 &&
       !one.is_default &&
       html`<details class="config-below">
-        <summary>${plural(below.length, "value")} below it</summary>
+        <summary>overrides ${plural(below.length, "value")}</summary>
         <ul>
           ${below.map(
             (each) =>

@@ -24,11 +24,11 @@ import { Sender } from "./flow_sender.js";
 const TRACES_MAX = 200;
 const COPIES_MAX = 600;
 const ABOUT =
-  "One record on its way through a broker: every station, and the time at each, measured in " +
-  "the broker itself.";
+  "The stations of a record on its way through a broker. The broker itself measures the time at " +
+  "each station.";
 const UNREAD =
-  "No traced consumer has read it yet: one with client.id=ottla-trace-me that reads this topic " +
-  "would be shown here.";
+  "No traced consumer has read the record yet. To see one here, read this topic with " +
+  "client.id=ottla-trace-me.";
 
 export function Flow() {
   const about = useGet("/api/about");
@@ -44,16 +44,16 @@ export function Flow() {
 
 /** @param {{ why: string }} props */
 function Away({ why }) {
-  return html`<${Panel} title="There is nothing to see from here">
+  return html`<${Panel} title="Traces are not available">
     <div class="stack">
       <p>${why[0].toUpperCase() + why.slice(1)}.</p>
       <p class="quiet">
-        Brokers tell of their traces on a socket in their log directory, on their own machine and to
-        their own user alone. Start a console there, as that user:
+        A broker serves its traces on a Unix domain socket in its log directory. Only the broker's
+        user can open this socket. Start a console on the broker's machine, as this user:
       </p>
       <pre>ottla console --bootstrap-server localhost:9092 --data DIR</pre>
       <p class="quiet">
-        Each broker keeps traces if it was started by <code>ottla serve --console</code>, or
+        A broker keeps traces if it was started by <code>ottla serve --console</code>, or
         with <code>ottla.trace.requests=true</code>.
       </p>
     </div>
@@ -92,7 +92,7 @@ function Traced({ start, writes }) {
     ${silent.map(
       (one) =>
         html`<${Note} kind="warn" key=${one.node}>
-          Broker ${one.node} tells of no traces: ${one.why}.
+          Broker ${one.node} sends no traces: ${one.why}.
         <//>`,
     )}
     ${
@@ -102,18 +102,18 @@ function Traced({ start, writes }) {
       html`<${Note}>
         ${plural(nodes.length, "broker")} of ${start.brokers} ${
           nodes.length === 1 ? "has its" : "have their"
-        } log directory on this machine; of the others only what these know of them is shown.
+        } log directory on this machine. Stations at other brokers are incomplete.
       <//>`
     }
     <div aria-live="polite" class="stack">
       ${
         shown
           ? html`<${Shown} trace=${shown} traces=${list} copies=${copies} />`
-          : html`<${Panel} title="Nothing has come yet">
+          : html`<${Panel} title="No traces yet">
               <p class="quiet">
-                ${writes ? "Send a record above, or use any client" : "Use any client"} with <code>
+                ${writes ? "Send a record above, or run any client" : "Run any client"} with <code>
                   client.id=ottla-trace-me
-                </code>: whatever it sends and reads appears here.
+                </code>. Its requests appear here.
               </p>
             <//>`
       }
@@ -160,7 +160,7 @@ function Shown({ trace, traces, copies }) {
   return html`<div class="stack">
     ${
       appends.length > 1 &&
-      html`<${Field} label="The request has batches of several partitions">
+      html`<${Field} label="Partition (the request has batches of several partitions)">
         <select value=${at} onChange=${(event) => setAt(Number(event.target.value))}>
           ${appends.map(
             (one, index) => html`<option value=${index}>${one.topic}-${one.partition}</option>`,
@@ -168,12 +168,12 @@ function Shown({ trace, traces, copies }) {
         </select>
       <//>`
     }
-    <${Way} title=${isFetch ? "A consumer's Fetch" : "In: the producer's request"}
+    <${Way} title=${isFetch ? "Fetch request of a consumer" : "Produce request"}
         stations=${stations} zero=${zero} about=${summary(trace, append)} />
     ${
       !isFetch &&
       append !== null &&
-      html`<${Way} title="Out: the Fetch of a consumer that follows" stations=${out} zero=${zero}
+      html`<${Way} title="First Fetch request that returned the record" stations=${out} zero=${zero}
           about=${reader && `${reader.client_id}${after}`} empty=${UNREAD} />`
     }
   </div>`;
@@ -189,7 +189,7 @@ function summary(trace, append) {
   const last = trace.stations.at(-1)?.at_s ?? startOf(trace);
   return html`
     ${trace.client_id} ·
-    broker ${trace.node} · ${trace.over ? span(last - startOf(trace)) : "under way"}${link}
+    broker ${trace.node} · ${trace.over ? span(last - startOf(trace)) : "in progress"}${link}
   `;
 }
 
@@ -216,7 +216,7 @@ function endOf(trace) {
 }
 
 const COLUMNS = [
-  { name: "When", value: (one) => one.wall_ms, show: (one) => time(one.wall_ms, { day: false }) },
+  { name: "Time", value: (one) => one.wall_ms, show: (one) => time(one.wall_ms, { day: false }) },
   {
     name: "Request",
     value: (one) => one.api,
@@ -227,10 +227,10 @@ const COLUMNS = [
   { name: "Topics", value: (one) => one.topics.join(", "), wide: true },
   { name: "Broker", value: (one) => one.node, number: true },
   {
-    name: "Took",
+    name: "Duration",
     value: (one) => endOf(one) - startOf(one),
     number: true,
-    show: (one) => (one.over ? span(endOf(one) - startOf(one)) : "under way"),
+    show: (one) => (one.over ? span(endOf(one) - startOf(one)) : "in progress"),
   },
 ];
 
@@ -248,8 +248,8 @@ function List({ list, shown, choose }) {
     ],
     [shown?.id],
   );
-  return html`<${Panel} title=${`The last ${plural(list.length, "trace")}`} inside=${false}>
+  return html`<${Panel} title=${`Last ${plural(list.length, "trace")}`} inside=${false}>
     <${Table} columns=${columns} rows=${list} id=${(one) => one.id} label="Traces"
-        selected=${shown?.id} empty=${html`<${Empty} title="None" />`} />
+        selected=${shown?.id} empty=${html`<${Empty} title="No traces" />`} />
   <//>`;
 }

@@ -112,7 +112,7 @@ function Waterfall({ stations, zero, chosen, choose }) {
   const first = Math.min(...stations.map((one) => one.since ?? one.at));
   const last = Math.max(...stations.map((one) => one.at));
   const whole = Math.max(last - first, 1e-9);
-  return html`<ol class="flow-fall" aria-label="The stations in time">
+  return html`<ol class="flow-fall" aria-label="The stations by time">
     ${stations.map((one, index) => {
       const since = one.since ?? (index ? stations[index - 1].at : one.at);
       const kind = one.lane.split("-")[0];

@@ -16,13 +16,13 @@ export function Sender({ start, writes, onSent }) {
   const known = start.topics.find((one) => one.name === topic);
   if (!writes) {
     return html`<${Note}>
-      This console only reads. To send a record from here, start it with <code>--allow-writes</code>
-      ; or use any client with <code>client.id=ottla-trace-me</code>, and watch.
+      This console is read-only. To send a record here, start it
+      with <code>--allow-writes</code>. Or run any client with <code>client.id=ottla-trace-me</code>.
     <//>`;
   }
   if (start.topics.length === 0)
     return html`<${Note}>
-      There is no topic to send a record to: <code>ottla topic create orders</code> makes one.
+      The cluster has no topic. Create a topic: <code>ottla topic create orders</code>
     <//>`;
   async function send(event) {
     event.preventDefault();
@@ -51,9 +51,9 @@ export function Sender({ start, writes, onSent }) {
     <//>
     <${Field} label="acks">
       <select value=${acks} onChange=${(event) => setAcks(event.target.value)}>
-        <option value="all">all: every in-sync replica has it</option>
-        <option value="1">1: the leader has it</option>
-        <option value="0">0: no answer</option>
+        <option value="all">all: wait for all in-sync replicas</option>
+        <option value="1">1: wait for the leader</option>
+        <option value="0">0: do not wait</option>
       </select>
     <//>
     <${Field} label="Value">

@@ -7,103 +7,98 @@ const STATIONS = {
     "Received",
     "network",
     "broker/network/server/connection.py",
-    "The network processor has the whole frame of the request.",
+    "The network processor has the whole request.",
   ],
   taken: [
-    "Queued",
+    "Dequeued",
     "queue",
     "broker/network/server/request_channel.py",
-    "It gets a handler slot; it waits here only if none is free.",
+    "The request gets a handler slot. It waits here only if no slot is free.",
   ],
   decoded: [
     "Decoded",
     "handler",
     "broker/requests/request_handler.py",
-    "The frame is read, and it is asked what its sender may do.",
+    "The handler has decoded the request. It checks the sender's rights next.",
   ],
   appended: [
     "Appended",
     "log",
     "storage/log/unified_log.py",
-    "The leader checks the batch, gives it its offsets and writes it to the segment file.",
+    "The leader checks the batch, assigns its offsets and writes it to the segment file.",
   ],
-  refused: [
-    "Refused",
-    "log",
-    "broker/replication/partition.py",
-    "The leader does not take the batch.",
-  ],
+  refused: ["Rejected", "log", "broker/replication/partition.py", "The leader rejects the batch."],
   read: [
     "Read",
     "log",
     "broker/replication/partition_reads.py",
-    "The index leads to a slice of a segment file, up to the high watermark. No record is copied.",
+    "The leader finds a slice of a segment file by the index. It copies no record.",
   ],
   waits: [
     "Waits",
     "purgatory",
     "broker/purgatory/delayed_operations.py",
-    "It waits in the purgatory, and holds no handler slot meanwhile.",
+    "The request waits in the purgatory, without a handler slot.",
   ],
   handled: [
     "Returned",
     "handler",
     "broker/network/server/request_channel.py",
-    "The handler is free for other requests, though this one has no answer yet.",
+    "The handler is free for other requests. This request has no response yet.",
   ],
   follower_read: [
-    "Given",
+    "Fetched",
     "follower",
     "broker/apis/fetch/api.py",
-    "The follower's Fetch, which waited at the leader, is answered with the batch.",
+    "The leader answers the follower's waiting Fetch with the batch.",
   ],
   copied: [
     "Copied",
     "follower",
     "broker/replication/replica_fetcher.py",
-    "The follower has appended the batch to its own log, as it is.",
+    "The follower has appended the batch unchanged to its own log.",
   ],
   follower_has: [
     "Acked",
     "follower",
     "broker/replication/partition.py",
-    "The follower's next Fetch asks for what comes behind it: so the leader knows that it has it.",
+    "The follower's next Fetch begins after the batch, so the leader knows that the copy exists.",
   ],
   high_watermark: [
     "Committed",
     "log",
     "broker/replication/followers.py",
-    "All in-sync replicas have it: the high watermark rises, and consumers may read it.",
+    "All in-sync replicas have the batch. The high watermark rises, and consumers can read it.",
   ],
   woken: [
     "Woken",
     "purgatory",
     "broker/purgatory/purgatory.py",
-    "What it waited for is there: it leaves the purgatory.",
+    "The request's condition is met, so the request leaves the purgatory.",
   ],
   expired: [
     "Expired",
     "purgatory",
     "broker/purgatory/deadlines.py",
-    "Its time is up: it leaves the purgatory with what there is.",
+    "The request's maximum wait is over. It leaves the purgatory with the data available.",
   ],
   answered: [
     "Answered",
     "handler",
     "broker/requests/request_handler.py",
-    "The answer is made, and goes to its connection.",
+    "The handler passes the response to the connection.",
   ],
   sending: [
     "Sending",
     "network",
     "broker/network/server/connection.py",
-    "The loop begins to send it.",
+    "The network processor begins to send the response.",
   ],
   sent: [
     "Sent",
     "client",
     "broker/network/file_send.py",
-    "The kernel has all of it, on its way to the client.",
+    "The kernel has the whole response and sends it to the client.",
   ],
 };
 
@@ -184,15 +179,15 @@ function segmentName(base) {
 /** What a station tells besides its time: [name, value]. */
 function factsOf(one) {
   const found = [];
-  if (one.name === "received") found.push(["request", `${one.bytes} B`]);
-  if (one.name === "taken") found.push(["queue", one.queued ? "it waited for a slot" : "empty"]);
+  if (one.name === "received") found.push(["request size", `${one.bytes} B`]);
+  if (one.name === "taken") found.push(["queue", one.queued ? "waited for a slot" : "empty"]);
   if (one.name === "appended") {
     const many = one.last_offset > one.first_offset;
     found.push([
       many ? "offsets" : "offset",
       many ? `${one.first_offset} to ${one.last_offset}` : one.first_offset,
     ]);
-    if (one.duplicate) found.push(["duplicate", "a producer's retry: it was there before"]);
+    if (one.duplicate) found.push(["duplicate", "a producer's retry: the log already has it"]);
   }
   if (one.name === "read")
     found.push(["from offset", one.offset], ["high watermark", one.high_watermark]);
@@ -204,15 +199,15 @@ function factsOf(one) {
   if (one.bytes !== undefined && one.name !== "received") found.push(["bytes", one.bytes]);
   if (one.way)
     found.push([
-      "leaves",
-      one.way === "in one call" ? "read and sent in one call: it is small" : one.way,
+      "sent",
+      one.way === "in one call" ? "read and sent in one call (small slice)" : one.way,
     ]);
   if (one.name === "waits")
-    found.push(["purgatory", one.purgatory], ["for at most", `${one.longest_ms} ms`]);
+    found.push(["purgatory", one.purgatory], ["maximum wait", `${one.longest_ms} ms`]);
   if (one.name === "follower_has" || one.name === "high_watermark")
     found.push(["offset", one.offset]);
   if (one.error) found.push(["error", one.error]);
-  if (one.name === "answered" && one.leaves === false) found.push(["acks=0", "no answer leaves"]);
+  if (one.name === "answered" && one.leaves === false) found.push(["acks=0", "no response"]);
   return found;
 }
 

@@ -51,7 +51,7 @@ export function Group({ params, about }) {
         <${Over} lag=${lag.data} data=${data} />
         ${
           data.members.length > 0 &&
-          html`<${Panel} title="Who reads what"><${Matrix} data=${data} /><//>`
+          html`<${Panel} title="Members and their partitions"><${Matrix} data=${data} /><//>`
         }
         <${Partitions} data=${data} />
       `
@@ -64,10 +64,10 @@ export function Group({ params, about }) {
 /** @param {{ data: Answer.GroupShown, onOpen: Call }} props */
 function Actions({ data, onOpen }) {
   const isBusy = data.members.length > 0;
-  const why = isBusy ? "Its members read now: stop them first" : undefined;
+  const why = isBusy ? "The group has active members: stop them first" : undefined;
   return html`
     <${Button} disabled=${isBusy} title=${why} onClick=${() => onOpen("reset")}>
-      Move its offsets…
+      Reset offsets…
     <//>
     <${Button} kind="danger" disabled=${isBusy} title=${why} onClick=${() => onOpen("delete")}>
       Delete…
@@ -79,9 +79,9 @@ function Actions({ data, onOpen }) {
 function lagBelow(data) {
   const late = data.partitions.filter((one) => one.late).length;
   const unknown = data.partitions_without_lag ?? 0;
-  const notKnown = unknown ? `not known of ${plural(unknown, "partition")}` : "";
+  const notKnown = unknown ? `unknown for ${plural(unknown, "partition")}` : "";
   if (late) return [`${plural(late, "partition")} behind`, notKnown].filter(Boolean).join(", ");
-  return notKnown || (typeof data.lag === "number" ? "keeps up" : "nothing is committed");
+  return notKnown || (typeof data.lag === "number" ? "keeps up" : "no committed offsets");
 }
 
 /** @param {{ data: Answer.GroupShown }} props */
@@ -96,7 +96,7 @@ function Figures({ data }) {
       <${Tile} label="Oldest unread record" value=${oldest === Infinity ? "–" : ago(oldest)}
           below=${
             oldest === Infinity
-              ? "nothing waits"
+              ? "no unread records"
               : `written ${time(oldest, { day: false, millis: false })}`
           } />
       <${Tile} label="Members" value=${count(data.members.length)}
@@ -109,7 +109,7 @@ function Figures({ data }) {
           }
           below=${
             data.epoch === undefined || data.epoch === null
-              ? "a classic group has no epoch"
+              ? "a classic group has no group epoch"
               : epochs(data)
           } />
     <//>
@@ -132,14 +132,14 @@ function Over({ lag, data }) {
   const every = Math.round(data.watched.every_s);
   const note =
     lag.kept >= lag.kept_most
-      ? `the ${lag.kept_most} partitions with most lag are kept`
-      : `a look each ${every} s`;
+      ? `only the ${lag.kept_most} partitions with the most lag are sampled`
+      : `one sample every ${every} s`;
   return html`<${Panel} title="Lag over the last hour"
       actions=${html`<span class="quiet">${note}</span>`}>
     ${
       chart.x.length < 2
-        ? html`<${Empty} title="The console has just begun to watch">
-            The line begins with its second look, in ${every} s.
+        ? html`<${Empty} title="Waiting for a second sample">
+            The console takes one sample every ${every} s.
           <//>`
         : html`<${Chart} x=${chart.x} lines=${chart.lines} show=${rate} height=${220} marks=${marks}
               label=${`Lag of ${data.group} over the last hour`} />`
@@ -154,9 +154,9 @@ function Partitions({ data }) {
   if (data.unserved) return null;
   return html`<${Panel} title="Partitions" inside=${false}>
     <${Table} label="Partitions" rows=${data.partitions} columns=${columns}
-        id=${(row) => `${row.topic} ${row.partition}`} sort="-Lag"
-        empty=${html`<${Empty} title="This group has committed nothing">
-          Its partitions are shown when it has.
+        id=${(row) => `${row.topic} ${row.partition}`} sort="-Lag (records)"
+        empty=${html`<${Empty} title="The group has no committed offsets">
+          Its partitions appear after its first commit.
         <//>`} />
   <//>`;
 }
@@ -178,7 +178,7 @@ function columnsOf(members, most) {
       `,
     },
     {
-      name: "Lag",
+      name: "Lag (records)",
       number: true,
       value: (row) => row.lag ?? -1,
       show: (row) =>
@@ -189,15 +189,15 @@ function columnsOf(members, most) {
         </span>`,
     },
     {
-      name: "Hangs on",
+      name: "Next record",
       show: (row) =>
         row.lag
           ? html`<a class="nowrap" href=${recordsFrom(row.topic, row.partition, row.committed)}
-                title="See the record it reads next">offset ${count(row.committed)}</a>`
+                title="Show the record that the group reads next">offset ${count(row.committed)}</a>`
           : html`<span class="quiet">–</span>`,
     },
     {
-      name: "Written",
+      name: "Next record written",
       value: (row) => row.unread_ms ?? 0,
       show: (row) =>
         row.unread_ms
@@ -205,28 +205,33 @@ function columnsOf(members, most) {
           : html`<span class="quiet">–</span>`,
     },
     {
-      name: "Since when",
+      name: "Behind since",
       show: (row) =>
         html`<span class="since ${row.late ? "late" : "quiet"}">
-          <${When} words=${row.since || (row.lag === 0 ? "has read everything" : "")} />
+          <${When} words=${row.since || (row.lag === 0 ? "has read all records" : "")} />
         </span>`,
     },
     {
-      name: "Committed",
+      name: "Committed offset",
       number: true,
       value: (row) => row.committed ?? -1,
       show: (row) => count(row.committed),
     },
-    { name: "End", number: true, value: (row) => row.end ?? -1, show: (row) => count(row.end) },
     {
-      name: "Read by",
+      name: "End offset",
+      number: true,
+      value: (row) => row.end ?? -1,
+      show: (row) => count(row.end),
+    },
+    {
+      name: "Member",
       wide: true,
       value: (row) => readerOf(row)?.name ?? "",
       show: (row) => {
         const reader = readerOf(row);
         return reader
           ? html`<span title=${reader.id}>${reader.name}</span>`
-          : html`<${Badge} plain>nobody<//>`;
+          : html`<${Badge} plain>unassigned<//>`;
       },
     },
   ];
@@ -234,7 +239,7 @@ function columnsOf(members, most) {
 
 /** @param {Answer.GroupShown} data */
 function epochs({ epoch, target_epoch: target }) {
-  return `epoch ${epoch}${target !== epoch ? `, assigned ${target}` : ""}`;
+  return `group epoch ${epoch}${target !== epoch ? `, target assignment ${target}` : ""}`;
 }
 
 /** @param {{ data: Answer.GroupShown, onClose: Call }} props */
@@ -244,11 +249,11 @@ function Delete({ data, onClose }) {
     location.hash = "#/groups";
   }
   const held = data.partitions.filter((one) => one.committed !== null);
-  return html`<${Confirm} title=${`Delete the group ${data.group}`} action="Delete it" danger
+  return html`<${Confirm} title=${`Delete the group ${data.group}`} action="Delete the group" danger
       word=${data.group} onConfirm=${remove} onClose=${onClose}>
     <p>
-      What it has committed in ${plural(held.length, "partition")} goes with it: consumers that come
-      back under this name begin anew, where their <code>auto.offset.reset</code> says.
+      This deletes the group's committed offsets of ${plural(held.length, "partition")}. Consumers
+      that use this group id later start where their <code>auto.offset.reset</code> says.
     </p>
   <//>`;
 }

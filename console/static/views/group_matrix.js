@@ -20,7 +20,7 @@ export function Matrix({ data }) {
     at,
     target: one.target,
   }));
-  if (nobody.length) rows.push({ name: "nobody", host: "", id: "", at: null, target: null });
+  if (nobody.length) rows.push({ name: "unassigned", host: "", id: "", at: null, target: null });
   const isWide = rows.length * partitions.length > CELLS_MAX || partitions.length > 120;
   return html`<div class="stack">
     ${
@@ -95,13 +95,13 @@ function cell(row, one) {
   );
   return isComing
     ? html`<span class="cell coming"
-          title=${`${one.topic}-${one.partition} is to be read by ${row.name}`}></span>`
+          title=${`${one.topic}-${one.partition} will be assigned to ${row.name}`}></span>`
     : html`<span class="cell none"></span>`;
 }
 
 /** @param {{ one: Answer.GroupPartition }} props */
 function Cell({ one }) {
-  const said = `${one.topic}-${one.partition}, lag ${count(one.lag)}`;
+  const said = `${one.topic}-${one.partition}, lag ${count(one.lag)} records`;
   return html`<a class="cell l${level(one.lag)} ${one.late ? "late" : ""}" title=${said}
       aria-label=${said} href=${recordsFrom(one.topic, one.partition, one.committed)}></a>`;
 }
@@ -139,10 +139,10 @@ function Who({ row }) {
 }
 
 function Legend() {
-  const words = ["none", "below 100", "1,000", "10,000", "100,000", "more"];
+  const words = ["0", "1–99", "100–999", "1,000–9,999", "10,000–99,999", "100,000 or more"];
   return html`<div class="legend" aria-hidden="true">
-    Lag ${words.map((one, at) => html`<span><i class="cell l${at}"></i>${one}</span>`)}
-    <span><i class="cell l2 late"></i>does not keep up</span>
+    Lag (records) ${words.map((one, at) => html`<span><i class="cell l${at}"></i>${one}</span>`)}
+    <span><i class="cell l2 late"></i>behind</span>
   </div>`;
 }
 

@@ -6,10 +6,10 @@ import { path, post } from "../api.js";
 import { Button, Check, Dialog, ErrorLine, Field, Note, count, plural } from "../parts/index.js";
 
 const PLACES = [
-  ["start", "The start: read everything again", null],
-  ["end", "The end: pass over what waits", null],
+  ["start", "Earliest: read all records again", null],
+  ["end", "Latest: skip all unread records", null],
   ["time", "A time", "datetime-local"],
-  ["ago", "So long ago", "text"],
+  ["ago", "A duration before now", "text"],
   ["offset", "An offset", "number"],
   ["last", "The last N records of each partition", "number"],
 ];
@@ -41,7 +41,7 @@ export function Reset({ data, onClose, onDone }) {
   async function preview() {
     const to = word(place, value);
     if (to === null) {
-      setError("say where to go on");
+      setError("enter a value for the new position");
       return;
     }
     const found = await ask(
@@ -83,18 +83,18 @@ export function Reset({ data, onClose, onDone }) {
     footer = [
       html`<${Button} onClick=${() => setPlan(null)}>Back<//>`,
       html`<${Button} kind="primary" disabled=${busy || !plan.length} onClick=${move}>
-        Move ${plural(plan.length, "partition")}
+        Reset ${plural(plan.length, "partition")}
       <//>`,
     ];
-  return html`<${Dialog} title=${`Move ${data.group}`} onClose=${onClose} footer=${footer}>
+  return html`<${Dialog} title=${`Reset offsets of ${data.group}`} onClose=${onClose} footer=${footer}>
     <${ErrorLine} error=${error} />
-    ${done && html`<${Note}>Moved: it goes on there when its members come back.<//>`}
+    ${done && html`<${Note}>The offsets are reset. Members start there when they join again.<//>`}
     ${
       plan
         ? html`<${Plan} rows=${plan} />`
         : html`
             <div class="grid">
-              <${Field} label="Where to">
+              <${Field} label="New position">
                 <select value=${place} onChange=${(event) => setPlace(event.target.value)}>
                   ${PLACES.map(([key, name]) => html`<option value=${key}>${name}</option>`)}
                 </select>
@@ -114,10 +114,10 @@ function Value({ place, value, onInput }) {
   const kind = PLACES.find(([key]) => key === place)?.[2];
   if (!kind) return null;
   const label = {
-    time: "When, by this browser's clock",
-    ago: "How long: 30s, 15m, 2h, 7d",
+    time: "Time, in the browser's time zone",
+    ago: "Duration, such as 30s, 15m, 2h or 7d",
     offset: "Offset",
-    last: "How many records",
+    last: "Number of records",
   }[place];
   return html`<${Field} label=${label}>
     <input type=${kind} min="0" step=${kind === "datetime-local" ? "1" : undefined} value=${value}
@@ -136,7 +136,9 @@ function Choice({ partitions, off, onChoose, onAll, own, onOwn }) {
     <div class="spread">
       <${Check} label=${`All ${plural(partitions.length, "partition")}`} checked=${off.size === 0}
           onChange=${onAll} />
-      <span class="quiet">another place for one: start, end, an offset, -10, @2h</span>
+      <span class="quiet">
+        Override for one partition: start, end, an offset, -10 (last 10 records), @2h (2 hours ago)
+      </span>
     </div>
     <div class="table-box choice">
       <table class="data" aria-label="Partitions to move">
@@ -148,10 +150,10 @@ function Choice({ partitions, off, onChoose, onAll, own, onOwn }) {
                   <${Check} label=${`${one.topic}-${one.partition}`} checked=${!off.has(id(one))}
                       onChange=${(isOn) => onChoose(one, isOn)} />
                 </td>
-                <td class="number quiet">at ${count(one.committed)}</td>
+                <td class="number quiet">committed ${count(one.committed)}</td>
                 <td class="right">
-                  <input class="own" aria-label=${`Another place for ${one.topic}-${one.partition}`}
-                      placeholder="as above" value=${own[id(one)] ?? ""}
+                  <input class="own" aria-label=${`Override for ${one.topic}-${one.partition}`}
+                      placeholder="same as above" value=${own[id(one)] ?? ""}
                       onInput=${(event) => onOwn({ ...own, [id(one)]: event.target.value })} />
                 </td>
               </tr>`,
@@ -166,15 +168,15 @@ function Choice({ partitions, off, onChoose, onAll, own, onOwn }) {
 function Plan({ rows }) {
   const total = rows.reduce((sum, one) => sum + (one.new - (one.committed ?? one.new)), 0);
   return html`
-    <p>${effect(total)} Nothing is changed yet.</p>
+    <p>${effect(total)} This is a preview: nothing has changed yet.</p>
     <div class="table-box choice">
-      <table class="data" aria-label="What would change">
+      <table class="data" aria-label="Planned changes">
         <thead>
           <tr>
             <th scope="col">Partition</th>
-            <th class="number" scope="col">Now</th>
-            <th class="number" scope="col">New</th>
-            <th class="number" scope="col">Change</th>
+            <th class="number" scope="col">Committed offset</th>
+            <th class="number" scope="col">New offset</th>
+            <th class="number" scope="col">Change (records)</th>
           </tr>
         </thead>
         <tbody>
@@ -197,10 +199,10 @@ function Plan({ rows }) {
 
 /** @param {number} total */
 function effect(total) {
-  if (total === 0) return "Nothing moves.";
+  if (total === 0) return "No offset changes.";
   return total < 0
-    ? `${count(-total)} records are read again.`
-    : `${count(total)} records are passed over.`;
+    ? `The group reads ${count(-total)} records again.`
+    : `The group skips ${count(total)} records.`;
 }
 
 /**

@@ -49,10 +49,10 @@ export function Groups({ params }) {
     setFrom(0);
   }
   return html`<${Page} title="Groups"
-      about="Consumer groups: what they have read, how far behind they are, and since when."
+      about="Consumer groups, their lag, and since when they are behind."
       actions=${html`
         <${SearchBox} label="Find a group" value=${word} onInput=${search} />
-        <select aria-label="Order" value=${sort} onChange=${(event) => setSort(event.target.value)}>
+        <select aria-label="Sort order" value=${sort} onChange=${(event) => setSort(event.target.value)}>
           <option value="lag">Most lag first</option>
           <option value="name">By name</option>
         </select>
@@ -65,13 +65,13 @@ export function Groups({ params }) {
         <${Figures} data=${data} />
         ${
           data.watched.error &&
-          html`<${Note} kind="warn">The last look at the lag failed: ${data.watched.error}<//>`
+          html`<${Note} kind="warn">The last sample of the lag failed: ${data.watched.error}<//>`
         }
         <${Panel} inside=${false} label="Groups">
           <${Table} label="Groups" rows=${data.groups} columns=${COLUMNS} id=${(row) => row.group}
               empty=${html`<${Empty}
                   title=${word ? `No group has “${word}” in its name` : "No groups yet"}>
-                ${!word && "A consumer that commits offsets makes one."}
+                ${!word && "A group appears here after its first member joins or commits offsets."}
               <//>`} />
         <//>
         <${Pages} from=${from} count=${data.count} onMove=${setFrom} />
@@ -88,10 +88,10 @@ function Figures({ data }) {
   const { since_ms: since, every_s: every } = data.watched;
   return html`<${Tiles}>
     <${Tile} label="Groups" value=${count(data.of)} below=${states || "none"} />
-    <${Tile} label="With lag" value=${count(data.lagging)}
-        below=${data.lagging ? "not all of them are late" : "no lag is known"} />
-    <${Tile} label="Watched since" value=${since ? time(since, { day: false, millis: false }) : "–"}
-        below=${`a look each ${Math.round(every)} s, an hour is kept`} />
+    <${Tile} label="Groups with lag" value=${count(data.lagging)}
+        below=${data.lagging ? "a busy group always has some lag" : "no group has a known lag"} />
+    <${Tile} label="Sampled since" value=${since ? time(since, { day: false, millis: false }) : "–"}
+        below=${`one sample every ${Math.round(every)} s, kept for an hour`} />
   <//>`;
 }
 
@@ -111,19 +111,19 @@ const COLUMNS = [
       </a>`,
   },
   {
-    name: "Lag",
+    name: "Lag (records)",
     number: true,
     show: (row) => html`<span class=${row.since_ms ? "late" : ""}>${lagOf(row)}</span>`,
   },
   {
-    name: "Since when",
+    name: "Behind since",
     show: (row) =>
       html`<span class="since ${row.since_ms ? "late" : "quiet"}">
-        <${When} words=${row.since || (hasReadAll(row) ? "has read everything" : "")} />
+        <${When} words=${row.since || (hasReadAll(row) ? "has read all records" : "")} />
       </span>`,
   },
   {
-    name: "Last hour",
+    name: "Lag, last hour",
     show: (row) =>
       html`<${Spark} values=${row.spark} width=${110}
           label=${`Lag of ${row.group} over the last hour`} />`,
@@ -180,7 +180,9 @@ function Pages({ from, count: many, onMove }) {
       ${count(from + 1)} to ${count(Math.min(from + PAGE, many))} of ${plural(many, "group")}
     </span>
     <div class="row">
-      <${Button} disabled=${from === 0} onClick=${() => onMove(Math.max(0, from - PAGE))}>Before<//>
+      <${Button} disabled=${from === 0} onClick=${() => onMove(Math.max(0, from - PAGE))}>
+        Previous
+      <//>
       <${Button} disabled=${from + PAGE >= many} onClick=${() => onMove(from + PAGE)}>Next<//>
     </div>
   </div>`;

@@ -55,11 +55,11 @@ export function Messages({ params, about }) {
   return html`<${Page} title=${topic} crumbs=${[["Topics", "#/topics"]]} actions=${[
     about.writes && html`<${Button} onClick=${() => setAgain(null)}>Write a record<//>`,
     html`<${Button} pressed=${Boolean(q.live)} onClick=${() => go({ live: !q.live, q: "" })}>
-      ${q.live ? "Live" : "Watch live"}
+      ${q.live ? "Stop live view" : "Watch live"}
     <//>`,
   ]}>
     <${Tabs} items=${topicTabs(topic)} current="messages" />
-    <${Panel} label="What is shown">
+    <${Panel} label="Record filter">
       <${Choices} form=${form} setForm=${setForm} go=${go}
           partitions=${ends.data?.partitions ?? []} leftOut=${leftOut} />
     <//>
@@ -68,14 +68,14 @@ export function Messages({ params, about }) {
       leftOut.length > 0 &&
       !q.partition &&
       html`<${Note}>
-        The topic has ${count(ends.data?.topic_partitions)} partitions: these are the records of the
-        first ${count(leftOut[0])}. Choose another one above.
+        The topic has ${count(ends.data?.topic_partitions)} partitions. This list has the records of
+        the first ${count(leftOut[0])}. Choose another partition above.
       <//>`
     }
     ${
       written &&
       html`<${Note}>
-        Written to partition ${written.partition}
+        Record written to partition ${written.partition}
         ${
           written.offset >= 0 &&
           html` at <a href=${recordsFrom(topic, written.partition, written.offset)}>

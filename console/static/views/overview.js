@@ -35,16 +35,16 @@ export function Overview() {
     ${health.data && html`<${Health} data=${health.data} />`}
     <${Tiles}>
       <${Tile} label="Records written" value=${rate(found?.records_per_s)} unit="/s"
-          below=${found ? `${count(found.records)} held` : ""} />
+          below=${found ? `${count(found.records)} in all topics` : ""} />
       <${Tile} label="Bytes written"
           value=${found?.bytes_per_s === null || !found ? "–" : bytes(found.bytes_per_s)} unit="/s"
-          below=${found ? `${bytes(found.bytes)} held` : ""} />
+          below=${found ? `${bytes(found.bytes)} in all topics` : ""} />
       <${Tile} label="Topics" value=${count(health.data?.topics)}
           below=${health.data ? plural(health.data.partitions, "partition") : ""} />
       <${Tile} label="Groups" value=${count(found?.groups_known)} below=${
         found?.groups_left_out
-          ? `${count(found.groups_left_out)} more are not asked`
-          : "that have committed"
+          ? `${count(found.groups_left_out)} more not sampled`
+          : "with committed offsets"
       } />
     <//>
     ${
@@ -72,7 +72,7 @@ function Health({ data }) {
       ${
         data.healthy
           ? `${plural(data.brokers.length, "broker")} alive, all replicas in sync`
-          : html`<a href="#/replicas">See the replicas</a>`
+          : html`<a href="#/replicas">Show the replicas</a>`
       }
     </span>
   </div>`;
@@ -81,21 +81,21 @@ function Health({ data }) {
 /** @param {{ points: Answer.RatePoints }} props */
 function Rates({ points }) {
   if (points.at.filter((_, at) => points.records[at] !== null).length < 2) {
-    return html`<${Panel} title="Last minutes">
-      <${Empty} title="Looking">
-        Rates show up after a few seconds; they are taken only while somebody looks.
+    return html`<${Panel} title="Write rate">
+      <${Empty} title="Waiting for a second sample">
+        Rates appear after a few seconds. The console samples the cluster only while a page is open.
       <//>
     <//>`;
   }
   return html`<div class="grid wide">
-    <${Panel} title="Records a second">
+    <${Panel} title="Records written per second">
       <${Chart} x=${points.at} lines=${[{ name: "records/s", values: points.records }]}
-          height=${180} label="Records written a second over the last minutes" />
+          height=${180} label="Records written per second over the last minutes" />
     <//>
-    <${Panel} title="Bytes a second">
+    <${Panel} title="Bytes written per second">
       <${Chart} x=${points.at}
           lines=${[{ name: "bytes/s", values: points.bytes, colour: "--info" }]} show=${bytes}
-          height=${180} label="Bytes written a second over the last minutes" />
+          height=${180} label="Bytes written per second over the last minutes" />
     <//>
   </div>`;
 }
@@ -115,9 +115,9 @@ function Busiest({ topics }) {
     },
     {
       name: "",
-      label: "Last two minutes",
+      label: "Records/s over the last two minutes",
       show: (one) =>
-        html`<${Spark} values=${one.spark} label="records a second of ${one.topic}" />`,
+        html`<${Spark} values=${one.spark} label="Records per second of ${one.topic}" />`,
     },
     { name: "Records/s", number: true, show: (one) => rate(one.records_per_s) },
     { name: "Bytes/s", number: true, show: (one) => bytes(one.bytes_per_s) },
@@ -126,7 +126,9 @@ function Busiest({ topics }) {
   return html`<${Panel} title="Busiest topics" inside=${false}
       actions=${html`<a href="#/topics">All topics</a>`}>
     <${Table} label="Busiest topics" columns=${columns} rows=${topics} id=${(one) => one.topic}
-        empty=${html`<${Empty} title="No topics yet"><code>ottla topic create orders</code><//>`} />
+        empty=${html`<${Empty} title="No topics yet">
+          Create a topic: <code>ottla topic create orders</code>
+        <//>`} />
   <//>`;
 }
 
@@ -141,9 +143,9 @@ function Behind({ groups }) {
           <${Text} value=${one.group} />
         </a>`,
     },
-    { name: "Lag", number: true, show: (one) => lagOf(one) },
+    { name: "Lag (records)", number: true, show: (one) => lagOf(one) },
     {
-      name: "Change/s",
+      name: "Lag change/s",
       number: true,
       show: (one) =>
         html`<span class=${trend(one.change_per_s)}>
@@ -151,13 +153,13 @@ function Behind({ groups }) {
           ${rate(one.change_per_s)}
         </span>`,
     },
-    { name: "Read/s", number: true, show: (one) => rate(one.read_per_s) },
+    { name: "Records read/s", number: true, show: (one) => rate(one.read_per_s) },
   ];
-  return html`<${Panel} title="Groups with most lag" inside=${false}
+  return html`<${Panel} title="Groups with the most lag" inside=${false}
       actions=${html`<a href="#/groups">All groups</a>`}>
-    <${Table} label="Groups with most lag" columns=${columns} rows=${groups}
-        id=${(one) => one.group} empty=${html`<${Empty} title="No group has committed yet">
-          Consumers show up here with how far they are behind.
+    <${Table} label="Groups with the most lag" columns=${columns} rows=${groups}
+        id=${(one) => one.group} empty=${html`<${Empty} title="No group has committed offsets">
+          A group appears here after its first commit.
         <//>`} />
   <//>`;
 }
@@ -180,7 +182,7 @@ function Brokers({ data }) {
       show: (one) =>
         html`<span class="row">
           <${Badge} kind=${one.alive ? "good" : "bad"}>${one.alive ? "alive" : "not alive"}<//>
-          ${one.controller && html`<${Badge} kind="violet" plain>leads the quorum<//>`}
+          ${one.controller && html`<${Badge} kind="violet" plain>active controller<//>`}
         </span>`,
     },
   ];

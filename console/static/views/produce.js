@@ -73,12 +73,13 @@ export function Produce({ topic, partitions, record, onDone, onClose }) {
     ${
       isCut &&
       html`<${Note} kind="warn">
-        It is too large for a form: ottla consume --json and ottla produce --json send it again.
+        The record is too large for this form. Send it again with ottla consume --json and ottla
+        produce --json.
       <//>`
     }
     <${Typed} label="Key" one=${key} set=${setKey} rows=${1} nothing="No key (null)" />
     <${Typed} label="Value" one=${value} set=${setValue} rows=${8}
-        nothing="No value: a tombstone" />
+        nothing="No value (null, a tombstone)" />
     <div class="stack headers-typed">
       ${headers.map(
         (one, at) =>
@@ -102,7 +103,7 @@ export function Produce({ topic, partitions, record, onDone, onClose }) {
     </div>
     <${Field} label="Partition">
       <select value=${partition} onChange=${(event) => setPartition(event.target.value)}>
-        <option value="">by the key, as clients do it</option>
+        <option value="">by key, as producers do</option>
         ${partitions.map((one) => html`<option value=${one}>${one}</option>`)}
       </select>
     <//>

@@ -12,6 +12,7 @@ import {
   Note,
   Page,
   Panel,
+  plural,
   Table,
   Tile,
   Tiles,
@@ -22,8 +23,8 @@ import { Records } from "./quorum_records.js";
 
 const EVERY_MS = 1000;
 const ABOUT =
-  "Controllers agree on each change of the cluster by Raft: it is done when most of them have " +
-  "its record.";
+  "Controllers replicate each metadata change by Raft. A change is committed when a majority of " +
+  "the voters has its record.";
 
 export function Quorum() {
   const { data, error } = useGet("/api/quorum", { every: EVERY_MS });
@@ -58,18 +59,18 @@ function Figures({ quorum }) {
   return html`<div aria-live="polite">
     <${Tiles}>
       <${Tile} label="Leader" value=${quorum.leader < 0 ? "none" : `node ${quorum.leader}`}
-          below=${quorum.leader < 0 ? "an election is on" : "decides for the cluster"} />
-      <${Tile} label="Epoch" value=${count(quorum.epoch)} below="one more with each election" />
+          below=${quorum.leader < 0 ? "election in progress" : "active controller"} />
+      <${Tile} label="Epoch" value=${count(quorum.epoch)} below="rises with each election" />
       <${Tile} label="High watermark" value=${count(quorum.high_watermark)}
-          below="all before it is agreed on" />
+          below="records below it are committed" />
       <${Tile} label="Voters"
           value=${`${quorum.voters.length - late.length} of ${quorum.voters.length}`}
           below=${
-            late.length ? `${late.map((one) => one.id).join(", ")} behind` : "all have caught up"
+            late.length ? `behind: ${late.map((one) => one.id).join(", ")}` : "all have caught up"
           } />
-      <${Tile} label="May still fail" value=${html`<span class=${spare <= 0 ? "bad-figure" : ""}>
+      <${Tile} label="Tolerated failures" value=${html`<span class=${spare <= 0 ? "bad-figure" : ""}>
         ${count(Math.max(0, spare))}
-      </span>`} below=${`${need} are needed`} />
+      </span>`} below=${`majority: ${plural(need, "voter")}`} />
     <//>
   </div>`;
 }
@@ -95,12 +96,12 @@ const REPLICAS = [
           <//>`,
   },
   {
-    name: "Lag",
+    name: "Lag (records)",
     number: true,
     show: (row) => html`<span class=${row.lag ? "late" : ""}>${count(row.lag)}</span>`,
   },
-  { name: "Log end", number: true, show: (row) => count(row.end) },
-  { name: "Caught up", number: true, show: (row) => since(row, row.behind_ms) },
+  { name: "Log end offset", number: true, show: (row) => count(row.end) },
+  { name: "Last caught up", number: true, show: (row) => since(row, row.behind_ms) },
   { name: "Last fetch", number: true, show: (row) => since(row, row.fetched_ms) },
   {
     name: "Address",
@@ -108,7 +109,7 @@ const REPLICAS = [
     show: (row) => html`<span class="quiet">${row.addresses.join(", ") || "–"}</span>`,
   },
   {
-    name: "Directory",
+    name: "Directory id",
     wide: true,
     show: (row) => html`<code class="quiet">${row.directory ?? "–"}</code>`,
   },
@@ -129,7 +130,7 @@ function Epochs({ epoch }) {
     ${
       data &&
       (data.rows.length === 0
-        ? html`<${Empty} title="Not to be seen from here">${data.absent}<//>`
+        ? html`<${Empty} title="Epochs are not available">${data.absent}<//>`
         : html`<${Table} label="Epochs" rows=${data.rows} columns=${EPOCHS}
               id=${(row) => row.epoch} />`)
     }
@@ -143,10 +144,10 @@ const EPOCHS = [
     name: "Leader",
     show: (row) =>
       row.leader === null
-        ? html`<span class="quiet">gone from the log</span>`
+        ? html`<span class="quiet">no longer in the log</span>`
         : `node ${row.leader}`,
   },
-  { name: "From offset", number: true, show: (row) => count(row.start) },
+  { name: "Start offset", number: true, show: (row) => count(row.start) },
   {
     name: "Since",
     show: (row) => html`<span class="quiet">${time(row.time_ms, { millis: false })}</span>`,
@@ -160,23 +161,23 @@ function Features({ features }) {
     html`<span class="quiet">as of offset ${count(features.epoch)}</span>`
   }>
     <${Table} label="Features" rows=${features.rows} columns=${FEATURES} id=${(row) => row.name}
-        empty=${html`<${Empty} title="None are told" />`} />
+        empty=${html`<${Empty} title="The broker reports no features" />`} />
   <//>`;
 }
 
 /** @type {Column<Answer.Feature>[]} */
 const FEATURES = [
   { name: "Feature", show: (row) => html`<code>${row.name}</code>` },
-  { name: "Level", number: true, show: (row) => html`<b>${row.level}</b>` },
+  { name: "Finalized level", number: true, show: (row) => html`<b>${row.level}</b>` },
   {
-    name: "Called",
+    name: "Version",
     show: (row) =>
       row.called
         ? html`<span class="nowrap">${row.called}</span>`
         : html`<span class="quiet">–</span>`,
   },
   {
-    name: "This broker can do",
+    name: "Levels that this broker supports",
     show: (row) =>
       html`<span class="quiet">${row.least === null ? "–" : `${row.least} to ${row.most}`}</span>`,
   },

@@ -60,11 +60,11 @@ export function Records() {
     about.source &&
     html`
       <${SearchBox} label="Find a record" value=${word} onInput=${setWord} />
-      <${Check} label="also no-ops" checked=${noops} onChange=${setNoops} />
+      <${Check} label="Show no-op records" checked=${noops} onChange=${setNoops} />
     `
   }>
     <${ErrorLine} error=${error} />
-    ${about.absent && html`<${Empty} title="Not to be seen from here">${about.absent}<//>`}
+    ${about.absent && html`<${Empty} title="Metadata records are not available">${about.absent}<//>`}
     ${
       about.source &&
       html`
@@ -76,7 +76,7 @@ export function Records() {
           )}
         </ol>
         <p class="meta-foot quiet">
-          ${plural(shown.length, "record")} of <code>${about.source}</code>
+          ${plural(shown.length, "record")} from <code>${about.source}</code>
         </p>
       `
     }

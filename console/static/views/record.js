@@ -100,7 +100,7 @@ export function Records({ topic, records, several, uncommitted, onAgain, label }
       <td class="value">
         ${
           one.value === null
-            ? html`<${Badge} kind="warn" plain title="No value: a compacted topic forgets the key">
+            ? html`<${Badge} kind="warn" plain title="Null value: compaction deletes the key">
                 ${one.key === null ? "null" : "tombstone"}
               <//>`
             : html`<${Line} data=${one.decoded?.value ?? one.value} what="value" />`
@@ -118,7 +118,7 @@ export function Records({ topic, records, several, uncommitted, onAgain, label }
           <th scope="col"><span class="hidden-text">Open</span></th>
           ${several && html`<th scope="col" class="number">Partition</th>`}
           <th scope="col" class="number">Offset</th>
-          <th scope="col">Time</th>
+          <th scope="col">Timestamp</th>
           <th scope="col">Key</th>
           <th scope="col" class="value">Value</th>
           <th scope="col" class="number">Size</th>
@@ -189,7 +189,7 @@ function Whole({ topic, record, uncommitted, onAgain }) {
         </dl>
         ${
           whole.more_headers &&
-          html`<p class="quiet">${plural(whole.more_headers, "more header")}</p>`
+          html`<p class="quiet">${plural(whole.more_headers, "more header")} not shown</p>`
         }
       </section>`
     }
@@ -222,7 +222,7 @@ function Part({ name, data, decoded, about, file }) {
       ${data && html`<span class="quiet">${bytes(data.size)}</span>`}
       ${about?.schema && html`<${Badge} kind="info" plain>${about.schema}<//>`}
       ${about?.problem && html`<${Badge} kind="warn" plain>${about.problem}<//>`}
-      <span class="forms" role="group" aria-label="How ${name} is shown">
+      <span class="forms" role="group" aria-label="Format of ${name}">
         ${
           forms.length > 1 &&
           forms.map(
@@ -236,7 +236,7 @@ function Part({ name, data, decoded, about, file }) {
     ${
       data === null &&
       html`<span class="null">
-        null${name === "Value" ? ": a tombstone, by which a compacted topic forgets the key" : ""}
+        null${name === "Value" ? ": a tombstone, so compaction deletes the key" : ""}
       </span>`
     }
     ${form === "json" && html`<${JsonTree} value=${json} open=${3} />`}
@@ -250,7 +250,7 @@ function Part({ name, data, decoded, about, file }) {
     ${
       shown?.cut &&
       html`<p class="quiet">
-        The first part of ${bytes(data.size)}. <a href=${file} download>Save all of it</a>
+        Only a part of ${bytes(data.size)} is shown. <a href=${file} download>Save all</a>
       </p>`
     }
   </section>`;
@@ -269,6 +269,6 @@ function Hex({ data }) {
   }
   return html`
     <pre class="hex">${rows.join("\n")}</pre>
-    ${data.length > HEX_BYTES && html`<p class="quiet">The first ${bytes(HEX_BYTES)}.</p>`}
+    ${data.length > HEX_BYTES && html`<p class="quiet">Only the first ${bytes(HEX_BYTES)} are shown.</p>`}
   `;
 }

@@ -47,10 +47,10 @@ export function Rows({ rows, brokers }) {
                 html`<th scope="col" class=${one.alive ? "" : "gone"} title=${
                   one.host
                     ? `${one.host}:${one.port}${one.rack ? `, rack ${one.rack}` : ""}`
-                    : "not there"
+                    : "broker is down"
                 }>
                   ${one.id}
-                  ${one.alive ? "" : html`<span class="away">away</span>`}
+                  ${one.alive ? "" : html`<span class="away">down</span>`}
                 </th>`,
             )}
             <th scope="col">ISR</th>
@@ -104,7 +104,7 @@ function replica(one, id) {
   const place = one.replicas.indexOf(id) === 0 ? ", preferred" : "";
   const [kind, word] = stateOf(one, id);
   return html`<i class="rep ${kind}" role="img" aria-label=${`${word}${place}`}
-      title=${`${one.key} on ${id}: ${word}${place}`}></i>`;
+      title=${`${one.key} on broker ${id}: ${word}${place}`}></i>`;
 }
 
 function stateOf(one, id) {
@@ -139,6 +139,6 @@ function Strip({ rows, onGo }) {
       return html`<button type="button" key=${one.topic} class="rep ${kind}" title=${words}
           aria-label=${words} onClick=${() => onGo(one.at)}></button>`;
     })}
-    ${left > 0 && html`<span class="quiet">and ${count(left)} more</span>`}
+    ${left > 0 && html`<span class="quiet">and ${count(left)} more topics</span>`}
   </div>`;
 }

@@ -43,11 +43,11 @@ export function Replicas({ params }) {
     [turn, word, internal, lacking],
   );
   return html`<${Page} title="Replicas"
-      about="Who has which partition, who leads it, who is in sync: each second anew."
+      about="The replicas, leader and ISR of each partition, updated every second."
       actions=${html`
         <${SearchBox} label="Find a topic" value=${word} onInput=${setWord} />
-        <${Check} label="what lacks something" checked=${lacking} onChange=${setLacking} />
-        <${Check} label="internal topics" checked=${internal} onChange=${setInternal} />
+        <${Check} label="Only with problems" checked=${lacking} onChange=${setLacking} />
+        <${Check} label="Internal topics" checked=${internal} onChange=${setInternal} />
       `}>
     <${ErrorLine} error=${error ?? trouble} />
     ${counts === null && !error && html`<${Waiting} />`}
@@ -63,12 +63,12 @@ export function Replicas({ params }) {
               rows.length
                 ? html`<${Rows} rows=${rows} brokers=${brokers} />`
                 : html`<${Empty}
-                      title=${lacking ? "Every replica is in sync" : "No such partition"}>
-                    ${lacking ? "" : html`Internal topics are shown by their box.`}
+                      title=${lacking ? "All replicas are in sync" : "No partition matches"}>
+                    ${lacking ? "" : html`Select “Internal topics” to include internal topics.`}
                   <//>`
             }
           <//>
-          <${Panel} title="What happened" inside=${false}><${Events} events=${events} /><//>
+          <${Panel} title="Recent events" inside=${false}><${Events} events=${events} /><//>
         </div>
       `
     }
@@ -163,15 +163,15 @@ function Figures({ counts, brokers }) {
       <${Tile} label="Brokers alive" value=${html`<span class=${gone.length ? "bad-figure" : ""}>
         ${brokers.length - gone.length} of ${brokers.length}
       </span>`}
-          below=${gone.length ? `${gone.map((one) => one.id).join(", ")} away` : "all are there"} />
-      <${Figure} label="Without a leader" value=${counts.leaderless} fine="each has one"
-          wrong="cannot be read or written" />
-      <${Figure} label="Under min ISR" value=${counts.under_min_isr} fine="acks=all is taken"
-          wrong="acks=all is refused" />
+          below=${gone.length ? `down: ${gone.map((one) => one.id).join(", ")}` : "all brokers alive"} />
+      <${Figure} label="Without a leader" value=${counts.leaderless} fine="every partition has a leader"
+          wrong="clients cannot read or write them" />
+      <${Figure} label="Under min ISR" value=${counts.under_min_isr} fine="acks=all succeeds"
+          wrong="acks=all fails" />
       <${Figure} label="Under-replicated" value=${counts.under_replicated}
-          fine="all replicas in sync" wrong=${`of ${count(counts.partitions)}`} />
-      <${Tile} label="Led by another" value=${count(counts.not_preferred)}
-          below="than their preferred replica" />
+          fine="all replicas in sync" wrong=${`of ${count(counts.partitions)} partitions`} />
+      <${Tile} label="Not led by the preferred replica" value=${count(counts.not_preferred)}
+          below="partitions" />
     <//>
   </div>`;
 }
@@ -181,7 +181,7 @@ function Figure({ label, value, fine, wrong }) {
   const judged = value ? wrong : fine;
   return html`<${Tile} label=${label}
       value=${html`<span class=${value ? "bad-figure" : ""}>${count(value)}</span>`}
-      below=${value === null ? "not to be seen by this login" : judged} />`;
+      below=${value === null ? "hidden from the console's login" : judged} />`;
 }
 
 function Legend() {
@@ -198,8 +198,10 @@ function Legend() {
 /** @param {{ events: Answer.MapNews["events"] }} props */
 function Events({ events }) {
   if (!events.length)
-    return html`<${Empty} title="Nothing yet">Kill a node, and see here what follows.<//>`;
-  return html`<ol class="events" aria-live="polite" tabindex="0" aria-label="What happened">
+    return html`<${Empty} title="No events yet">
+      Stop a broker to see leader elections and ISR changes here.
+    <//>`;
+  return html`<ol class="events" aria-live="polite" tabindex="0" aria-label="Recent events">
     ${events.map(
       ([number, at, kind, text]) =>
         html`<li key=${number} class=${kind}>

@@ -25,8 +25,8 @@ export function Segments({ params }) {
 }
 
 const ABOUT =
-  "A partition is a log, and a log is a folder of files. Here they are: segments, indexes, " +
-  "batches, records, down to single bytes.";
+  "The files of each partition's log on this machine: segments, indexes, batches, records, down " +
+  "to single bytes.";
 
 function Partitions() {
   const [search, setSearch] = useState("");
@@ -37,7 +37,7 @@ function Partitions() {
   const found = data ?? last;
   return html`<${Page} title="Segments on disk" about=${ABOUT}>
     <${ErrorLine} error=${error} />
-    ${found === null && !error && html`<${Waiting} what="Looking at the disk" />`}
+    ${found === null && !error && html`<${Waiting} what="Reading the log directories" />`}
     ${
       found !== null &&
       (found.local
@@ -93,7 +93,7 @@ function Found({ found, search, setSearch, dir, setDir }) {
     <${Tiles}>
       <${Tile} label="Partitions" value=${count(found.count)} />
       <${Tile} label="Segments" value=${count(found.segments)} />
-      <${Tile} label="On disk" value=${bytes(found.bytes)} below="batches, without indexes" />
+      <${Tile} label="On disk" value=${bytes(found.bytes)} below="log files, without indexes" />
       <${Tile} label="Log directories" value=${count(found.directories.length)} below=${
         severalNodes
           ? `of ${new Set(found.directories.map((one) => one.node)).size} nodes`
@@ -114,17 +114,20 @@ function Found({ found, search, setSearch, dir, setDir }) {
           </select>`
         }
       </header>
-      <${Table} label="Partitions on this disk" columns=${columns} rows=${found.partitions}
+      <${Table} label="Partitions on this machine" columns=${columns} rows=${found.partitions}
           id=${(one) => `${one.topic}-${one.partition}@${one.dir}`}
-          empty=${html`<${Empty} title="No partition">
-            <span>None of this name lies here, or the console's login may not describe it.</span>
+          empty=${html`<${Empty} title="No partition matches">
+            <span>
+              No partition of this name is on this machine, or the console's login needs Describe on
+              its topic.
+            </span>
           <//>`} />
       ${
         found.count !== undefined &&
         found.count > found.partitions.length &&
         html`<p class="seg-more quiet">
-          The ${count(found.partitions.length)} largest of ${count(found.count)}: search for the
-          others.
+          Showing the ${count(found.partitions.length)} largest of ${count(found.count)} partitions.
+          Search to find the others.
         </p>`
       }
     </section>

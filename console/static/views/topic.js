@@ -76,8 +76,8 @@ export function Topic({ params, about }) {
             location.hash = "/topics";
           }}>
         <p>
-          The topic and all of its ${count(held(one.data))} records are removed, on every broker.
-          This cannot be undone.
+          The cluster deletes the topic and its ${count(held(one.data))} records on every broker. You
+          cannot undo this.
         </p>
       <//>`
     }
@@ -108,10 +108,10 @@ function Figures({ data, recordsRate, bytesRate }) {
   else if (lacking) health = html`<${Badge} kind="warn">${lacking} under-replicated<//>`;
   return html`<${Tiles}>
     <${Tile} label="Records" value=${count(held(data))}
-        below=${data.internal ? "a topic of the cluster's own" : "offsets that are held"} />
+        below=${data.internal ? "internal topic" : "end offsets minus first offsets"} />
     <${Tile} label="Size" value=${bytes(sum("bytes"))}
-        below="${bytes(sum("all_bytes"))} with all replicas" />
-    <${Tile} label="Written" value=${rate(recordsRate)} unit="records/s"
+        below="${bytes(sum("all_bytes"))} in all replicas" />
+    <${Tile} label="Write rate" value=${rate(recordsRate)} unit="records/s"
         below="${bytes(bytesRate)}/s" />
     <${Tile} label="Partitions" value=${count(data.partitions.length)} below=${health} />
   <//>`;
@@ -123,7 +123,7 @@ function Figures({ data, recordsRate, bytesRate }) {
  */
 function replicaTitle(one, id) {
   const lags = one.isr.includes(id) ? "" : ", not in sync";
-  return `broker ${id}${lags}${id === one.leader ? ", leads" : ""}`;
+  return `broker ${id}${lags}${id === one.leader ? ", leader" : ""}`;
 }
 
 /** @param {{ data: Answer.Topic, local: string[] }} props */
@@ -142,7 +142,7 @@ function Partitions({ data, local }) {
       name: "Replicas",
       value: (one) => one.isr.length,
       show: (one) =>
-        html`<span class="ids" title="in sync ${one.isr.join(", ")} of ${one.replicas.join(", ")}">
+        html`<span class="ids" title="ISR ${one.isr.join(", ")}; replicas ${one.replicas.join(", ")}">
           ${one.replicas.map(
             (id) =>
               html`<span
@@ -151,8 +151,13 @@ function Partitions({ data, local }) {
           )}
         </span>`,
     },
-    { name: "First", number: true, value: (one) => one.first, show: (one) => count(one.first) },
-    { name: "End", number: true, value: (one) => one.end, show: (one) => count(one.end) },
+    {
+      name: "First offset",
+      number: true,
+      value: (one) => one.first,
+      show: (one) => count(one.first),
+    },
+    { name: "End offset", number: true, value: (one) => one.end, show: (one) => count(one.end) },
     {
       name: "Size",
       number: true,
@@ -166,7 +171,7 @@ function Partitions({ data, local }) {
     },
     {
       name: "",
-      label: "Look inside",
+      label: "Links",
       show: (one) =>
         html`<span class="row">
           <a href="#${path("/topics/{}/messages", data.topic, { partition: one.partition })}">
@@ -207,27 +212,27 @@ function Readers({ topic }) {
     },
     { name: "Partitions", number: true, value: (one) => one.partitions },
     {
-      name: "Lag",
+      name: "Lag (records)",
       number: true,
       value: (one) => one.lag,
       show: (one) => (one.lag ? lagOf(one) : html`<span class="quiet">${lagOf(one)}</span>`),
     },
   ];
-  return html`<${Panel} title="Groups that read it" inside=${false}>
+  return html`<${Panel} title="Groups that read this topic" inside=${false}>
     ${error && html`<div class="inside"><${ErrorLine} error=${error} /></div>`}
-    ${loading && html`<${Waiting} what="Asking the groups" />`}
+    ${loading && html`<${Waiting} what="Waiting for the groups" />`}
     ${
       data &&
       data.left_out > 0 &&
       html`<div class="inside">
-        <${Note}>The cluster has ${count(data.left_out)} groups more than are asked here.<//>
+        <${Note}>This list does not check ${count(data.left_out)} more groups of the cluster.<//>
       </div>`
     }
     ${
       data &&
       html`<${Table} label="Groups" columns=${columns} rows=${data.groups} id=${(one) => one.group}
-          empty=${html`<${Empty} title="No group has committed anything of it">
-            A consumer without commits is not seen here.
+          empty=${html`<${Empty} title="No group has committed offsets of this topic">
+            Consumers that do not commit are not listed.
           <//>`} />`
     }
   <//>`;
@@ -240,14 +245,14 @@ function Grow({ topic, now, onClose, onDone }) {
     await post(path("/api/topics/{}/partitions", topic), { count: Number(wanted) });
     onDone();
   }
-  return html`<${Confirm} title="Add partitions to ${topic}" action="Add them" onConfirm=${grow}
+  return html`<${Confirm} title="Add partitions to ${topic}" action="Add partitions" onConfirm=${grow}
       onClose=${onClose}>
-    <${Field} label="How many there are to be, ${now} now">
+    <${Field} label="New number of partitions (now ${now})">
       <input type="number" min=${now + 1} value=${wanted}
           onInput=${(event) => setWanted(event.target.value)} />
     <//>
     <${Note} kind="warn">
-      Keys go to other partitions from then on, and partitions are never taken away.
+      Producers then map keys to other partitions. Kafka cannot remove partitions.
     <//>
   <//>`;
 }

@@ -37,10 +37,10 @@ export function Configs({ topic, writes }) {
       show: (one) =>
         one.value
           ? html`<span class="mono"><${Text} value=${one.value} /></span>`
-          : html`<span class="quiet">${one.value === null ? "not told" : "empty"}</span>`,
+          : html`<span class="quiet">${one.value === null ? "not shown" : "empty"}</span>`,
     },
     {
-      name: "From",
+      name: "Source",
       value: (one) => one.source,
       show: (one) => html`<${Badge} plain kind=${one.own ? "info" : ""}>${one.source}<//>`,
     },
@@ -57,7 +57,7 @@ export function Configs({ topic, writes }) {
       : []),
   ];
   return html`<${Panel} title="Configs" inside=${false} actions=${html`
-    <${Check} label="All, with defaults" checked=${all} onChange=${setAll} />
+    <${Check} label="Show defaults" checked=${all} onChange=${setAll} />
     ${
       writes &&
       html`<${Button} onClick=${() => setEditing({ name: "", value: "", own: false })}>
@@ -69,8 +69,8 @@ export function Configs({ topic, writes }) {
     ${
       data &&
       html`<${Table} label="Configs" columns=${columns} rows=${rows} id=${(one) => one.name}
-          empty=${html`<${Empty} title="Nothing is set for this topic">
-            It goes by the defaults of the brokers.
+          empty=${html`<${Empty} title="The topic has no configs of its own">
+            The brokers' defaults apply.
           <//>`} />`
     }
     ${
@@ -106,14 +106,14 @@ function Change({ topic, config, all, onClose, onDone }) {
             <input value=${text} disabled=${isDefault} spellcheck="false"
                 onInput=${(event) => setText(event.target.value)} />
           <//>`
-        : html`<${Field} label="KEY=VALUE, one a line">
+        : html`<${Field} label="KEY=VALUE, one per line">
             <textarea value=${text} spellcheck="false" placeholder="retention.ms=86400000"
                 onInput=${(event) => setText(event.target.value)}></textarea>
           <//>`
     }
     ${
       config.own &&
-      html`<${Check} label="Back to the default" checked=${isDefault} onChange=${setDefault} />`
+      html`<${Check} label="Reset to the default" checked=${isDefault} onChange=${setDefault} />`
     }
     ${known?.documentation && html`<p class="config-about">${known.documentation}</p>`}
   <//>`;

@@ -54,7 +54,7 @@ export function Topics({ about, params }) {
         <span class="quiet" aria-live="polite">${filter && plural(shown.length, "topic")}</span>
         ${
           hidden > 0 &&
-          html`<${Check} label="Show the cluster's own (${hidden})" checked=${internal}
+          html`<${Check} label="Show internal topics (${hidden})" checked=${internal}
               onChange=${setInternal} />`
         }
       </div>
@@ -108,9 +108,11 @@ function summary(rows) {
  */
 function nothing(filter, rows, about) {
   if (filter)
-    return html`<${Empty} title="No topic is called so">Of ${plural(rows.length, "topic")}.<//>`;
+    return html`<${Empty} title="No topic name matches the filter">
+      The cluster has ${plural(rows.length, "topic")}.
+    <//>`;
   return html`<${Empty} title="No topics yet">
-    ${about.writes ? "Create one here, or by" : "Make one by"} <code>ottla topic create NAME</code>
+    ${about.writes ? "Create a topic here, or with" : "Create a topic with"} <code>ottla topic create NAME</code>
   <//>`;
 }
 
@@ -123,7 +125,7 @@ const COLUMNS = [
       <a class="topic-name" href="#${path("/topics/{}", one.name)}">
         <${Text} value=${one.name} />
       </a>
-      ${one.internal && html` <${Badge} plain>own<//>`}
+      ${one.internal && html` <${Badge} plain>internal<//>`}
       ${
         one.offline > 0
           ? html` <${Badge} kind="bad">${plural(one.offline, "partition")} offline<//>`
@@ -138,7 +140,7 @@ const COLUMNS = [
     value: (one) => one.partitions,
     show: (one) => count(one.partitions),
   },
-  { name: "Replicas", number: true, value: (one) => one.replicas },
+  { name: "Replication factor", number: true, value: (one) => one.replicas },
   { name: "Records", number: true, value: (one) => one.records, show: (one) => count(one.records) },
   { name: "Size", number: true, value: (one) => one.size, show: (one) => bytes(one.size) },
   {
@@ -187,15 +189,15 @@ function Create({ onClose, onDone }) {
     <//>
     <div class="grid two">
       <${Field} label="Partitions">
-        <input type="number" min="1" placeholder="as the brokers have it" value=${partitions}
+        <input type="number" min="1" placeholder="broker default" value=${partitions}
             onInput=${(event) => setPartitions(event.target.value)} />
       <//>
-      <${Field} label="Replicas">
-        <input type="number" min="1" placeholder="as the brokers have it" value=${replicas}
+      <${Field} label="Replication factor">
+        <input type="number" min="1" placeholder="broker default" value=${replicas}
             onInput=${(event) => setReplicas(event.target.value)} />
       <//>
     </div>
-    <${Field} label="Configs, one KEY=VALUE a line">
+    <${Field} label="Configs, one KEY=VALUE per line">
       <textarea placeholder="retention.ms=86400000" spellcheck="false" value=${configs}
           onInput=${(event) => setConfigs(event.target.value)}></textarea>
     <//>
@@ -210,7 +212,7 @@ export function pairs(text) {
     .map((one) => one.trim())
     .filter(Boolean)) {
     const at = line.indexOf("=");
-    if (at < 1) throw new Error(`${line}: write it as KEY=VALUE`);
+    if (at < 1) throw new Error(`${line}: write each config as KEY=VALUE`);
     found[line.slice(0, at).trim()] = line.slice(at + 1).trim();
   }
   return found;

@@ -95,7 +95,7 @@ def _search(tab: Tab, records: int) -> None:
     page.get_by_role("searchbox").first.fill(f'"order": {records // 2},')
     with _timed(f"{records:,} records searched"):
         page.get_by_role("button", name="Search").click()
-        page.get_by_text("1 find of").first.wait_for(timeout=SEARCH_WITHIN_MS)
+        page.get_by_text("1 match for").first.wait_for(timeout=SEARCH_WITHIN_MS)
 
 
 def _watch_a_death(tab: Tab, cluster: ClusterProcesses) -> None:
@@ -111,7 +111,7 @@ def _watch_a_death(tab: Tab, cluster: ClusterProcesses) -> None:
     tab.wait("on 3 brokers")
     cluster.start_node(DIES)
     with _timed("its return is seen"):
-        _until_it_says(tab, f"broker {DIES} is there")
+        _until_it_says(tab, f"broker {DIES} joined the cluster")
 
 
 def _until_it_says(tab: Tab, words: str) -> None:

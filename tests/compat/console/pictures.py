@@ -1,7 +1,7 @@
-"""`python -m tests.compat.console.pictures`: the pictures of the docs, made anew.
+"""`python -m tests.compat.console.pictures`: the command that takes the pictures of the docs.
 
-Three nodes, the scene of `scene`, and each view in light and dark at a desk. A picture that did not
-change is not written. Needs Chromium.
+Each view of a cluster at work, in light and dark: three nodes with the topics and groups of
+`scene`, a producer, and a group that keeps up while another falls behind. Needs Chromium.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from tests.compat.console.scene import LAGGING, ORDERS, make_scene, trickle
+from tests.compat.console.scene import LAGGING, ORDERS, STEADY, consume, make_scene, trickle
 from tests.tools.cluster_processes import ClusterProcesses
 from tests.tools.console import Tab, chromium, running_console
 
@@ -25,22 +25,24 @@ SHOWN = {
     "flow": ("/flow", "How a record flows"),
     "quorum": ("/quorum", "Leader"),
 }
-SETTLES_S = 6.0
-"""Charts have a few points then."""
+SETTLES_S = {"overview": 75.0, "group": 20.0}
+"""Seconds before a view's picture, so that its charts have a curve."""
+SETTLES_OTHERS_S = 6.0
 
 
 def main() -> int:
-    """0."""
+    """Write the pictures to docs/pictures, and return 0."""
     FOLDER.mkdir(exist_ok=True)
     properties = {"ottla.trace.requests": "true"}
     with ClusterProcesses(3, properties=properties) as cluster:
         make_scene(cluster.bootstrap, replicas=3, orders=20_000)
-        # A path of this machine is nothing to look at.
+        # The pictures show no path of the machine that takes them.
         folder = cluster.brokers[0].folder.parent
         data = [node.data_dir.relative_to(folder) for node in cluster.brokers]
         with (
             running_console(cluster.bootstrap, ["--allow-writes"], data, folder) as link,
             trickle(cluster.bootstrap, 250),
+            consume(cluster.bootstrap, STEADY, ORDERS),
             chromium() as browser,
         ):
             for scheme in ("light", "dark"):
@@ -50,7 +52,7 @@ def main() -> int:
                     tab.wait(text)
                     if name == "flow":
                         tab.page.get_by_role("button", name="Send a record").click()
-                    time.sleep(SETTLES_S)
+                    time.sleep(SETTLES_S.get(name, SETTLES_OTHERS_S))
                     tab.page.screenshot(path=FOLDER / f"console-{name}-{scheme}.png")
                     print(f"console-{name}-{scheme}.png")
                 tab.close()

@@ -1,15 +1,16 @@
-"""What there is to look at: a shop's topics, groups that keep up and one that does not.
+"""A shop's topics, a group that keeps up with them and a group that lags: data for the console.
 
-Made with confluent-kafka, as a user's programs would. The same for tests, pictures and walks.
+The data comes from confluent-kafka, as from a user's programs. Tests, pictures and walks share it.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import random
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -61,7 +62,7 @@ def make_scene(
 
 
 def order(number: int, random_: random.Random) -> dict[str, object]:
-    """One, as JSON has it."""
+    """Return the value of an order, for JSON."""
     return {
         "order": number,
         "customer": {"id": random_.randrange(500), "city": random_.choice(_CITIES)},
@@ -77,27 +78,54 @@ def order(number: int, random_: random.Random) -> dict[str, object]:
 
 @contextmanager
 def trickle(bootstrap: str, per_second: int) -> Iterator[None]:
-    """Orders go on coming."""
+    """Send orders until the end of the context, on average `per_second` of them.
+
+    The rate rises and falls by a third within a minute.
+    """
     ended = threading.Event()
 
     def send() -> None:
         random_ = random.Random(8)
         producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 5})
-        number = 1_000_000
+        number, started_s = 1_000_000, time.monotonic()
         while not ended.wait(0.1):
-            for _ in range(per_second // 10):
+            wave = 1 + math.sin((time.monotonic() - started_s) * math.tau / 60) / 3
+            for _ in range(round(per_second / 10 * wave)):
                 number += 1
                 producer.produce(ORDERS, json.dumps(order(number, random_)), str(number))
             producer.poll(0)
         producer.flush(60)
 
-    sending = threading.Thread(target=send)
-    sending.start()
+    with _running(send, ended):
+        yield
+
+
+@contextmanager
+def consume(bootstrap: str, group: str, topic: str) -> Iterator[None]:
+    """Let a member of the group read the topic until the end of the context."""
+    ended = threading.Event()
+
+    def read() -> None:
+        settings = {"auto.commit.interval.ms": 1000, "auto.offset.reset": "latest"}
+        consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group, **settings})
+        consumer.subscribe([topic])
+        while not ended.is_set():
+            consumer.consume(1000, timeout=0.1)
+        consumer.close()
+
+    with _running(read, ended):
+        yield
+
+
+@contextmanager
+def _running(work: Callable[[], None], ended: threading.Event) -> Iterator[None]:
+    thread = threading.Thread(target=work)
+    thread.start()
     try:
         yield
     finally:
         ended.set()
-        sending.join()
+        thread.join()
 
 
 def _create(admin: AdminClient, topics: list[NewTopic]) -> None:
@@ -135,7 +163,7 @@ def _produce(bootstrap: str, orders: int) -> None:
 
 
 def _send(producer: Producer, topic: str, value: Any, key: Any, **rest: Any) -> None:
-    """Wait while the producer's queue is full."""
+    """Hand a record to the producer; wait while its queue is full."""
     while True:
         try:
             producer.produce(topic, value, key, **rest)
@@ -158,7 +186,7 @@ def _commit(bootstrap: str, group: str, topic: str, partitions: int, *, behind: 
 
 
 def _committed(consumer: Consumer, places: list[TopicPartition]) -> bool:
-    """Whether the group's coordinator took them: Kafka's may have to be loaded first."""
+    """Return whether the commit succeeded. Kafka's coordinator may have to be loaded first."""
     try:
         consumer.commit(offsets=places, asynchronous=False)
     except KafkaException as refused:

@@ -78,7 +78,7 @@ def test_the_page_and_its_headers() -> None:
     assert client.get("/app.js").headers["cache-control"] == "no-cache"
     assert client.get("/no.js").status_code == 404
     assert client.get("/%2e%2e/application.py").status_code == 404
-    assert client.get("/api/nothing").json() == {"error": "the console has no /api/nothing"}
+    assert client.get("/api/nothing").json() == {"error": "the console has no path /api/nothing"}
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_a_fault_of_ours_is_logged_and_not_shown(caplog: pytest.LogCaptureFixtur
     with caplog.at_level(logging.ERROR):
         answer = client_of(answering(ValueError("inside"))).get("/api/it")
     assert answer.status_code == 500
-    assert answer.json() == {"error": "the console failed: its log has the trace"}
+    assert answer.json() == {"error": "the console failed: see the stack trace in its log"}
     assert "ValueError: inside" in caplog.text
 
 
@@ -131,9 +131,9 @@ def test_parameters_bodies_and_files() -> None:
     assert client.post("/api/t?q=1", json={"x": 1}, headers=headers).json() == ["t", "1", {"x": 1}]
     json_headers = headers | {"content-type": "application/json"}
     answer = client.post("/api/t?q=1", content=b"{", headers=json_headers)
-    assert answer.json() == {"error": "it is no JSON"}
+    assert answer.json() == {"error": "the request is not JSON"}
     answer = client.post("/api/t?q=1", content=b" " * (BODY_BYTES_MAX + 1), headers=json_headers)
-    assert answer.json() == {"error": "it is larger than 16 MiB"}
+    assert answer.json() == {"error": "the request is larger than 16 MiB"}
     got = client.get("/api/file")
     assert got.content == b"\x00<script>"
     assert got.headers["content-type"] == "application/octet-stream"

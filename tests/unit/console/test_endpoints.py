@@ -23,9 +23,9 @@ def test_parameters_are_checked() -> None:
         ask.text("other")
     with pytest.raises(BadAsk, match="other is missing"):
         ask.number("other")
-    with pytest.raises(BadAsk, match="odd is to be a whole number, not '1x'"):
+    with pytest.raises(BadAsk, match="odd must be a whole number, not '1x'"):
         ask.number("odd")
-    with pytest.raises(BadAsk, match="count is 12, and may be 1 to 5"):
+    with pytest.raises(BadAsk, match="count is 12, but must be at least 1 and at most 5"):
         ask.number("count", least=1, most=5)
 
 

@@ -30,7 +30,9 @@ def test_the_link_can_be_opened_on_this_machine(host: str, shown: str) -> None:
 def test_a_port_that_is_taken_is_told() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(StartError, match=rf"127.0.0.1:{port}: somebody has that port: name"):
+        with pytest.raises(
+            StartError, match=rf"127.0.0.1:{port}: another process uses this port: choose"
+        ):
             listening_at("127.0.0.1", port)
 
 

@@ -34,18 +34,18 @@ export function Choices({ form, setForm, go, partitions, leftOut }) {
       }
       ${
         form.place === "time" &&
-        html`<${Field} label="Time, in your zone">
+        html`<${Field} label="Time, in the browser's time zone">
           <input type="datetime-local" step="1" value=${form.moment}
               onInput=${(event) => set({ moment: event.target.value })} />
         <//>`
       }
       ${
         needsMore &&
-        html`<${Field} label="Which way">
+        html`<${Field} label="Direction">
           <select value=${form.earlier ? "earlier" : "later"}
               onChange=${(event) => set({ earlier: event.target.value === "earlier" })}>
-            <option value="later">and later</option>
-            <option value="earlier">and before</option>
+            <option value="later">at or after it</option>
+            <option value="earlier">before it</option>
           </select>
         <//>`
       }
@@ -58,7 +58,7 @@ export function Choices({ form, setForm, go, partitions, leftOut }) {
           ${partitions.map(
             (one) =>
               html`<option value=${one.partition}>
-                ${one.partition} · ${count(one.first)} to ${count(one.end)}
+                ${one.partition} · offsets ${count(one.first)} to ${count(one.end)}
               </option>`,
           )}
           ${leftOut.map((one) => html`<option value=${one}>${one}</option>`)}
@@ -66,7 +66,7 @@ export function Choices({ form, setForm, go, partitions, leftOut }) {
       <//>
       ${needsMore && html`<${Button} type="submit" kind="primary">Show<//>`}
       <span class="last">
-        <${Check} label="Also of open and aborted transactions" checked=${form.uncommitted}
+        <${Check} label="Include open and aborted transactions" checked=${form.uncommitted}
             onChange=${(on) => go({ uncommitted: on })} />
       </span>
     </div>
@@ -75,19 +75,19 @@ export function Choices({ form, setForm, go, partitions, leftOut }) {
         <${SearchBox} label="Find in keys, values and headers" value=${form.q}
             onInput=${(text) => set({ q: text })} />
       </div>
-      <select aria-label="Where to look" value=${form.parts}
+      <select aria-label="Search in" value=${form.parts}
           onChange=${(event) => set({ parts: event.target.value })}>
         <option value="">everywhere</option>
         <option value="value">in values</option>
         <option value="key">in keys</option>
         <option value="headers">in headers</option>
       </select>
-      <select aria-label="Which finds come first" value=${form.finds}
+      <select aria-label="Order of matches" value=${form.finds}
           onChange=${(event) => set({ finds: event.target.value })}>
         <option value="">newest first</option>
         <option value="oldest">oldest first</option>
       </select>
-      <${Check} label="Case" checked=${form.case} onChange=${(on) => set({ case: on })} />
+      <${Check} label="Match case" checked=${form.case} onChange=${(on) => set({ case: on })} />
       <${Check} label="Regex" checked=${form.regex} onChange=${(on) => set({ regex: on })} />
       <${Button} type="submit" kind=${needsMore ? "" : "primary"}>Search<//>
       ${form.q && html`<${Button} kind="plain" onClick=${() => go({ q: "" })}>Clear<//>`}

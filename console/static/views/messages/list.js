@@ -39,11 +39,11 @@ export function List({ topic, q, written, ...rest }) {
       if (data?.cursor) setCursors([...cursors, data.cursor]);
       scrollTo(0, 0);
     }}>${older} →<//>
-    <${Button} label="Read again" title="Read again" onClick=${again}>↻<//>
+    <${Button} label="Reload" title="Reload" onClick=${again}>↻<//>
   `;
   return html`
     <${ErrorLine} error=${error} />
-    ${loading && html`<${Waiting} what="Reading" />`}
+    ${loading && html`<${Waiting} what="Reading records" />`}
     ${
       data &&
       html`<${Panel} title=${title(q, data.records.length, held)} inside=${false}
@@ -51,15 +51,15 @@ export function List({ topic, q, written, ...rest }) {
         ${
           data.partial &&
           html`<div class="inside">
-            <${Note}>The records are large: this page ends early. “${older}” goes on.<//>
+            <${Note}>The records are large, so this page is short. “${older}” shows more.<//>
           </div>`
         }
         ${
           data.records.length === 0
-            ? html`<${Empty} title=${held ? "No records there" : "The topic is empty"}>
+            ? html`<${Empty} title=${held ? "No records at this position" : "The topic is empty"}>
                 ${
                   held
-                    ? "Choose another place or partition."
+                    ? "Choose another position or partition."
                     : html`<code>echo hello | ottla produce ${topic}</code>`
                 }
               <//>`

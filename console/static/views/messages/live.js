@@ -62,11 +62,11 @@ export function Live({ topic, q, ...rest }) {
     </span>`} actions=${html`
       ${
         counts.dropped > 0 &&
-        html`<span class="quiet" title="They came faster than a page can show">
-          ${count(counts.dropped)} passed over
+        html`<span class="quiet" title="Records arrived faster than the page can show them">
+          ${count(counts.dropped)} skipped
         </span>`
       }
-      <${Button} pressed=${held} onClick=${() => setHeld(!held)}>${held ? "Go on" : "Pause"}<//>
+      <${Button} pressed=${held} onClick=${() => setHeld(!held)}>${held ? "Resume" : "Pause"}<//>
       <${Button} onClick=${() => setRecords([])}>Clear<//>
     `}>
       ${
@@ -77,13 +77,13 @@ export function Live({ topic, q, ...rest }) {
             setHeld(false);
             scrollTo(0, 0);
             setScrolled(false);
-          }}>${waiting ? "Show them" : "Go on"}<//>
+          }}>${waiting ? "Show new records" : "Resume"}<//>
         </div>`
       }
       ${
         records.length === 0
           ? html`<${Empty} title="Waiting for records">
-              What is written to ${topic} from now on shows up here.
+              New records of ${topic} appear here.
             <//>`
           : html`<${Records} topic=${topic} records=${records} uncommitted=${q.uncommitted}
                 ...${rest} />`

@@ -89,7 +89,7 @@ export function title(q, shown, held) {
   const of = `of ${plural(held, "offset")}`;
   const isForward = q.order === "oldest";
   if (q.from)
-    return `${plural(shown, "record")} ${isForward ? "from there on" : "before that"}, ${of}`;
+    return `${plural(shown, "record")} ${isForward ? "from" : "before"} the start position, ${of}`;
   return isForward ? `The oldest ${shown} ${of}` : `The newest ${shown} ${of}`;
 }
 

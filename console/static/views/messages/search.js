@@ -48,11 +48,11 @@ export function Search({ topic, q, ...rest }) {
   }
   return html`
     <${ErrorLine} error=${error} />
-    <${Panel} label="What was found"
-        title=${html`${plural(found.length, "find")} of “<${Quoted} text=${q.q} />”`}
+    <${Panel} label="Search results"
+        title=${html`${plural(found.length, "match", "matches")} for “<${Quoted} text=${q.q} />”`}
         inside=${false} actions=${html`
           ${!isOver && html`<${Button} onClick=${() => setStopped(true)}>Stop<//>`}
-          ${progress?.ended === "full" && html`<${Button} onClick=${more}>Look on<//>`}
+          ${progress?.ended === "full" && html`<${Button} onClick=${more}>Continue<//>`}
         `}>
       <div class="inside searched" role="status">
         <div class="progress"><div style=${{ width: `${percent(progress)}%` }}></div></div>
@@ -64,8 +64,8 @@ export function Search({ topic, q, ...rest }) {
                 ...${rest} />`
           : isOver &&
             !error &&
-            html`<${Empty} title=${stopped ? "Stopped before anything was found" : "Nothing found"}>
-              Try without case, in all partitions, or from the start.
+            html`<${Empty} title=${stopped ? "Stopped before the first match" : "No match"}>
+              Search without “Match case”, in all partitions, or from the oldest record.
             <//>`
       }
     <//>
@@ -91,13 +91,13 @@ function percent(progress) {
  * @param {boolean} stopped
  */
 function words(progress, isOver, stopped) {
-  if (!progress) return "Beginning";
+  if (!progress) return "Starting";
   const done = [
-    `scanned ${count(progress.scanned)} of ${count(progress.total)}`,
+    `scanned ${count(progress.scanned)} of ${count(progress.total)} offsets`,
     bytes(progress.bytes),
     `${progress.seconds.toFixed(1)} s`,
   ].join(", ");
-  if (progress.ended === "full") return `${done}: enough found for now`;
+  if (progress.ended === "full") return `${done}: stopped at the maximum number of matches`;
   if (stopped) return `${done}: stopped`;
-  return isOver ? `${done}: all of it` : done;
+  return isOver ? `${done}: finished` : done;
 }

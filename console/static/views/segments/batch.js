@@ -50,7 +50,7 @@ export function Batch({ log, base, at, q, turn }) {
         <h2>Batch at byte ${count(batch.position)}</h2>
         <p class="quiet">
           offsets ${offsets(batch)}, ${bytes(batch.size)}
-          ${ratio ? `, ${found.codec} packs ${bytes(found.unpacked)} ${ratio} times` : ""}
+          ${ratio ? `, ${found.codec}: ${bytes(found.unpacked)} uncompressed, ratio ${ratio}` : ""}
           ${` · ${batch.timestampType}`}
         </p>
       </div>
@@ -60,15 +60,16 @@ export function Batch({ log, base, at, q, turn }) {
     ${
       batch.isvalid === false &&
       html`<${Note} kind="warn">
-        The CRC-32C does not fit the bytes: the batch is damaged. A broker would not serve it, and a
-        consumer would refuse it.
+        The CRC-32C does not match the bytes: the batch is damaged. A broker would not serve it, and
+        a consumer would reject it.
       <//>`
     }
     <${Bytes} title="The header: 61 bytes" log=${log} base=${base} at=${at} record=${-1} />
     ${
       found.codec !== "none" &&
       html`<p class="seg-packed">
-        <b>${bytes(batch.size - 61)}</b> of ${found.codec} follow. Unpacked, they are these records:
+        <b>${bytes(batch.size - 61)}</b> of ${found.codec} data follow. Decompressed, they are these
+        records:
       </p>`
     }
     ${found.damage && html`<${Note} kind="warn">Records: ${found.damage}<//>`}
@@ -78,7 +79,7 @@ export function Batch({ log, base, at, q, turn }) {
       found.count > RECORDS &&
       html`<div class="row">
         <button type="button" disabled=${first === 0}
-            onClick=${() => setFirst(Math.max(0, first - RECORDS))}>Before</button>
+            onClick=${() => setFirst(Math.max(0, first - RECORDS))}>Previous</button>
         <button type="button" disabled=${first + RECORDS >= found.count}
             onClick=${() => setFirst(first + RECORDS)}>Next</button>
         <span class="quiet">
@@ -109,7 +110,7 @@ function Records({ found, record, choose }) {
       value: (one) => one.offset,
       show: (one) =>
         html`<button type="button" class="plain seg-base" aria-pressed=${record === one.number}
-            title="See its bytes" onClick=${() => choose(one.number)}>
+            title="Show the bytes of this record" onClick=${() => choose(one.number)}>
           ${count(one.offset)}
         </button>`,
     },
@@ -153,12 +154,12 @@ function Records({ found, record, choose }) {
   return html`
     <div class="seg-sunk">
       <${Table} label="Records of the batch" columns=${columns} rows=${found.records}
-          id=${(one) => one.number} selected=${record} empty=${html`<${Empty} title="No record">
+          id=${(one) => one.number} selected=${record} empty=${html`<${Empty} title="No records">
             <span>
               ${
                 found.damage
-                  ? "They cannot be read."
-                  : "Compaction took all of them; the batch still tells the last offset, " +
+                  ? "The batch is damaged: its records cannot be read."
+                  : "Compaction removed all records. The batch keeps the last offset " +
                     "and its producer's last sequence."
               }
             </span>

@@ -5,7 +5,7 @@ import { html } from "../../vendor/preact.js";
 import { Badge, count, time } from "../../parts/index.js";
 
 const EMPTIED =
-  "Compaction took all records; the batch keeps its offsets and its producer's sequence.";
+  "Compaction removed all records. The batch keeps its offsets and its producer's sequence.";
 
 /** @param {Answer.BatchShown} one */
 export function offsets(one) {
@@ -30,16 +30,18 @@ export function signs(one) {
     one.isControl && html`<${Badge} kind="info" plain>control<//>`,
     one.isTransactional && !one.isControl && html`<${Badge} kind="violet" plain>transaction<//>`,
     one.deleteHorizonMs !== null &&
-      html`<${Badge} plain title=${`tombstones stay until ${time(one.deleteHorizonMs)}`}>
-        horizon
+      html`<${Badge} plain title=${`Tombstones stay until ${time(one.deleteHorizonMs)}`}>
+        delete horizon
       <//>`,
-    one.count === 0 && html`<${Badge} plain title=${EMPTIED}>emptied<//>`,
-    one.isvalid === false && html`<${Badge} kind="bad">CRC wrong<//>`,
+    one.count === 0 && html`<${Badge} plain title=${EMPTIED}>empty<//>`,
+    one.isvalid === false && html`<${Badge} kind="bad">CRC mismatch<//>`,
     one.isvalid === true &&
-      html`<span class="seg-ok" title="The CRC-32C is right">
-        ✓<span class="hidden-text">CRC right</span>
+      html`<span class="seg-ok" title="The CRC-32C matches">
+        ✓<span class="hidden-text">CRC matches</span>
       </span>`,
     one.isvalid === null &&
-      html`<span class="quiet" title="Too large to be checked in a list: open it">CRC ?</span>`,
+      html`<span class="quiet" title="The batch is too large to check in a list: open the batch">
+        CRC not checked
+      </span>`,
   ];
 }

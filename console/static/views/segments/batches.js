@@ -38,12 +38,12 @@ export function Batches({ log, base, q, turn, bar }) {
   if (page === null)
     return html`
       <${ErrorLine} error=${error} />
-      ${loading && html`<${Waiting} what="Reading headers" />`}
+      ${loading && html`<${Waiting} what="Reading batch headers" />`}
     `;
   /** @type {Column<Answer.BatchShown>[]} */
   const columns = [
     {
-      name: "Position",
+      name: "Position (byte)",
       number: true,
       value: (one) => one.position,
       show: (one) =>
@@ -72,16 +72,16 @@ export function Batches({ log, base, q, turn, bar }) {
       show: (one) => html`<span class="seg-codec ${one.compresscodec}">${one.compresscodec}</span>`,
     },
     {
-      name: "Newest",
+      name: "Largest timestamp",
       value: (one) => one.maxTimestamp,
       show: (one) =>
         html`<span class="nowrap" title=${one.timestampType}>${time(one.maxTimestamp)}</span>`,
     },
-    { name: "Epoch", number: true, value: (one) => one.partitionLeaderEpoch },
-    { name: "Producer", value: (one) => one.producerId, show: (one) => producer(one) },
+    { name: "Leader epoch", number: true, value: (one) => one.partitionLeaderEpoch },
+    { name: "Producer id", value: (one) => one.producerId, show: (one) => producer(one) },
     {
       name: "",
-      label: "What it is",
+      label: "Properties",
       show: (one) => html`<span class="row nowrap seg-signs">${signs(one)}</span>`,
     },
   ];
@@ -91,7 +91,7 @@ export function Batches({ log, base, q, turn, bar }) {
         <button type="button" disabled=${page.previous === null && page.at === 0}
             onClick=${() => setFrom(0)}>First</button>
         <button type="button" disabled=${page.previous === null}
-            onClick=${() => setFrom(page.previous)}>Before</button>
+            onClick=${() => setFrom(page.previous)}>Previous</button>
         <button type="button" disabled=${page.next === null} onClick=${() => setFrom(page.next)}>
           Next
         </button>
@@ -104,7 +104,7 @@ export function Batches({ log, base, q, turn, bar }) {
           page.batches.length
             ? `bytes ${count(page.batches[0].position)} to ${count(endOf(page))}` +
               ` of ${count(page.size)}`
-            : "no batch here"
+            : "no batches"
         }
       </span>
     </div>
@@ -115,12 +115,12 @@ export function Batches({ log, base, q, turn, bar }) {
         end=${page.next === null && !page.damage && page.batches.length ? endOf(page) : null} />
     <div class="seg-sunk">
       <${Table} label="Batches" columns=${columns} rows=${page.batches} id=${(one) => one.position}
-          selected=${at} empty=${html`<${Empty} title="No batch">
+          selected=${at} empty=${html`<${Empty} title="No batches">
             <span>
               ${
                 bar.active
-                  ? "Nothing was written to this segment yet."
-                  : "The segment ends before this place."
+                  ? "The segment has no batches yet."
+                  : "The segment ends before this position."
               }
             </span>
           <//>`} />
@@ -132,7 +132,7 @@ export function Batches({ log, base, q, turn, bar }) {
     ${
       at === null &&
       page.batches.length > 0 &&
-      html`<p class="quiet">Choose a batch to see its records and its bytes.</p>`
+      html`<p class="quiet">Select a batch to see its records and bytes.</p>`
     }
   `;
 }

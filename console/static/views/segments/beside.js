@@ -5,7 +5,7 @@ import { html, useState } from "../../vendor/preact.js";
 import { path, useGet } from "../../api.js";
 import { bytes, count, ErrorLine, Note, Panel, plural, Table } from "../../parts/index.js";
 
-const NOBODY = html`<p class="quiet">No producer with an id had written by then.</p>`;
+const NOBODY = html`<p class="quiet">The snapshot has no producers.</p>`;
 
 /** @param {{ log: Answer.PartitionShown }} props */
 export function Beside({ log }) {
@@ -13,8 +13,8 @@ export function Beside({ log }) {
     <${Panel} title="Leader epochs">
       <${Epochs} epochs=${log.epochs} />
       <p class="quiet">
-        Each leader writes under an epoch of its own. After a failover a follower asks up to where
-        its epoch reached, and cuts what is beyond.
+        Each leader writes with its own epoch. After a failover, a follower asks the leader where its
+        last epoch ends, and truncates its log to this offset.
       </p>
     <//>
     <${Snapshots} log=${log} />
@@ -22,7 +22,7 @@ export function Beside({ log }) {
       ${
         log.metadataSnapshots.length > 0 &&
         html`
-          <h3>Snapshots of the metadata</h3>
+          <h3>Metadata snapshots</h3>
           <ul class="seg-list">
             ${log.metadataSnapshots.map(
               ([name, size]) => html`<li key=${name}><code>${name}</code> ${bytes(size)}</li>`,
@@ -33,7 +33,7 @@ export function Beside({ log }) {
       ${
         log.leaving.length > 0 &&
         html`
-          <h3>On their way out, or being written anew</h3>
+          <h3>Files to be deleted or replaced</h3>
           <ul class="seg-list">
             ${log.leaving.map(
               ([name, size]) => html`<li key=${name}><code>${name}</code> ${bytes(size)}</li>`,
@@ -44,10 +44,10 @@ export function Beside({ log }) {
       <dl class="facts">
         <dt>partition.metadata</dt>
         <dd class="mono">${log.topicId ?? "none"}</dd>
-        <dt>Leaving</dt>
-        <dd>${log.leaving.length ? plural(log.leaving.length, "file") : "nothing just now"}</dd>
+        <dt>To be deleted or replaced</dt>
+        <dd>${log.leaving.length ? plural(log.leaving.length, "file") : "no files"}</dd>
       </dl>
-      <p class="quiet">The topic's id tells this topic from an earlier one of the same name.</p>
+      <p class="quiet">The topic id in partition.metadata differs from that of an earlier topic of the same name.</p>
     <//>
   </div>`;
 }
@@ -56,7 +56,7 @@ export function Beside({ log }) {
 function Epochs({ epochs }) {
   if (epochs === null) return html`<${Note} kind="warn">leader-epoch-checkpoint is damaged.<//>`;
   if (epochs.length === 0)
-    return html`<p class="quiet">There is no leader-epoch-checkpoint yet.</p>`;
+    return html`<p class="quiet">The folder has no leader-epoch-checkpoint yet.</p>`;
   return html`<ol class="seg-epochs">
     ${epochs.map(
       (one, at) =>
@@ -82,14 +82,14 @@ function Snapshots({ log }) {
   return html`<${Panel} title="Producer snapshots">
     ${
       log.snapshots.length === 0
-        ? html`<p class="quiet">None yet: one is written when a segment rolls.</p>`
+        ? html`<p class="quiet">No snapshots yet. The broker writes a snapshot when a segment rolls.</p>`
         : html`<div class="row seg-chips">
             ${log.snapshots.map(
               ([offset, size]) =>
                 html`<button key=${offset} type="button" class="plain" disabled=${!log.canRead}
                     aria-pressed=${at === offset} title=${bytes(size)}
                     onClick=${() => setAt(at === offset ? null : offset)}>
-                  at ${count(offset)} · ${plural(
+                  offset ${count(offset)} · ${plural(
                     Math.max(0, Math.round((size - 10) / 46)),
                     "producer",
                   )}
@@ -105,12 +105,12 @@ function Snapshots({ log }) {
         ? html`<${Note} kind="warn">${data.damage}<//>`
         : html`<${Table} label="Producers" rows=${data.producers} id=${(one) => one.producerId}
               columns=${[
-                { name: "Producer", number: true, value: (one) => one.producerId },
-                { name: "Epoch", number: true, value: (one) => one.producerEpoch },
+                { name: "Producer id", number: true, value: (one) => one.producerId },
+                { name: "Producer epoch", number: true, value: (one) => one.producerEpoch },
                 { name: "Last sequence", number: true, value: (one) => one.lastSequence },
                 { name: "Last offset", number: true, value: (one) => one.lastOffset },
                 {
-                  name: "Transaction since",
+                  name: "First offset of the transaction",
                   number: true,
                   value: (one) => one.currentTxnFirstOffset,
                   show: (one) => one.currentTxnFirstOffset ?? "–",
@@ -118,8 +118,8 @@ function Snapshots({ log }) {
               ]} empty=${NOBODY} />`)
     }
     <p class="quiet">
-      What a broker knows of idempotent producers at that offset, so that after a restart it still
-      tells a retry from a new record.
+      A snapshot has the state of the idempotent producers at its offset. With it, a restarted
+      broker recognizes retries.
     </p>
   <//>`;
 }

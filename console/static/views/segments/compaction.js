@@ -11,21 +11,17 @@ export function Compaction({ found }) {
   const gone = found.offsets - found.records;
   /** @type {[string, number, string][]} */
   const parts = [
-    ["clean", found.cleanBytes, "Compacted before: each key once."],
-    [
-      "dirty",
-      found.dirtyBytes,
-      "Written since: the next cleaning reads it for the newest record of each key.",
-    ],
+    ["clean", found.cleanBytes, "Already compacted: one record per key."],
+    ["dirty", found.dirtyBytes, "Written since the last cleaning. The next cleaning compacts it."],
     [
       "later",
       found.laterBytes,
-      "The active segment, and what is too young or not replicated: not touched.",
+      "The active segment, and records that are too young or not replicated: not cleanable yet.",
     ],
   ];
   return html`<${Panel} title="Compaction" actions=${
     found.isDue
-      ? html`<${Badge} kind="warn">due: the cleaner takes it next<//>`
+      ? html`<${Badge} kind="warn">due: the cleaner compacts it next<//>`
       : html`<${Badge} kind="good">not due<//>`
   }>
     <div class="seg-clean" role="img"
@@ -34,7 +30,7 @@ export function Compaction({ found }) {
         ([name, size, note]) =>
           size > 0 &&
           html`<div class=${name} style=${{ width: width(size) }} title=${note}>
-            <span>${name}</span>
+            <span>${name === "later" ? "not cleanable yet" : name}</span>
           </div>`,
       )}
     </div>
@@ -42,22 +38,18 @@ export function Compaction({ found }) {
       <dl class="facts">
         <dt>Dirty ratio</dt>
         <dd>
-          <b>${(found.ratio * 100).toFixed(1)} %</b> of clean and dirty bytes; cleaned
+          <b>${(found.ratio * 100).toFixed(1)} %</b> of clean and dirty bytes; cleaning starts
           above ${Math.round(found.ratioMin * 100)} %
-          ${
-            found.isOverdue
-              ? ", or as now, when a record waits longer than max.compaction.lag.ms"
-              : ""
-          }
+          ${found.isOverdue ? ", or, as now, if a record is older than max.compaction.lag.ms" : ""}
         </dd>
         <dt>Clean</dt>
         <dd>
           ${bytes(found.cleanBytes)}
-          , ${found.wasCleaned ? `up to offset ${count(found.firstDirty)}` : "never cleaned yet"}
+          , ${found.wasCleaned ? `up to offset ${count(found.firstDirty)}` : "never cleaned"}
         </dd>
         <dt>Dirty</dt>
         <dd>${bytes(found.dirtyBytes)}</dd>
-        <dt>Not touched yet</dt>
+        <dt>Not cleanable yet</dt>
         <dd>${bytes(found.laterBytes)}, from offset ${count(found.firstUncleanable)} on</dd>
       </dl>
       <dl class="facts">
@@ -67,7 +59,7 @@ export function Compaction({ found }) {
           ${found.isWhole ? "" : ", still counting"}
           ${
             gone > 0
-              ? `: ${Math.round((100 * gone) / found.offsets)} % are gone, ` +
+              ? `: compaction removed ${Math.round((100 * gone) / found.offsets)} %, ` +
                 "and their offsets stay unused"
               : ""
           }
@@ -80,7 +72,7 @@ export function Compaction({ found }) {
               : count(found.tombstones)
           }
         </dd>
-        <dt>Go</dt>
+        <dt>Tombstone removal</dt>
         <dd>${whenTombstonesGo(found)}</dd>
         <dt>delete.retention.ms</dt>
         <dd>${duration(found.deleteRetention)}</dd>
@@ -96,13 +88,12 @@ export function Compaction({ found }) {
  */
 function whenTombstonesGo({ tombstones, horizons, batchesWithHorizon }) {
   if (horizons === null)
-    return "with the first cleaning that sees them they get a time to stay: delete.retention.ms";
+    return "the first cleaning sets a delete horizon: its time plus delete.retention.ms";
   const batches = plural(batchesWithHorizon, "batch", "batches");
-  if (tombstones === 0)
-    return `none is left; ${batches} still have the delete horizon that was set for theirs`;
+  if (tombstones === 0) return `no tombstones are left (${batches} with a delete horizon)`;
   const [from, to] = horizons.map((one) => time(one, { millis: false }));
   return (
-    `${batches} have a delete horizon, from ${from} to ${to}: ` +
-    "the first cleaning after it drops their tombstones"
+    `${batches} with a delete horizon from ${from} to ${to}: ` +
+    "the first cleaning after it removes their tombstones"
   );
 }

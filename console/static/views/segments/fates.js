@@ -22,19 +22,19 @@ export function Fates({ log, chosen, open }) {
             onClick=${() => open(one.base)}>${count(one.base)}</button>`,
     },
     {
-      name: "Offsets",
+      name: "Offset count",
       number: true,
       value: (one) => one.end - one.base,
       show: (one) => count(one.end - one.base),
     },
     { name: "Size", number: true, value: (one) => one.size, show: (one) => bytes(one.size) },
     {
-      name: "From",
+      name: "First timestamp",
       value: (one) => one.firstTime,
       show: (one) => html`<span class="nowrap">${time(one.firstTime, { millis: false })}</span>`,
     },
     {
-      name: "Span",
+      name: "Time span",
       number: true,
       value: (one) => one.largestTime - one.firstTime,
       show: (one) =>
@@ -43,7 +43,7 @@ export function Fates({ log, chosen, open }) {
           : "–",
     },
     {
-      name: "Index",
+      name: "Index entries",
       number: true,
       value: (one) => one.density?.perMiB ?? 0,
       show: (one) => html`<${Density} segment=${one} />`,
@@ -51,7 +51,7 @@ export function Fates({ log, chosen, open }) {
     ...(log.compaction
       ? [
           {
-            name: "Left",
+            name: "Records left",
             number: true,
             value: (one) => left(one) ?? -1,
             show: (one) => share(left(one)),
@@ -59,19 +59,20 @@ export function Fates({ log, chosen, open }) {
         ]
       : []),
     {
-      name: "What becomes of it",
+      name: "Deletion",
       value: (one) => one.fate?.at ?? Infinity,
       show: (one) => html`<${Fate} segment=${one} log=${log} />`,
     },
   ];
-  return html`<${Panel} title="Segments, and what becomes of them" inside=${false}>
+  return html`<${Panel} title="Segments and their deletion" inside=${false}>
     <div class="inside seg-rules"><${Rules} log=${log} /></div>
     <${Table} label="Segments" columns=${columns} rows=${log.segments} id=${(one) => one.base}
         selected=${chosen} />
     ${
       log.left_out > 0 &&
       html`<p class="seg-more quiet">
-        The newest ${count(log.segments.length)}; ${count(log.left_out)} older ones are left out.
+        Showing the newest ${count(log.segments.length)} segments, without ${count(log.left_out)} older
+        segments.
       </p>`
     }
   <//>`;
@@ -90,10 +91,10 @@ function Density({ segment }) {
         title="The index of an active segment may still be in the broker's memory.">
       in memory
     </span>`;
-  if (segment.density === null) return html`<span class="quiet">none yet</span>`;
+  if (segment.density === null) return html`<span class="quiet">no entries yet</span>`;
   const between = bytes(segment.density.bytesBetween);
   return html`<span
-      title="${count(segment.offsets.entries)} entries of 8 bytes, one each ${between}">
+      title="${count(segment.offsets.entries)} entries of 8 bytes, one per ${between}">
     1 per ${between}
   </span>`;
 }
@@ -127,7 +128,7 @@ function Rules({ log }) {
     </span>`;
   };
   const often =
-    rules.checkInterval === null ? "now and then" : `every ${duration(rules.checkInterval)}`;
+    rules.checkInterval === null ? "regularly" : `every ${duration(rules.checkInterval)}`;
   return html`
     <p class="seg-configs">
       ${config("cleanup.policy")}
@@ -140,11 +141,11 @@ function Rules({ log }) {
     <p class="quiet">
       ${
         rules.delete
-          ? "Whole segments go, the oldest first, the active one too once all its records are " +
-            `old enough. The broker looks ${often}, and files leave the disk ` +
-            `${duration(rules.deleteDelay)} after that.`
-          : "This log is only compacted: the last record of each key stays, and segments are " +
-            "written anew without the others."
+          ? "The broker deletes whole segments, the oldest first, also the active segment if all " +
+            `its records are old enough. It checks ${often}, and removes the files ` +
+            `${duration(rules.deleteDelay)} later.`
+          : "This log is only compacted: the cleaner keeps the last record of each key, and " +
+            "rewrites segments without the other records."
       }
     </p>
   `;

@@ -25,9 +25,9 @@ export function HexView({ data, onMore }) {
       data.size > PART &&
       html`<div class="row seg-pages">
         <button type="button" disabled=${data.from === 0}
-            onClick=${() => onMore(Math.max(0, data.from - PART))}>Bytes before</button>
+            onClick=${() => onMore(Math.max(0, data.from - PART))}>Previous bytes</button>
         <button type="button" disabled=${data.from + raw.length >= data.size}
-            onClick=${() => onMore(data.from + PART)}>More bytes</button>
+            onClick=${() => onMore(data.from + PART)}>Next bytes</button>
         <span class="quiet">
           bytes ${count(data.from)} to ${count(data.from + raw.length - 1)} of ${count(data.size)}
         </span>
@@ -67,7 +67,7 @@ function Cells({ data, raw, owner, active, point, hold }) {
     return at === undefined ? null : owner[Number(at)];
   };
   return html`<div class="seg-dump" role="img"
-      aria-label=${`${raw.length} bytes in hexadecimal; the list beside it names them`}
+      aria-label=${`${raw.length} bytes in hexadecimal; the list beside them names their fields`}
       onMouseOver=${(event) => point(number(event))} onMouseLeave=${() => point(null)}
       onClick=${(event) => number(event) !== null && hold(number(event))}>
     ${rows.map(
@@ -187,8 +187,8 @@ function Told({ field, raw, from, data }) {
       html`<p class=${data.crcIsRight ? "seg-right" : "seg-wrong"}>
         ${
           data.crcIsRight
-            ? "It fits the bytes."
-            : "It does not fit the bytes: the batch is damaged."
+            ? "The CRC matches the bytes."
+            : "The CRC does not match the bytes: the batch is damaged."
         }
       </p>`
     }

@@ -10,21 +10,20 @@ import { segmentPath } from "./words.js";
 export function Indexes({ log, base, bar }) {
   return html`
     <p class="quiet seg-say">
-      An index is small and sparse: about one entry for each index.interval.bytes of batches. A
-      look-up finds the last entry before what it wants by bisection, and scans headers from
-      there. ${
+      An index is sparse: about one entry per index.interval.bytes of batches. A lookup finds the
+      nearest earlier entry by binary search, and scans batch headers from there. ${
         bar.active
-          ? "Of the active segment the newest entries may still be in the broker's memory."
+          ? "The newest entries of an active segment may still be in the broker's memory."
           : ""
       }
     </p>
     <div class="seg-two">
       <${Index} log=${log} base=${base} kind="offsets" title=".index" facts=${bar.offsets}
-          columns=${["Last offset of a batch", "Position of that batch"]} show=${count}
-          says="offset → position, 8 bytes an entry" />
+          columns=${["Last offset of a batch", "Position of the batch (byte)"]} show=${count}
+          says="offset → position, 8 bytes per entry" />
       <${Index} log=${log} base=${base} kind="times" title=".timeindex" facts=${bar.times}
           columns=${["Largest timestamp so far", "Last offset of its batch"]} show=${time}
-          says="timestamp → offset, 12 bytes an entry" />
+          says="timestamp → offset, 12 bytes per entry" />
     </div>
     <${Aborted} log=${log} base=${base} bar=${bar} />
   `;
@@ -48,13 +47,12 @@ function Index({ log, base, kind, title, facts, columns, show, says }) {
     <div class="spread"><h3 class="mono">${title}</h3><span class="quiet">${says}</span></div>
     ${
       facts === null
-        ? html`<p class="quiet">There is no such file yet.</p>`
+        ? html`<p class="quiet">The segment has no such file yet.</p>`
         : html`<p class="quiet">
             ${plural(facts.entries, "entry", "entries")}, ${bytes(facts.size)}
             ${
               facts.room > facts.entries
-                ? `, of which ${bytes(facts.size - facts.entries * width)} are room that is not ` +
-                  "used yet"
+                ? `, of which ${bytes(facts.size - facts.entries * width)} are preallocated`
                 : ""
             }
           </p>`
@@ -71,12 +69,12 @@ function Index({ log, base, kind, title, facts, columns, show, says }) {
           },
           { name: columns[0], number: true, show: (one) => show(one[1]) },
           { name: columns[1], number: true, show: (one) => count(one[2]) },
-        ]} empty=${html`<p class="quiet">No entry.</p>`} />
+        ]} empty=${html`<p class="quiet">No entries.</p>`} />
         ${
           data.count > page &&
           html`<div class="row">
             <button type="button" disabled=${first === 0}
-                onClick=${() => setFirst(Math.max(0, first - page))}>Before</button>
+                onClick=${() => setFirst(Math.max(0, first - page))}>Previous</button>
             <button type="button" disabled=${first + page >= data.count}
                 onClick=${() => setFirst(first + page)}>Next</button>
             <span class="quiet">
@@ -101,12 +99,12 @@ function Aborted({ log, base, bar }) {
     ${
       bar.aborted === 0
         ? html`<p class="quiet">
-            No transaction that was aborted ends in this segment
-            ${bar.active ? ", as far as the file tells" : ""}.
+            No aborted transaction ends in this
+            segment${bar.active ? ", according to the file on disk" : ""}.
           </p>`
         : html`<p class="quiet">
-            ${plural(bar.aborted, "aborted transaction")}: what a consumer of committed records
-            skips.
+            ${plural(bar.aborted, "aborted transaction")}: consumers with
+            isolation.level=read_committed skip their records.
           </p>`
     }
     ${
@@ -114,7 +112,7 @@ function Aborted({ log, base, bar }) {
       html`<${Table} label="Aborted transactions" rows=${data.aborted}
           id=${(one) => `${one.producerId}-${one.lastOffset}`} columns=${[
             {
-              name: "Producer",
+              name: "Producer id",
               number: true,
               value: (one) => one.producerId,
               show: (one) => count(one.producerId),
@@ -126,13 +124,13 @@ function Aborted({ log, base, bar }) {
               show: (one) => count(one.firstOffset),
             },
             {
-              name: "Marker's offset",
+              name: "Marker offset",
               number: true,
               value: (one) => one.lastOffset,
               show: (one) => count(one.lastOffset),
             },
             {
-              name: "Last stable offset then",
+              name: "Last stable offset",
               number: true,
               value: (one) => one.lastStableOffset,
               show: (one) => count(one.lastStableOffset),

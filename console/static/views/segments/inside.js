@@ -24,8 +24,8 @@ import { segmentPath } from "./words.js";
 export function Torn({ bar, end }) {
   if (end === null || bar.active || end >= bar.fileSize) return null;
   return html`<${Note} kind="warn">
-    The last ${bytes(bar.fileSize - end)} of the file, from byte ${count(end)} on, are no whole
-    batch.
+    The last ${bytes(bar.fileSize - end)} of the file, from byte ${count(end)} on, are not a
+    complete batch.
   <//>`;
 }
 
@@ -42,7 +42,7 @@ export function Inside({ log, base, bar }) {
   if (scan === null)
     return html`
       <${ErrorLine} error=${error} />
-      ${!error && html`<${Waiting} what="Reading headers" />`}
+      ${!error && html`<${Waiting} what="Reading batch headers" />`}
     `;
   const span = scan.nextOffset - bar.base;
   const packed = Object.entries(scan.codecs).sort((one, other) => other[1][1] - one[1][1]);
@@ -50,7 +50,7 @@ export function Inside({ log, base, bar }) {
   return html`
     ${
       !scan.isWhole &&
-      html`<div class="progress" role="progressbar" aria-label="Read so far"
+      html`<div class="progress" role="progressbar" aria-label="Part of the segment that is read"
           aria-valuenow=${Math.round((100 * scan.position) / bar.fileSize)}>
         <div style=${{ width: `${(100 * scan.position) / Math.max(1, bar.fileSize)}%` }}></div>
       </div>`
@@ -59,16 +59,16 @@ export function Inside({ log, base, bar }) {
     <${Torn} bar=${bar} end=${scan.isWhole && !scan.damage ? scan.position : null} />
     <div class="seg-cellbox"><${Cells} segment=${{ ...bar, scan }} /></div>
     <p class="quiet">
-      Each cell is ${plural(scan.cells.width, "offset")} wide, and as strong as records are left in
-      it: ${count(scan.records)} of ${count(span)}.
+      Each cell covers ${plural(scan.cells.width, "offset")}. The more records are left, the stronger
+      its colour. In total, ${count(scan.records)} of ${count(span)} records are left.
     </p>
     <div class="seg-two">
       <dl class="facts">
         <dt>Batches</dt>
         <dd>
           <b>${count(scan.batches)}</b>,
-          of ${scan.batches ? (scan.records / scan.batches).toFixed(1) : 0} records
-          and ${scan.batches ? bytes(scan.position / scan.batches) : "0 B"} on average; the largest
+          on average ${scan.batches ? (scan.records / scan.batches).toFixed(1) : 0} records
+          and ${scan.batches ? bytes(scan.position / scan.batches) : "0 B"}; the largest
           has ${bytes(scan.largestBatch)}
         </dd>
         <dt>Records</dt>
@@ -76,13 +76,13 @@ export function Inside({ log, base, bar }) {
         <dt>Transactional</dt>
         <dd>
           ${plural(scan.transactionalBatches, "batch", "batches")}
-          , ${plural(scan.controlBatches, "marker")} and other control batches
+          , ${plural(scan.controlBatches, "control batch", "control batches")} such as transaction markers
         </dd>
-        <dt>Emptied</dt>
-        <dd>${plural(scan.emptyBatches, "batch", "batches")} without a record</dd>
+        <dt>Empty</dt>
+        <dd>${plural(scan.emptyBatches, "batch", "batches")} without records</dd>
         <dt>Tombstones</dt>
         <dd>
-          ${scan.tombstones === null ? "counted in compacted topics alone" : count(scan.tombstones)}
+          ${scan.tombstones === null ? "counted only in compacted topics" : count(scan.tombstones)}
           ${
             scan.horizons
               ? `, ${plural(scan.batchesWithHorizon, "batch", "batches")} with a delete horizon`
@@ -91,7 +91,7 @@ export function Inside({ log, base, bar }) {
         </dd>
         <dt>Leader epochs</dt>
         <dd>
-          ${scan.epochs.map(([epoch, from]) => `${epoch} from ${count(from)}`).join(", ") || "–"}
+          ${scan.epochs.map(([epoch, from]) => `${epoch} from offset ${count(from)}`).join(", ") || "–"}
         </dd>
         <dt>Timestamps</dt>
         <dd>

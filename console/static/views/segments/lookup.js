@@ -27,9 +27,9 @@ export function LookUp({ log, turn }) {
       ? path("/api/segments/{}/{}/{}/lookup", log.topic, log.partition, segment.base, query)
       : null,
   );
-  return html`<${Panel} title="How an offset is found">
+  return html`<${Panel} title="How a broker finds an offset">
     <form class="row" onSubmit=${look}>
-      <select aria-label="What is looked for" value=${kind} onChange=${(event) => {
+      <select aria-label="Look up by" value=${kind} onChange=${(event) => {
         setKind(event.target.value);
         setTyped("");
       }}><option value="offset">offset</option><option value="time">time</option></select>
@@ -41,11 +41,11 @@ export function LookUp({ log, turn }) {
           : html`<input key="time" type="datetime-local" step="1" aria-label="Time" value=${typed}
                 onInput=${(event) => setTyped(event.target.value)} />`
       }
-      <button type="submit" class="primary">Look it up</button>
+      <button type="submit" class="primary">Look up</button>
       ${
         wanted === null &&
         html`<span class="quiet">
-          Follow a Fetch to its bytes: segment, index entry, scan, batch.
+          Shows the steps of a Fetch to its bytes: segment, index entry, scan, batch.
         </span>`
       }
     </form>
@@ -68,23 +68,23 @@ function heldBy(log, { kind, value }) {
 
 function refusal(log, { kind, value }, segment) {
   if (!Number.isFinite(value) || value < 0)
-    return kind === "offset" ? "An offset is a whole number." : "Choose a day and a time.";
+    return kind === "offset" ? "Enter a whole number as the offset." : "Enter a date and a time.";
   if (kind === "time")
     return segment
       ? null
-      : "No segment has a timestamp so late: a consumer would begin at the log's end.";
+      : "No segment has a timestamp this late: a consumer would begin at the log end.";
   if (value < log.marks.logStart)
     return (
-      `Offset ${count(value)} is below the log start ${count(log.marks.logStart)}: ` +
-      "OFFSET_OUT_OF_RANGE, and the consumer's auto.offset.reset decides."
+      `Offset ${count(value)} is below the log start offset ${count(log.marks.logStart)}: a Fetch ` +
+      "gets OFFSET_OUT_OF_RANGE, and the consumer applies auto.offset.reset."
     );
   const end = count(log.marks.logEnd);
   if (value >= log.marks.logEnd && log.marks.logEndIsKnown)
     return (
-      `Offset ${count(value)} is not written yet; the log ends before ${end}. ` +
-      `A Fetch for ${end} would wait.`
+      `Offset ${count(value)} is not written yet: the log end offset is ${end}. ` +
+      `A Fetch at ${end} would wait.`
     );
-  return segment ? null : "No segment begins at or before it.";
+  return segment ? null : "No segment begins at or before this offset.";
 }
 
 /**
@@ -107,10 +107,10 @@ function Steps({ log, segment, found, wanted, turn }) {
         ${
           wanted.kind === "offset"
             ? html`
-                The last one whose name is at most ${what}. Names are base offsets, so no file is
-                opened.
+                The last segment whose base offset is at most ${what}. The file name is the base
+                offset, so the broker opens no file.
               `
-            : html`The first one whose largest timestamp is ${what} or later.`
+            : html`The first segment whose largest timestamp is ${what} or later.`
         }
       </p>
       <div class="seg-stepnames">
@@ -139,13 +139,12 @@ function Steps({ log, segment, found, wanted, turn }) {
       <p>
         ${
           found.passedCount === 0
-            ? html`From byte <b>${count(found.start)}</b>: the first header there is it.`
+            ? html`From byte <b>${count(found.start)}</b>: the first batch header matches.`
             : html`
-                From byte <b>${count(found.start)}</b> on, header by
-                header: ${plural(found.passedCount, "batch", "batches")} of ${bytes(
+                From byte <b>${count(found.start)}</b> on, header by header. The scan
+                skips ${plural(found.passedCount, "batch", "batches")} of ${bytes(
                   found.passedBytes,
-                )} ${found.passedCount === 1 ? "was" : "were"} passed
-                by ${found.passedCount === 1 ? "its" : "their"} length.
+                )} by ${found.passedCount === 1 ? "its" : "their"} length.
               `
         }
       </p>
@@ -157,7 +156,7 @@ function Steps({ log, segment, found, wanted, turn }) {
               <small>${count(one.lastOffset)}</small>
             </i>`,
         )}
-        ${more > 0 && html`<span class="quiet">and ${count(more)} more</span>`}
+        ${more > 0 && html`<span class="quiet">and ${count(more)} more batches</span>`}
         ${
           batch &&
           html`<i class="hit" style=${{ flexGrow: batch.size }} title="found">
@@ -170,7 +169,7 @@ function Steps({ log, segment, found, wanted, turn }) {
       <h3>The batch</h3>
       ${
         batch === null
-          ? html`<p>Nothing in this segment is so late.</p>`
+          ? html`<p>No batch in this segment has a timestamp this late.</p>`
           : html`
               <p>${hit(found, wanted, what)}</p>
               <button type="button" onClick=${open}>
@@ -185,17 +184,17 @@ function Steps({ log, segment, found, wanted, turn }) {
 function hit({ batch, exact }, { kind }, what) {
   if (kind === "time")
     return html`
-      The first whose largest timestamp, ${time(batch.maxTimestamp)}, is late enough; the first such
-      record in it is the answer of ListOffsets.
+      The first batch whose largest timestamp, ${time(batch.maxTimestamp)}, is late enough.
+      ListOffsets returns the first such record in it.
     `;
   if (!exact)
     return html`
-      Offset ${what} is gone: compaction took it, or a marker had it. A Fetch answers with the next
-      batch.
+      Offset ${what} has no record: compaction removed it, or a marker has this offset. A Fetch
+      returns the next batch.
     `;
   return html`
-    It covers offsets ${count(batch.baseOffset)} to ${count(batch.lastOffset)}. The broker sends
-    whole batches from here on by sendfile, and never looks inside; the consumer skips what is
+    The batch covers offsets ${count(batch.baseOffset)} to ${count(batch.lastOffset)}. From here the
+    broker sends whole batches by sendfile, without decoding them. The consumer skips records
     before ${what}.
   `;
 }
@@ -203,14 +202,14 @@ function hit({ batch, exact }, { kind }, what) {
 function probed({ entry, entries, key, compared }, file, show, of) {
   if (entry)
     return html`
-      Of ${plural(entries, "entry", "entries")}, the last whose ${of} is at most ${show(key)}; a
-      bisection compares ${compared} of them at most.
+      Of ${plural(entries, "entry", "entries")}, the last whose ${of} is at most ${show(key)}. The
+      binary search compares at most ${compared}.
     `;
   if (entries)
     return html`
-      All ${count(entries)} entries lie behind it, so the scan begins at the segment's first byte.
+      All ${count(entries)} entries are later, so the scan begins at the segment's first byte.
     `;
-  return html`${file} has no entry yet on disk: the scan begins at the segment's first byte.`;
+  return html`${file} has no entries on disk yet: the scan begins at the segment's first byte.`;
 }
 
 /**

@@ -15,7 +15,7 @@ export function Whole({ value }) {
   const text = value.text ?? value.words;
   if (text === undefined)
     return html`<span class="quiet">
-      ${bytes(value.size)} that are no text: see the bytes below
+      ${bytes(value.size)} of binary data: see the bytes below
     </span>`;
   const tree = value.cut ? undefined : parsed(text);
   return html`
@@ -24,7 +24,7 @@ export function Whole({ value }) {
         ? html`<${JsonTree} value=${tree} open=${3} />`
         : html`<pre><${Text} value=${text} /></pre>`
     }
-    ${value.cut && html`<p class="quiet">The first 4 KiB of ${bytes(value.size)}.</p>`}
+    ${value.cut && html`<p class="quiet">Only the first 4 KiB of ${bytes(value.size)} are shown.</p>`}
   `;
 }
 
@@ -45,7 +45,7 @@ export function Control({ control }) {
       <${Badge} kind=${control.endTxnMarker === "COMMIT" ? "good" : "bad"}>
         ${control.endTxnMarker}
       <//>
-      <span class="quiet">by the coordinator's epoch ${control.coordinatorEpoch}</span>
+      <span class="quiet">coordinator epoch ${control.coordinatorEpoch}</span>
     </span>`;
   return html`<${Badge} kind="info">${control.controlType ?? control.damaged}<//>`;
 }
@@ -55,7 +55,7 @@ export function Meant({ value, isValue = false, keyed = false }) {
   if (value === null)
     return isValue && keyed
       ? html`<span class="seg-null" title="In a compacted topic a null value deletes the key">
-          null: a tombstone
+          null (tombstone)
         </span>`
       : html`<span class="seg-null">null</span>`;
   if (value.json !== undefined)
@@ -66,5 +66,5 @@ export function Meant({ value, isValue = false, keyed = false }) {
     return value.size === 0
       ? html`<span class="quiet">empty</span>`
       : html`<code><${Text} value=${value.text.slice(0, 300)} /></code>`;
-  return html`<span class="quiet">${bytes(value.size)} that are no text</span>`;
+  return html`<span class="quiet">${bytes(value.size)} of binary data</span>`;
 }

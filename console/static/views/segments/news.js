@@ -28,7 +28,7 @@ export function useNews(log) {
     const found = [];
     for (const one of log.segments) {
       const was = known.get(one.base);
-      if (!was) found.push(["good", `rolled: segment ${count(one.base)} is the active one`]);
+      if (!was) found.push(["good", `the log rolled: segment ${count(one.base)} is active now`]);
       else if (one.fileSize < was.fileSize)
         found.push([
           "violet",
@@ -40,8 +40,8 @@ export function useNews(log) {
       if (!now.has(one.base))
         found.push([
           "bad",
-          `segment ${count(one.base)} is gone: ` +
-            (one.end <= log.marks.logStart ? "deleted" : "merged into the one before it"),
+          `segment ${count(one.base)} was ` +
+            (one.end <= log.marks.logStart ? "deleted" : "merged into the segment before it"),
         ]);
     }
     if (found.length) {

@@ -53,12 +53,12 @@ export function Partition({ topic, partition, q }) {
       about=${html`<span class="mono seg-path">${log.folder}</span> on node ${log.node}`}
       actions=${
         !log.isMetadata &&
-        html`<a class="button" href=${`#/topics/${encodeURIComponent(topic)}`}>The topic</a>`
+        html`<a class="button" href=${`#/topics/${encodeURIComponent(topic)}`}>Show the topic</a>`
       }>
     <${ErrorLine} error=${error} />
     ${
       log.directories.length > 1 &&
-      html`<${Tabs} label="Copies on this machine" current=${log.dir}
+      html`<${Tabs} label="Replicas on this machine" current=${log.dir}
           items=${log.directories.map((one) => [
             one.key,
             `Node ${one.node}`,
@@ -69,7 +69,7 @@ export function Partition({ topic, partition, q }) {
     ${
       log.segments.length === 0
         ? html`<div class="panel">
-            <${Empty} title="No segment"><span>The folder holds no .log file just now.</span><//>
+            <${Empty} title="No segments"><span>The folder has no .log file now.</span><//>
           </div>`
         : html`<${Strip} log=${log} selected=${chosen} onSelect=${open} />`
     }
@@ -107,18 +107,18 @@ function Figures({ log }) {
     <${Tile} label="Size" value=${bytes(log.size)} below=${plural(segments.length, "segment")} />
     <${Tile} label="Offsets" value=${count(marks.logEnd - marks.logStart)}
         below=${`${count(marks.logStart)} to ${count(last)}${more}`} />
-    <${Tile} label="Span of time"
+    <${Tile} label="Time span"
         value=${first && largest >= 0 ? duration(Math.max(0, largest - first.firstTime)) : "–"}
-        below=${largest >= 0 ? `newest ${ago(largest)}` : "no timestamps"} />
+        below=${largest >= 0 ? `newest record ${ago(largest)}` : "no timestamps"} />
     ${
       log.compaction
         ? html`<${Tile} label="Dirty" value=${Math.round(log.compaction.ratio * 100)} unit="%"
-              below=${`cleaned above ${Math.round(log.compaction.ratioMin * 100)} %`} />`
-        : html`<${Tile} label="Next to go" value=${next ? next.fate.text : "none"}
+              below=${`cleaning starts above ${Math.round(log.compaction.ratioMin * 100)} %`} />`
+        : html`<${Tile} label="Next deletion" value=${next ? next.fate.text : "none"}
               below=${
                 next
                   ? `segment ${count(next.segment.base)}, ${bytes(next.segment.size)}`
-                  : "by time"
+                  : "no deletion by time"
               } />`
     }
   <//>`;

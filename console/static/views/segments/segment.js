@@ -10,7 +10,7 @@ import { Inside } from "./inside.js";
 const TABS = [
   ["batches", "Batches"],
   ["index", "Indexes"],
-  ["inside", "What is in it"],
+  ["inside", "Statistics"],
 ];
 
 /** @param {{ log: Answer.PartitionShown, base: number, q: Q, turn: Turn }} props */
@@ -41,7 +41,7 @@ export function Segment({ log, base, q, turn }) {
       !bar
         ? html`<div class="inside">
             <${Note} kind="warn">
-              This segment is not in the folder any more: retention or compaction took it.
+              The folder no longer has this segment: retention or compaction removed it.
             <//>
           </div>`
         : html`
@@ -60,8 +60,8 @@ export function Segment({ log, base, q, turn }) {
                 (log.canRead
                   ? html`<${Batches} log=${log} base=${base} q=${q} turn=${turn} bar=${bar} />`
                   : html`<${Note}>
-                      Batches, records and bytes take Read on ${log.topic}, which this console's
-                      login has not.
+                      To show batches, records and bytes, the console's login needs Read on
+                      topic ${log.topic}.
                     <//>`)
               }
               ${

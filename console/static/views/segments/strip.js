@@ -12,18 +12,18 @@ const SCALES = [
 ];
 const MARKS = [
   ["logStart", "log start", "The first offset that a consumer can read."],
-  ["cleanedTo", "clean to here", "Up to here compaction has been: cleaner-offset-checkpoint."],
+  ["cleanedTo", "cleaned up to", "The cleaner's progress, from cleaner-offset-checkpoint."],
   [
     "recoveryPoint",
-    "fsynced to here",
-    "Up to here all is on stable storage; a start after a crash reads from here.",
+    "recovery point",
+    "Everything below is on stable storage. After a crash the broker recovers the log from here.",
   ],
   [
     "highWatermark",
     "high watermark",
-    "All in-sync replicas have what is below: consumers read up to here.",
+    "All in-sync replicas have the records below. Consumers read up to here.",
   ],
-  ["logEnd", "log end", "The offset that the next record will have."],
+  ["logEnd", "log end", "The offset of the next record."],
 ];
 const NARROWEST = 10;
 
@@ -36,8 +36,8 @@ export function Strip({ log, selected, onSelect }) {
   return html`<section class="panel" aria-label="The log">
     <header>
       <h2>The log</h2>
-      <div class="row" role="group" aria-label="Width of a box">
-        <span class="quiet">Width:</span>
+      <div class="row" role="group" aria-label="Box width">
+        <span class="quiet">Box width:</span>
         ${SCALES.map(
           ([id, name]) =>
             html`<button type="button" class="plain" aria-pressed=${scale === id}
@@ -75,16 +75,16 @@ export function Strip({ log, selected, onSelect }) {
     </div>
     <div class="seg-legend">
       <span><i class="stays"></i>stays</span>
-      <span><i class="soon"></i>goes within the hour</span>
-      <span><i class="due"></i>due</span>
-      <span><i class="active"></i>active: written to</span>
+      <span><i class="soon"></i>deleted within an hour</span>
+      <span><i class="due"></i>due for deletion</span>
+      <span><i class="active"></i>active segment</span>
       ${
         log.compaction &&
         html`<span>
-          <i class="cells"></i>strong where records are left, faint where compaction took them
+          <i class="cells"></i>strong colour: records left; faint: removed by compaction
         </span>`
       }
-      ${!log.rules.compact && html`<span><i class="ticks"></i>index entries (a few of them)</span>`}
+      ${!log.rules.compact && html`<span><i class="ticks"></i>index entries (some of them)</span>`}
     </div>
   </section>`;
 }
@@ -125,7 +125,7 @@ function Box({ box, log, selected, onSelect }) {
             ${
               segment.largestTime >= 0 && segment.firstTime >= 0
                 ? duration(Math.max(0, segment.largestTime - segment.firstTime))
-                : "no times"
+                : "no timestamps"
             }
           </span>`
         }

@@ -53,10 +53,10 @@ export function turnTo(where) {
  * @param {Answer.PartitionShown} log
  */
 export function fateOf(fate, now, log) {
-  if (fate === null) return { text: "not known", kind: "" };
+  if (fate === null) return { text: "unknown", kind: "" };
   if (fate.due) {
     const why = {
-      "log start": "before the log start",
+      "log start": "below the log start offset",
       size: "over retention.bytes",
       time: "older than retention.ms",
     }[fate.why];
@@ -68,13 +68,13 @@ export function fateOf(fate, now, log) {
       return { text: `in ${duration(at - now)}`, kind: urgency(at - now), at };
     }
     case "size":
-      return { text: `after ${bytes(fate.grows)} more`, kind: "" };
+      return { text: `after ${bytes(fate.grows)} more data`, kind: "" };
     case "high watermark":
       return { text: "waits for followers", kind: "info" };
     case "empty":
-      return { text: "empty: stays", kind: "" };
+      return { text: "stays: empty", kind: "" };
     default:
-      return { text: log.rules.compact ? "compacted, never deleted" : "stays for ever", kind: "" };
+      return { text: log.rules.compact ? "compacted, never deleted" : "stays forever", kind: "" };
   }
 }
 
@@ -92,30 +92,34 @@ function urgency(ms) {
  * @param {Answer.PartitionShown} log
  */
 export function fateAtLength(fate, now, log) {
-  if (fate === null) return log.rules.why ?? "The rules of this log are not known.";
+  if (fate === null) return log.rules.why ?? "The configs of this log are unknown.";
   const parts = [];
   if (fate.due)
-    parts.push(`It may go now; the broker looks every ${duration(log.rules.checkInterval)}.`);
+    parts.push(
+      `The segment is due for deletion. The broker checks every ${duration(
+        log.rules.checkInterval,
+      )}.`,
+    );
   else if (fate.why === "time") {
     parts.push(
-      `Its largest timestamp is past retention.ms at ${time(fate.at, { millis: false })}.`,
+      `The segment's largest timestamp passes retention.ms at ${time(fate.at, { millis: false })}.`,
     );
     if (fate.waitsFor !== null)
       parts.push(
-        `By itself it would go earlier, but segment ${count(fate.waitsFor)} before it has a ` +
-          "later timestamp, and segments go oldest first.",
+        `The broker deletes the oldest segment first, and the older segment ` +
+          `${count(fate.waitsFor)} has a later timestamp.`,
       );
   } else if (fate.why === "high watermark")
-    parts.push("Nothing goes that is not below the high watermark.");
-  else if (fate.why === "empty") parts.push("The active segment stays while it holds nothing.");
+    parts.push("The broker deletes only records below the high watermark.");
+  else if (fate.why === "empty") parts.push("An active segment without records stays.");
   else if (fate.why === "never")
     parts.push(
       log.rules.compact
-        ? "cleanup.policy is compact: records go, segments do not."
-        : "retention.ms is -1, so time does not delete it.",
+        ? "cleanup.policy is compact: the cleaner removes records, not segments."
+        : "retention.ms is -1: the broker does not delete the segment by time.",
     );
   if (!fate.due && fate.grows !== null)
-    parts.push(`By size it goes when the log has grown by ${bytes(fate.grows)}.`);
+    parts.push(`By size, the broker deletes it when the log has grown by ${bytes(fate.grows)}.`);
   return parts.join(" ");
 }
 

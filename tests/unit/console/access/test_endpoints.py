@@ -84,7 +84,7 @@ def test_a_cluster_without_an_authorizer_says_so_and_the_rest_is_there() -> None
     found = shown(cluster)
     assert "no authorizer" in found["acls"]["absent"]
     assert "no delegation tokens" in found["tokens"]["absent"]
-    assert "does not serve" in found["quotas"]["absent"]
+    assert "does not support" in found["quotas"]["absent"]
     assert found["users"]["rows"] == []
 
 

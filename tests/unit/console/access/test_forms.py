@@ -37,11 +37,11 @@ def test_the_cluster_has_one_name() -> None:
     [
         ({"principal": "alice"}, "User:NAME"),
         ({"principal": "User:"}, "User:NAME"),
-        ({"name": ""}, "name the topic"),
-        ({"operation": "IDEMPOTENT_WRITE"}, "means nothing for TOPIC"),
+        ({"name": ""}, "name of the topic"),
+        ({"operation": "IDEMPOTENT_WRITE"}, "does not apply to TOPIC"),
         ({"operation": "FLY"}, "choose an operation"),
-        ({"resource": "MOON"}, "resource is to be one of"),
-        ({"permission": None}, "permission is to be one of"),
+        ({"resource": "MOON"}, "resource must be one of"),
+        ({"permission": None}, "permission must be one of"),
     ],
 )
 def test_an_acl_that_makes_no_sense(change: dict[str, Any], said: str) -> None:

@@ -68,7 +68,7 @@ def test_what_a_cluster_lacks_or_hides_is_told_in_its_place() -> None:
     cluster = cluster_of(ListGroupsRequest=ListGroupsResponse(error_code=31))
     cluster.apis = ()
     found = answer_of(ENDPOINTS, "/api/configs/resources")(OneCluster(cluster), ask())
-    assert "does not serve" in found["absent"]["client-metrics"]
+    assert "does not support" in found["absent"]["client-metrics"]
     assert "Describe on the cluster" in found["absent"]["group"]
 
 
@@ -84,8 +84,8 @@ def test_a_broker_is_asked_itself(name: str, asked_at: int | None) -> None:
 @pytest.mark.parametrize(
     ("kind", "name", "said"),
     [
-        ("logger", "1", "kind is one of"),
-        ("broker", "x", "a broker's number"),
+        ("logger", "1", "kind must be one of"),
+        ("broker", "x", "a broker id"),
         ("group", "", "name"),
     ],
 )

@@ -24,8 +24,8 @@ def test_what_is_asked_for() -> None:
         ({"topic": ["t"]}, "choose a topic"),
         ({"topic": "t", "partition": -1}, "whole number"),
         ({"topic": "t", "partition": True}, "whole number"),
-        ({"topic": "t", "acks": "2"}, "acks is 0, 1 or all"),
-        ({"topic": "t", "value": "x" * (VALUE_MAX_BYTES + 1)}, "and may have"),
+        ({"topic": "t", "acks": "2"}, "acks must be 0, 1 or all"),
+        ({"topic": "t", "value": "x" * (VALUE_MAX_BYTES + 1)}, "more than"),
     ],
 )
 def test_what_cannot_be(body: Any, why: str) -> None:

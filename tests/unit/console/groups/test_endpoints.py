@@ -117,17 +117,17 @@ def test_a_group_that_reads_and_has_committed_nothing_has_no_known_lag() -> None
     )
     found = called("/api/group", console(cluster), ask(group="c"))
     assert (found["lag"], found["partitions_without_lag"]) == (None, 2)
-    assert found["since"] == "has committed nothing"
+    assert found["since"] == "has no committed offsets"
     rows = called("/api/groups", console(cluster), ask())["groups"]
     assert {one["group"]: one["lag"] for one in rows}["c"] is None
     cluster.answers["OffsetFetchRequest"] = answers_of.committed({"t": {0: 10}})
     found = called("/api/group", console(cluster), ask(group="c"))
     assert (found["lag"], found["partitions_without_lag"]) == (0, 1)
-    assert found["since"] == "has read everything where its lag is known"
+    assert found["since"] == "has read all records of the partitions whose lag is known"
 
 
 def test_a_share_group_is_told_to_have_no_lag() -> None:
-    assert "no lag" in called("/api/group", console(), ask(group="shared"))["unserved"]
+    assert "cannot show a lag" in called("/api/group", console(), ask(group="shared"))["unserved"]
 
 
 def test_the_last_hour() -> None:
@@ -171,7 +171,7 @@ def test_a_group_with_members_is_not_moved_nor_deleted() -> None:
     [
         (None, "at least one"),
         ([], "at least one"),
-        ({"moves": [{"topic": "t"}]}, "a place to go to"),
+        ({"moves": [{"topic": "t"}]}, "a new position"),
         ({"moves": [{"topic": "t", "partition": 0, "to": "middle"}]}, "start, end, an offset"),
         ({"moves": [{}] * 10_001}, "at most"),
     ],

@@ -15,17 +15,17 @@ NOW = 10_000_000
     [
         (None, ""),
         (Behind(None, None, False, None, None), ""),
-        (Behind(0, None, False, 0, None), "has read everything"),
+        (Behind(0, None, False, 0, None), "has read all records"),
         (Behind(7, None, False, NOW, None), "keeps up"),
-        (Behind(7, None, True, NOW, None), "not watched for long enough to say"),
+        (Behind(7, None, True, NOW, None), "not enough samples yet"),
         (
             Behind(7, NOW - 60_000, True, NOW, None),
-            "behind since before {9940000}, when the console first looked",
+            "behind since before {9940000}, the console's first sample",
         ),
         (Behind(7, NOW - 1_380_000, False, NOW, None), "behind for 23 min, since {8620000}"),
         (
             Behind(7, NOW - 1_380_000, False, NOW - 1_380_000, None),
-            "behind for 23 min, since {8620000}; nothing was committed for 23 min",
+            "behind for 23 min, since {8620000}; no commit for 23 min",
         ),
     ],
 )

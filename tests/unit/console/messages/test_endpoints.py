@@ -85,7 +85,7 @@ def test_a_search_and_no_more_than_so_many(console: Console) -> None:
     room = console.state(Searches).room
     for _ in range(SEARCHES_MAX):
         assert room.acquire(blocking=False)
-    with pytest.raises(Refused, match="searches run already"):
+    with pytest.raises(Refused, match="searches are running"):
         next(asked(console, "/api/topics/{topic}/search", q="ni"))
     room.release()
     search = asked(console, "/api/topics/{topic}/search", q="ni")

@@ -70,12 +70,12 @@ def test_records_are_whole(batch: bytes) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "nothing to look for"),
-        ("a" * 1001, "1000 characters at most"),
+        ("", "enter a text"),
+        ("a" * 1001, "at most 1000 characters"),
         ("a{0,1000}" * 100, "too large"),
         (r"\pL" * 300, "too large"),
-        ("(", r"no regular expression: missing \)"),
-        (r"(?=a)", "no regular expression"),
+        ("(", r"not a regular expression: missing \)"),
+        (r"(?=a)", "not a regular expression"),
     ],
 )
 def test_what_is_none(text: str, reason: str, capfd: pytest.CaptureFixture[str]) -> None:

@@ -55,10 +55,10 @@ def test_bytes_objects_and_nulls() -> None:
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        (None, "a record is an object"),
-        ([1], "a record is an object"),
-        ({"value": "v", "partition": "1"}, "partition is to be a whole number"),
-        ({"value": "v", "partition": True}, "partition is to be a whole number"),
+        (None, "a record must be an object"),
+        ([1], "a record must be an object"),
+        ({"value": "v", "partition": "1"}, "partition must be a whole number"),
+        ({"value": "v", "partition": True}, "partition must be a whole number"),
         ({"value": "v", "partition": 3}, "topic t has partitions 0 to 2, and no 3"),
         ({"value": "v", "headers": ["x"]}, '^a header is an object with a "key" and a "value"'),
         ({"value_base64": "?"}, "base64|Incorrect padding|Only base64"),

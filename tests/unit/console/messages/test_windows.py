@@ -50,5 +50,7 @@ def test_a_window_of_nothing_asks_nobody() -> None:
 def test_damage_is_said_in_one_line() -> None:
     broken = bytearray(packed([b"0", b"1"]))
     broken[-2] ^= 1
-    with pytest.raises(Refused, match="the batch at 0 is damaged: seek to an offset behind it"):
+    with pytest.raises(
+        Refused, match="the batch at 0 is damaged: choose an offset after this batch"
+    ):
         read_windows(cluster_with(answer(bytes(broken))), "t", {0: Span(0, 2)}, 0, record_shown)

@@ -62,14 +62,14 @@ def test_the_leader_and_where_it_listens() -> None:
     unbound = answer(leader=2)
     unbound.nodes[0].listeners[0].port = 0
     assert leader_of(unbound).address is None
-    with pytest.raises(Refused, match="does not tell where"):
+    with pytest.raises(Refused, match="does not report the address"):
         Quorum([FIRST._replace(address=None)]).tail()
 
 
 def test_all_that_is_there_and_then_what_comes() -> None:
     quorum = Quorum([FIRST], one=[fetched(noops(0, 3)), fetched(noops(3)), fetched(), fetched()])
     tail = quorum.tail()
-    assert tail.source == "node 1, which leads, at one:9093"
+    assert tail.source == "the leader, node 1 at one:9093"
     assert offsets(tail.read()) == [0, 1, 2, 3]
     assert tail.read() == []
     assert asked(quorum.nodes["one"]) == [(0, 7, 7), (3, 7, 7), (4, 7, 7), (4, 7, 7)]
@@ -128,7 +128,7 @@ def test_a_page_that_opens_in_an_election_waits_for_the_leader() -> None:
     elected = SECOND._replace(high_watermark=TAIL_OFFSETS + 5)
     quorum = Quorum([NOBODY, NOBODY, elected], two=[fetched(noops(5)), fetched()])
     tail = quorum.tail()
-    assert tail.source == "the next leader of the quorum, which is being elected"
+    assert tail.source == "the next leader of the quorum (election in progress)"
     assert (tail.read(), tail.read()) == ([], [])
     assert offsets(tail.read()) == [5]
     assert "node 2" in tail.source

@@ -44,7 +44,7 @@ def test_refusals() -> None:
         plain(quorum(DescribeQuorumResponse(error_code=31)))
     with pytest.raises(Refused):
         plain(quorum(answer(error_code=6)))
-    with pytest.raises(Refused, match="tells nothing"):
+    with pytest.raises(Refused, match="reports nothing"):
         plain(quorum(DescribeQuorumResponse()))
 
 

@@ -67,8 +67,8 @@ def test_a_broker_that_dies_is_told_with_what_follows() -> None:
     before = look("123", orders=[WELL, WELL])
     now = look("23", orders=[LED_BY_3, WELL])
     assert changes(before, now) == [
-        Change("bad", "broker 1 left"),
-        Change("news", "orders-0 led by 3 now; ISR 2,3"),
+        Change("bad", "broker 1 left the cluster"),
+        Change("news", "orders-0 new leader 3; ISR 2,3"),
     ]
     assert changed(before, now) == {("orders", 0): LED_BY_3}
 
@@ -82,8 +82,8 @@ def test_a_leader_that_is_lost_and_an_isr_that_grows_back() -> None:
 def test_a_broker_that_comes_back_and_topics_that_come_and_go() -> None:
     told = changes(look("12", old=[WELL]), look("123", new=[WELL]))
     assert told == [
-        Change("good", "broker 3 is there"),
-        Change("news", "topic new made"),
+        Change("good", "broker 3 joined the cluster"),
+        Change("news", "topic new created"),
         Change("news", "topic old deleted"),
     ]
     assert changed(look(old=[WELL]), look(new=[WELL])) == {("new", 0): WELL, ("old", 0): None}
@@ -94,7 +94,7 @@ def test_many_changes_are_told_by_topic() -> None:
     before = look(a=[WELL] * many, b=[WELL] * many)
     now = look(a=[LED_BY_3] * many, b=[SHORT] * many)
     assert changes(before, now) == [
-        Change("news", f"{many} partitions of a: led by 3 now"),
+        Change("news", f"{many} partitions of a: new leader 3"),
         Change("bad", f"{many} partitions of b: ISR shrank"),
     ]
     lost = look(a=[HEADLESS] * many, b=[SHORT] * many)
@@ -106,9 +106,9 @@ def test_a_change_of_many_topics_is_one_line() -> None:
     before = look(**{f"t{index}": [WELL, WELL] for index in range(many)})
     now = look(**{f"t{index}": [LED_BY_3, WELL] for index in range(many)})
     assert changes(before, now) == [
-        Change("news", f"{many} partitions of {many} topics: led by 3 now")
+        Change("news", f"{many} partitions of {many} topics: new leader 3")
     ]
-    assert changes(look(), now) == [Change("news", f"{many} topics made")]
+    assert changes(look(), now) == [Change("news", f"{many} topics created")]
 
 
 def test_nothing_changed() -> None:

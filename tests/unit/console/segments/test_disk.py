@@ -52,7 +52,7 @@ def test_a_folder_is_found_by_names_that_are_there_and_no_others(tmp_path: Path)
         ("t", 0, "../x"),
         ("none", 0, ""),
     ):
-        with pytest.raises(NoSuchFolder, match="no folder on this machine"):
+        with pytest.raises(NoSuchFolder, match="no folder in the folders of --data"):
             both.find(topic, number, key, to_read=False)
 
 
@@ -60,7 +60,7 @@ def test_batches_take_the_right_to_read(tmp_path: Path) -> None:
     path = log_directory(tmp_path / "data")
     one = disk(SayingCluster({"t": DESCRIBE}), path)
     assert one.find("t", 0, None, to_read=False)[0].topic == "t"
-    with pytest.raises(Refused, match="take Read"):
+    with pytest.raises(Refused, match="needs Read"):
         one.find("t", 0, None, to_read=True)
     with pytest.raises(Refused, match="no topic other"):
         one.find("other", 0, None, to_read=False)
@@ -70,7 +70,7 @@ def test_another_clusters_folder_is_not_shown(tmp_path: Path) -> None:
     path = log_directory(tmp_path / "data", cluster_id="another")
     one = disk(SayingCluster({"t": EVERYTHING}), path)
     assert one.partitions() == []
-    assert "is of cluster another, and the console is connected to cluster" in one.why_none()
+    assert "belongs to cluster another, but the console is connected to cluster" in one.why_none()
     with pytest.raises(NoSuchFolder):
         one.find("t", 0, None, to_read=False)
 
@@ -87,7 +87,7 @@ def test_what_was_left_of_an_earlier_topic_of_that_name_is_not_shown(tmp_path: P
 def test_without_folders_the_reason_is_told(tmp_path: Path) -> None:
     cluster = SayingCluster({})
     assert "--data PATH" in disk(cluster).why_none()
-    assert "holds no log directory" in disk(cluster, tmp_path).why_none()
+    assert "has no log directory" in disk(cluster, tmp_path).why_none()
     assert disk(cluster).directories() == disk(cluster, tmp_path).directories() == []
     assert cluster.asked == ["MetadataRequest"]
 

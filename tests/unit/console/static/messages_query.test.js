@@ -64,8 +64,11 @@ test("a page says which records it has", () => {
   assert.equal(title({}, 50, 1234), "The newest 50 of 1,234 offsets");
   assert.equal(title({ order: "oldest" }, 1, 1), "The oldest 1 of 1 offset");
   const from = "17";
-  assert.equal(title({ from, order: "oldest" }, 2, 9), "2 records from there on, of 9 offsets");
-  assert.equal(title({ from }, 1, 9), "1 record before that, of 9 offsets");
+  assert.equal(
+    title({ from, order: "oldest" }, 2, 9),
+    "2 records from the start position, of 9 offsets",
+  );
+  assert.equal(title({ from }, 1, 9), "1 record before the start position, of 9 offsets");
 });
 
 test("a link to a record is one that the form understands", () => {

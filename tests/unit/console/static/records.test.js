@@ -23,5 +23,5 @@ test("whole numbers stay exact, however large", () => {
 test("configs are lines of KEY=VALUE", () => {
   assert.deepEqual(pairs("\n a = b=c \n\nretention.ms=1\n"), { a: "b=c", "retention.ms": "1" });
   assert.deepEqual(pairs(""), {});
-  assert.throws(() => pairs("a=b\n=c"), { message: "=c: write it as KEY=VALUE" });
+  assert.throws(() => pairs("a=b\n=c"), { message: "=c: write each config as KEY=VALUE" });
 });

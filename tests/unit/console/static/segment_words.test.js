@@ -24,19 +24,19 @@ test("a segment goes by time, and soon is urgent", () => {
 test("a segment that may go now says why", () => {
   const due = fateOf(fate("size", { due: true }), NOW, LOG);
   assert.deepEqual(due, { text: "due: over retention.bytes", kind: "bad", at: NOW });
-  assert.match(fateAtLength(fate("size", { due: true }), NOW, LOG), /looks every 5 min/);
+  assert.match(fateAtLength(fate("size", { due: true }), NOW, LOG), /checks every 5 min/);
 });
 
 test("a segment that nothing takes stays", () => {
-  assert.equal(fateOf(fate("never"), NOW, LOG).text, "stays for ever");
+  assert.equal(fateOf(fate("never"), NOW, LOG).text, "stays forever");
   const compacted = { rules: { ...LOG.rules, compact: true } };
   assert.equal(fateOf(fate("never"), NOW, compacted).text, "compacted, never deleted");
-  assert.deepEqual(fateOf(null, NOW, LOG), { text: "not known", kind: "" });
+  assert.deepEqual(fateOf(null, NOW, LOG), { text: "unknown", kind: "" });
 });
 
 test("one segment may have to wait for another", () => {
   const words = fateAtLength(fate("time", { at: NOW, waitsFor: 1234, grows: 2048 }), NOW, LOG);
-  assert.match(words, /but segment 1,234 before it has a later timestamp/);
+  assert.match(words, /the older segment 1,234 has a later timestamp/);
   assert.match(words, /when the log has grown by 2 KiB\.$/);
 });
 

@@ -45,16 +45,16 @@ def _configured(cluster: ScriptedCluster, body: Any) -> Any:
 @pytest.mark.parametrize(
     ("change", "body", "reason"),
     [
-        (make, None, "said in an object"),
-        (make, {}, "has no name"),
+        (make, None, "a JSON object"),
+        (make, {}, "name of the topic"),
         (make, {"name": "a/b"}, "a topic cannot be called 'a/b'"),
-        (make, {"name": "a", "partitions": 0}, "partitions is to be a whole number from 1"),
-        (make, {"name": "a", "replicas": "2"}, "replicas is to be a whole number from 1"),
-        (make, {"name": "a", "configs": {"x": 1}}, "keys with texts"),
+        (make, {"name": "a", "partitions": 0}, "partitions must be a whole number from 1"),
+        (make, {"name": "a", "replicas": "2"}, "replicas must be a whole number from 1"),
+        (make, {"name": "a", "configs": {"x": 1}}, "strings as values"),
         (_grown, {}, "count is missing"),
-        (_grown, {"count": True}, "count is to be a whole number"),
+        (_grown, {"count": True}, "count must be a whole number"),
         (_configured, {}, "nothing to change"),
-        (_configured, {"unset": "a"}, "unset is to be a list"),
+        (_configured, {"unset": "a"}, "unset must be a list"),
     ],
 )
 def test_what_is_wrong(

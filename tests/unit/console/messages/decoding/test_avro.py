@@ -69,12 +69,12 @@ def test_one_that_holds_itself() -> None:
 
 @pytest.mark.parametrize("data", [b"\x0e\x02", b"\x0e\x00\x00more", b"\x0e\x08", b"\xff" * 40])
 def test_bytes_that_are_of_something_else(data: bytes) -> None:
-    with pytest.raises(Undecodable, match="it is not of Avro's shop.Order") as failed:
+    with pytest.raises(Undecodable, match="does not match the Avro schema shop.Order") as failed:
         AvroSchema(json.dumps(ORDER)).decode(data)
     assert "\n" not in str(failed.value)
 
 
 @pytest.mark.parametrize("text", ["{", "{}", '{"type": "record"}', '"shop.Missing"', "7"])
 def test_what_is_no_schema(text: str) -> None:
-    with pytest.raises(Undecodable, match="this is no Avro schema"):
+    with pytest.raises(Undecodable, match="this is not an Avro schema"):
         AvroSchema(text)

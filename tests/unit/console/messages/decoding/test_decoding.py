@@ -67,7 +67,7 @@ def test_avro_by_a_file(avro_file: str) -> None:
         "schema": "Name",
     }
     assert decoded(one, b"\0\0\0\0\7" + ADA)["value"]["text"] == '{"name": "Ada"}'
-    assert "it is not of Avro's Name" in decoded(one, b"{}")["problem"]
+    assert "does not match the Avro schema Name" in decoded(one, b"{}")["problem"]
     assert decoded(one, None) is None
     assert decoded(one, b"x" * (DECODED_BYTES_MAX + 1)) is None
 
@@ -98,7 +98,9 @@ def test_the_registry_s_three_kinds(server: OneRegistry) -> None:
     assert json.loads(both["value"]["text"]) == AS_DICT
     assert both["schema"] == "shop.Order, schema 2"
     assert decoded(one, b'\0\0\0\0\3{"a": 1}')["value"]["text"] == '{"a": 1}'
-    assert decoded(one, b"\0\0\0\0\3{") == {"problem": "it is no JSON, as schema 3 says"}
+    assert decoded(one, b"\0\0\0\0\3{") == {
+        "problem": "the value is not JSON, but schema 3 is a JSON Schema"
+    }
     assert decoded(one, b"\0\0\0\0\x09abcd") == {"problem": "the registry has no schema 9"}
     decoded(one, b"\0\0\0\0\1" + ADA)
     assert len(server.asked) == 4
@@ -112,7 +114,7 @@ def test_numbers_of_8_bytes_beside_a_registry(server: OneRegistry) -> None:
     assert (both["key"]["text"], both["schema"]) == ("7", "Name, schema 1")
     assert decoded(one, (1 << 55).to_bytes(8, "big")) == {
         "value": {"text": str(1 << 55), "size": 8},
-        "schema": "a number: there is no schema 2147483648",
+        "schema": "a number: the registry has no schema 2147483648",
     }
     assert decoded(one, bytes(9)) == {"problem": "the registry has no schema 0"}
     assert [path.partition("?")[0] for path in server.asked] == [
@@ -126,7 +128,9 @@ def test_a_file_explains_what_the_registry_does_not(server: OneRegistry, proto_f
     server.answers["/schemas/ids/2"] = (200, {"schemaType": "PROTOBUF", "schema": text})
     value = b"\0\0\0\0\2\0" + ORDER
     problem = decoded(decoding(registry=server.url), value)["problem"]
-    assert "gives no descriptors of Protobuf: name a file of them with --proto-desc" in problem
+    assert (
+        "returns no Protobuf descriptors: give a file of descriptors with --proto-desc" in problem
+    )
     own = {"descriptors": proto_file, "messages": ("orders=shop.Order",)}
     both = decoding(registry=server.url, **own)
     found = decoded(both, value, topic="orders")
@@ -149,12 +153,12 @@ def test_the_cluster_s_own_topics() -> None:
 def test_options_that_cannot_be(avro_file: str, proto_file: str, tmp_path: Path) -> None:
     for options, reason in (
         ({"avro": (str(tmp_path / "missing"),)}, "No such file"),
-        ({"avro": (proto_file,)}, "this is no Avro schema"),
-        ({"descriptors": avro_file, "messages": ("a",)}, "no set of descriptors"),
+        ({"avro": (proto_file,)}, "this is not an Avro schema"),
+        ({"descriptors": avro_file, "messages": ("a",)}, "not a descriptor set"),
         ({"descriptors": proto_file, "messages": ("a.B",)}, "a.B: the descriptors have no message"),
         ({"descriptors": proto_file}, "needs --proto-message"),
         ({"messages": ("a",)}, "needs --proto-descriptors"),
-        ({"registry": "nowhere"}, "is to be a URL"),
+        ({"registry": "nowhere"}, "must be a URL"),
     ):
         with pytest.raises(StartError, match=reason):
             decoding(**options)
@@ -162,6 +166,6 @@ def test_options_that_cannot_be(avro_file: str, proto_file: str, tmp_path: Path)
 
 def test_packages_that_are_missing(avro_file: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decoding_file, "find_spec", lambda name: None)
-    with pytest.raises(StartError, match=r"takes fastavro: pip install 'ottla\[decode\]'"):
+    with pytest.raises(StartError, match=r"needs fastavro: pip install 'ottla\[decode\]'"):
         decoding(avro=(avro_file,))
     decoding()

@@ -30,13 +30,13 @@ def test_what_is_wrong() -> None:
     files = ProtoFiles([order_file().SerializeToString()])
     with pytest.raises(Undecodable, match="no message shop.Missing"):
         files.message("shop.Missing")
-    with pytest.raises(Undecodable, match="not of Protobuf's shop.Order"):
+    with pytest.raises(Undecodable, match="not match the Protobuf message shop.Order"):
         files.message("shop.Order").decode(b"\xff\xff")
-    with pytest.raises(Undecodable, match="no set of descriptors"):
+    with pytest.raises(Undecodable, match="not a descriptor set"):
         ProtoFiles.of_set(b"\xff\xff")
-    with pytest.raises(Undecodable, match="no descriptor"):
+    with pytest.raises(Undecodable, match="not a Protobuf descriptor"):
         ProtoFiles([b"\xff\xff"])
     lonely = order_file()
     lonely.dependency.append("missing.proto")
-    with pytest.raises(Undecodable, match="lack missing.proto: protoc --include_imports"):
+    with pytest.raises(Undecodable, match="lack missing.proto: run protoc with --include_imports"):
         ProtoFiles([lonely.SerializeToString()])

@@ -62,7 +62,7 @@ def test_references_that_are_a_circle_or_none(server: OneRegistry) -> None:
     assert Registry(server.url).schema(7).references == ("a",)
     for wrong in ("a", [1], [{"subject": "a"}], [{"subject": "a", "version": "x"}]):
         server.answers["/schemas/ids/7"] = (200, {"schema": "c", "references": wrong})
-        with pytest.raises(Undecodable, match="references that are none"):
+        with pytest.raises(Undecodable, match="invalid references"):
             Registry(server.url).schema(7)
 
 
@@ -125,12 +125,12 @@ def test_the_login_is_sent_and_never_told(server: OneRegistry) -> None:
 )
 def test_answers_that_are_no_schema(answer: tuple[int, object], server: OneRegistry) -> None:
     server.answers["/schemas/ids/7"] = answer
-    with pytest.raises(Undecodable, match="answers with"):
+    with pytest.raises(Undecodable, match="answers with|returned no schema"):
         Registry(server.url).schema(7)
     assert len(server.asked) == 1
 
 
 @pytest.mark.parametrize("url", ["localhost:8081", "ftp://x", "http://", "http://x:port", ""])
 def test_what_is_no_url(url: str) -> None:
-    with pytest.raises(StartError, match="--registry is to be a URL"):
+    with pytest.raises(StartError, match="--registry must be a URL"):
         Registry(url)

@@ -53,5 +53,5 @@ def test_the_batch_around_a_byte(monkeypatch: pytest.MonkeyPatch) -> None:
         assert found is not None and found.header.base_offset == base
     assert batch_around(read, len(data), 0, 4 * size) is None
     monkeypatch.setattr(header_walk, "HEADERS_MAX", 1)
-    with pytest.raises(CorruptBatch, match="no index tells"):
+    with pytest.raises(CorruptBatch, match="the index has no entry"):
         batch_around(read, len(data), 0, 3 * size)

@@ -61,5 +61,5 @@ def test_an_index_that_shrank_meanwhile_is_told() -> None:
     data = bytearray(DATA)
     index = IndexFile(lambda size, at: bytes(data[at : at + size]), len(data), 0, of_times=False)
     del data[8:]
-    with pytest.raises(LogError, match="look again"):
+    with pytest.raises(LogError, match="try again"):
         index[2]

@@ -62,5 +62,5 @@ def test_a_time_leads_to_an_offset_and_that_to_a_batch() -> None:
 def test_a_scan_without_an_index_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lookups, "HEADERS_MAX", 2)
     empty = IndexFile(reader(b""), 0, 0, of_times=False)
-    with pytest.raises(CorruptBatch, match="no index entry is near"):
+    with pytest.raises(CorruptBatch, match="no entry nearby"):
         find_offset(reader(DATA), len(DATA), empty, 20)

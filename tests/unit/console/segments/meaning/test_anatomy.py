@@ -65,7 +65,7 @@ def test_a_header() -> None:
     assert values["partitionLeaderEpoch"] == 3 and values["recordsCount"] == 2
     named = {one.name: one for one in fields}
     assert named["lastOffsetDelta"].meaning == "last offset 40 + 1 = 41"
-    assert named["batchLength"].meaning.endswith(f"= {len(batch)} bytes in all")
+    assert named["batchLength"].meaning.endswith(f"= {len(batch)} bytes in total")
     assert named["maxTimestamp"].time_ms == 1005 and named["baseSequence"].meaning.endswith("6")
     bits = {one.name: one.value for one in named["attributes"].bits}
     assert bits["compression"] == "lz4" and bits["isTransactional"] == "yes"
@@ -77,9 +77,9 @@ def test_a_header_after_compaction() -> None:
         [Record(43, 1000, b"k", None)], base_offset=40, last_offset=47, delete_horizon_ms=9000
     )
     named = {one.name: one for one in header_fields(batch, read_header(batch))}
-    assert named["recordsCount"].meaning == "7 of 8 are gone"
+    assert named["recordsCount"].meaning == "compaction removed 7 of 8 records"
     assert named["baseTimestamp"].time_ms == 9000
-    assert named["baseTimestamp"].meaning == "here it is the delete horizon"
+    assert named["baseTimestamp"].meaning == "the delete horizon of the batch"
     assert named["producerId"].meaning.startswith("none")
 
 
@@ -128,7 +128,7 @@ def test_with_log_append_time_the_batch_says_the_time() -> None:
         Record(-1, 1300, b"k", b"v"), timestamp_type=TimestampType.LOG_APPEND_TIME
     )
     delta = next(one for one in fields if one.name == "timestampDelta")
-    assert delta.time_ms == 7777 and delta.meaning.endswith("its own counts")
+    assert delta.time_ms == 7777 and delta.meaning.endswith("which replaces it")
 
 
 def test_very_many_headers_are_one_range_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
