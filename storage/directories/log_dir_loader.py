@@ -26,9 +26,9 @@ from ground.topic_partition import (
     DELETE_DIR_SUFFIX,
     FUTURE_DIR_SUFFIX,
     TopicPartition,
-    future_partition,
     is_set_aside,
     parse_directory,
+    set_aside_partition,
 )
 from log_format.folder_contents import FolderContents, contents_of, why_no_partition
 from log_format.segment_names import LOG_SUFFIX, base_offset_of
@@ -96,11 +96,12 @@ class FolderName(NamedTuple):
 
 
 def folders(names: list[str]) -> list[FolderName]:
-    """Return the folders of logs, and of copies under way, among the names in a log directory."""
+    """Return the folders of logs, and of copies under way, among the names in a log directory. The
+    metadata log's are left out."""
     partition_folders = []
     for name in names:
         is_future = is_set_aside(name, FUTURE_DIR_SUFFIX)
-        partition = future_partition(name) if is_future else parse_directory(name)
+        partition = set_aside_partition(name) if is_future else parse_directory(name)
         if partition is not None and partition.topic != METADATA_TOPIC:
             partition_folders.append(FolderName(name, partition, is_future))
     return partition_folders
@@ -117,8 +118,8 @@ def survey_directory(filesystem: Filesystem, log_dir: LogDirState) -> Survey:
     notes: list[str] = []
 
     def offsets(path: str, cost: str) -> Offsets:
-        """Return the checkpointed offsets, none if the file is missing or damaged, which is then
-        noted with its cost."""
+        """Return the offsets of a checkpoint; none if the file is missing or damaged. Then add a
+        note with the `cost` to `notes`, but not for a file missing from a new directory."""
         kept_offsets = read_offsets(filesystem, path)
         if kept_offsets is None:
             notes.append(f"{path} is damaged: {cost}")
@@ -135,7 +136,7 @@ def survey_directory(filesystem: Filesystem, log_dir: LogDirState) -> Survey:
     )
     names = filesystem.list_dir(path)
     for name in names:
-        renamed = future_partition(name)
+        renamed = set_aside_partition(name)
         if renamed is not None:
             result.set_aside.append(renamed)
         if is_set_aside(name, DELETE_DIR_SUFFIX) and filesystem.is_dir(f"{path}/{name}"):
@@ -152,7 +153,8 @@ def survey_directory(filesystem: Filesystem, log_dir: LogDirState) -> Survey:
 
 
 def _look_at_doomed(filesystem: Filesystem, directory: str, result: Survey) -> None:
-    """Note that a folder is to be deleted, but only if it certainly is a partition's."""
+    """Add a folder to `result.doomed` if it certainly is a partition's. Otherwise add the reason
+    why it stays to `result.notes`."""
     try:
         why = why_no_partition(directory, filesystem.list_dir(directory))
     except OSError as error:
@@ -173,9 +175,11 @@ def _look(
     is_future: bool,
     notes: list[str],
 ) -> LogFolder | None:
-    """Return the log of a partition's folder, None if the folder has none.
+    """Return the log of a partition's folder. A folder that cannot be read gives one with `fault`.
 
-    `recovery_point` is None after a clean stop: nothing of the log is scanned then.
+    Return None for an empty folder, and for one without a partition's files, with a note.
+    `recovery_point` is None after a clean stop: nothing of the log is scanned then. Raises an
+    OSError of the disk.
     """
     to_scan, topic_id, fault, names = 0, None, None, None
     try:
@@ -249,6 +253,7 @@ class LogDirLoader:
         filesystem, log_dir = self._environment.filesystem, self.log_dir
 
         def looked(result: Survey | None, error: Exception | None) -> None:
+            """Set `survey` (None after an error), and call `done`."""
             self.survey = result
             done(result, error)
 
@@ -273,7 +278,7 @@ class LogDirLoader:
         self._fill()
 
     def _fill(self) -> None:
-        """Submit jobs until as many run as may. If none runs and none waits, report the end."""
+        """Submit jobs until as many run as may. If none runs and none waits, call `done`."""
         if self._filling:
             return  # called by the end of a job that ran within `submit`
         self._filling = True
@@ -294,6 +299,8 @@ class LogDirLoader:
         )
 
         def job() -> UnifiedLog:
+            """Open the log, set its high watermark, and return it. Raise the error of the survey if
+            the folder could not be read."""
             if log_folder.fault is not None:
                 raise log_folder.fault
             log = UnifiedLog(
@@ -322,8 +329,8 @@ class LogDirLoader:
     def _opened(
         self, log_folder: LogFolder, log: UnifiedLog | None, error: Exception | None
     ) -> None:
-        """Count an opened log, pass it or its damage to the owner, and submit the next job. An
-        error of the disk, or of the owner, ends the opening."""
+        """Count an opened log, pass it to `on_opened` or its error to `on_damaged`, and submit the
+        next job. An error of the disk, or one that a callback raises, ends the opening."""
         self._running.pop(log_folder)
         self._scanned += log_folder.bytes_to_scan
         self.logs_opened += 1
@@ -343,8 +350,7 @@ class LogDirLoader:
         self._fill()
 
     def _finish(self, error: Exception | None) -> None:
-        """Drop the waiting jobs, and report the end with `error` or None. A second call has no
-        effect."""
+        """Drop the waiting jobs, and call `done(error)`. A second call has no effect."""
         done, self._done = self._done, None
         self._queue.clear()
         if done is not None:

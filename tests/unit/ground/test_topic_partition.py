@@ -11,6 +11,7 @@ from ground.topic_partition import (
     is_set_aside,
     parse_directory,
     set_aside_name,
+    set_aside_partition,
 )
 
 
@@ -43,6 +44,8 @@ def test_a_partition_is_its_pair_and_prints_as_its_folder() -> None:
 def test_a_folder_set_aside_is_known_by_its_name() -> None:
     name = set_aside_name(TopicPartition("a-b", 3), "0123" * 8, DELETE_DIR_SUFFIX)
     assert name == f"a-b-3.{'0123' * 8}-delete"
+    assert set_aside_partition(name) == ("a-b", 3)
+    assert [set_aside_partition(live) for live in ("a-b-3", "a-1.b-0")] == [None, None]
     assert is_set_aside(name, DELETE_DIR_SUFFIX)
     assert not is_set_aside(name, STRAY_DIR_SUFFIX)
     assert not is_set_aside("a-delete", DELETE_DIR_SUFFIX)

@@ -289,6 +289,7 @@ def test_what_a_directory_had_and_has_not_any_more_is_known() -> None:
     node = started(4)
     assert node.manager.close()
     node.filesystem.remove_tree("/b/t-1")
+    node.filesystem.make_dirs("/b/t-1.x-0")  # another topic's folder: t-1 is gone
     node.filesystem.rename("/b/t-3", f"/b/t-3.{'0' * 32}-delete")
     assert node.start().lacking == {("t", 1): B}
 
