@@ -49,7 +49,7 @@ Address = tuple[str, int]
 class ClusterClient:
     """A client's connections to the brokers of a cluster.
 
-    `with Cluster(servers, config) as cluster: cluster.call(request, Response)`
+    `with ClusterClient(servers, config) as cluster: cluster.call(request, Response)`
     """
 
     def __init__(
@@ -63,7 +63,8 @@ class ClusterClient:
         """Connect to the first address that answers.
 
         `known_addresses`: the `addresses` of an earlier `ClusterClient`. The first of them is tried
-        before the bootstrap servers, the others after. Raises StartError if no address answers.
+        before the bootstrap servers, the others after. Raises StartError if no address answers, an
+        address has the wrong form, or the file `command_config` is invalid.
         """
         self._client_id = client_id
         self._timeout_s = timeout_s
@@ -78,7 +79,8 @@ class ClusterClient:
     # --- requests ---------------------------------------------------------------------------------
 
     def call(self, request: Request, kind: type[M], version_max: int | None = None) -> M:
-        """Return the response of any broker. Raises StartError if there is no response."""
+        """Send a request to any broker and return the response, which may have an error code.
+        Raises StartError if there is no response."""
         host, port = self._any_address
         with self._request_errors(request, host, f"{host}:{port}"):
             self._any.send(request, version_max)
@@ -87,7 +89,9 @@ class ClusterClient:
     def call_at(
         self, node_id: int, request: Request, kind: type[M], version_max: int | None = None
     ) -> M:
-        """Return the response of the broker `node_id`. Raises StartError if there is none."""
+        """Send a request to the broker `node_id` and return the response, which may have an error
+        code. Responses that are still outstanding on that connection are dropped. Raises StartError
+        if there is no response."""
         client = self.node(node_id)
         host, port = self._addresses[node_id]
         with self._request_errors(request, host, f"broker {node_id}, {host}:{port}"):
@@ -138,17 +142,19 @@ class ClusterClient:
     # --- topics, leaders and coordinators ---------------------------------------------------------
 
     def metadata(self, topics: Sequence[str] | None) -> MetadataResponse:
-        """Return the metadata of the named topics, or of all if `topics` is None.
+        """Return the metadata of the named topics, or of all if `topics` is None; each may have an
+        error.
 
-        Remembers the brokers' addresses. Never creates a topic. Raises StartError.
+        Remembers the brokers' addresses. If the broker does not answer, connects to another. Never
+        creates a topic. Raises StartError.
         """
         answer = self._from_any(metadata_request(topics))
         self._addresses = {broker.node_id: (broker.host, broker.port) for broker in answer.brokers}
         return answer
 
     def topics(self, names: Sequence[str]) -> dict[str, MetadataResponseTopic]:
-        """Return the named topics by name. Raises Refused if one does not exist or is not visible
-        to this login."""
+        """Return the metadata of the named topics by name. Raises Refused if a topic does not exist
+        or is not visible to this login, StartError if no broker answers."""
         topics = {
             topic.name or "": topic for topic in self.metadata(list(dict.fromkeys(names))).topics
         }
@@ -157,7 +163,8 @@ class ClusterClient:
         return topics
 
     def led_topics(self, names: Sequence[str]) -> dict[str, MetadataResponseTopic]:
-        """Return the named topics as soon as each of their partitions has a live leader.
+        """Return the metadata of the named topics as soon as each of their partitions has a live
+        leader.
 
         That takes a moment after a topic's creation or in an election. Raises Leaderless after
         LEADERS_WITHIN_S, and Refused as `topics` does.
@@ -179,20 +186,23 @@ class ClusterClient:
             time.sleep(PAUSE_S)
 
     def coordinator(self, group: str) -> int:
-        """Return the id of the group's coordinator. Raises Refused."""
+        """Ask any broker for the group's coordinator and return its id; retry while there is none.
+        Raises Refused if there is none within the timeout, StartError if no broker answers."""
         return self.run(coordinator(self.attempts(), group))
 
     def at_coordinator(self, group: str, request: Request, kind: type[M]) -> M:
         """Return the response of the group's coordinator; retry while the coordinator moves or
-        loads. Raises Refused if there is no coordinator, StartError if it does not answer."""
+        loads. The last response within the timeout may have an error code. Raises Refused if there
+        is no coordinator, StartError if it does not answer."""
         answer = self.run(at_coordinator(self.attempts(), group, request, request.MAX_VERSION))
         assert isinstance(answer, kind)
         return answer
 
     def settled(self, request: Request, kind: type[M], node_id: int | None = None) -> M:
-        """Return the response of a broker; retry while a coordinator is missing, loads or moves.
+        """Return the response of a broker. While it has a COORDINATOR error, retry within the
+        timeout; then return it with the error.
 
-        `node_id` None: any broker.
+        `node_id` None: any broker. Raises StartError.
         """
         step = RequestStep(request, request.MAX_VERSION, node_id)
         attempts = self.attempts()
@@ -207,7 +217,7 @@ class ClusterClient:
         return by_leader(self.leaders(topics), wanted)
 
     def leaders(self, topics: Mapping[str, MetadataResponseTopic]) -> dict[Partition, int]:
-        """Return the leader's id of each partition; NOBODY if the leader is not alive."""
+        """Return the leader's id of each partition; NO_LEADER if the leader is not alive."""
         return leaders_of(topics.values(), self._addresses)
 
     # --- operations of `client.core` --------------------------------------------------------------
@@ -270,7 +280,8 @@ class ClusterClient:
         self.close()
 
     def _from_any(self, request: MetadataRequest) -> MetadataResponse:
-        """Return the Metadata response of any broker; try the others if the last one has died."""
+        """Return the Metadata response of any broker. If the connected broker does not answer,
+        connect to another, and try once more."""
         try:
             return self.call(request, MetadataResponse)
         except StartError:
@@ -342,10 +353,8 @@ class ClusterClient:
             raise Refused(f"topic {name}: {why(topic.error_code, None, f'Describe on {name}')}")
 
     def _suggestion(self, name: str) -> str:
-        """Return "; did you mean …?" with the most similar topic name, or "".
-
-        Asks the cluster for all topics.
-        """
+        """Ask the cluster for all topics, and return "; did you mean …?" with the most similar
+        name; "" if none is similar."""
         from difflib import get_close_matches
 
         names = [topic.name or "" for topic in self.metadata(None).topics]
@@ -354,7 +363,7 @@ class ClusterClient:
 
 
 def partitions_of(topics: Mapping[str, MetadataResponseTopic]) -> list[Partition]:
-    """Return all partitions of the topics, in order."""
+    """Return all partitions of the topics, sorted by topic name and index."""
     return [
         (name, partition.partition_index)
         for name, topic in sorted(topics.items())

@@ -74,7 +74,8 @@ class VoterState:
 
     @property
     def lagging(self) -> bool:
-        """Whether the voter is too far behind to replace the leader, or was never heard from."""
+        """Whether the voter has lagged for more than VOTER_BEHIND_MS_MAX, or the leader has never
+        heard from it."""
         return not 0 <= self.behind_ms <= VOTER_BEHIND_MS_MAX
 
 
@@ -139,12 +140,13 @@ class ClusterStatus:
         return led and not any(lacking)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the object that `ottla status --json` prints."""
+        """Return the object that `ottla status --json` prints: the fields and `healthy`."""
         return {"healthy": self.healthy, **asdict(self)}
 
 
 def ask(call: Call) -> ClusterStatus:
-    """Ask one node for the cluster's status. Raises StatusRefused, and the errors of `call`."""
+    """Send the requests for the cluster's status to one node through `call`, and return the status.
+    Raises StatusRefused, and the errors of `call`."""
     cluster = call(DescribeClusterRequest(include_fenced_brokers=True))
     _raise_for("DescribeCluster", cluster.error_code)
     # An empty list asks for no topics, null for all; and a status must not create any.
@@ -196,7 +198,8 @@ def _is_under(partition: PartitionState, minimum: Mapping[str, int]) -> bool:
 
 
 def _min_in_sync(call: Call, topics: Sequence[str]) -> dict[str, int]:
-    """Return `min.insync.replicas` by topic. Leave out topics with complete ISRs."""
+    """Ask for the `min.insync.replicas` of `topics`, and return them by topic. A topic is left out
+    if the response does not have its value."""
     if not topics:
         return {}
     resources = [DescribeConfigsResource(_TOPIC_RESOURCE, name, [MIN_IN_SYNC]) for name in topics]
@@ -210,7 +213,8 @@ def _min_in_sync(call: Call, topics: Sequence[str]) -> dict[str, int]:
 
 
 def _quorum(call: Call) -> QuorumState | None:
-    """Return the quorum's state; None if no leader answers, as the rest is still worth showing.
+    """Ask for the quorum's state and return it; None if no leader answers, as the rest is still
+    worth showing.
 
     A node without a quorum looks for the leader for longer than `call` waits. Raises StatusRefused
     if the login may not describe the quorum, because the rest alone would look healthy.

@@ -53,7 +53,8 @@ def in_turn(named: Sequence[Address], known: Sequence[Address]) -> list[Address]
 def command_guard(command_config: str | None) -> ClientGuard:
     """Return the guard that secures a command's connections, from a file of client properties.
 
-    None: plaintext. Raises StartError for a file that cannot be read or is invalid.
+    `command_config` None: plaintext. Prints the file's warnings to standard error. Raises
+    StartError for a file that cannot be read or is invalid.
     """
     if command_config is None:
         return PLAINTEXT_GUARD
@@ -92,7 +93,7 @@ class Unanswered:
         """The ports of this machine that refused the connection."""
 
     def add(self, address: Address, error: Exception) -> None:
-        """Add an address that did not answer."""
+        """Add an address that did not answer, with the reason that `error` gives."""
         host, port = address
         reason = explain(error, self._timeout_s, self._guard, host)
         if isinstance(error, TimeoutError):
@@ -102,7 +103,8 @@ class Unanswered:
             self._ports.append(port)
 
     def error(self, verdict: str = "no broker answers") -> StartError:
-        """Return an error of one line that names each address with its reason."""
+        """Return a StartError of one line that begins with `verdict` and names each address with
+        its reason. The caller raises it."""
         advice = ""
         if self._ports and len(self._ports) == len(self._refusals):
             port = "" if DEFAULT_PORT in self._ports else f" --port {self._ports[0]}"

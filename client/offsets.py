@@ -25,10 +25,11 @@ def list_offsets(
     wanted: Mapping[Partition, int],
     isolation_level: int = READ_UNCOMMITTED,
 ) -> dict[Partition, int]:
-    """Return the offset of each partition for EARLIEST, LATEST or a time (ms since the epoch).
+    """Ask the leaders for offsets, and return that of each partition: EARLIEST, LATEST or a time
+    (ms since the epoch).
 
     NO_OFFSET: no record is at or after that time. Partitions without a leader are left out. With
-    READ_COMMITTED, LATEST is the last stable offset. Raises Refused.
+    READ_COMMITTED, LATEST is the last stable offset. Raises Refused if a response has an error.
     """
     offsets_found: dict[Partition, int] = {}
     for at, response in _responses(cluster, topics, wanted, isolation_level).items():
@@ -46,7 +47,7 @@ def list_known_offsets(
 ) -> dict[Partition, int]:
     """Return the offsets as `list_offsets` does, but leave out partitions with errors.
 
-    Their leader may have changed. Raises StartError.
+    An error may mean that the leader has changed. Raises StartError.
     """
     responses = _responses(cluster, topics, wanted, READ_UNCOMMITTED)
     return {at: response.offset for at, response in responses.items() if not response.error_code}
@@ -58,7 +59,8 @@ def _responses(
     wanted: Mapping[Partition, int],
     isolation_level: int,
 ) -> dict[Partition, ListOffsetsPartitionResponse]:
-    """Return the part of a leader's response for each partition, which may have an error code."""
+    """Ask the leaders for offsets, and return the part of the response for each partition, which
+    may have an error code. Partitions without a leader are left out."""
     return cluster.run(offsets.list_offsets(cluster.leaders(topics), wanted, isolation_level))
 
 
@@ -68,7 +70,8 @@ def ends(
     partitions: Iterable[Partition],
     isolation_level: int = READ_UNCOMMITTED,
 ) -> tuple[dict[Partition, int], dict[Partition, int]]:
-    """Return the first offset of each partition, and the offset after its last. Raises Refused."""
+    """Return the first offset of each partition, and the offset after its last; with READ_COMMITTED
+    the last stable offset. Partitions without a leader are left out. Raises Refused."""
     wanted = list(partitions)
     first = list_offsets(cluster, topics, dict.fromkeys(wanted, EARLIEST))
     last = list_offsets(cluster, topics, dict.fromkeys(wanted, LATEST), isolation_level)

@@ -57,7 +57,7 @@ def offsets_at(
 
 
 def _offset_at(place: Place, span: Span) -> int:
-    """Return the offset of a place that needs no lookup by time."""
+    """Return the offset of a place that needs no lookup by time; it may be outside the span."""
     if place.kind == OFFSET:
         return place.number
     if place.kind == LAST:
@@ -66,4 +66,5 @@ def _offset_at(place: Place, span: Span) -> int:
 
 
 def _within(span: Span, offset: int) -> int:
+    """Return the offset in the span, its end included, that is nearest to `offset`."""
     return min(max(offset, span.first), span.last)

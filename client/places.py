@@ -75,6 +75,7 @@ def _time_of(text: str, now_ms: int, shown: str) -> int:
 
 
 def _is_number(text: str) -> bool:
+    """Return whether the text has ASCII digits only."""
     return text.isascii() and text.isdecimal()
 
 
@@ -86,7 +87,8 @@ def _number(text: str, shown: str) -> int:
 
 
 def _moment_ms(moment: re.Match[str], shown: str) -> int:
-    """Return a date and time as ms since the epoch; UTC if it has no zone. Raises StartError."""
+    """Return a date and time as ms since the epoch; UTC if it has no zone. Raises StartError, which
+    quotes `shown`, if a part is out of range."""
     year, month, day = (int(moment[part]) for part in (1, 2, 3))
     hour, minute, second = (int(moment[part] or 0) for part in (4, 5, 6))
     if not (1 <= month <= 12 and 1 <= day <= 31 and hour < 24 and minute < 60 and second < 60):

@@ -56,7 +56,8 @@ def profiles_file() -> str:
 
 
 def load_profiles() -> Profiles:
-    """Load the profiles; none if there is no file. Raises StartError for an invalid file."""
+    """Load the profiles from the file of profiles; none if there is no file. Raises StartError for
+    an invalid file."""
     file = profiles_file()
     try:
         with open(file, "rb") as opened:
@@ -78,7 +79,8 @@ def load_profiles() -> Profiles:
 
 
 def save_profiles(profiles: Profiles) -> None:
-    """Replace the file at once: it is never half written. Raises OSError."""
+    """Write the profiles to the file of profiles. The file is replaced in one step, so it is never
+    half written; its folder is created if missing. Raises OSError."""
     lines = [] if profiles.in_use is None else [f"{_IN_USE} = {_quoted(profiles.in_use)}"]
     for name, profile in sorted(profiles.by_name.items()):
         lines += ["", f"[profiles.{_quoted(name)}]"]

@@ -38,7 +38,7 @@ _ADVICE = {
 
 
 def why(error_code: int, message: str | None, needs: str) -> str:
-    """Return the reason of an error in a response, and what to do about it.
+    """Return the text for users that says why a response has this error, and what to do about it.
 
     `needs`: the right that the request needs, such as `Alter on the cluster`.
     """

@@ -25,7 +25,8 @@ def status_of(
     timeout_s: float = TIMEOUT_S,
     guard: ClientGuard = PLAINTEXT_GUARD,
 ) -> ClusterStatus:
-    """Return the status from the first node that answers. Raises StartError if none does.
+    """Ask the nodes in order, and return the status from the first that answers. Raises StartError
+    if none does.
 
     Without a quorum, each broker that is not fenced is tried, to find which ones take connections.
     """
@@ -44,7 +45,7 @@ def status_of(
 
 
 def _with_reachability(status: ClusterStatus) -> ClusterStatus:
-    """Return the status with `reachable` set for each broker that is not fenced.
+    """Connect to each broker that is not fenced, and return the status with `reachable` set for it.
 
     Without a quorum, no controller fences brokers that died.
     """
@@ -60,7 +61,7 @@ def _with_reachability(status: ClusterStatus) -> ClusterStatus:
 
 
 def _answer_if_served(client: BlockingClient, request: Any) -> Any:
-    """Return the response, None if the node lacks the API."""
+    """Send a request and return the response, None if the node lacks the API."""
     try:
         return client.call(request)
     except ApiNotServed:

@@ -67,20 +67,24 @@ def verdict(status: ClusterStatus) -> str:
 
 
 def _noun_with_ids(noun: str, ids: Sequence[int]) -> str:
+    """Return text such as `brokers 1, 2`."""
     plural = "" if len(ids) == 1 else "s"
     return f"{noun}{plural} {', '.join(map(str, ids))}"
 
 
 def _count(number: int, noun: str) -> str:
+    """Return text such as `1 topic` or `2 topics`."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _brokers_text(status: ClusterStatus) -> str:
+    """Return text such as `2 of 3 alive`; fenced and unreachable brokers do not count."""
     alive = sum(not broker.fenced and broker.reachable is not False for broker in status.brokers)
     return f"{alive} of {len(status.brokers)} alive"
 
 
 def _broker_row(broker: BrokerState) -> list[str]:
+    """Return the broker's id, address, rack and state, as texts of columns."""
     # A broker that was fenced long ago may have an empty host.
     host = f"[{broker.host}]" if ":" in broker.host else broker.host
     rack = f"rack {broker.rack}" if broker.rack is not None else ""
@@ -88,12 +92,14 @@ def _broker_row(broker: BrokerState) -> list[str]:
 
 
 def _state_text(broker: BrokerState) -> str:
+    """Return `fenced`, `takes no connection` or `alive`."""
     if broker.fenced:
         return "fenced"
     return "takes no connection" if broker.reachable is False else "alive"
 
 
 def _controller_text(quorum: QuorumState | None) -> str:
+    """Return text such as `node 1 leads, epoch 5`, or that no active controller answers."""
     if quorum is None:
         return "no active controller answers"
     return f"node {quorum.leader_id} leads, epoch {quorum.epoch}"
@@ -120,9 +126,10 @@ def _quorum_rows(quorum: QuorumState) -> list[list[str]]:
 def _list(
     title: str, partitions: Sequence[PartitionState], partitions_by_topic: Mapping[str, int]
 ) -> list[str]:
-    """Return the lines of degraded partitions, or of their topics if they are too many.
+    """Return the lines of degraded partitions under `title`, or of their topics if more than
+    PARTITIONS_SHOWN are degraded.
 
-    Internal topics come last.
+    No lines without partitions. Internal topics come last.
     """
     if not partitions:
         return []
@@ -146,14 +153,17 @@ def _list(
 
 
 def _own_first(partition: PartitionState) -> tuple[bool, str, int]:
+    """Return the key that sorts partitions by topic and index, internal topics last."""
     return partition.topic.startswith(_INTERNAL_PREFIX), partition.topic, partition.partition
 
 
 def _share_text(count: int, total: int | None) -> str:
+    """Return text such as `2 of 6 partitions`, or `2 partitions` without a total."""
     return f"{count} of {_count(total, 'partition')}" if total else _count(count, "partition")
 
 
 def _partition_line(state: PartitionState) -> str:
+    """Return text such as `orders-0: leader 1, in sync 1,2 of 1,2,3`."""
     leader = "no leader" if state.leader < 0 else f"leader {state.leader}"
     return (
         f"{state.topic}-{state.partition}: {leader}, "
@@ -162,4 +172,5 @@ def _partition_line(state: PartitionState) -> str:
 
 
 def _ids(ids: Sequence[int]) -> str:
+    """Return the ids with commas between them, `none` without ids."""
     return ",".join(map(str, ids)) or "none"

@@ -47,7 +47,8 @@ def aligned(rows: Sequence[Sequence[str]], indent: str = "") -> list[str]:
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[Cell]], *, as_json: bool) -> list[str]:
-    """Return the lines of a table; none, not even headings, if there are no rows."""
+    """Return the lines of a table: the headings and aligned rows, or with `as_json` a JSON object
+    for each row. Without rows there are no lines, not even headings."""
     if as_json:
         return list(_objects(headings, rows))
     if not rows:
@@ -57,6 +58,7 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[Cell]], *, as_json: b
 
 
 def _cell_text(cell: Cell) -> str:
+    """Return a cell as columns show it: `-` for None, `1.2 MB` for a ByteCount."""
     if cell is None:
         return UNKNOWN
     if isinstance(cell, ByteCount):
@@ -65,5 +67,6 @@ def _cell_text(cell: Cell) -> str:
 
 
 def _objects(headings: Sequence[str], rows: Sequence[Sequence[Cell]]) -> Iterator[str]:
+    """Yield each row as a JSON object with the headings as names."""
     for row in rows:
         yield printable_json(dict(zip(headings, row, strict=True)))

@@ -63,7 +63,8 @@ def visible(topics: Iterable[MetadataResponseTopic], *, internal: bool) -> list[
 
 
 def listed(cluster: ClusterClient, names: Sequence[str]) -> list[ListedTopic]:
-    """Return a row for each named topic, sorted by name. Raises Refused."""
+    """Ask the cluster for the named topics, and return a row for each, sorted by name. Raises
+    Refused, also if a topic does not exist."""
     topics = cluster.topics(names) if names else {}
     first, last = ends(cluster, topics, partitions_of(topics))
     sizes = log_sizes(cluster, topics)
@@ -94,7 +95,7 @@ def placed(
     last: Mapping[Partition, int],
     sizes: Mapping[Partition, Mapping[int, int]],
 ) -> list[PlacedPartition]:
-    """Return the partitions of a topic, in order.
+    """Return a row for each partition of a topic, in order, from data that the caller has read.
 
     `first` and `last`: the offsets by partition; `sizes`: the log sizes by partition and broker.
     """
@@ -119,7 +120,7 @@ def placed(
 def log_sizes(
     cluster: ClusterClient, topics: Mapping[str, MetadataResponseTopic]
 ) -> dict[Partition, dict[int, int]]:
-    """Return the bytes of each partition's logs, by broker id.
+    """Ask each broker for the sizes of its logs, and return the bytes by partition and broker id.
 
     Empty if this login may not describe the cluster.
     """
@@ -219,7 +220,8 @@ def delete(cluster: ClusterClient, names: Sequence[str], *, if_exists: bool = Fa
 
 
 def add_partitions(cluster: ClusterClient, name: str, count: int, *, dry_run: bool = False) -> None:
-    """Raise the number of a topic's partitions to `count`. Raises Refused."""
+    """Raise the number of a topic's partitions to `count`, or only check the change if `dry_run`.
+    Raises Refused if the cluster rejects it."""
     from protocol.messages.create_partitions import (
         CreatePartitionsRequest,
         CreatePartitionsResponse,
@@ -240,7 +242,8 @@ def add_partitions(cluster: ClusterClient, name: str, count: int, *, dry_run: bo
 
 
 def check_names(names: Sequence[str]) -> None:
-    """Check the names of topics to create. Raises StartError for an invalid name."""
+    """Check the names of topics to create, without asking the cluster. Raises StartError for an
+    invalid name."""
     for name in names:
         legal = name and all(
             character.isascii() and (character.isalnum() or character in "._-")
@@ -254,7 +257,8 @@ def check_names(names: Sequence[str]) -> None:
 
 
 def _creation_failure(code: int, message: str | None) -> str:
-    """Return why a topic was not created, with advice, from its error code and message."""
+    """Return the text that says why a topic was not created, with advice, from its error code and
+    message."""
     if code == ErrorCode.TOPIC_ALREADY_EXISTS:
         return "it exists already (ottla topic describe shows it; --if-not-exists lets it be)"
     codes_with_messages = (
@@ -270,7 +274,8 @@ def _creation_failure(code: int, message: str | None) -> str:
 
 
 def _policies(cluster: ClusterClient, names: Sequence[str]) -> dict[str, str]:
-    """Return the cleanup.policy of each topic; none if this login may not see configs."""
+    """Ask for the cleanup.policy of each topic and return it by topic; none if this login may not
+    see configs."""
     if not names:
         return {}
     try:
@@ -281,6 +286,7 @@ def _policies(cluster: ClusterClient, names: Sequence[str]) -> dict[str, str]:
 
 
 def _ids(ids: Sequence[int]) -> str:
+    """Return the ids with commas between them."""
     return ",".join(map(str, ids))
 
 

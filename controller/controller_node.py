@@ -60,17 +60,20 @@ class ControllerNode:
         sliced: SlicedWork | None = None,
         slices: Slices | None = None,
     ) -> None:
-        """Open the metadata log and its latest snapshot.
+        """Open the metadata log, load its latest snapshot into the image, and create the other
+        parts; `start` joins the quorum.
 
         `bootstrap` has the records that an empty log begins with (`controller.storage_format`).
-        `on_failure(error)` runs once, if the log fails. `network` is None for a quorum whose only
-        voter is this node. `between_nodes` times elections and sessions; None: the environment's
-        scheduler. `sliced` runs long work in turns, `slices` long requests; None: without pause.
+        `on_failure(error)` runs once, if the log cannot be written or read, or has an unknown
+        record or feature level. `network` is None for a quorum whose only voter is this node.
+        `between_nodes` times elections and sessions; None: the environment's scheduler. `sliced`
+        runs long work in turns, `slices` long requests; None: without pause.
 
         Raises OSError, QuorumStateError and MetadataRecordError.
         """
 
         def draw(bound: int) -> int:
+            """Return a random number from 0 to `bound` - 1."""
             return int.from_bytes(random_bytes(8), "big") % bound
 
         self.loader = MetadataLoader(sliced)
@@ -104,8 +107,12 @@ class ControllerNode:
         )
 
     def _load_snapshot(self) -> None:
-        """Load the newest snapshot into the loader, if there is one, and the voters that it names.
-        Raises MetadataRecordError, with the file and a remedy, if it cannot be decoded."""
+        """Load the newest snapshot, if there is one, into the loader. Read the quorum's voters from
+        it and from the log after it.
+
+        Raises MetadataRecordError if the snapshot cannot be decoded, with its file and a remedy, or
+        if this node cannot run with those voters.
+        """
         if not self._log.snapshots:
             self._log.read_voters([])
             return
@@ -136,7 +143,8 @@ class ControllerNode:
         return self._loaded
 
     def _note_if_loaded(self) -> None:
-        """Note if the image has reached the high watermark that the leader announced."""
+        """Set `_loaded`, for good, after the image has reached the high watermark that the leader
+        announced."""
         if not self._loaded:
             high_watermark = self.raft.announced_high_watermark
             self._loaded = (
@@ -150,7 +158,8 @@ class ControllerNode:
 
     @property
     def raft_apis(self) -> RaftApis:
-        """The APIs that other nodes of the quorum call, and DescribeQuorum."""
+        """The APIs that other nodes of the quorum call, and DescribeQuorum; created at the first
+        use."""
         if self._raft_apis is None:
             from controller.raft.raft_apis import RaftApis  # a quorum of one starts without it
 
@@ -159,31 +168,41 @@ class ControllerNode:
         return self._raft_apis
 
     def add_listener(self, *listeners: MetadataListener) -> None:
-        """Call each `listener(delta, image)` for each change of the committed metadata."""
+        """Call each `listener(delta, image)` for each change of the committed metadata, and at once
+        for the present image if there is one."""
         self.loader.add_listener(*listeners)
 
     def on_leader_change(self, listener: Callable[[int | None], None]) -> None:
-        """Call `listener(leader_id)` when the quorum's leader changes; None: no leader is known."""
+        """Call `listener(leader_id)` when the quorum's leader changes; None: no leader is known.
+        For this node's own leadership, the call comes after the first commit of its epoch."""
         self._leader_listeners.append(listener)
 
     def start(self) -> None:
-        """Join the quorum. Returns at once; listeners receive the changes that follow."""
+        """Join the quorum, as a voter or an observer, and return at once. Listeners receive the
+        changes that follow."""
         self.raft.start(self, self.loader.image.offset + 1)
 
     def hand_over(self, done: Callable[[], None], limit_ms: float = 1_000.0) -> None:
-        """Resign as the quorum's leader, before a controlled `close`, so that others elect.
+        """Stop taking part in the quorum before a controlled `close`. If this node leads, resign,
+        so that the other voters elect at once.
 
-        `done()` runs when the other voters know, after `limit_ms` milliseconds at the latest.
+        `done()` runs after the other voters have answered, or after `limit_ms` milliseconds. If
+        this node does not lead or has no other voters, `done()` runs soon.
         """
         self.raft.hand_over(done, limit_ms)
 
     def close(self) -> None:
-        """Stop for good; pending replies become NOT_CONTROLLER. Raises LogDirFailure."""
+        """Stop for good: reply NOT_CONTROLLER to pending commands, and close the quorum's
+        connections and the log. Raises LogDirFailure."""
         self.controller.close()
         self.raft.close()
 
     def _check_features(self) -> None:
-        """Fail if a finalized level is unsupported: this node would misread later records."""
+        """Fail Raft, which calls `on_failure`, if the node does not support a finalized feature
+        level: it would misread later records.
+
+        Log a WARNING if the list of features that are kept but not served has changed.
+        """
         features = self.loader.image.features
         if features is self._checked_features:
             return
@@ -200,7 +219,8 @@ class ControllerNode:
     # --- from the quorum -----------------------------------------------------------------------
 
     def handle_commit(self, batch: CommittedBatch) -> None:
-        """Replay a committed batch, then send the replies that waited for it."""
+        """Replay a committed batch into the image. After the listeners' work for it, send the
+        replies that waited for it. Begin a snapshot if its interval or size has been reached."""
         self.loader.handle_commit(batch)
         self._check_features()
         self.loader.when_caught_up(partial(self.controller.handle_commit, batch))
@@ -208,13 +228,15 @@ class ControllerNode:
         self._note_if_loaded()
 
     def handle_load_snapshot(self, image: MetadataImage) -> None:
-        """Replace the image by that of the leader's snapshot."""
+        """Replace the image by that of the leader's snapshot; the listeners get the difference.
+        Restart the triggers of this node's own snapshots."""
         self.loader.load_snapshot(image)
         self._check_features()
         self._snapshots.snapshot_loaded()
 
     def handle_leader_change(self, leader_id: int | None, epoch: int) -> None:
-        """Pass the new leader on to the controller and to the listeners."""
+        """Pass the new leader on to the controller, which becomes active or stops, and to the
+        listeners."""
         self.controller.handle_leader_change(leader_id, epoch)
         for listener in self._leader_listeners:
             listener(leader_id)
@@ -226,7 +248,8 @@ def _quorum_network(
     scheduler: Scheduler,
     voters: QuorumVoters,
 ) -> QuorumNetwork | None:
-    """Return the access to the other voters, None for a quorum of this node alone."""
+    """Return the access to the other voters; None without `network`, or if this node is the only
+    voter."""
     if network is None or settings.voters == (settings.node_id,):
         return None
     from controller.raft.quorum_network import QuorumNetwork  # a quorum of one starts without it

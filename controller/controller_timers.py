@@ -38,19 +38,21 @@ class TimedController(Protocol):
         """Return whether any broker's session has expired."""
 
     def grant_sessions(self) -> None:
-        """Start a new session for every broker."""
+        """Restart the session of every broker that has a session, as if its heartbeat had arrived
+        now."""
 
     def fence_expired(self) -> None:
         """Fence the brokers whose sessions have expired."""
 
     def write_no_op(self) -> None:
-        """Write a no-op record if other nodes fetch the metadata log."""
+        """Append a no-op record to the metadata log if other nodes fetch it."""
 
     def balance_leaders(self) -> bool:
         """Move leadership to preferred replicas. Return whether more may be left to do."""
 
     def elect_unclean(self) -> bool:
-        """Elect leaders where the topic allows unclean ones. Return whether more may be left."""
+        """Elect a leader for partitions that have none, if the topic allows an unclean leader.
+        Return whether more may be left."""
 
     def remove_expired_tokens(self) -> bool:
         """Remove expired delegation tokens. Return whether more are left."""
@@ -66,7 +68,8 @@ class ControllerTimers:
         controller: TimedController,
         token_scheduler: Scheduler | None = None,
     ) -> None:
-        """`token_scheduler` times the checks of delegation tokens; None: `scheduler`."""
+        """Take the intervals from `settings`; `start` sets the timers. `token_scheduler` times the
+        checks of delegation tokens; None: `scheduler`."""
         self._session_ms = settings.broker_session_timeout_ms
         self._no_op_ms = settings.metadata_max_idle_interval_ms
         self._balance_ms = settings.leader_imbalance_check_interval_ms
@@ -80,7 +83,8 @@ class ControllerTimers:
         self._due_ms = 0.0
 
     def start(self) -> None:
-        """Start all timers; those that run already are restarted."""
+        """Set all timers from the beginning, but none whose interval is 0, and none for tokens if
+        no secret key is set."""
         self.stop()
         self._arm_check()
         if self._no_op_ms:
@@ -100,19 +104,21 @@ class ControllerTimers:
     # --- sessions ------------------------------------------------------------------------------
 
     def _arm_check(self) -> None:
-        """Check the sessions when the first one ends, but not before `GRACE_MS`."""
+        """Set the session timer to check at the end of the first session: `GRACE_MS` from now at
+        the earliest, a whole session from now at the latest."""
         now_ms = self._scheduler.monotonic_ms()
         delay_ms = self._controller.next_session_end_ms() - now_ms
         self._arm_session(min(max(delay_ms, GRACE_MS), self._session_ms), self._check_sessions)
 
     def _arm_session(self, delay_ms: float, call: Callable[[], None]) -> None:
-        """Run `call` after `delay_ms`, and keep the time at which it is due."""
+        """Set the session timer to run `call` after `delay_ms`, and keep the time at which it is
+        due for `_late_ms`."""
         self._due_ms = self._scheduler.monotonic_ms() + delay_ms
         self._timers["session"] = self._scheduler.call_later(delay_ms, call)
 
     def _check_sessions(self) -> None:
-        """Wait for `GRACE_MS` before expired brokers are fenced. If the timer ran late, extend all
-        sessions first."""
+        """Restart all sessions if this check is late, because the process was paused. Then set the
+        timer: to fence after `GRACE_MS` if a session has expired, otherwise for the next check."""
         if self._late_ms() > self._session_ms / _LATE_PART:
             self._controller.grant_sessions()
         if self._controller.has_expired():
@@ -121,8 +127,8 @@ class ControllerTimers:
             self._arm_check()
 
     def _fence_expired(self) -> None:
-        """Fence the brokers that are still expired after the grace time; if the timer ran late,
-        check again."""
+        """Fence the brokers that are still expired after the grace period, and set the next check.
+        If the timer is late by more than `GRACE_MS`, check again instead, and fence no broker."""
         if self._late_ms() > GRACE_MS:
             self._check_sessions()  # paused again: heartbeats that have arrived are not read yet
             return
@@ -131,53 +137,59 @@ class ControllerTimers:
             self._arm_check()
 
     def _late_ms(self) -> float:
-        """Return by how many ms the session timer is late."""
+        """Return by how many milliseconds the session timer is late; negative before it is due."""
         return self._scheduler.monotonic_ms() - self._due_ms
 
     # --- the other timers ----------------------------------------------------------------------
 
     def _arm_no_op(self) -> None:
+        """Set the timer of the next no-op record, after `metadata.max.idle.interval.ms`."""
         self._timers["no-op"] = self._scheduler.call_later(self._no_op_ms, self._no_op)
 
     def _no_op(self) -> None:
+        """Set the timer of the next no-op record, and write a no-op record through the
+        controller."""
         self._arm_no_op()
         self._controller.write_no_op()
 
     def _arm_balance(self, delay_ms: float) -> None:
+        """Set the timer of the next elections of preferred leaders."""
         self._timers["balance"] = self._scheduler.call_later(delay_ms, self._balance)
 
     def _balance(self) -> None:
-        """Start preferred elections, and the timer for the next ones, which come soon if some are
-        left."""
+        """Move leadership to preferred replicas, and set the timer for the next time: after 1 ms if
+        more may be left, otherwise after the interval."""
         self._arm_balance(self._balance_ms)
         if self._controller.balance_leaders():
             self._timers["balance"].cancel()
             self._arm_balance(_AGAIN_MS)
 
     def _arm_unclean(self, delay_ms: float) -> None:
+        """Set the timer of the next unclean elections."""
         self._timers["unclean"] = self._scheduler.call_later(delay_ms, self._unclean)
 
     def elect_unclean_soon(self) -> None:
-        """Check at once for unclean elections, because a config may allow them now. Do nothing
-        if the timers do not run."""
+        """Run the unclean elections after 1 ms, because a config may allow them now. Do nothing if
+        the timers do not run."""
         running = self._timers.get("unclean")
         if running is not None:
             running.cancel()
             self._arm_unclean(_AGAIN_MS)
 
     def _unclean(self) -> None:
-        """Start unclean elections, and the timer for the next ones, which come soon if some are
-        left."""
+        """Hold unclean elections, and set the timer for the next time: after 1 ms if more may be
+        left, otherwise after the interval."""
         self._arm_unclean(self._unclean_ms)
         if self._controller.elect_unclean():
             self.elect_unclean_soon()
 
     def _arm_tokens(self, delay_ms: float) -> None:
+        """Set the timer of the next removal of expired delegation tokens."""
         self._timers["tokens"] = self._token_scheduler.call_later(delay_ms, self._remove_tokens)
 
     def _remove_tokens(self) -> None:
-        """Remove expired tokens, and start the timer for the next ones, which comes soon if some
-        are left."""
+        """Remove expired delegation tokens, and set the timer for the next time: after 1 ms if more
+        are left, otherwise after the interval."""
         self._arm_tokens(self._tokens_ms)
         if self._controller.remove_expired_tokens():
             self._timers["tokens"].cancel()

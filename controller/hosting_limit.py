@@ -38,13 +38,16 @@ class HostingRoom:
     """The replicas that one request may still add to the node."""
 
     def __init__(self, limit: HostingLimit, image: MetadataImage) -> None:
+        """Count the new replicas of a request, beside those that `image` assigns to the node of
+        `limit`."""
         self._limit = limit
         self._image = image
         self._taken = 0
 
     def take(self, assignments: Iterable[Sequence[int]]) -> ApiError | None:
-        """Count new replicas: `assignments` has the broker ids of each new partition. Return an
-        error, and count none of the new replicas, if the node cannot hold all of them."""
+        """Count new replicas of this node: `assignments` has the broker ids of each new partition.
+        If the node cannot hold all of them, count none and return POLICY_VIOLATION; otherwise
+        return None."""
         node_id, replicas_max = self._limit.node_id, self._limit.replicas_max()
         new_replicas = sum(node_id in replicas for replicas in assignments)
         taken = self._taken + new_replicas
@@ -59,12 +62,13 @@ class HostingRoom:
 
     @cached_property
     def _partitions(self) -> int:
-        """The number of partitions. This node has at most as many replicas, so the slower count
-        of replicas is mostly not needed."""
+        """The number of partitions in the cluster. This node has at most as many replicas, so the
+        slower count of replicas is mostly not needed."""
         return sum(len(topic.partitions) for topic in self._image.topics.by_name.values())
 
     @cached_property
     def _replicas_here(self) -> int:
+        """The number of replicas that the image assigns to this node."""
         return sum(
             self._limit.node_id in partition.replicas
             for topic in self._image.topics.by_name.values()
@@ -72,8 +76,8 @@ class HostingRoom:
         )
 
     def _refusal(self, held: int, new_replicas: int, allowed: int) -> ApiError:
-        """Return the error of a request for `new_replicas`: this broker has `held` and may have
-        `allowed`."""
+        """Return the POLICY_VIOLATION of a request for `new_replicas`: this broker has `held`
+        replicas and may have `allowed`."""
         limit = self._limit
         text = (
             f"Broker {limit.node_id} has {held} partition(s) and may open {limit.descriptors_max} "

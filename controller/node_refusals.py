@@ -20,13 +20,15 @@ class NodeRefusals:
     """The requests of this node that one kind of listener rejected."""
 
     def __init__(self, principal: str, monotonic_ms: Callable[[], float]) -> None:
-        """`principal` describes this node's principal at that kind of listener."""
+        """`principal` describes this node's principal at that kind of listener, for the log
+        lines."""
         self._principal = principal
         self._monotonic_ms = monotonic_ms
         self._logged_ms: dict[int, float] = {}
 
     def refused(self, node_id: int, request: str) -> None:
-        """Log that `node_id` rejected a `request` of this node, at most once a minute."""
+        """Log at ERROR that `node_id` rejected a `request` of this node, with advice. Log at most
+        once a minute for each `node_id`."""
         now_ms = self._monotonic_ms()
         logged_ms = self._logged_ms.get(node_id)
         if logged_ms is not None and now_ms - logged_ms < LOG_INTERVAL_MS:

@@ -66,12 +66,13 @@ class NamedConfig(Protocol):
 class RunInThread(Protocol):
     """A callable that runs a job in a thread, then calls `done(result, error)` on the loop.
 
-    `error` is NoAnswer if a deadline passes first.
+    `error` is AnswerTimeout if a deadline passes first, or if too many calls wait.
     """
 
     def __call__(
         self, job: Callable[[], T], done: Callable[[T | None, Exception | None], None]
-    ) -> None: ...
+    ) -> None:
+        """Run `job()` in a thread, and return at once; `done(result, error)` runs later."""
 
 
 class Policies:
@@ -83,6 +84,8 @@ class Policies:
         alter_config: AlterConfigPolicy | None,
         run_in_thread: RunInThread,
     ) -> None:
+        """Use the given policies, None for a policy that is not configured. `run_in_thread` runs
+        their code."""
         self._create_topic = create_topic
         self._alter_config = alter_config
         self._run_in_thread = run_in_thread
@@ -97,7 +100,9 @@ class Policies:
         topics: Mapping[int, tuple[CreatableTopic, CreatableTopicResult]],
         done: Callable[[Rejections], None],
     ) -> None:
-        """Run the policies on each topic and its validated result; `done` gets the rejections."""
+        """Run the policies on each topic and its validated result, in a thread, a topic at a time.
+        Then call `done(rejections)`, with the error of each rejected topic by its key in
+        `topics`."""
         self._run_next(self._topic_checks(topics), {}, done)
 
     def check_configs(
@@ -105,8 +110,9 @@ class Policies:
         resources: Mapping[int, tuple[ChangedResource, Sequence[MetadataRecord]]],
         done: Callable[[Rejections], None],
     ) -> None:
-        """Run the policy on each resource and the records that would change it; `done` gets the
-        rejections."""
+        """Run the policy for configs on each resource and the records that would change it, in a
+        thread. Then call `done(rejections)`, with the error of each rejected resource by its key in
+        `resources`."""
         policy = self._alter_config
         assert policy is not None
         checks = [
@@ -118,8 +124,8 @@ class Policies:
     def _topic_checks(
         self, topics: Mapping[int, tuple[CreatableTopic, CreatableTopicResult]]
     ) -> Iterator[tuple[int, Callable[[], None]]]:
-        """Yield the index of a topic with each check of a policy to run in a thread, that of its
-        configs first."""
+        """Yield, for each policy that a topic has to pass, the topic's index and the call of that
+        policy, the policy for configs first. The call raises if the policy rejects."""
         for index, decided in topics.items():
             topic = _new_topic(*decided)
             if self._alter_config is not None and topic.configs:
@@ -134,8 +140,8 @@ class Policies:
         refused: Rejections,
         done: Callable[[Rejections], None],
     ) -> None:
-        """Run the next check in a thread, except for topics or resources already refused; after the
-        last one call `done`."""
+        """Run the next check in a thread, but none for an index in `refused`. If no check is left,
+        call `done(refused)`."""
         for index, job in checks:
             if index not in refused:
                 self._run_in_thread(job, partial(self._on_result, index, checks, refused, done))
@@ -151,8 +157,8 @@ class Policies:
         _result: None,
         error: Exception | None,
     ) -> None:
-        """Add the refusal, if there is one, and run the next check. If a policy did not answer,
-        refuse all that are left."""
+        """Add the error of a rejected check to `refused`, and run the next check. If the policy did
+        not answer in time, add that error for all indexes that are left."""
         if error is not None:
             refused[index] = _refusal(error)
         if isinstance(error, AnswerTimeout):  # each of the others would wait until the deadline too
@@ -162,7 +168,9 @@ class Policies:
 
 
 def _new_topic(topic: CreatableTopic, result: CreatableTopicResult) -> NewTopic:
-    """Return the topic with its resolved defaults, or with its manual assignments alone."""
+    """Return the topic as the policy gets it: with the partitions and the replication factor of
+    `result`, or, if the request assigns replicas, with these assignments alone. Configs without a
+    value are left out."""
     configs = {config.name: config.value for config in topic.configs if config.value is not None}
     if topic.assignments:
         assignments = {
@@ -185,7 +193,8 @@ def _altered(resource: ChangedResource, records: Sequence[MetadataRecord]) -> Al
 
 
 def _refusal(error: Exception) -> ApiError:
-    """Return the client's error for an error of a policy. Log an unexpected one."""
+    """Return the client's error for an exception of a policy: POLICY_VIOLATION for a rejection or a
+    missing answer. Log any other at ERROR and return UNKNOWN_SERVER_ERROR."""
     if isinstance(error, PolicyViolation):
         return ApiError(ErrorCode.POLICY_VIOLATION, str(error) or None)
     if isinstance(error, AnswerTimeout):

@@ -134,7 +134,7 @@ class QuorumController:
 
     @cached_property
     def tokens(self) -> DelegationTokenControl:
-        """The decisions on delegation tokens, imported at the first one."""
+        """The decisions on delegation tokens, imported at the first use to keep the start quick."""
 
         from controller.decisions import delegation_token_control as module
 
@@ -149,13 +149,15 @@ class QuorumController:
 
     @property
     def leader_id(self) -> int:
-        """The id of the active controller as far as this node knows; -1 if it knows none."""
+        """The id of the quorum's leader, which is or becomes the active controller, as far as this
+        node knows; -1 if it knows none."""
         leader = self._raft.leader_id
         return -1 if leader is None else leader
 
     @property
     def image(self) -> MetadataImage:
-        """The image that the next decision will see; includes uncommitted records."""
+        """The image that the next decision will see, with uncommitted records. If this node is not
+        the active controller, the committed image."""
         return self._image if self.is_active else self._loader.image
 
     @property
@@ -169,9 +171,12 @@ class QuorumController:
         decide: Callable[[DecisionView], Decided[T]],
         reply: Callable[[T | ApiError], None],
     ) -> None:
-        """Decide a command, and call `reply` after its records are committed.
+        """Decide a command, append its records to the metadata log, and call `reply` after they are
+        committed.
 
-        The reply is NOT_CONTROLLER if another node is the active controller.
+        The reply is NOT_CONTROLLER if this node does not lead, loses its leadership before the
+        commit, or has too many waiting commands. While a new leader is not active yet, the command
+        waits. The reply is UNKNOWN_SERVER_ERROR if `decide` raises.
         """
         command = _Command(name, decide, reply)
         if self.is_active:
@@ -183,11 +188,12 @@ class QuorumController:
 
     @property
     def _limit(self) -> int:
+        """The number of commands that may wait until this leader is active."""
         return self._settings.controller_queue_max_requests
 
     def _not_controller(self) -> ApiError:
-        """Return the error of a request that this node must not decide; it names another leader if
-        there is one."""
+        """Return the NOT_CONTROLLER error of a command that this node must not decide. Its text
+        names the leader if another node leads."""
         leader = self._raft.leader_id
         if leader is None or leader == self._settings.node_id:
             return ApiError(ErrorCode.NOT_CONTROLLER, "No controller appears to be active.")
@@ -198,12 +204,17 @@ class QuorumController:
     # --- deciding ------------------------------------------------------------------------------
 
     def _run(self, command: _Command) -> None:
-        """Decide `command` after those before it."""
+        """Decide `command` after the commands before it: at once if none of them is in progress."""
         self._work.take(self._execute(command), raise_error)
 
     def _execute(self, command: _Command) -> Steps[None]:
-        """Decide a command and append its records. `command.reply` gets the decision's reply after
-        they are committed, or an ApiError at once. Loss of leadership makes this node renounce."""
+        """Decide a command and append its records, in slices. `command.reply` gets the decision's
+        reply after all records so far are committed.
+
+        The reply is UNKNOWN_SERVER_ERROR, at once, if `decide` raises or a record cannot be
+        encoded. If the append shows that this node does not lead any more, the reply is
+        NOT_CONTROLLER, and this node stops deciding.
+        """
         epoch = self._epoch
         if epoch is None:  # leadership was lost after the command was submitted
             command.reply(self._not_controller())
@@ -235,8 +246,12 @@ class QuorumController:
             self._pending_replies.append(pending_reply)
 
     def _append(self, epoch: int, records: Sequence[MetadataRecord], atomic: bool) -> Steps[None]:
-        """Append and replay `records`; an atomic decision is one batch of the log. Raises
-        NotLeader if this node no longer leads `epoch`."""
+        """Append `records` to the Raft log and replay them into the controller's image, in slices.
+        If `atomic`, they form a single batch of the log; otherwise batches of at most 10,000
+        records.
+
+        Raises NotLeader if this node no longer leads `epoch`, and StringTooLong.
+        """
         size = len(records) if atomic else _RECORDS_PER_BATCH
         for start in range(0, len(records), size or 1):
             part = records[start : start + size]
@@ -252,8 +267,9 @@ class QuorumController:
     # --- the quorum ----------------------------------------------------------------------------
 
     def handle_leader_change(self, leader_id: int | None, epoch: int) -> None:
-        """Become the active controller, or stop. For this node, this is called after the first
-        record of its epoch is committed, so everything before it is replayed."""
+        """Become the active controller if `leader_id` is this node; otherwise stop, with
+        NOT_CONTROLLER for all pending commands. For this node, the call comes after the commit of
+        the first record of its epoch, so everything before it is replayed."""
         if leader_id == self._settings.node_id:
             self._claim(epoch)
         elif self.is_active or self._waiting:
@@ -276,8 +292,9 @@ class QuorumController:
             listener(unfenced)
 
     def _write_first_records(self, epoch: int) -> None:
-        """Append the bootstrap records if the metadata is empty, with the changes that their
-        features need."""
+        """Append the bootstrap records if the metadata has no features yet, which means that it is
+        empty. Add the config changes that eligible leader replicas need if the records turn them
+        on."""
         if not self._image.features:
             logger.info("the metadata log is empty: writing %d first records", len(self._bootstrap))
             records = [*self._bootstrap]
@@ -286,7 +303,8 @@ class QuorumController:
             in_one_go(self._append(epoch, records, atomic=True))
 
     def _renounce(self) -> None:
-        """Return to the committed image; reject all waiting commands with NOT_CONTROLLER."""
+        """Stop deciding: stop the timers, and return to the committed image. Reply NOT_CONTROLLER
+        to every command that waits for its decision or for the commit."""
         self._timers.stop()
         self._epoch = None
         self._image = self._loader.image
@@ -306,12 +324,14 @@ class QuorumController:
             first.reply(first.value)
 
     def resign(self) -> None:
-        """Resign as leader, so that another node is elected."""
+        """Resign as the quorum's leader, so that another node is elected. Do nothing if this node
+        is not the active controller."""
         if self._epoch is not None:
             self._raft.resign(self._epoch)
 
     def close(self) -> None:
-        """Stop the timers and reject all waiting commands."""
+        """Stop the timers, and reply NOT_CONTROLLER to all waiting commands. The caller closes
+        Raft."""
         self._renounce()
 
     # --- brokers that are gone -----------------------------------------------------------------
@@ -323,8 +343,11 @@ class QuorumController:
         reply: Callable[[bool | ApiError], None] | None = None,
     ) -> None:
         """Fence a broker at once because its process is known to be dead, for example because its
-        connection was reset and new ones are refused. The reply is True if this fenced the broker,
-        False if another incarnation has registered or the broker was fenced already."""
+        connection was reset and new connections are refused.
+
+        The reply is True if this fenced the broker, False if another incarnation has registered or
+        the broker was fenced already.
+        """
 
         def decide(view: DecisionView) -> Decision[bool]:
             return self.cluster.fence(view, broker_id, broker_epoch)
@@ -348,7 +371,8 @@ class QuorumController:
         return bool(self._expired_brokers())
 
     def grant_sessions(self) -> None:
-        """Start a new session for every broker."""
+        """Restart the session of every broker that has a session, as if its heartbeat had arrived
+        now."""
         self.cluster.heartbeats.grant_all(self._scheduler.monotonic_ms())
 
     def _expired_brokers(self) -> list[int]:
@@ -357,7 +381,8 @@ class QuorumController:
         return self.cluster.heartbeats.expired(self._image, now_ms)
 
     def fence_expired(self) -> None:
-        """Fence the brokers whose sessions have expired, each by its own decision."""
+        """Submit a fencing decision for each broker whose session has expired, unless a decision
+        for that broker is still pending."""
         for broker_id in self._expired_brokers():
             if broker_id not in self._to_be_fenced:
                 self._to_be_fenced[broker_id] = None
@@ -365,19 +390,21 @@ class QuorumController:
                 self.submit("fence", partial(self._fence, broker_id), reply)
 
     def _fence(self, broker_id: int, view: DecisionView) -> Decision[bool]:
-        """Fence the broker, unless a heartbeat that waited behind a long decision was processed
-        first."""
+        """Return the decision that fences the broker, and log a WARNING. The decision is empty if
+        the session is valid again, because a heartbeat waited behind a long decision."""
         if broker_id not in self._expired_brokers():
             return Decision(False)
         logger.warning("fencing broker %d: no heartbeat within its session", broker_id)
         return self.cluster.fence(view, broker_id)
 
     def _fencing_ended(self, broker_id: int, _reply: object) -> None:
+        """Allow another fencing decision for the broker, because the pending decision has its
+        reply."""
         self._to_be_fenced.pop(broker_id, None)
 
     def write_no_op(self) -> None:
-        """Move the log's end, so that followers can see how far behind they are (KIP-835). Without
-        followers, do nothing: that saves disk writes."""
+        """Append a no-op record, which moves the log's end, so that followers can see how far
+        behind they are (KIP-835). Without followers, do nothing: that saves disk writes."""
         if not self._raft.is_followed:
             return
         record = NoOpRecord()
@@ -388,15 +415,17 @@ class QuorumController:
         return self._elect("balance leaders", elections.balance_leaders)
 
     def elect_unclean(self) -> bool:
-        """Elect leaders where the topic allows unclean ones. Return whether more may be left."""
+        """Elect a leader for partitions that have none, if the topic allows an unclean leader.
+        Return whether more may be left."""
         return self._elect("elect unclean leaders", elections.elect_unclean)
 
     def elect_unclean_soon(self) -> None:
-        """Run unclean elections after the present decision, because a config may allow them now."""
+        """Set the timer of unclean elections to run right after the present decision, because a
+        config may allow them now."""
         self._timers.elect_unclean_soon()
 
     def remove_expired_tokens(self) -> bool:
-        """Remove expired delegation tokens. Return whether more are left."""
+        """Remove expired delegation tokens. Return whether more may be left to remove."""
         if not self._image.tokens:
             return False
 
@@ -408,16 +437,20 @@ class QuorumController:
     def _elect(
         self, name: str, decide: Callable[[DecisionView, TopicRulesMaker], Decision[bool]]
     ) -> bool:
+        """Submit the elections of a timer. Return whether more may be left, as `_by_the_clock`
+        does."""
         return self._by_the_clock(name, lambda view: decide(view, self.leadership.rules))
 
     def _by_the_clock(self, name: str, decide: Callable[[DecisionView], Decision[bool]]) -> bool:
-        """Submit a timer's decision. Return whether more is left to do. Do nothing while a long
-        decision runs."""
+        """Submit a timer's decision. Return its reply: whether more is left to do. While a long
+        decision runs, submit nothing, and return True on the active controller, so that the timer
+        tries again."""
         if self._work.is_behind:
             return self.is_active
         more = False
 
         def decide_here(view: DecisionView) -> Decision[None]:
+            """Return the records of `decide` without its reply, which `more` keeps."""
             nonlocal more
             decision = decide(view)
             more = bool(decision.reply)

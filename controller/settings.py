@@ -42,18 +42,22 @@ DEFAULT_FEATURES: Mapping[str, tuple[int, int]] = {
 
 
 def _accept(_name: str, _configs: Mapping[str, str]) -> ApiError | None:
+    """Return None for every broker: the node has no check of its own."""
     return None
 
 
 def _accept_group(_configs: Mapping[str, str]) -> ApiError | None:
+    """Return None for every group: the node has no check of its own."""
     return None
 
 
 def _no_reason(_host: str, _port: int) -> str:
+    """Return "", because no failure of a connection is recorded."""
     return ""
 
 
 def _ignore_refusal(_node_id: int, _request: str) -> None:
+    """Do nothing when a voter rejects a request."""
     pass
 
 

@@ -62,9 +62,11 @@ def new_cluster_id(random_bytes: RandomBytes) -> str:
 
 
 def read_directories(filesystem: Filesystem, log_dirs: Sequence[str]) -> LogDirectories | None:
-    """Return the cluster, the node and the ids of `log_dirs`; None if none is formatted.
+    """Return the cluster id, the node id and the directory ids in `meta.properties` of `log_dirs`;
+    None if no directory is formatted.
 
-    Raises FormatError if they do not belong to one node or only some are formatted, and OSError.
+    Raises OSError. Raises FormatError if only some are formatted, a file is damaged or lacks a
+    directory id, two share an id, or they belong to different nodes.
     """
     formatted: dict[str, MetaProperties] = {}
     for log_dir in log_dirs:
@@ -109,9 +111,12 @@ def format_directories(
     first_records: Sequence[FirstRecord] = (),
 ) -> LogDirectories:
     """Format `log_dirs` and `metadata_log_dir`, which may be one of them or another directory.
+    Return the ids.
 
-    `standalone` (listener name, host, port) makes this node the only voter of a dynamic quorum.
-    `first_records` are the users and ACLs that the metadata begins with.
+    Each directory is created and gets `meta.properties` with a new directory id. `metadata_log_dir`
+    also gets `bootstrap.checkpoint` with the levels of `features` and with `first_records`, the
+    users and ACLs that the metadata begins with. `standalone` (listener name, host, port) makes
+    this node the only voter of a dynamic quorum, by a first snapshot of the metadata log.
 
     Raises FormatError if a directory is formatted already, and OSError.
     """
@@ -141,8 +146,8 @@ def format_directories(
 
 
 def _make_durable(filesystem: Filesystem, path: str) -> None:
-    """Create a folder and sync its name, so that the folder survives a power failure like its
-    synced files."""
+    """Create a folder with its missing parents, and sync the name of each, so that the folder
+    survives a power failure like its synced files. Do nothing if it exists."""
     if filesystem.exists(path):
         return
     parent = path.rpartition("/")[0] or ("/" if path.startswith("/") else ".")
@@ -154,14 +159,15 @@ def _make_durable(filesystem: Filesystem, path: str) -> None:
 def encode_bootstrap(
     features: Mapping[str, int], now_ms: int, first_records: Sequence[FirstRecord] = ()
 ) -> bytes:
-    """Return the content of `bootstrap.checkpoint`: the finalized `features`, then
-    `first_records`."""
+    """Return the content of `bootstrap.checkpoint`, in the format of a snapshot: the finalized
+    `features`, then `first_records`."""
     level = features.get(METADATA_VERSION, LATEST_LEVEL)
     return encode_snapshot([*feature_records(features), *first_records], level, 0, 0, now_ms)
 
 
 def read_bootstrap(filesystem: Filesystem, metadata_log_dir: str) -> list[MetadataRecord]:
-    """Return the records that an empty metadata log begins with.
+    """Return the records of `bootstrap.checkpoint`, with which an empty metadata log begins.
+    Without that file, return the feature levels of a new cluster.
 
     Raises MetadataRecordError if the file is damaged, and OSError.
     """

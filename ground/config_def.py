@@ -94,17 +94,21 @@ class ConfigKey:
 
     @property
     def attribute(self) -> str:
-        """The name of the key as a Python attribute."""
+        """The key's name with underscores in place of dots, as a Python attribute."""
         return self.name.replace(".", "_")
 
     @property
     def sensitive(self) -> bool:
-        """Whether the value must not leave the process: it is described as null and logged as
+        """Whether the key has type PASSWORD: its value is described as null and logged as
         hidden."""
         return self.type is ConfigType.PASSWORD
 
     def parse(self, text: str | None) -> ConfigValue:
-        """Return the checked value of `text`. Raises ConfigError."""
+        """Return the value of `text` under the key's type, after the key's own check. A null text
+        gives None if the key accepts null. Raises ConfigError.
+
+        Duplicate elements of a list are dropped, except those of throttled replicas.
+        """
         allows_duplicates = self.validator is _check_throttled_replicas
         value = None if text is None else parse_type(self.name, self.type, text, allows_duplicates)
         self.validator(self.name, value)
@@ -129,7 +133,7 @@ class ConfigDef(Mapping[str, ConfigKey]):
 
     @classmethod
     def from_package(cls, package: str, file_name: str) -> ConfigDef:
-        """Return the definitions in the folder `definitions` of `package`. Raises
+        """Return the definitions of the JSON file `definitions/{file_name}` in `package`. Raises
         FileNotFoundError."""
         data = pkgutil.get_data(package, f"definitions/{file_name}")
         if data is None:  # pragma: no cover - only where an importer cannot read data files
@@ -137,7 +141,8 @@ class ConfigDef(Mapping[str, ConfigKey]):
         return cls([_key_from(entry) for entry in json.loads(data)])
 
     def defaults(self) -> dict[str, ConfigValue]:
-        """Return Kafka's parsed default of each key that has one; required keys are left out."""
+        """Return Kafka's parsed default of each key by name, None where it is null. Required keys
+        are left out."""
         if self._defaults is None:
             self._defaults = {
                 key.name: None
@@ -155,7 +160,8 @@ def parse_type(
     """Return the value of `text` as `kind`, without checking the key's own limits. Raises
     ConfigError.
 
-    `keep_duplicates`: keep duplicate elements of a list; otherwise only the first of them stays.
+    A type that is no boolean, number or list gives the trimmed text. `keep_duplicates`: keep
+    duplicate elements of a list; otherwise only the first of them stays.
     """
     trimmed = java.trim(text)
     if kind is ConfigType.BOOLEAN:
@@ -238,6 +244,7 @@ def _between(low: str, high: str | None, kind: ConfigType) -> Validator:
     number = float if kind is ConfigType.DOUBLE else int
 
     def check(name: str, value: ConfigValue) -> None:
+        """Raise ConfigError for null and for a number outside the bounds."""
         if value is None:
             raise ConfigError.invalid(name, None, "Value must be non-null")
         assert isinstance(value, int | float)
@@ -253,6 +260,7 @@ def _one_of(choices: tuple[str, ...]) -> Validator:
     """Return a check that raises ConfigError unless the value is among the choices."""
 
     def check(name: str, value: ConfigValue) -> None:
+        """Raise ConfigError unless the value is among the choices."""
         if value not in choices:
             reason = f"String must be one of: {', '.join(choices)}"
             raise ConfigError.invalid(name, value, reason)
@@ -265,6 +273,7 @@ def _one_of_ignoring_case(choices: tuple[str, ...]) -> Validator:
     upper case."""
 
     def check(name: str, value: ConfigValue) -> None:
+        """Raise ConfigError for null, and unless the value in upper case is among the choices."""
         if value is None or str(value).upper() not in choices:
             reason = f"String must be one of (case insensitive): {', '.join(choices)}"
             raise ConfigError.invalid(name, value, reason)
@@ -277,6 +286,7 @@ def _list_of(choices: tuple[str, ...]) -> Validator:
     the choices."""
 
     def check(name: str, value: ConfigValue) -> None:
+        """Raise ConfigError for an empty element, or an element outside the choices."""
         _reject_empty_element(name, value)
         assert isinstance(value, tuple)
         for element in value:
@@ -317,7 +327,7 @@ def _check_gzip_level(name: str, value: ConfigValue) -> None:
 
 
 def _check_throttled_replicas(name: str, value: ConfigValue) -> None:
-    """Raise ConfigError unless the value is empty, `*`, or pairs of partition and broker."""
+    """Raise ConfigError unless the list is empty, `*`, or of elements `partition:broker`."""
     assert isinstance(value, tuple)
     if value in ((), ("*",)):
         return
@@ -328,8 +338,8 @@ def _check_throttled_replicas(name: str, value: ConfigValue) -> None:
 
 
 def _check_offset_reset(name: str, value: ConfigValue) -> None:
-    """Raise ConfigError unless the value is an offset reset of a share group (KIP-932), with the
-    ISO 8601 duration of KIP-1106."""
+    """Raise ConfigError unless the value is `latest`, `earliest`, or `by_duration:` with an ISO
+    8601 duration that is not negative (KIP-932, KIP-1106)."""
     text = str(value)
     kind, colon, duration = text.partition(":")
     elapsed_ns = java.duration_ns(duration) if kind == "by_duration" and colon else None

@@ -42,19 +42,20 @@ class File(Protocol):
 
     @property
     def size(self) -> int:
-        """The number of bytes in the file, as written through this handle."""
+        """The size of the file in bytes. Writes through other handles do not change it."""
 
     def append(self, data: BytesLike) -> None:
         """Append all of `data`; if that fails, raise `OSError` and keep nothing of it."""
 
     def append_parts(self, parts: Sequence[BytesLike]) -> None:
-        """Append several parts, one behind the other, as `append` does."""
+        """Append several parts, one behind the other; if that fails, raise `OSError` and keep
+        nothing of them."""
 
     def pread(self, size: int, offset: int) -> bytes:
         """Return up to `size` bytes from `offset`; fewer only at the end of the file."""
 
     def write_at(self, data: BytesLike, offset: int) -> None:
-        """Overwrite existing bytes, or extend the file from its end."""
+        """Write all of `data` at `offset`: over existing bytes, or from the end of the file on."""
 
     def truncate(self, size: int) -> None:
         """Cut the file to `size` bytes."""
@@ -67,8 +68,8 @@ class File(Protocol):
         when this returns. A failure is as final as one of `sync`."""
 
     def give_back_room(self) -> None:
-        """Free the blocks that are allocated beyond the file's end, if they are more than one
-        append leaves unused."""
+        """Free the blocks that are allocated beyond the file's end, unless they are few (on a real
+        disk, up to 4 MiB)."""
 
     def close(self) -> None:
         """Close the descriptor; a second call has no effect."""
@@ -179,13 +180,16 @@ class LocalFile:
     __slots__ = ("__weakref__", "_fd", "path", "size")
 
     def __init__(self, path: str, fd: int) -> None:
+        """Use the open descriptor `fd`, and close it when this object is freed. If the size cannot
+        be read, raise OSError and leave `fd` open."""
         self._fd = -1  # __del__ needs a value if fstat fails
         self.path = path
         self.size = os.fstat(fd).st_size
         self._fd = fd
 
     def append(self, data: BytesLike) -> None:
-        """Append `data` as `File.append` does; after a partial write, cut the file back."""
+        """Append all of `data`. If a write fails, cut the file back to its size before, and raise
+        OSError."""
         position = self.size
         length = len(data)
         try:
@@ -198,7 +202,8 @@ class LocalFile:
         self.size = position + length
 
     def append_parts(self, parts: Sequence[BytesLike]) -> None:
-        """Append parts as `File.append_parts` does, in one call if they are not too many."""
+        """Append the parts, one behind the other, in one call if they are at most 512. If a write
+        fails, cut the file back to its size before, and raise OSError."""
         position = self.size
         length = sum(map(len, parts))
         try:
@@ -218,6 +223,7 @@ class LocalFile:
             return  # the first error counts; recovery cuts the tail
 
     def pread(self, size: int, offset: int) -> bytes:
+        """Return `size` bytes from `offset`, fewer only at the end of the file."""
         data = os.pread(self._fd, size, offset)
         while len(data) < size:
             more = os.pread(self._fd, size - len(data), offset + len(data))
@@ -227,6 +233,8 @@ class LocalFile:
         return data
 
     def write_at(self, data: BytesLike, offset: int) -> None:
+        """Write all of `data` at `offset`, and raise `size` to the end of the data if that is
+        larger. Raises OSError."""
         view, written = memoryview(data), 0
         while written < len(view):
             written += os.pwrite(self._fd, view[written:], offset + written)
@@ -237,17 +245,19 @@ class LocalFile:
         self.size = size
 
     def sync(self) -> None:
-        """Sync the bytes as `File.sync` does, with the file's size."""
+        """Return when the bytes and the size of the file are on stable storage. Raises OSError."""
         platform_calls.sync_data(self._fd)
 
     def write_back(self, offset: int, size: int) -> None:
-        """Write back as `File.write_back` does; do nothing if the system cannot."""
+        """Make the drive take these bytes, maybe into its own cache only. Do nothing if the system
+        has no such call, or refuses it for this file. Raises OSError."""
         call = platform_calls.sync_file_range()
         error = call(self._fd, offset, size) if call is not None else 0
         if error and error not in _REFUSED:
             raise OSError(error, os.strerror(error), self.path)
 
     def give_back_room(self) -> None:
+        """Free the blocks that are allocated beyond the file's end, if they are more than 4 MiB."""
         status = os.fstat(self._fd)
         if status.st_blocks * _STAT_BLOCK_BYTES > status.st_size + _ROOM_KEPT_BYTES:
             os.ftruncate(self._fd, self.size)
@@ -258,6 +268,7 @@ class LocalFile:
             os.close(fd)
 
     def fileno(self) -> int:
+        """Return the descriptor. Raises OSError after `close`."""
         if self._fd < 0:
             raise OSError(f"{self.path} is closed")
         return self._fd
@@ -267,8 +278,8 @@ class LocalFile:
 
 
 def _write_holder(fd: int) -> None:
-    """Write the owner's process id into a lock file, for processes that do not get the lock. A full
-    disk is ignored, because it must not prevent a start."""
+    """Write the id of this process into a lock file, for processes that do not get the lock. Ignore
+    an OSError, such as that of a full disk: it must not prevent a start."""
     with contextlib.suppress(OSError):
         os.ftruncate(fd, 0)
         os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
@@ -281,14 +292,19 @@ class LocalLock:
     __slots__ = ("_fd",)
 
     def __init__(self, fd: int) -> None:
+        """Hold the lock of `fd`, a descriptor with an flock."""
         self._fd = fd
 
     def release(self) -> None:
+        """Close the descriptor, which unlocks the file. A second call has no effect."""
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)
 
     def sync_volume(self) -> bool:
+        """Return True when all data of the lock file's volume is on stable storage, False if the
+        system cannot do this. Raises OSError for any write on the volume that failed since the lock
+        was taken."""
         call = platform_calls.sync_volume()
         if call is None:
             return False
@@ -316,12 +332,17 @@ class LocalFilesystem:
     """The class of the files that `open` returns."""
 
     def __init__(self, spares: int = 0, private: Sequence[str] = ()) -> None:
+        """Open `spares` descriptors in reserve, to be closed when the process has no other left.
+
+        Files and folders at the paths `private`, and below them, are created for the owner only.
+        """
         self._private = tuple(path.rstrip("/") for path in private)
         self._spares_wanted = spares
         self._spares: list[int] = []
         self._keep_spares()
 
     def __del__(self) -> None:
+        """Close the spare descriptors."""
         while self._spares:
             os.close(self._spares.pop())
 
@@ -335,7 +356,7 @@ class LocalFilesystem:
             return  # tried again by the next call
 
     def _mode(self, path: str) -> int:
-        """Return the mode of a file that is created."""
+        """Return the mode of a new file: 0600 at a private path, else 0644."""
         return 0o600 if self._is_private(path) else 0o644
 
     def _opener(self, path: str) -> Callable[[str, int], int] | None:
@@ -349,8 +370,9 @@ class LocalFilesystem:
         return any(path == private or path.startswith(f"{private}/") for private in self._private)
 
     def _retried(self, call: Callable[[], T]) -> T:
-        """Return the result of `call`. If the process has too few descriptors, close a spare and
-        call again. Raises the OSError of the last call."""
+        """Return the result of `call`, and open spare descriptors that are missing. If the process
+        has too few descriptors, close a spare and call again. Raises the OSError of the last
+        call."""
         try:
             result = call()
         except OSError as error:
@@ -363,10 +385,15 @@ class LocalFilesystem:
         return result
 
     def open(self, path: str, *, create: bool = False) -> LocalFile:
+        """Open a file for reading and writing; `create` makes it if it is missing. Raises
+        OSError."""
         flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
         return self.opened(path, self._retried(lambda: os.open(path, flags, self._mode(path))))
 
     def make_with_room(self, path: str, size: int) -> None:
+        """Create an empty file with allocated blocks for `size` bytes, in place of an existing one.
+        If that fails, remove the file and raise OSError; ENOSYS on a system that cannot allocate
+        blocks."""
         call = platform_calls.fallocate()
         flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
         fd = self._retried(lambda: os.open(path, flags, self._mode(path)))
@@ -383,6 +410,8 @@ class LocalFilesystem:
             return file.read()
 
     def replace_atomically(self, path: str, data: BytesLike, *, sync: bool = True) -> None:
+        """Write `data` to `path.tmp`, and rename that to `path`. With `sync`, fsync the new file
+        before the rename, and the folder after it. Raises OSError."""
         temporary = path + ".tmp"
         with self._retried(lambda: open(temporary, "wb", opener=self._opener(path))) as file:
             file.write(data)
@@ -394,15 +423,19 @@ class LocalFilesystem:
             self.sync_dir(os.path.dirname(path) or ".")
 
     def rename(self, source: str, target: str) -> None:
+        """Rename a file or folder, and replace a file at `target`."""
         os.replace(source, target)
 
     def remove(self, path: str) -> None:
+        """Remove a file; a missing file is no error."""
         try:
             os.unlink(path)
         except FileNotFoundError:
             return
 
     def remove_tree(self, path: str) -> None:
+        """Remove a folder with all its contents; a missing folder is no error. For a link to a
+        folder, remove the link and the contents of the folder."""
         import shutil  # imports archive modules, which a start does not need
 
         if os.path.islink(path):
@@ -417,9 +450,12 @@ class LocalFilesystem:
             self._retried(lambda: shutil.rmtree(path))
 
     def list_dir(self, path: str) -> list[str]:
+        """Return the sorted names in a folder."""
         return sorted(self._retried(lambda: os.listdir(path)))
 
     def make_dirs(self, path: str) -> None:
+        """Create a folder and its parents if they are missing; a private folder for the owner
+        only."""
         os.makedirs(path, 0o700 if self._is_private(path) else 0o777, exist_ok=True)
 
     def exists(self, path: str) -> bool:
@@ -445,6 +481,9 @@ class LocalFilesystem:
             os.close(fd)
 
     def lock(self, path: str) -> LocalLock | None:
+        """Lock a file, which is created if it is missing, against other processes by flock, and
+        write this process's id into it. Return None if another process has the lock. Raises
+        OSError."""
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -458,7 +497,7 @@ class LocalFilesystem:
         return LocalLock(fd)
 
     def usage(self, path: str) -> VolumeUsage:
-        """Return the usage as `Filesystem.usage` does; usable is what an unprivileged process may
+        """Return the size of the volume of `path`, and the bytes that an unprivileged process may
         still write."""
         stat = os.statvfs(path)
         return VolumeUsage(stat.f_frsize * stat.f_blocks, stat.f_frsize * stat.f_bavail)

@@ -36,7 +36,7 @@ def trim(text: str) -> str:
 
 
 def boolean(text: str) -> bool | None:
-    """Return the value of `true` or `false`, in upper or lower case; None for other texts."""
+    """Return the value of `true` or `false`, in letters of any case; None for other texts."""
     folded = text.upper() if len(text) < 6 else ""
     return {"TRUE": True, "FALSE": False}.get(folded)
 

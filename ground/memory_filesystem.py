@@ -95,11 +95,15 @@ class MemoryFile:
         return len(self._inode.data)
 
     def append_parts(self, parts: Sequence[BytesLike]) -> None:
+        """Append the joined parts by one `append`."""
         self.append(b"".join(parts))
 
     def append(self, data: BytesLike) -> None:
-        """Append `data` as `File.append` does. If the process dies by this call, append the part of
-        it that `torn` says, then raise Died."""
+        """Append `data` as an unsynced write. If the process dies by this call, append only the
+        fraction `torn` of it, then raise Died.
+
+        Raises OSError for an injected fault, a full disk, and a handle of an earlier process.
+        """
         whole = bytes(data)
         try:
             self._check("append")
@@ -110,44 +114,54 @@ class MemoryFile:
         self._write(whole, len(self._inode.data))
 
     def pread(self, size: int, offset: int) -> bytes:
+        """Return up to `size` bytes from `offset`. Raises an injected fault."""
         self._check("pread", changes=False)
         return bytes(self._inode.data[offset : offset + size])
 
     def write_at(self, data: BytesLike, offset: int) -> None:
+        """Write `data` at `offset` as an unsynced write. The capacity of the disk is not
+        checked."""
         self._check("write_at")
         self._write(bytes(data), offset)
 
     def _write(self, data: bytes, offset: int) -> None:
-        """Change the bytes at `offset`, and note the write as unsynced."""
+        """Change the bytes at `offset`, record the write as unsynced, and set the time of
+        modification."""
         inode = self._inode
         inode.data[offset : offset + len(data)] = data
         inode.unsynced.append((offset, data))
         inode.modified_ms = self._filesystem.now_ms()
 
     def truncate(self, size: int) -> None:
+        """Cut the file to `size` bytes, as an unsynced change."""
         self._check("truncate")
         del self._inode.data[size:]
         self._inode.unsynced.append(size)
 
     def sync(self) -> None:
+        """Make the current bytes survive a power failure. Raises an injected fault."""
         self._check("sync")
         self._inode.sync()
 
     def write_back(self, offset: int, size: int) -> None:
+        """Raise an injected fault. Otherwise do nothing: the bytes stay unsynced."""
         self._check("write_back", changes=False)
 
     def give_back_room(self) -> None:
+        """Raise an injected fault. Otherwise do nothing: a file in memory has no blocks."""
         self._check("give_back_room", changes=False)
 
     def close(self) -> None:
+        """Do nothing: the handle can still be used afterwards."""
         return
 
     def fileno(self) -> int:
+        """Raise OSError: a file in memory has no descriptor."""
         raise OSError(errno.EBADF, "a file in memory has no descriptor", self.path)
 
     def _check(self, operation: str, *, changes: bool = True) -> None:
-        """Raise the fault that is planned for this operation, or EBADF if the process that opened
-        the file has died."""
+        """Count the call, and raise the death or the fault that is planned for it. Raises EBADF if
+        the process that opened the file has died."""
         if self._life != self._filesystem.life:
             raise OSError(errno.EBADF, "the process that opened it is dead", self.path)
         self._filesystem.check(operation, self.path, changes=changes)
@@ -157,6 +171,7 @@ class MemoryLock:
     """A lock that is released when its process ends."""
 
     def __init__(self, filesystem: MemoryFilesystem, locks: dict[str, int], path: str) -> None:
+        """Represent the lock of `path`; `locks` is the file system's table of held locks."""
         self._filesystem = filesystem
         self._locks = locks
         self._path = path
@@ -165,6 +180,8 @@ class MemoryLock:
         self._locks.pop(self._path, None)
 
     def sync_volume(self) -> bool:
+        """Make all data of the file system durable, and return True; False if the simulated system
+        has no such call."""
         return self._filesystem.sync_volume(self._path)
 
 
@@ -172,6 +189,8 @@ class MemoryFilesystem:
     """The file system in memory. Paths are absolute; "/" exists."""
 
     def __init__(self, now_ms: Callable[[], int] | None = None) -> None:
+        """Create an empty file system. `now_ms()` returns the time for modified files; None: always
+        0."""
         self.now_ms = now_ms or (lambda: 0)
         self.life = 0
         self.capacity_bytes: int | None = None
@@ -197,14 +216,17 @@ class MemoryFilesystem:
         skip: int = 0,
         count: int = 1,
     ) -> None:
-        """Let `count` matching calls fail, after `skip` calls that succeed. Operations are the
-        methods' names: append, pread, sync, truncate, open, read, replace, rename, remove, sync_dir
-        …"""
+        """Let `count` matching calls raise OSError with errno `number`, after `skip` calls that
+        succeed. A call matches if its path contains `path_part`.
+
+        Operations are the methods' names: append, pread, sync, truncate, open, read, replace,
+        rename, remove, sync_dir …
+        """
         self._faults.append(_Fault(operation, number, path_part, skip, count))
 
     def die_in(self, changes: int, torn: float = 0.0) -> None:
-        """Let the process die after `changes` more changes. `torn` is the fraction of an append
-        that is still written then."""
+        """Let the process die: after `changes` more changes, the next raises Died. `torn` is the
+        fraction of an append, from 0 to 1, that is still written then."""
         self.die_at = self.changes + changes
         self.torn = torn
 
@@ -217,7 +239,8 @@ class MemoryFilesystem:
         self.capacity_bytes = capacity_bytes
 
     def check(self, operation: str, path: str, *, changes: bool = True) -> None:
-        """Count a call, and fail it if a fault matches. Raises `Died` or `OSError`."""
+        """Raise `Died` if the process is to die at this change, or `OSError` if an injected fault
+        matches. A call with `changes` is counted, and added to `calls`."""
         if changes:
             if self.die_at is not None and self.changes >= self.die_at:
                 raise Died(f"{operation} {path}")
@@ -233,7 +256,7 @@ class MemoryFilesystem:
             raise OSError(fault.number, os.strerror(fault.number), path)
 
     def take_room(self, size: int, path: str) -> None:
-        """Raise ENOSPC if `size` more bytes exceed the capacity."""
+        """Raise ENOSPC if `size` more bytes exceed the capacity. No space is reserved."""
         if self.capacity_bytes is not None and self.used_bytes() + size > self.capacity_bytes:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
 
@@ -245,7 +268,7 @@ class MemoryFilesystem:
 
     @property
     def is_dead(self) -> bool:
-        """Whether the process has died at `die_at`."""
+        """Whether all changes before `die_at` are made: the next change raises Died."""
         return self.die_at is not None and self.changes >= self.die_at
 
     @property
@@ -262,23 +285,24 @@ class MemoryFilesystem:
         return _contents_by_path(self._root, "")
 
     def kill(self) -> None:
-        """End the process: written data stays; locks are released, and handles can no longer be
-        used."""
+        """End the process: written data stays, locks are released, and open handles can no longer
+        be used. Injected faults and a planned death are cancelled."""
         self.life += 1
         self._locks.clear()
         self.die_at = None
         self._faults.clear()
 
     def lose_power(self, chance: random.Random) -> None:
-        """Lose power: each file and folder keeps a random prefix of its unsynced changes."""
+        """End the process as `kill` does; each file and folder keeps a random prefix of its
+        unsynced changes."""
         self.kill()
         _forget_names(self._root, chance)
         for inode in _files(self._root):
             _forget_bytes(inode, chance)
 
     def clone(self) -> MemoryFilesystem:
-        """Return a copy of the disk, so that a test can end the process in several ways from one
-        state."""
+        """Return a copy of the disk, without locks and faults, so that a test can end the process
+        in several ways from one state."""
         twin = MemoryFilesystem(self.now_ms)
         nodes: dict[int, _Inode | _Folder] = {}
         twin._root = _copy_folder(self._root, nodes)
@@ -288,6 +312,8 @@ class MemoryFilesystem:
     # ---- Filesystem ----------------------------------------------------------------------------
 
     def open(self, path: str, *, create: bool = False) -> MemoryFile:
+        """Open a file; `create` makes it if it is missing. Raises FileNotFoundError,
+        IsADirectoryError, or an injected fault."""
         folder, name = self._parent(path)
         node = folder.names.get(name)
         if node is None:
@@ -303,6 +329,8 @@ class MemoryFilesystem:
         return MemoryFile(self, path, node)
 
     def make_with_room(self, path: str, size: int) -> None:
+        """Create an empty file in place of an existing one, if the disk has `size` bytes left. No
+        space is reserved. Raises OSError."""
         self.check("make_with_room", path)
         self.take_room(size, path)  # room is checked, not reserved
         folder, name = self._parent(path)
@@ -313,6 +341,8 @@ class MemoryFilesystem:
         return bytes(self._file(path).data)
 
     def replace_atomically(self, path: str, data: BytesLike, *, sync: bool = True) -> None:
+        """Write `data` to `path.tmp`, and rename that to `path`. With `sync`, sync the file before
+        the rename, and the folder after it. Each step may raise an injected fault or Died."""
         self.check("replace", path)
         self.take_room(len(data), path)
         folder, name = self._parent(path)
@@ -329,6 +359,8 @@ class MemoryFilesystem:
             self.sync_dir(path.rpartition("/")[0])
 
     def rename(self, source: str, target: str) -> None:
+        """Rename a file or folder, and replace one at `target`. Between two folders, a power
+        failure may lose the change of only one of them. Raises FileNotFoundError."""
         self.check("rename", source)
         from_folder, from_name = self._parent(source)
         to_folder, to_name = self._parent(target)
@@ -342,6 +374,7 @@ class MemoryFilesystem:
             from_folder.change({from_name: None})
 
     def remove(self, path: str) -> None:
+        """Remove a name; a missing file or folder is no error."""
         if not self.exists(path):  # a missing folder is no error either
             return
         folder, name = self._parent(path)
@@ -350,16 +383,21 @@ class MemoryFilesystem:
             folder.change({name: None})
 
     def remove_tree(self, path: str) -> None:
+        """Remove a file, or a folder with all its contents, as one change. A missing one is no
+        error."""
         if self.exists(path):
             self.check("remove_tree", path)
             folder, name = self._parent(path)
             folder.change({name: None})
 
     def list_dir(self, path: str) -> list[str]:
+        """Return the sorted names in a folder. Raises FileNotFoundError."""
         self.check("list_dir", path, changes=False)
         return sorted(self._folder(path).names)
 
     def make_dirs(self, path: str) -> None:
+        """Create a folder and its parents if they are missing. Raises NotADirectoryError if one is
+        a file."""
         folder = self._root
         for name in _parts(path):
             node = folder.names.get(name)
@@ -378,6 +416,7 @@ class MemoryFilesystem:
         return isinstance(self._node(path), _Folder)
 
     def real_path(self, path: str) -> str:
+        """Return `path` without empty parts and `.`; this file system has no links."""
         return "/" + "/".join(part for part in _parts(path) if part != ".")
 
     def size(self, path: str) -> int:
@@ -387,6 +426,8 @@ class MemoryFilesystem:
         return self._file(path).modified_ms
 
     def sync_dir(self, path: str) -> None:
+        """Make the current names in a folder survive a power failure, but not the bytes of their
+        files."""
         self.check("sync_dir", path)
         self._folder(path).sync()
 
@@ -403,6 +444,8 @@ class MemoryFilesystem:
         return True
 
     def lock(self, path: str) -> MemoryLock | None:
+        """Lock a file, which is created if it is missing. Return None if it is locked, also by this
+        process."""
         if path in self._locks:
             return None
         self.open(path, create=True)
@@ -410,6 +453,8 @@ class MemoryFilesystem:
         return MemoryLock(self, self._locks, path)
 
     def usage(self, path: str) -> VolumeUsage:
+        """Return the capacity, 2^40 bytes if it is unlimited, and the part of it that no file
+        uses."""
         self.check("usage", path, changes=False)
         total = self.capacity_bytes or 2**40
         return VolumeUsage(total, total - self.used_bytes())
@@ -447,6 +492,7 @@ class MemoryFilesystem:
 
 
 def _parts(path: str) -> list[str]:
+    """Return the names in a path, without empty ones."""
     return [part for part in path.split("/") if part]
 
 

@@ -54,9 +54,10 @@ class OrderedWork:
         return self._busy
 
     def take(self, steps: Steps[object], done: Done) -> None:
-        """Do a piece after all pieces before it, and then call `done(result, error)` once.
+        """Do a piece after all pieces before it, and call `done(result, error)` at its end. If no
+        piece is before it, its first slice is done at once.
 
-        Raises the error of its first slice if no piece is before it.
+        Raises the error of that first slice; `done` is not called then.
         """
         if self._busy:
             self._waiting.append(_Piece(steps, done))
@@ -73,7 +74,7 @@ class OrderedWork:
 
     def take_later(self, steps: Steps[object], done: Done) -> None:
         """Do a piece as `take` does, but begin it only in a later turn: for callers with work for
-        many owners."""
+        many owners. Without `sliced`, this is `take`."""
         if self._busy or self._sliced is None:
             self.take(steps, done)
         else:
@@ -108,7 +109,8 @@ class OrderedWork:
             piece.done(None, error)
 
     def _ended(self, result: object, error: Exception | None) -> None:
-        """Report the end of a long piece, and begin the next one in a turn of its own."""
+        """Call `done` of the long piece that has ended, then begin the next piece in a later
+        turn."""
         done, self._current_done = self._current_done, None
         assert done is not None
         try:

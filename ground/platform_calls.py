@@ -43,7 +43,8 @@ NO_WAIT: int = getattr(os, "RWF_NOWAIT", 0)
 
 
 def _sync_through(fd: int) -> None:
-    """Make the drive itself write all data of a file or folder."""
+    """Make the drive itself write all data of a file or folder; use fsync on a file system that
+    does not support this. Raises OSError."""
     assert _FULL_FSYNC is not None
     try:
         fcntl.fcntl(fd, _FULL_FSYNC)
@@ -54,7 +55,7 @@ def _sync_through(fd: int) -> None:
 
 
 def _read_into(fd: int, buffers: Sequence[bytearray | memoryview], at: int, _flags: int) -> int:
-    """Read one buffer, in place of `preadv`."""
+    """Read into the only buffer, in place of `preadv`, and return the number of bytes read."""
     (buffer,) = buffers
     data = os.pread(fd, len(buffer), at)
     buffer[: len(data)] = data
@@ -62,7 +63,7 @@ def _read_into(fd: int, buffers: Sequence[bytearray | memoryview], at: int, _fla
 
 
 def _write_parts(fd: int, parts: Sequence[_Bytes], at: int) -> int:
-    """Write the joined parts, in place of `pwritev`."""
+    """Write the joined parts, in place of `pwritev`, and return the number of bytes written."""
     return os.pwrite(fd, b"".join(parts), at)
 
 
@@ -82,7 +83,8 @@ write_parts: Callable[[int, Sequence[_Bytes], int], int] = getattr(os, "pwritev"
 
 
 def ask_for_file(fd: int) -> None:
-    """Read a whole file ahead into the page cache, if the system can. Raises OSError."""
+    """Let the system read a whole file ahead into the page cache. Do nothing if it cannot. Raises
+    OSError."""
     advise = getattr(os, "posix_fadvise", None)
     if advise is not None:
         advise(fd, 0, 0, getattr(os, "POSIX_FADV_WILLNEED"))  # noqa: B009 - not on every system
@@ -90,7 +92,8 @@ def ask_for_file(fd: int) -> None:
 
 @contextmanager
 def readable_path(data: bytes) -> Iterator[str]:
-    """Yield a path at which `data` can be read, for a library that takes only files.
+    """Yield a path at which `data` can be read until the block ends, for a library that takes only
+    files.
 
     The path leads to memory if there is `memfd_create`, otherwise to a file that only the owner of
     the process can read. Raises OSError.

@@ -94,8 +94,8 @@ class Channel(Protocol):
     def send(
         self, request: Any, done: Answered, timeout_ms: float, version: int | None = None
     ) -> None:
-        """Send `request` (None: in its latest version), and call `done` once, later, never during
-        the call.
+        """Send `request` in `version` (None: the latest), and call `done(response, failure)` once,
+        later, never during the call.
 
         Records of a response are memoryviews of a buffer with no other users.
         """

@@ -27,7 +27,7 @@ def printable_lines(text: str) -> str:
 def printable_json(value: object) -> str:
     """Return `value` as one line of JSON: the same for a program, and harmless to a terminal.
 
-    Raises TypeError for a value that JSON cannot hold.
+    A value that JSON cannot hold is written as its `str`; as a key of a dict it raises TypeError.
     """
     return with_json_escapes(json.dumps(value, ensure_ascii=False, default=str))
 

@@ -34,6 +34,8 @@ class SimScheduler:
     `run_until`."""
 
     def __init__(self, seed: int = 0) -> None:
+        """Begin at monotonic time 0 and wall time `START_WALL_MS`. `seed` decides on all random
+        delays."""
         self.random = random.Random(seed)
         self.now_ms = 0.0
         self.wall_offset_ms = START_WALL_MS
@@ -63,10 +65,11 @@ class SimScheduler:
         self.running = process
 
     def pending(self) -> int:
+        """Return the number of events that have neither run nor been cancelled."""
         return sum(timer.callback is not None for _, _, timer in self._heap)
 
     def step(self) -> bool:
-        """Run the next event. Return False if there is none."""
+        """Set the time to that of the next event, and run it. Return False if there is none."""
         while self._heap:
             due, _, timer = heapq.heappop(self._heap)
             callback = timer.callback
@@ -80,7 +83,7 @@ class SimScheduler:
         return False
 
     def run_for(self, duration_ms: float) -> None:
-        """Run all events of the next `duration_ms`."""
+        """Run all events of the next `duration_ms`, and set the time to their end."""
         end = self.now_ms + duration_ms
         while self._heap and self._heap[0][0] <= end:
             if self._heap[0][2].callback is None:
@@ -91,7 +94,7 @@ class SimScheduler:
 
     def run_until(self, condition: Callable[[], bool], limit_ms: float = 60_000) -> None:
         """Run events until `condition()` is true. Raises AssertionError if it is not within
-        `limit_ms`."""
+        `limit_ms` of virtual time, or no event is left."""
         end = self.now_ms + limit_ms
         while not condition():
             assert self.now_ms <= end and self.step(), f"not so within {limit_ms} ms"
@@ -101,12 +104,17 @@ class SimBlocking:
     """The Blocking port in virtual time: a job runs some time after it was submitted."""
 
     def __init__(self, scheduler: SimScheduler, delay_ms_max: float = 0.0) -> None:
+        """Run each job after a random delay, from 0 to `delay_ms_max`."""
         self._scheduler = scheduler
         self._delay_ms_max = delay_ms_max
         self.alive = True
 
     def submit(self, job: Callable[[], object], done: Done) -> None:
+        """Run `job` and then `done(result, error)`, in one event after a random delay. Run neither
+        if `alive` is false then."""
+
         def run() -> None:
+            """Run the job, and call `done` with its result or error, unless `alive` is false."""
             if not self.alive:
                 return
             result, error = None, None

@@ -56,8 +56,8 @@ def first_slice(steps: Steps[T]) -> list[T]:
 
 
 def in_one_go(steps: Steps[T]) -> T:
-    """Do all of the work at once, and return its result: for callers that no other work waits for,
-    or that cannot wait."""
+    """Do all of the work at once, its jobs on this thread, and return its result: for callers that
+    no other work waits for, or that cannot wait."""
     result: Any = None
     try:
         while True:
@@ -83,8 +83,8 @@ microsecond each."""
 
 
 def in_bulk(take: Callable[[list[T]], object], items: Iterable[T]) -> Steps[None]:
-    """Call `take` with lists of BULK_AT_ONCE `items`, one list in a slice. It yields as `each`
-    does."""
+    """Call `take` with lists of BULK_AT_ONCE `items`, one list in a slice. It yields between lists,
+    never after the last one."""
     source = iter(items)
     part = list(islice(source, BULK_AT_ONCE))
     while part:
@@ -130,6 +130,7 @@ class Pace:
     __slots__ = ("_done", "_pieces_max")
 
     def __init__(self, most: int = PIECES_AT_ONCE) -> None:
+        """Allow `most` pieces in each slice."""
         self._done = 0
         self._pieces_max = most
 
@@ -178,7 +179,7 @@ class SlicedWork:
 
     def begin(self, steps: Steps[T], done: Callable[[T | None, Exception | None], None]) -> list[T]:
         """Do the first slice. Return the result in a list if the work ends with it; otherwise
-        return an empty list and do the rest as `run` does."""
+        return an empty list and do the rest as `run` does. Raises the error of the first slice."""
         try:
             job = next(steps)
         except StopIteration as end:
@@ -201,7 +202,8 @@ class SlicedWork:
             self._scheduler.call_soon(self._turn)
 
     def _turn(self) -> None:
-        """Do one slice of the work that has waited longest."""
+        """Do one slice of the work that has waited longest. At its end call its `done`, also with
+        an error; otherwise queue its job or next slice. An AssertionError is raised instead."""
         self._turn_is_due = False
         work = self._ready.popleft()
         if self._ready:
@@ -223,7 +225,8 @@ class SlicedWork:
             self._resume(work, job)
 
     def _resume(self, work: _Work[Any], job: Job | None) -> None:
-        """Give `work` another slice if it yielded None; otherwise queue the job that it yielded."""
+        """Let `work` have another slice if it yielded None; otherwise queue the job that it
+        yielded."""
         if job is None:
             self._enqueue(work)
             return
@@ -240,12 +243,13 @@ class SlicedWork:
         work.done(result, error)
 
     def _hold(self, work: _Work[Any], size: int) -> None:
-        """Set the number of bytes that `work` holds."""
+        """Set the number of bytes that `work` holds, and count them in the sum of all work."""
         self.held_bytes += size - work.held_bytes
         work.held_bytes = size
 
     def _next_job(self) -> None:
-        """Begin the first job for whose result there is room; small ones may overtake others."""
+        """Submit the first job for whose result there is room, unless a job runs. Small jobs may
+        overtake others."""
         if self._job_runs:
             return
         for work in self._with_job:

@@ -120,7 +120,8 @@ def entries_of(
 
 
 def suffix_of(name: str) -> str:
-    """Return a file name's suffix (such as `log`), without `.deleted` or `.cleaned` behind it."""
+    """Return a file name's suffix (such as `log`), without `.deleted` or `.cleaned` behind it. A
+    name without a dot is returned whole."""
     return name.removesuffix(".deleted").removesuffix(".cleaned").rpartition(".")[2]
 
 
@@ -195,7 +196,8 @@ def batch_entry(header: RecordBatchHeader, position: int, *, is_valid: bool | No
 
 
 def record_entry(header: RecordBatchHeader, record: Record, decode: Decode) -> DumpEntry:
-    """Return the entry of a batch's record, its key and value decoded by `decode`."""
+    """Return the entry of a batch's record, its key and value decoded by `decode`. A control record
+    has its type in their place."""
     if header.is_control:
         return _control(header, record)
     facts = _record_facts(header, record)
@@ -208,7 +210,7 @@ def record_entry(header: RecordBatchHeader, record: Record, decode: Decode) -> D
 
 
 def _record_facts(header: RecordBatchHeader, record: Record) -> dict[str, object]:
-    """Return the fields of a record without its key and value. Sizes are in bytes, -1 for null."""
+    """Return a record's offset, timestamp, and sizes of key and value in bytes, -1 for null."""
     return {
         "offset": record.offset,
         _timestamp_name(header): TimeMs(record.timestamp),
@@ -219,7 +221,7 @@ def _record_facts(header: RecordBatchHeader, record: Record) -> dict[str, object
 
 def _control(header: RecordBatchHeader, record: Record) -> DumpEntry:
     """Return the entry of a control record: its type, and for a transaction marker the
-    coordinator's epoch."""
+    coordinator's epoch. A record that cannot be decoded has the fact `damaged`."""
     facts = _record_facts(header, record)
     facts["sequence"] = -1
     facts["headerKeys"] = [key for key, _ in record.headers]
@@ -255,7 +257,8 @@ def _transaction_entries(data: bytes) -> Iterator[DumpEntry]:
 def _index(name: str, data: bytes, entry: Struct) -> Iterator[DumpEntry]:
     """Yield the entries of an offset or time index, with absolute offsets.
 
-    The file has offsets relative to the segment's base offset, which is the file's name.
+    The file has offsets relative to the segment's base offset, which is the file's name. Empty
+    entries at the end are one REST; a falling or incomplete entry gives DAMAGE.
     """
     base = name.partition(".")[0]
     base_offset = int(base) if base.isdecimal() else 0
@@ -318,6 +321,8 @@ def _leader_epoch_entries(data: bytes) -> Iterator[DumpEntry]:
 
 
 def _timestamp_name(header: RecordBatchHeader) -> str:
+    """Return the name of the fact that has the batch's timestamps: `LogAppendTime` or
+    `CreateTime`."""
     return "LogAppendTime" if header.timestamp_type else "CreateTime"
 
 
@@ -377,7 +382,8 @@ def _decoded_text(value: object) -> str:
 
 
 def _bytes_text(data: bytes | None) -> str:
-    """Return bytes as text if they are printable text, else the first of them in hexadecimal."""
+    """Return up to 200 characters of printable UTF-8 text, or else up to 100 bytes in hexadecimal.
+    A longer value ends with `…`; None is `null`."""
     if data is None:
         return "null"
     try:

@@ -109,19 +109,20 @@ class LogConfig:
 
     @property
     def compact(self) -> bool:
-        """Whether the cleaner keeps the last record of each key."""
+        """Whether `cleanup.policy` has `compact`: the cleaner keeps the last record of each key."""
         return "compact" in self.cleanup_policy
 
     @property
     def delete(self) -> bool:
-        """Whether retention by time and size applies."""
+        """Whether `cleanup.policy` has `delete`: retention by time and size applies."""
         return "delete" in self.cleanup_policy
 
     @property
     def segment_size_bytes(self) -> int:
-        """The size from which a segment is rolled.
+        """The size from which a segment is rolled: `internal.segment.bytes` if it is set, else
+        `segment.bytes`.
 
-        `internal.segment.bytes`, which Kafka's tests set, may be below the minimum of
+        Kafka's tests set `internal.segment.bytes`, which may be below the minimum of
         `segment.bytes`.
         """
         if self.internal_segment_bytes is not None:
@@ -207,7 +208,8 @@ def server_defaults(server: Mapping[str, str | None]) -> dict[str, ConfigValue]:
 
 
 def _scaled(value: ConfigValue, factor: int) -> ConfigValue:
-    """Convert a value to the topic config's unit; a negative one is -1 (unlimited) in any unit."""
+    """Return a value times `factor`, in the topic config's unit; -1 (unlimited) for a negative
+    value. Factor 1 leaves any value as it is."""
     if factor == 1:
         return value
     assert isinstance(value, int)
@@ -215,7 +217,8 @@ def _scaled(value: ConfigValue, factor: int) -> ConfigValue:
 
 
 def _contradiction(values: Mapping[str, ConfigValue]) -> ApiError | None:
-    """Return the error if values that are valid alone are not valid together, else None."""
+    """Return the error if the minimum compaction lag is above the maximum, or if remote storage is
+    enabled; else None."""
     low, high = values["min.compaction.lag.ms"], values["max.compaction.lag.ms"]
     assert isinstance(low, int) and isinstance(high, int)
     if low > high:

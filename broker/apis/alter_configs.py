@@ -127,10 +127,12 @@ class AlterConfigsApis:
         )
 
         def answered(response: replacing.AlterConfigsResponse) -> None:
+            """Respond with the results that this broker settled, then those of the controller."""
             response.responses = [*change.settled, *response.responses]
             respond(response)
 
         def forward(left: list[replacing.AlterConfigsResource]) -> None:
+            """Forward the resources in `left` to the controller; respond now if there are none."""
             if left:
                 forwarded = replacing.AlterConfigsRequest(left, request.validate_only)
                 self._controller(context, forwarded, answered)
@@ -138,6 +140,7 @@ class AlterConfigsApis:
                 answered(replacing.AlterConfigsResponse())
 
         def loaded(faults: _Faults) -> None:
+            """Settle the resources whose key stores have `faults`, and forward the others."""
             steps = change.left(faults, lambda resource: resource)
             self._answers.judge(context, request, steps, forward, respond, refuse_alter_configs)
 
@@ -157,7 +160,8 @@ class AlterConfigsApis:
     def _replacing_fault(
         self, rights: Rights, resource: replacing.AlterConfigsResource, loads: list[_Load]
     ) -> Steps[ApiError | None]:
-        """Return the error of a resource, or None if it may be forwarded to the controller.
+        """Return the error of a resource, or None if it may be forwarded to the controller. Beyond
+        repeated keys and null values, only brokers' resources are checked here.
 
         Adds to `loads` the listeners' configs that must be loaded to find further errors.
         """
@@ -191,10 +195,12 @@ class AlterConfigsApis:
         ](_incremental_answer)
 
         def answered(response: incremental.IncrementalAlterConfigsResponse) -> None:
+            """Respond with the results that this broker settled, then those of the controller."""
             response.responses = [*change.settled, *response.responses]
             respond(response)
 
         def forward(left: list[incremental.AlterConfigsResource]) -> None:
+            """Forward the resources in `left` to the controller; respond now if there are none."""
             if left:
                 forwarded = incremental.IncrementalAlterConfigsRequest(left, request.validate_only)
                 self._controller(context, forwarded, answered)
@@ -202,12 +208,15 @@ class AlterConfigsApis:
                 answered(incremental.IncrementalAlterConfigsResponse())
 
         def loaded(faults: _Faults) -> None:
+            """Settle the resources whose key stores have `faults`, and forward the others."""
             steps = change.left(faults, self._with_lists_combined)
             self._answers.judge(
                 context, request, steps, forward, respond, refuse_incremental_alter_configs
             )
 
         def fault(resource: incremental.AlterConfigsResource) -> Steps[ApiError | None]:
+            """Return the error of a resource, or None if it may be forwarded. Set valid log levels,
+            unless the request only validates, and return NONE for these."""
             error = yield from self._incremental_fault(context.rights, resource, change.loads)
             if error is None and resource.resource_type == ResourceType.BROKER_LOGGER:
                 if not request.validate_only:
@@ -227,7 +236,8 @@ class AlterConfigsApis:
     def _incremental_fault(
         self, rights: Rights, resource: incremental.AlterConfigsResource, loads: list[_Load]
     ) -> Steps[ApiError | None]:
-        """Return the error of a resource, or None if it is valid.
+        """Return the error of a resource, or None if this broker finds none. Beyond keys and null
+        values, only brokers and their loggers are checked; the controller checks the rest.
 
         Adds to `loads` the listeners' configs that must be loaded to find further errors.
         """
@@ -320,6 +330,7 @@ class AlterConfigsApis:
         """
 
         def load_later(new: BrokerConfig, listeners: Collection[str]) -> None:
+            """Add the listeners and their new configuration to `loads`, and find no error."""
             loads.append((resource, new, listeners))
 
         image, name = self._metadata.image, resource.resource_name
@@ -336,12 +347,16 @@ class AlterConfigsApis:
         )
 
     def _load(self, loads: Collection[_Load], done: Callable[[_Faults], None]) -> None:
-        """Load the key stores in another thread, and call `done` with the errors."""
+        """Load the key stores in another thread, and call `done` with the errors; at once if there
+        are none to load. If the check itself fails, log that, and pass UNKNOWN_SERVER_ERROR for
+        each resource."""
         if not loads:
             done({})
             return
 
         def loaded(faults: _Faults | None, error: Exception | None) -> None:
+            """Call `done` with the faults. If there are none because of `error`, log it, and pass
+            UNKNOWN_SERVER_ERROR for each resource."""
             if faults is None:
                 _log.error("A change of listeners cannot be checked", exc_info=error)
                 unknown = ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
@@ -367,6 +382,7 @@ class AlterConfigsApis:
         return next(filter(None, map(self._logger_fault, changes)), None)
 
     def _logger_fault(self, change: incremental.AlterableConfig) -> ApiError | None:
+        """Return the error of one change of a log level, or None if it is valid."""
         logger, operation = change.name, change.config_operation
         if operation in _LIST_OPERATIONS:
             shown = _LIST_OPERATIONS[operation]
@@ -396,12 +412,13 @@ class AlterConfigsApis:
 
 
 def _denial(rights: Rights) -> ApiError | None:
-    """Return the error if the client may not change a broker's configs."""
+    """Return the error if the client may not change a broker's configs, else None."""
     return config_denial(rights, Operation.ALTER_CONFIGS, ResourceType.BROKER, "")
 
 
 def _faults_of(validate: SecurityValidator, loads: Iterable[_Load]) -> _Faults:
-    """Return the errors by `id` of the resource; resources without an error are left out."""
+    """Load the key stores of each resource. Return the errors by `id` of the resource; resources
+    without an error are left out."""
     faults = {id(resource): validate(new, listeners) for resource, new, listeners in loads}
     return {key: fault for key, fault in faults.items() if fault is not None}
 
@@ -418,7 +435,8 @@ class _Change(Generic[R, A]):
     def sort_out(
         self, resources: list[R], fault_of: Callable[[R], Steps[ApiError | None]]
     ) -> Steps[None]:
-        """Answer the resources that have an error or are named more than once."""
+        """Add to `settled` the answers to resources that have an error or are named more than once.
+        Keep the others for `left`."""
         counts = Counter[tuple[int, str]]()
         yield from in_bulk(
             counts.update,
@@ -437,7 +455,8 @@ class _Change(Generic[R, A]):
                 self.settled.append(self._answer(resource, fault))
 
     def left(self, faults: _Faults, combined: Callable[[R], R]) -> Steps[list[R]]:
-        """Return the resources without an error, changed by `combined`, for the controller."""
+        """Return the resources without an error, changed by `combined`, for the controller. Add to
+        `settled` the answers to those with an error in `faults`."""
         left: list[R] = []
         pace = Pace()
         for resource in self._remaining:
@@ -457,6 +476,7 @@ def _keys_fault(configs: Sequence[C], is_null: Callable[[C], bool]) -> Steps[Api
     nulls: list[str] = []
 
     def collect(slice_configs: Iterable[C]) -> None:
+        """Collect the names of these configs, and of those with a null value."""
         names.update([config.name for config in slice_configs])
         nulls.extend([config.name for config in slice_configs if is_null(config)])
 
@@ -474,7 +494,8 @@ def _is_null(change: incremental.AlterableConfig) -> bool:
 
 
 def _operations_fault(changes: Iterable[incremental.AlterableConfig]) -> ApiError | None:
-    """Return the error of an invalid operation on a broker key: only lists can be appended to."""
+    """Return the first error, or None: an unknown operation, or APPEND or SUBTRACT on a broker key
+    that is no list."""
     for change in changes:
         operation = change.config_operation
         if operation not in (_SET, _DELETE, _APPEND, _SUBTRACT):
@@ -501,10 +522,12 @@ def _combined(change: incremental.AlterableConfig, configs: Mapping[str, str]) -
 
 
 def _parts(text: str) -> list[str]:
+    """Return the elements of a comma-separated list, stripped, without empty ones."""
     return [part for part in (piece.strip() for piece in text.split(",")) if part]
 
 
 def _refused(text: str) -> ApiError:
+    """Return INVALID_REQUEST with this message."""
     return ApiError(ErrorCode.INVALID_REQUEST, text)
 
 

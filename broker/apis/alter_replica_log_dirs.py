@@ -57,6 +57,9 @@ class AlterReplicaLogDirsApi:
     def handle(
         self, context: RequestContext, request: AlterReplicaLogDirsRequest, respond: Respond
     ) -> None:
+        """Start the moves, and respond with an error code for each partition:
+        CLUSTER_AUTHORIZATION_FAILED without ALTER on the cluster. The moves go on in the
+        background."""
         if context.rights.allows_on_cluster(Operation.ALTER):
             steps = self._move_all(request)
         else:
@@ -64,7 +67,7 @@ class AlterReplicaLogDirsApi:
         self._answers.give(context, request, steps, respond, refuse_alter_log_dirs)
 
     def _move_all(self, request: AlterReplicaLogDirsRequest) -> Steps[AlterReplicaLogDirsResponse]:
-        """Start the moves; the answer does not wait for their ends."""
+        """Start the moves, and return the response, which does not wait for their ends."""
         pace = Pace()
         results: dict[str, AlterReplicaLogDirTopicResult] = {}
         for log_dir in request.dirs:
@@ -85,10 +88,10 @@ class AlterReplicaLogDirsApi:
         return response
 
     def _move(self, topic: str, index: int, log_dir: str) -> ErrorCode:
-        """Start to move a replica to `log_dir`, and return the error to answer.
+        """Start to move a replica to `log_dir`, and return NONE, or the error to answer.
 
-        If this broker has no such replica, `log_dir` is noted for the time when it is created, and
-        the client gets REPLICA_NOT_AVAILABLE or the reason why there is none.
+        If this broker has no such replica, its log will be created in `log_dir` later. The client
+        gets REPLICA_NOT_AVAILABLE or the reason why there is none.
         """
         replicas = self._replicas
         if len(topic) > NAME_LENGTH_MAX:

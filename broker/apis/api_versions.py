@@ -64,7 +64,8 @@ class ApiVersionsApi:
     def handle(
         self, context: RequestContext, request: ApiVersionsRequest, respond: Respond
     ) -> None:
-        """Answer at once; from v3 on, also note the client's software in the connection.
+        """Answer at once. From v3 on, also set the client's software name and version in its
+        connection.
 
         A request with invalid names of its software gets INVALID_REQUEST.
         """
@@ -114,6 +115,7 @@ class ApiVersionsApi:
 
 
 def _names_are_valid(request: ApiVersionsRequest) -> bool:
+    """Return whether the name and version of the client's software are well-formed (KIP-511)."""
     names = (request.client_software_name, request.client_software_version)
     return all(_SOFTWARE.fullmatch(name) for name in names)
 

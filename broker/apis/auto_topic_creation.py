@@ -63,7 +63,8 @@ class AutoTopicCreation:
         """The callbacks to call if a topic is not created, by the topic's name."""
 
     def create_internal(self, name: str, refused: Refused) -> None:
-        """Begin to create an internal topic, with the node's rights instead of the client's.
+        """Begin to create an internal topic, with the node's rights instead of the client's. If its
+        creation has begun already, only add `refused` to it.
 
         `refused()` is called if the controller does not create it.
         """
@@ -75,9 +76,9 @@ class AutoTopicCreation:
     def create(
         self, names: Iterable[str], may_create: Container[str], context: RequestContext
     ) -> Steps[dict[str, ErrorCode]]:
-        """Begin to create those of `names` that may be created. Return the error code to answer for
-        each name.
-        """
+        """Begin to create those of `names` that are valid and in `may_create`, unless that has
+        begun already. Return, in slices, the error code to answer for each name:
+        UNKNOWN_TOPIC_OR_PARTITION while the topic is being created."""
         answers: dict[str, ErrorCode] = {}
         wanted: dict[str, CreatableTopic] = {}
         pace = Pace()
@@ -101,11 +102,14 @@ class AutoTopicCreation:
     def _request_creation(
         self, topics: list[CreatableTopic], context: RequestContext | None, *refused: Refused
     ) -> None:
-        """Send a CreateTopics with the rights of the client of `context`; None: with the node's."""
+        """Send a CreateTopics with the rights of the client of `context`; None: with the node's.
+        Call `refused` for each topic that is not created."""
         names = [topic.name for topic in topics]
         self._being_created.update((name, list(refused)) for name in names)
 
         def done(response: CreateTopicsResponse | None) -> None:
+            """Log a rejection because of a limit, call `refused` for each topic that was not
+            created, and allow further requests for the topics."""
             if response is not None:
                 self._log_rejected(response)
             # Created or rejected: either way a client's next request may try again.
@@ -126,7 +130,8 @@ class AutoTopicCreation:
         self._create_topics(creation_context, request, done)
 
     def _log_rejected(self, response: CreateTopicsResponse) -> None:
-        """Log a rejection because of a limit once, for the operator.
+        """Log at WARNING a rejection because of a limit, unless its message is that of the last
+        one.
 
         The client only gets UNKNOWN_TOPIC_OR_PARTITION, and retries many times.
         """

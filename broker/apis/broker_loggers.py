@@ -58,4 +58,5 @@ class BrokerLoggers:
 
 
 def _logger(name: str) -> logging.Logger:
+    """Return the logger of this name; `root` is the root logger. A new name creates a logger."""
     return logging.getLogger(None if name == ROOT else name)

@@ -95,6 +95,7 @@ class ClusterView:
 
     def controller_id(self, preferred: int) -> int:
         """Return the broker that clients should send admin requests to; it forwards them (KIP-590).
+        NO_BROKER if no broker is live.
 
         Any live broker will do, and Kafka picks one at random. `preferred`, this broker, saves a
         hop.
@@ -124,6 +125,8 @@ class ClusterView:
         ]
 
     def _is_online(self, partition: PartitionRegistration, broker_id: int) -> bool:
+        """Return whether the broker is live on this listener, and has not lost the replica's log
+        directory."""
         address = self._addresses.get(broker_id)
         if address is None or address.fenced:
             return False
@@ -131,9 +134,11 @@ class ClusterView:
 
 
 def _has_online(broker: BrokerRegistration, directory: bytes) -> bool:
-    """Return whether a replica in `directory` is online.
+    """Return whether a replica in `directory` is online: the directory is registered, or not
+    assigned yet.
 
-    A broker from before KIP-858 registers no directories; then any is online.
+    A broker from before KIP-858 registers no directories; then any is online that is not marked as
+    lost or migrating.
     """
     if directory == UNASSIGNED_DIRECTORY:
         return True

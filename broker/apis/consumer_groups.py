@@ -65,9 +65,10 @@ class ConsumerGroupsApi:
     def heartbeat(
         self, context: RequestContext, request: ConsumerGroupHeartbeatRequest, respond: Respond
     ) -> None:
-        """Give the heartbeat to the coordinator if the client may READ the group.
+        """Pass the heartbeat to the coordinator, which responds, if the client may READ the group.
 
-        It must also have DESCRIBE on every topic that it subscribes to by name.
+        It must also have DESCRIBE on every topic that it subscribes to by name. Otherwise respond
+        with the authorization error.
         """
         rights, names = context.rights, request.subscribed_topic_names
         if not rights.allows(Operation.READ, Resource.GROUP, request.group_id):
@@ -75,6 +76,8 @@ class ConsumerGroupsApi:
             return
 
         def judged(topics: tuple[list[str], list[str]]) -> None:
+            """Pass the heartbeat to the coordinator, or respond TOPIC_AUTHORIZATION_FAILED if a
+            topic is denied. `topics` has the allowed and the denied names."""
             _, denied = topics
             if denied:
                 respond(refusal(ApiError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)))
@@ -94,9 +97,8 @@ class ConsumerGroupsApi:
     def prepare(
         self, context: RequestContext, frame: memoryview, request: ConsumerGroupHeartbeatRequest
     ) -> PreparedHeartbeat | None:
-        """Return a shortcut for a member's next heartbeats that repeat this one; None if this
-        request has further fields.
-        """
+        """Return a shortcut for a member's next heartbeats that repeat this one. None if this
+        request has further fields, or no positive epoch."""
         sender = HeartbeatSender(
             request.group_id, request.member_id, request.instance_id, *_client_of(context)
         )
@@ -105,13 +107,16 @@ class ConsumerGroupsApi:
     def describe(
         self, context: RequestContext, request: ConsumerGroupDescribeRequest, respond: Respond
     ) -> None:
-        """Describe each group by itself. Denied groups come first in the response."""
+        """Respond with each group's description from the coordinator, or its error. Denied groups
+        come first."""
         answers, refuse = self._answers, refuse_describe
 
         def judged(allowed_and_denied: tuple[list[str], list[str]]) -> None:
+            """Collect the descriptions of the allowed groups, and then respond."""
             names, denied = allowed_and_denied
 
             def described(groups: list[DescribedGroup]) -> None:
+                """Respond with the denied groups and these descriptions."""
                 steps = self._describe_response(context, request, denied, groups)
                 answers.give(context, request, steps, respond, refuse)
 
@@ -159,9 +164,10 @@ class ConsumerGroupsApi:
     def _visible_group(
         self, rights: Rights, group: DescribedGroup, operations: bool
     ) -> DescribedGroup:
-        """Return `group` with the authorized operations filled in, if the client may see it.
+        """Return `group`, with its authorized operations if `operations`.
 
-        A client that may not DESCRIBE each of the group's topics gets an error instead.
+        A client that may not DESCRIBE each of the group's topics gets an error instead. A group
+        with an error is returned as it is.
         """
         group.authorized_operations = OPERATIONS_NOT_ASKED
         if group.error_code != ErrorCode.NONE:

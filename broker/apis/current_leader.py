@@ -26,7 +26,8 @@ class LeaderNode(NamedTuple):
 def current_leader(
     partition: Partition | None, image: MetadataImage, topic: bytes | str, index: int
 ) -> tuple[int, int]:
-    """Return the leader and leader epoch of a partition; (-1, -1) if they are unknown."""
+    """Return the leader and leader epoch of a partition, from its local replica or, without it,
+    from `image`; (-1, -1) if they are unknown."""
     if partition is not None:
         return partition.leader_id, partition.leader_epoch
     topics = image.topics

@@ -19,6 +19,8 @@ class DeferredApis:
     """A stand-in for the APIs that `load()` returns, which have exactly these keys."""
 
     def __init__(self, keys: Sequence[ApiKey], load: Callable[[], Sequence[Api]]) -> None:
+        """Serve the APIs of `keys`. `load()` imports and returns them, and is called with the first
+        request for one of them."""
         self._keys = keys
         self._load = load
         self._loaded: dict[ApiKey, Api] = {}
@@ -37,10 +39,12 @@ class DeferredApis:
         return self._loaded[key]
 
     def _handle(self, key: ApiKey, context: RequestContext, request: Any, respond: Respond) -> None:
+        """Let the API handle the request. The first call loads the code of all these APIs."""
         self._loaded_api(key).handle(context, request, respond)
 
     def _refuse(self, key: ApiKey, request: Any, code: ErrorCode) -> Any:
-        """Return the response with `code`; loads the code of the APIs."""
+        """Return a response that reports `code` for the whole request. The first call loads the
+        code of all these APIs."""
         refuse = self._loaded_api(key).refuse
         if refuse is not None:
             return refuse(request, code)

@@ -44,6 +44,8 @@ class DelegationTokenApis:
     """The handlers of the four APIs."""
 
     def __init__(self, metadata: ImageSource, key: TokenKey | None, controller: Handle) -> None:
+        """Serve the APIs. `key` is made of `delegation.token.secret.key`; None: there are no
+        tokens."""
         self._metadata = metadata
         self._key = key
         self._controller = controller
@@ -59,7 +61,8 @@ class DelegationTokenApis:
     def create(
         self, context: RequestContext, request: CreateDelegationTokenRequest, respond: Respond
     ) -> None:
-        """Forward a valid request to the controller; answer others here."""
+        """Forward a valid request of a client that may use tokens to the controller, which answers.
+        Answer others here, with an error."""
         error = _NOT_ALLOWED if not _may_use_tokens(context) else creation_fault(context, request)
         if error is not None:
             respond(refused_creation(context, request, error))
@@ -69,7 +72,8 @@ class DelegationTokenApis:
     def renew(
         self, context: RequestContext, request: RenewDelegationTokenRequest, respond: Respond
     ) -> None:
-        """Forward the request, unless this client may not use tokens."""
+        """Forward the request to the controller, which answers. A client that may not use tokens
+        gets DELEGATION_TOKEN_REQUEST_NOT_ALLOWED here."""
         if _may_use_tokens(context):
             self._controller(context, request, respond)
         else:
@@ -78,7 +82,8 @@ class DelegationTokenApis:
     def expire(
         self, context: RequestContext, request: ExpireDelegationTokenRequest, respond: Respond
     ) -> None:
-        """Forward the request, unless this client may not use tokens."""
+        """Forward the request to the controller, which answers. A client that may not use tokens
+        gets DELEGATION_TOKEN_REQUEST_NOT_ALLOWED here."""
         if _may_use_tokens(context):
             self._controller(context, request, respond)
         else:
@@ -87,7 +92,8 @@ class DelegationTokenApis:
     def describe(
         self, context: RequestContext, request: DescribeDelegationTokenRequest, respond: Respond
     ) -> None:
-        """Answer from the metadata image, without the controller."""
+        """Answer from the metadata image, without the controller. A client that may not use tokens
+        gets DELEGATION_TOKEN_REQUEST_NOT_ALLOWED."""
         if _may_use_tokens(context):
             tokens = self._metadata.image.tokens
             respond(described_tokens(context, request, self._key, tokens))

@@ -58,14 +58,18 @@ class DeleteRecordsApi:
     def handle(
         self, context: RequestContext, request: DeleteRecordsRequest, respond: Respond
     ) -> None:
-        """Delete at once, and answer after the followers did too or the request times out."""
+        """Delete in the logs of this broker at once. Answer after the other live replicas did too,
+        or after the request's timeout."""
         pending: dict[ReplicatedPartition, PendingAck] = {}
 
         def refuse(request: DeleteRecordsRequest, error: ErrorCode) -> DeleteRecordsResponse:
+            """Return a response with `error` for every partition, and wait for no replica."""
             pending.clear()
             return refuse_delete_records(request, error)
 
         def deleted(response: DeleteRecordsResponse) -> None:
+            """Respond after the replicas of the pending partitions have deleted too, or after the
+            timeout."""
             self._wait(DelayedDeleteRecords(pending, lambda: respond(response)), request.timeout_ms)
 
         steps = self._delete_all(context, request, pending)
@@ -77,9 +81,11 @@ class DeleteRecordsApi:
         request: DeleteRecordsRequest,
         pending: dict[ReplicatedPartition, PendingAck],
     ) -> Steps[DeleteRecordsResponse]:
-        """Delete records from the partitions that this broker leads.
+        """Delete records from the partitions that this broker leads. Return the response, with an
+        error for each other partition.
 
-        `pending` gets the partitions whose replicas must move their log starts as well.
+        `pending` gets the partitions whose replicas must move their log starts as well; these
+        complete the response.
         """
         topics, pace = [], Pace()
         by_topic = yield from _offsets_by_topic(request)
@@ -102,7 +108,8 @@ class DeleteRecordsApi:
         return DeleteRecordsResponse(topics=topics)
 
     def _wait(self, waiting: DelayedDeleteRecords, timeout_ms: int) -> None:
-        """Answer after the replicas have moved their log starts, or after `timeout_ms`."""
+        """Complete the operation after the replicas have moved their log starts, or after
+        `timeout_ms`: at once if none is pending."""
         partitions = [key for key in waiting.pending if isinstance(key, Partition)]
         if waiting.settle_all():
             waiting.complete()
@@ -112,7 +119,8 @@ class DeleteRecordsApi:
         self._purgatory.watch(waiting, waiting.pending, max(timeout_ms, 0))
 
     def partition_changed(self, partition: Partition) -> None:
-        """Check the requests that wait for this partition (`PartitionListener`)."""
+        """Complete the requests that no longer wait for this partition (`PartitionListener`). Stop
+        listening to it if no request is left."""
         self._purgatory.check(partition)
         if not self._purgatory.is_watched(partition):
             partition.listeners.pop(self, None)
@@ -120,7 +128,7 @@ class DeleteRecordsApi:
     def _delete_records(
         self, topic: str, index: int, offset: int, pending: dict[ReplicatedPartition, PendingAck]
     ) -> DeleteRecordsPartitionResult:
-        """Move the log's start, and return the partition's result.
+        """Move the log's start, and return the partition's result or error.
 
         After a success, its low watermark is set later, by the entry that this adds to `pending`.
         """
@@ -142,7 +150,7 @@ class DeleteRecordsApi:
 
 
 def _settle(answer: DeleteRecordsPartitionResult, partition: Partition, verdict: ErrorCode) -> None:
-    """Fill in the outcome: the error, and the low watermark where this broker still leads."""
+    """Set in `answer` the error and, unless this broker no longer leads, the low watermark."""
     answer.error_code = int(verdict)
     if verdict != ErrorCode.NOT_LEADER_OR_FOLLOWER:
         answer.low_watermark = partition.low_watermark
@@ -172,6 +180,7 @@ def _offsets_by_topic(request: DeleteRecordsRequest) -> Steps[dict[str, dict[int
 
 
 def _failed(index: int, error: ErrorCode) -> DeleteRecordsPartitionResult:
+    """Return a partition's result with `error` and no low watermark (-1)."""
     return DeleteRecordsPartitionResult(index, NO_WATERMARK, int(error))
 
 

@@ -35,6 +35,8 @@ class DescribeAclsApi:
     def handle(
         self, context: RequestContext, request: DescribeAclsRequest, respond: Respond
     ) -> None:
+        """Respond with the ACLs of the metadata image that match the filter, or with an error: the
+        client lacks DESCRIBE on the cluster, or the filter is invalid."""
         acls, version = self._metadata.image.acls, context.api_version
         steps = described_acls(acls, context.rights, request, version)
         self._answers.give(context, request, steps, respond, refuse_describe_acls)

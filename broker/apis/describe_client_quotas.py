@@ -46,7 +46,11 @@ class DescribeClientQuotasApi:
     def handle(
         self, context: RequestContext, request: DescribeClientQuotasRequest, respond: Respond
     ) -> None:
-        """Answer at once from the metadata image; an invalid filter gets an error for the whole."""
+        """Respond at once with the matching quotas of the metadata image.
+
+        An invalid filter, or a client without DESCRIBE_CONFIGS on the cluster, gets an error for
+        the whole.
+        """
         allowed = context.rights.allows_on_cluster(Operation.DESCRIBE_CONFIGS)
         fault = _filter_fault(request.components) if allowed else _DENIED
         if fault is not None:
@@ -100,6 +104,7 @@ def _component_fault(component: ComponentData, seen: Sequence[str]) -> ApiError 
 
 
 def _refused(text: str) -> ApiError:
+    """Return INVALID_REQUEST with this message."""
     return ApiError(ErrorCode.INVALID_REQUEST, text)
 
 

@@ -42,6 +42,8 @@ class DescribeClusterApi:
     def handle(
         self, context: RequestContext, request: DescribeClusterRequest, respond: Respond
     ) -> None:
+        """Respond at once with the brokers on the client's listener, and with this broker as
+        controller if it is live. A request for controllers gets MISMATCHED_ENDPOINT_TYPE."""
         refusal = _endpoint_fault(request.endpoint_type)
         if refusal is not None:
             respond(
@@ -71,6 +73,8 @@ class DescribeClusterApi:
 
 
 def _endpoint_fault(endpoint_type: int) -> ApiError | None:
+    """Return the error of a request for controllers or an unknown type; None if it asks for
+    brokers."""
     if endpoint_type == BROKERS:
         return None
     if endpoint_type == CONTROLLERS:

@@ -89,13 +89,16 @@ class DescribeConfigsApi:
     def handle(
         self, context: RequestContext, request: DescribeConfigsRequest, respond: Respond
     ) -> None:
+        """Respond with the configs of each resource, or its error, as of the current metadata
+        image."""
         steps = self._answer(context, request, self._metadata.image)
         self._answers.give(context, request, steps, respond, refuse_describe_configs)
 
     def _answer(
         self, context: RequestContext, request: DescribeConfigsRequest, image: MetadataImage
     ) -> Steps[DescribeConfigsResponse]:
-        """Return the response as of `image`, also if the image changes between slices."""
+        """Return the response as of `image`, in slices, also if a newer image comes between them.
+        Resources that the client may not describe come last, with an error."""
         pace, alike = Pace(), _Alike(context.api_version)
         results = Items[DescribeConfigsResult](context.api_version)
         denied = Items[DescribeConfigsResult](context.api_version)
@@ -230,6 +233,8 @@ class DescribeConfigsApi:
     def _described_entry(
         self, kind: int, entry: ConfigEntry, request: DescribeConfigsRequest
     ) -> DescribeConfigsResourceResult:
+        """Return the entry as the response has it, with synonyms and documentation only if they are
+        requested."""
         synonyms = [
             DescribeConfigsSynonym(synonym.name, synonym.value, int(synonym.source))
             for synonym in entry.synonyms
@@ -269,7 +274,8 @@ class _Alike:
         image: MetadataImage,
         result: DescribeConfigsResult,
     ) -> None:
-        """Keep the described configs of a topic for others like it."""
+        """Encode and keep the described configs of a topic for others like it. Ignore other
+        resources, and topics beyond ALIKE_MAX combinations."""
         key = _alike_key(resource, image)
         if key is not None and len(self._by_configs) < ALIKE_MAX:
             self._by_configs[key] = encoded(result.configs, self._version)
@@ -288,7 +294,8 @@ def _alike_key(resource: DescribeConfigsResource, image: MetadataImage) -> Hasha
 
 
 def _client_metrics(name: str, image: MetadataImage) -> list[ConfigEntry] | ApiError:
-    """Return the configs of a client metrics subscription (KIP-714).
+    """Return the configs of a client metrics subscription (KIP-714). An empty name gets an
+    ApiError.
 
     A subscription that was never set has the defaults.
     """

@@ -53,6 +53,8 @@ class DescribeLogDirsApi:
     def handle(
         self, context: RequestContext, request: DescribeLogDirsRequest, respond: Respond
     ) -> None:
+        """Respond with this broker's log directories and the requested replicas in them, or with an
+        error if the client lacks DESCRIBE on the cluster."""
         if not context.rights.allows_on_cluster(Operation.DESCRIBE):
             respond(refuse_describe_log_dirs(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
             return
@@ -76,7 +78,8 @@ class DescribeLogDirsApi:
         version: int,
         pace: Pace,
     ) -> Steps[DescribeLogDirsResult]:
-        """Return the replicas in `log_dir`, all if `wanted` is None, and the bytes of its disk.
+        """Return the replicas in `log_dir`, all if `wanted` is None, and the total and usable bytes
+        of its disk.
 
         An offline directory gets KAFKA_STORAGE_ERROR.
         """
@@ -121,7 +124,8 @@ def _described_log(log: UnifiedLog) -> DescribeLogDirsPartition:
 
 
 def _described_copy(log: UnifiedLog, current: UnifiedLog | None) -> DescribeLogDirsPartition:
-    """Return the size of a copy that is being moved here, and its offsets behind `current`."""
+    """Return the size of a copy that is being moved here, and its offsets behind `current`, -1 if
+    that is None."""
     lag = NO_LAG if current is None else current.log_end_offset - log.log_end_offset
     return DescribeLogDirsPartition(log.partition.partition, log.segments.size_bytes, lag, True)
 

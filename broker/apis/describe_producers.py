@@ -49,13 +49,19 @@ class DescribeProducersApi:
     def handle(
         self, context: RequestContext, request: DescribeProducersRequest, respond: Respond
     ) -> None:
+        """Respond with the producers in the log of each requested partition, or with the
+        partition's error."""
         steps = self._answer(context.rights, request)
         self._answers.give(context, request, steps, respond, refuse_describe_producers)
 
     def _answer(
         self, rights: Rights, request: DescribeProducersRequest
     ) -> Steps[DescribeProducersResponse]:
-        """Return the response. Each partition's producers are described as they are when read."""
+        """Return the response in slices. Each partition's producers are described as they are when
+        read.
+
+        A topic that is invalid or that the client may not READ gets an error for each partition.
+        """
         pace, topics = Pace(), Items[TopicResponse](VERSION)
         for topic in request.topics:
             refusal = _refusal(rights, topic.name)

@@ -68,6 +68,7 @@ class DescribeTopicPartitionsApi:
     def handle(
         self, context: RequestContext, request: DescribeTopicPartitionsRequest, respond: Respond
     ) -> None:
+        """Respond with a page of the requested topics, or of all, that the client may DESCRIBE."""
         steps = self._answer(context, request, self._metadata.image)
         self._answers.give(context, request, steps, respond, refuse_describe_topic_partitions)
 
@@ -77,7 +78,10 @@ class DescribeTopicPartitionsApi:
         request: DescribeTopicPartitionsRequest,
         image: MetadataImage,
     ) -> Steps[DescribeTopicPartitionsResponse]:
-        """Return the response as of `image`, also if the image changes between slices."""
+        """Return the response as of `image`, in slices, also if a newer image comes between them.
+
+        Topics that are named but denied get an error. An invalid cursor is INVALID_REQUEST for all.
+        """
         names = yield from _names(request, image)
         if names is None:
             return refuse_describe_topic_partitions(request, ErrorCode.INVALID_REQUEST)
@@ -132,9 +136,8 @@ def _page(
     rights: Rights,
     described_topics: Items[DescribeTopicPartitionsResponseTopic],
 ) -> Steps[DescribeTopicPartitionsResponseCursor | None]:
-    """Add topics to `described_topics`, and return where the next page begins; None if nothing is
-    left.
-    """
+    """Add topics with at most `limit` partitions to `described_topics`, from `cursor` on. Return
+    where the next page begins; None if nothing is left."""
     pace = Pace()
     for name in names:
         if limit == 0:

@@ -38,6 +38,8 @@ class DescribeUserScramCredentialsApi:
         request: DescribeUserScramCredentialsRequest,
         respond: Respond,
     ) -> None:
+        """Respond with the mechanisms and iterations of the requested users, from the metadata
+        image. A client without DESCRIBE on the cluster gets an error."""
         steps = described_to(context, self._metadata.image.scram, request)
         refuse = refuse_describe_user_scram_credentials
         self._answers.give(context, request, steps, respond, refuse)

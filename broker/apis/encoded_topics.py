@@ -75,7 +75,11 @@ class EncodedTopics:
     def kind(
         self, image: MetadataImage, listener_name: str, version: int, operations: int
     ) -> KindOfAnswer:
-        """Return the topics kept for answers with these `operations` to clients of a listener."""
+        """Return the topics kept for answers with these `operations` to clients of a listener. They
+        are a new, empty kind if the brokers have changed.
+
+        The kind becomes the most recently used. Others are dropped if the cache is too large.
+        """
         form = max(first for first in _FORMS if first <= version)
         key = listener_name, form, operations if version >= OPERATIONS_FROM else 0
         kind = self._kinds.pop(key, None)
@@ -101,7 +105,8 @@ class EncodedTopics:
         operations: int,
         pace: Pace,
     ) -> Steps[bytes]:
-        """Return the topic's encoded bytes, from the cache or encoded now.
+        """Return the topic's encoded bytes, in slices: from the cache, or encoded now and kept if
+        there is room.
 
         `view` is of the image that `kind` was made with.
         """
@@ -138,7 +143,8 @@ class EncodedTopics:
         version: int,
         operations: int,
     ) -> Steps[bytes]:
-        """Return the encoded bytes of all topics, in the image's order."""
+        """Return the encoded bytes of all topics, in slices and in the image's order: from the
+        cache, or encoded now and kept if there is room."""
         pace, lookup_pace, encoded = Pace(), Pace(LOOKUPS_AT_ONCE), []
         if len(topics.by_name) > PIECES_AT_ONCE and (kind.all is None or kind.all[0] is not topics):
             yield None  # this is much work: short requests go first
@@ -168,7 +174,8 @@ class EncodedTopics:
             self.size -= freed
 
     def _has_room(self, kind: KindOfAnswer, size: int) -> bool:
-        """Reserve `size` more bytes for a kind. Return False if they do not fit."""
+        """Reserve `size` more bytes for a kind, and drop the least recently used others if need be.
+        Return False if the bytes do not fit, or the kind is no longer kept."""
         if self._kinds.get(kind.kind) is not kind or kind.size + size > self._max_bytes:
             return False
         kind.size += size
@@ -178,6 +185,7 @@ class EncodedTopics:
         return True
 
     def _subtract_size(self, kind: KindOfAnswer | None) -> None:
+        """Subtract the bytes of a dropped kind from `size`; None: nothing was dropped."""
         if kind is not None:
             self.size -= kind.size
 
@@ -185,7 +193,11 @@ class EncodedTopics:
 def partition_answer(
     index: int, partition: PartitionRegistration, view: ClusterView, version: int
 ) -> MetadataResponsePartition:
-    """Return a partition as Metadata describes it in this version."""
+    """Return a partition as Metadata describes it in this version.
+
+    It has an error if its leader has no address on the listener or, in v0, if not all replicas are
+    live.
+    """
     replicas, isr = list(partition.replicas), list(partition.isr)
     error = ErrorCode.NONE
     if version == 0:

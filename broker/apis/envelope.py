@@ -88,7 +88,11 @@ class EnvelopeApi:
         return [Api(ApiKey.ENVELOPE, 0, 0, self.handle)]
 
     def handle(self, context: RequestContext, request: EnvelopeRequest, respond: Respond) -> None:
-        """Answer the request inside the Envelope."""
+        """Answer the request inside the Envelope, with the client's rights.
+
+        Respond with an error if the Envelope is invalid, or its sender lacks CLUSTER_ACTION on the
+        cluster.
+        """
         if not context.rights.allows_on_cluster(Operation.CLUSTER_ACTION):
             respond(EnvelopeResponse(None, ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
             return
@@ -110,7 +114,8 @@ class EnvelopeApi:
         inside: tuple[RequestContext, Message] | None,
         error: Exception | None,
     ) -> None:
-        """Handle the request of a long Envelope, after it was read in slices."""
+        """Handle the request of a long Envelope, after it was read in slices. Respond with an error
+        if reading or handling failed."""
         try:
             if error is not None:
                 raise error
@@ -132,6 +137,8 @@ class EnvelopeApi:
         """
 
         def answer(response: Any) -> None:
+            """Respond NOT_CONTROLLER if `response` says so; otherwise count it in the client's
+            quota and encode it."""
             if tells_not_controller(response):
                 respond(EnvelopeResponse(b"", ErrorCode.NOT_CONTROLLER))
                 return
@@ -140,6 +147,7 @@ class EnvelopeApi:
             self._answers.write(response, inner.api_version, written)
 
         def written(response: Message) -> None:
+            """Respond with an Envelope around the encoded response."""
             out = encode_response(response, inner.api_version, inner.correlation_id)
             respond(EnvelopeResponse(bytes(out.joined())[4:], ErrorCode.NONE))
 
@@ -192,7 +200,7 @@ class _Refused(Exception):
 
 
 def wrap(context: RequestContext, request: Any) -> Steps[EnvelopeRequest]:
-    """Return an Envelope with a client's request, encoded in the request's own version."""
+    """Return, in slices, an Envelope with a client's request, encoded in that request's version."""
     request = yield from written_arrays(request, context.api_version, Pace())
     frame = encode_request(request, context.api_version, context.correlation_id, context.client_id)
     principal = _principal(context.principal, context.token_authenticated)
@@ -200,7 +208,7 @@ def wrap(context: RequestContext, request: Any) -> Steps[EnvelopeRequest]:
 
 
 def unwrap(context: RequestContext, envelope: EnvelopeResponse) -> Steps[Any | None]:
-    """Return the response inside; None if another node must be asked.
+    """Return, in slices, the response inside; None if another node must be asked.
 
     Raises ProtocolError if the controller rejected the Envelope, or if its content is invalid.
     """
@@ -266,5 +274,6 @@ def _host_of(address: bytes) -> str:
 
 
 def _address(host: str) -> bytes:
-    """Return an IP address as its 4 or 16 bytes, without its zone, as Kafka does."""
+    """Return an IP address as its 4 or 16 bytes, without its zone, as Kafka does; four zero bytes
+    if it is none."""
     return bytes_of_address(host) or _NO_ADDRESS

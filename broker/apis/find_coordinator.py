@@ -87,7 +87,7 @@ class _Search:
     """The number of leading keys that need no further wait."""
 
     def stop_waiting(self) -> None:
-        """Stop the wait, because the topic will not be created."""
+        """Let the next look-up answer, because the topic will not be created."""
         self.until_ms = 0
 
 
@@ -119,12 +119,13 @@ class FindCoordinatorApi:
     def handle(
         self, context: RequestContext, request: FindCoordinatorRequest, respond: Respond
     ) -> None:
-        """Answer for one key, or from v4 on for several keys."""
+        """Respond with the coordinator of one key, or from v4 on of several keys. If its topic is
+        created only now, respond after it is ready, within MADE_WITHIN_MS."""
         keys = [request.key] if context.api_version < BATCHED_FROM else request.coordinator_keys
         self._start_search(_Search(context, request, respond, keys))
 
     def _start_search(self, search: _Search) -> None:
-        """Search the coordinators in slices, and answer or retry after that."""
+        """Look up the coordinators in slices. Then respond, or look again in LOOK_AGAIN_MS."""
         done = partial(self._answer_or_retry, search)
         self._answers.judge(
             search.context, search.request, self._search(search), done, search.respond, self.refuse
@@ -138,7 +139,10 @@ class FindCoordinatorApi:
             search.respond(response)
 
     def _search(self, search: _Search) -> Steps[FindCoordinatorResponse | None]:
-        """Return the response; None while a coordinator is about to serve."""
+        """Return the response, in slices; None while a coordinator is about to serve.
+
+        The first search of a request checks the rights, and begins to create a missing topic.
+        """
         pace = Pace()
         if search.denied is None:
             search.denied, is_any_allowed = yield from _denied(search, pace)
@@ -174,7 +178,8 @@ class FindCoordinatorApi:
         return FindCoordinatorResponse(coordinators=coordinators.array())
 
     def _wait_for_topic(self, search: _Search) -> None:
-        """Have the topic created if it does not exist, and wait while it is new."""
+        """Ask the controller for the topic if it does not exist. Set the time until which `search`
+        waits for a new topic."""
         key_type = search.request.key_type
         kind = self._kinds.get(key_type)
         if kind is None:

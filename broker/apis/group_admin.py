@@ -66,6 +66,8 @@ class GroupAdminApi:
     def list_groups(
         self, context: RequestContext, request: ListGroupsRequest, respond: Respond
     ) -> None:
+        """Respond with the groups of this coordinator that match the filters and that the client
+        may DESCRIBE."""
         steps = self._visible_groups(context, request)
         self._answers.give(context, request, steps, respond, refuse_list)
 
@@ -86,13 +88,16 @@ class GroupAdminApi:
     def describe(
         self, context: RequestContext, request: DescribeGroupsRequest, respond: Respond
     ) -> None:
+        """Respond with each group's description or error. Groups that the client may not DESCRIBE
+        come first, with an error."""
         steps = self._all_described(context, request)
         self._answers.give(context, request, steps, respond, refuse_describe)
 
     def _all_described(
         self, context: RequestContext, request: DescribeGroupsRequest
     ) -> Steps[DescribeGroupsResponse]:
-        """Return the response. Each group is described as it is when it is read."""
+        """Return the response, in slices. Each group is described as it is when it is read. Denied
+        groups come first, with an error."""
         rights, version = context.rights, context.api_version
         with_operations = version >= OPERATIONS_FROM and request.include_authorized_operations
         allowed, denied = yield from split_in_slices(
@@ -115,7 +120,7 @@ class GroupAdminApi:
         return DescribeGroupsResponse(groups=groups.array())
 
     def _described_group(self, group_id: str, version: int) -> Steps[DescribedGroup]:
-        """Return the group, or one with the coordinator's error; it lacks its operations."""
+        """Return the group or its error, in slices. The authorized operations are not asked for."""
         group = yield from self._coordinator.describe(group_id)
         if group is ErrorCode.GROUP_ID_NOT_FOUND:
             group = _absent_group(group_id, version)
@@ -127,13 +132,17 @@ class GroupAdminApi:
     def delete(
         self, context: RequestContext, request: DeleteGroupsRequest, respond: Respond
     ) -> None:
-        """Delete each group by itself."""
+        """Let the coordinator delete each group that the client may DELETE. Respond with an error
+        code for each group."""
         answers, refuse = self._answers, refuse_delete
 
         def judged(allowed_and_denied: tuple[list[str], list[str]]) -> None:
+            """Let the coordinator delete the allowed groups, and then respond."""
             names, denied = allowed_and_denied
 
             def deleted(errors: list[ErrorCode]) -> None:
+                """Respond with the coordinator's error codes, and with GROUP_AUTHORIZATION_FAILED
+                for the denied groups."""
                 unauthorized = repeat(ErrorCode.GROUP_AUTHORIZATION_FAILED, len(denied))
                 steps = _delete_response(chain(names, denied), chain(errors, unauthorized))
                 answers.give(context, request, steps, respond, refuse)
@@ -165,7 +174,8 @@ def _delete_response(
 
 
 def _ids_to_list(rights: Rights, groups: Iterable[ListedGroup]) -> Steps[Container[str]]:
-    """Return the ids that the client may see: EVERYTHING with DESCRIBE on the cluster.
+    """Return the ids of those groups that the client may DESCRIBE: EVERYTHING with DESCRIBE on the
+    cluster.
 
     Denials are not audited, because the client did not name these groups.
     """

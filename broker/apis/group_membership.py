@@ -46,9 +46,13 @@ class GroupMembershipApi:
         ]
 
     def join(self, context: RequestContext, request: JoinGroupRequest, respond: Respond) -> None:
-        """Handle JoinGroup. The answer comes after the join phase."""
+        """Let the coordinator add the member to its group; it responds after the join phase.
+
+        Without READ on the group, respond GROUP_AUTHORIZATION_FAILED.
+        """
 
         def reply(response: JoinGroupResponse) -> None:
+            """Respond. A missing protocol name is null from v7 on, and empty before."""
             # A missing protocol and a protocol with an empty name are answered alike.
             if not response.protocol_name:
                 nullable = context.api_version >= NULLABLE_PROTOCOL_FROM
@@ -70,7 +74,12 @@ class GroupMembershipApi:
         )
 
     def sync(self, context: RequestContext, request: SyncGroupRequest, respond: Respond) -> None:
-        """Handle SyncGroup. The answer comes after the leader's assignment is committed."""
+        """Pass the request to the coordinator, which responds after the leader's assignment is
+        committed.
+
+        From v5 on, a request without protocol type or name gets INCONSISTENT_GROUP_PROTOCOL.
+        Without READ on the group, respond GROUP_AUTHORIZATION_FAILED.
+        """
         named = request.protocol_type is not None and request.protocol_name is not None
         if context.api_version >= PROTOCOL_REQUIRED_FROM and not named:
             respond(sync_refusal(ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
@@ -82,6 +91,9 @@ class GroupMembershipApi:
     def heartbeat(
         self, context: RequestContext, request: HeartbeatRequest, respond: Respond
     ) -> None:
+        """Pass the heartbeat to the coordinator, and respond with its error code, or with
+        GROUP_AUTHORIZATION_FAILED without READ on the group."""
+
         def done(error: ErrorCode) -> None:
             respond(HeartbeatResponse(error_code=error))
 
@@ -91,7 +103,11 @@ class GroupMembershipApi:
             done(ErrorCode.GROUP_AUTHORIZATION_FAILED)
 
     def leave(self, context: RequestContext, request: LeaveGroupRequest, respond: Respond) -> None:
-        """Handle LeaveGroup. Before v3 it has one member, whose error is the response's."""
+        """Let the coordinator remove the members, and respond. Before v3 there is one member, whose
+        error is the response's.
+
+        Without READ on the group, respond GROUP_AUTHORIZATION_FAILED.
+        """
         if not _may_be_member(context, request.group_id):
             respond(LeaveGroupResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED))
             return
@@ -100,6 +116,7 @@ class GroupMembershipApi:
             return
 
         def done(response: LeaveGroupResponse) -> None:
+            """Respond with the error of the only member, for versions before v3."""
             error = response.error_code or response.members[0].error_code
             respond(LeaveGroupResponse(error_code=error))
 
@@ -108,4 +125,5 @@ class GroupMembershipApi:
 
 
 def _may_be_member(context: RequestContext, group_id: str) -> bool:
+    """Return whether the client may READ the group."""
     return context.rights.allows(Operation.READ, Resource.GROUP, group_id)

@@ -87,9 +87,8 @@ class GroupOffsetsApi:
     def commit(
         self, context: RequestContext, request: OffsetCommitRequest, respond: Respond
     ) -> None:
-        """Commit the valid offsets, and respond after they are replicated; others get an error
-        each.
-        """
+        """Let the coordinator commit the valid offsets, and respond after they are replicated.
+        Others get an error each: all of them without READ on the group."""
         answers = self._answers
         if not context.rights.allows(Operation.READ, Resource.GROUP, request.group_id):
             refused = _refused_commit(request, ErrorCode.GROUP_AUTHORIZATION_FAILED)
@@ -97,7 +96,10 @@ class GroupOffsetsApi:
             return
 
         def judged(commit: _Commit) -> None:
+            """Let the coordinator commit the valid offsets, and then respond."""
+
             def committed(error: ErrorCode, topics: list[OffsetCommitResponseTopic]) -> None:
+                """Respond with the coordinator's answers and those of the invalid offsets."""
                 steps = commit.answered(error, topics)
                 answers.give(context, request, steps, respond, refuse_commit)
 
@@ -145,10 +147,13 @@ class GroupOffsetsApi:
     # -- OffsetFetch ---------------------------------------------------------------------------
 
     def fetch(self, context: RequestContext, request: OffsetFetchRequest, respond: Respond) -> None:
-        """Handle OffsetFetch. From v8 on it has several groups, which are answered together."""
+        """Respond with the committed offsets of the group, or from v8 on of several groups, each
+        with its own error."""
         groups, rights = _requested_groups(context.api_version, request), context.rights
 
         def ask(group: OffsetFetchRequestGroup, done: Callable[[_Fetched], None]) -> None:
+            """Call `done` with the group's offsets, or with an error. The client needs DESCRIBE on
+            the group."""
             if rights.allows(Operation.DESCRIBE, Resource.GROUP, group.group_id):
                 requested = self._requested(group, context.api_version)
                 self._coordinator.fetch_offsets(group, requested, request.require_stable, done)
@@ -156,6 +161,7 @@ class GroupOffsetsApi:
                 done(ErrorCode.GROUP_AUTHORIZATION_FAILED)
 
         def fetched(offsets: list[_Fetched]) -> None:
+            """Respond with the offsets or errors, which are in the order of the groups."""
             steps = self._fetched(context, request, groups, offsets)
             self._answers.give(context, request, steps, respond, refuse_fetch)
 
@@ -192,7 +198,8 @@ class GroupOffsetsApi:
         groups: list[OffsetFetchRequestGroup],
         fetched: list[_Fetched],
     ) -> Steps[OffsetFetchResponse]:
-        """Return the response for all groups, each with its offsets at one moment."""
+        """Return the response for all groups, in slices. Empties `fetched`, which has each group's
+        offsets at one moment or its error."""
         version, answers = context.api_version, list[OffsetFetchResponseGroup]()
         image, pace = self._metadata.image, Pace()
         for group, offsets in zip(groups, drained(fetched), strict=True):
@@ -223,15 +230,18 @@ class GroupOffsetsApi:
     def delete(
         self, context: RequestContext, request: OffsetDeleteRequest, respond: Respond
     ) -> None:
-        """Delete the offsets that the client may delete; others get an error each."""
+        """Let the coordinator delete the valid offsets, and respond. Others get an error each;
+        without DELETE on the group, the whole request does."""
         if not context.rights.allows(Operation.DELETE, Resource.GROUP, request.group_id):
             respond(OffsetDeleteResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED))
             return
 
         def judged(judgement: tuple[list[OffsetDeleteRequestTopic], _Deleted]) -> None:
+            """Let the coordinator delete the valid offsets, and then respond."""
             valid, answers = judgement
 
             def deleted(response: OffsetDeleteResponse) -> None:
+                """Respond with the coordinator's answers and those of the invalid offsets."""
                 steps = _answer_delete(answers, response)
                 self._answers.give(context, request, steps, respond, _refuse_delete)
 
@@ -284,9 +294,8 @@ class _Commit:
         error: ErrorCode,
         pace: Pace,
     ) -> Steps[None]:
-        """Take a topic: the partitions with `existing_indexes` are valid, the others are answered
-        with `error`.
-        """
+        """Add a topic: its partitions with `existing_indexes` to `valid`, and for each other
+        partition an answer with `error`."""
         refuse = partial(OffsetCommitResponsePartition, error_code=error)
         good, refused = yield from split_partitions(
             topic.partitions, existing_indexes, refuse, pace
@@ -299,7 +308,8 @@ class _Commit:
     def answered(
         self, error: ErrorCode, topics: list[OffsetCommitResponseTopic]
     ) -> Steps[OffsetCommitResponse]:
-        """Return the response after the coordinator's answer.
+        """Return the response after the coordinator's answer, with the answers for invalid
+        partitions.
 
         `error` is the coordinator's for all valid topics; if it is NONE, `topics` has their
         answers.
@@ -368,7 +378,8 @@ def _requested_groups(version: int, request: OffsetFetchRequest) -> list[OffsetF
 def _answer_delete(
     answers: _Deleted, response: OffsetDeleteResponse
 ) -> Steps[OffsetDeleteResponse]:
-    """Return the coordinator's response, with `answers` added."""
+    """Return the coordinator's response, with `answers` added unless it has an error for the whole
+    group. Empties `answers`."""
     pace = Pace()
     if response.error_code == ErrorCode.NONE:
         for topic in response.topics:

@@ -46,6 +46,8 @@ class InitProducerIdApi:
     def __init__(
         self, producer_ids: ProducerIdManager, transactions: Callable[[], TransactionCoordinator]
     ) -> None:
+        """Serve the API. `transactions()` returns the transaction coordinator, whose code it loads
+        with the first transactional id."""
         self._producer_ids = producer_ids
         self._transactions = transactions
 
@@ -55,9 +57,11 @@ class InitProducerIdApi:
     def handle(
         self, context: RequestContext, request: InitProducerIdRequest, respond: Respond
     ) -> None:
-        """Give out an id: of the broker's block if idempotent, of the coordinator if transactional.
+        """Respond with a producer id and epoch: an unused id of this broker's block or, for a
+        transactional id, the identity that its coordinator gives.
 
-        An id needs an epoch and the reverse, or the client gets INVALID_REQUEST.
+        Otherwise respond with an error: a right is missing, the request has an id without an epoch
+        or the reverse, or its transactional id is empty.
         """
         denied = _denied(context.rights, request.transactional_id)
         if denied is not ErrorCode.NONE:

@@ -51,6 +51,11 @@ class ListConfigResourcesApi:
     def handle(
         self, context: RequestContext, request: ListConfigResourcesRequest, respond: Respond
     ) -> None:
+        """Respond with the names of the resources of the requested types, as of the current
+        metadata image.
+
+        Without DESCRIBE_CONFIGS on the cluster, or for an unknown type, respond with an error only.
+        """
         if not context.rights.allows_on_cluster(Operation.DESCRIBE_CONFIGS):
             respond(refuse_list_config_resources(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
             return
@@ -68,7 +73,7 @@ class ListConfigResourcesApi:
 def _answer(
     context: RequestContext, wanted: list[int], image: MetadataImage
 ) -> Steps[ListConfigResourcesResponse]:
-    """Return the response as of `image`, also if the image changes between slices."""
+    """Return the response as of `image`, in slices, also if a newer image comes between them."""
     pace, resources = Pace(), Items[ConfigResource](context.api_version)
     view = ClusterView(image, context.listener_name)
     for kind in _LISTED:

@@ -82,6 +82,11 @@ class ListOffsetsApi:
     def handle(
         self, context: RequestContext, request: ListOffsetsRequest, respond: Respond
     ) -> None:
+        """Respond with the offset by time of each partition, or with the partition's error.
+
+        A follower on another than the inter-broker listener, without an authorizer, gets
+        CLUSTER_AUTHORIZATION_FAILED for all. An unknown isolation level is INVALID_REQUEST.
+        """
         if request.replica_id >= 0 and not self._may_be_a_follower(context):
             respond(refuse_list_offsets(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
             return
@@ -101,8 +106,11 @@ class ListOffsetsApi:
     def _answer(
         self, context: RequestContext, request: ListOffsetsRequest
     ) -> Steps[ListOffsetsResponse]:
-        """Return the response. The partitions' offsets are independent, and read at different
-        times.
+        """Return the response in slices. The partitions' offsets are independent, and read at
+        different times.
+
+        A partition that is named more than once gets INVALID_REQUEST, once. Denied topics come
+        last, with an error.
         """
         pace, version = Pace(), context.api_version
         duplicates = yield from _repeated_partitions(request, pace)
@@ -178,7 +186,8 @@ def _look_up(
 ) -> Steps[TimestampAndOffset | ErrorCode]:
     """Return the position of the first record from `timestamp` on, or of a special timestamp.
 
-    NOT_FOUND has no offset. OFFSET_NOT_AVAILABLE means that a new leader does not know yet.
+    NOT_FOUND, which has no offset, if there is no such record. OFFSET_NOT_AVAILABLE if a new leader
+    does not know yet.
     """
     log = partition.log
     end = upper_offset(log, isolation)

@@ -86,13 +86,19 @@ class MetadataApi:
         return [Api(ApiKey.METADATA, 0, 13, self.handle, refuse_metadata)]
 
     def handle(self, context: RequestContext, request: MetadataRequest, respond: Respond) -> None:
+        """Respond with the brokers and topics of the current metadata image, as the client's
+        listener and rights show them. Begin to create missing topics if that is allowed."""
         steps = self._answer(context, request, self._metadata.image)
         self._answers.give(context, request, steps, respond, refuse_metadata)
 
     def _answer(
         self, context: RequestContext, request: MetadataRequest, image: MetadataImage
     ) -> Steps[MetadataResponse]:
-        """Return the response as of `image`, also if the image changes between slices."""
+        """Return the response as of `image`, in slices, also if a newer image comes between them. A
+        malformed request is INVALID_REQUEST for all.
+
+        Begin to create missing topics if that is allowed.
+        """
         version = context.api_version
         if (yield from _is_malformed(request.topics or [], version)):
             return refuse_metadata(request, ErrorCode.INVALID_REQUEST)
@@ -123,7 +129,8 @@ class MetadataApi:
         image: MetadataImage,
         answers: _TopicAnswers,
     ) -> Steps[None]:
-        """Add the requested topics, or all. If any is given by id, ignore names, as Kafka does."""
+        """Add the requested topics, or all, to `answers`. Begin to create missing ones if allowed.
+        If any is given by id, ignore names, as Kafka does."""
         requested, rights = request.topics, context.rights
         if requested is None or (context.api_version == 0 and not requested):
             yield from _add_all_topics(rights, image, answers)
@@ -178,9 +185,8 @@ class MetadataApi:
     def _errors(
         self, context: RequestContext, request: MetadataRequest, missing: list[str]
     ) -> Steps[dict[str, ErrorCode]]:
-        """Return the errors of topics that do not exist, and begin to create those that may be
-        created.
-        """
+        """Return the errors of topics that do not exist, by name, and begin to create those that
+        may be created."""
         if missing and self._auto_create_topics_enable and request.allow_auto_topic_creation:
             may_create = yield from creatable_in_slices(context.rights, missing)
             return (yield from self._auto_creation.create(missing, may_create, context))
@@ -235,6 +241,8 @@ class _TopicAnswers:
         """The leaders of these topics' partitions; noted only while a broker is leaving."""
 
     def _authorized_operations(self, name: str) -> int:
+        """Return the operations on the topic that the sender may do, as bits; OPERATIONS_NOT_ASKED
+        if they are not requested."""
         if not self._with_operations:
             return OPERATIONS_NOT_ASKED
         return self._context.rights.operations(Resource.TOPIC, name)
@@ -249,10 +257,11 @@ class _TopicAnswers:
         return kind
 
     def _note_leaders(self, topic: TopicImage) -> None:
+        """Add the leaders of the topic's partitions to `leaders`."""
         self.leaders.update([partition.leader for partition in topic.partitions.values()])
 
     def all_topics(self) -> Steps[None]:
-        """Add all topics of the image, for a sender with unlimited rights."""
+        """Add all topics of the image to the response, for a sender with unlimited rights."""
         topics, version = self._image.topics, self._context.api_version
         operations = self._authorized_operations("")
         data = yield from self._encoded.all_topics(
@@ -266,7 +275,8 @@ class _TopicAnswers:
                 self._note_leaders(topic)
 
     def topic(self, topic: TopicImage) -> Steps[None]:
-        """Add a topic that the sender may DESCRIBE."""
+        """Add a topic that the sender may DESCRIBE to the response. While a broker is leaving, add
+        its leaders to `leaders`."""
         if self._pace.is_full(WITH_OPERATIONS if self._with_operations else 1):
             yield None
         operations = self._authorized_operations(topic.name)
@@ -286,7 +296,7 @@ class _TopicAnswers:
             self._note_leaders(topic)
 
     def absent(self, error: ErrorCode, name: str) -> Steps[None]:
-        """Add a topic that does not exist, with its error."""
+        """Add to the response a topic that does not exist, with its error."""
         if self._pace.is_full(WITH_OPERATIONS if self._with_operations else 1):
             yield None
         operations = self._authorized_operations(name)  # whatever the error is
@@ -296,7 +306,7 @@ class _TopicAnswers:
         )
 
     def unknown_id(self, topic_id: bytes) -> Steps[None]:
-        """Add a topic id that no topic has."""
+        """Add UNKNOWN_TOPIC_ID for a topic id that no topic has."""
         if self._pace.is_full():
             yield None
         self.topics.add(MetadataResponseTopic(int(ErrorCode.UNKNOWN_TOPIC_ID), None, topic_id))
@@ -304,7 +314,8 @@ class _TopicAnswers:
     def refused(
         self, name: str | None, topic_id: bytes = ZERO_UUID, *, internal: bool = False
     ) -> Steps[None]:
-        """Add a topic that the sender may not DESCRIBE, or may not create."""
+        """Add TOPIC_AUTHORIZATION_FAILED for a topic that the sender may not DESCRIBE, or may not
+        create."""
         if self._pace.is_full():
             yield None
         error = int(ErrorCode.TOPIC_AUTHORIZATION_FAILED)

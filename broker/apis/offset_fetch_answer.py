@@ -54,7 +54,7 @@ class OffsetFetchAnswer:
         """The topics added so far, in the message class of this version."""
 
     def all_topics(self) -> Steps[None]:
-        """Add all topics with an offset that the client may DESCRIBE.
+        """Add to `topics` all topics with an offset that the client may DESCRIBE.
 
         From v10 on, which has ids instead of names, deleted topics are left out because they have
         no id.
@@ -75,7 +75,7 @@ class OffsetFetchAnswer:
             yield from self._topic(name, topic_id, partitions, lookup_id=ZERO_UUID)
 
     def named_topics(self, requested: Sequence[OffsetFetchRequestTopics]) -> Steps[None]:
-        """Add the requested topics, those with errors last.
+        """Add the requested topics to `topics`, those with errors last.
 
         The errors are TOPIC_AUTHORIZATION_FAILED, and UNKNOWN_TOPIC_ID for an unknown id. Before v8
         the requested topics are messages of a class without ids.
@@ -113,7 +113,8 @@ class OffsetFetchAnswer:
     def _topic(
         self, name: str, topic_id: bytes, partitions: Iterable[int], *, lookup_id: bytes
     ) -> Steps[None]:
-        """Add a topic with the offsets of its partitions.
+        """Add a topic with the offsets of its partitions: -1 if there is none,
+        UNSTABLE_OFFSET_COMMIT while one is pending in a transaction.
 
         Offsets that were committed for another topic id than `lookup_id` are ignored; zero accepts
         any.

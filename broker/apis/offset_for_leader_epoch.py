@@ -47,15 +47,16 @@ class OffsetForLeaderEpochApi:
     def handle(
         self, context: RequestContext, request: OffsetForLeaderEpochRequest, respond: Respond
     ) -> None:
+        """Respond with the end offset of the requested epoch of each partition, or with the
+        partition's error."""
         steps = self._epochs_response(context.rights, request)
         self._answers.give(context, request, steps, respond, refuse_epochs)
 
     def _epochs_response(
         self, rights: Rights, request: OffsetForLeaderEpochRequest
     ) -> Steps[OffsetForLeaderEpochResponse]:
-        """Return the end offsets of the epochs; the topics that the client may not DESCRIBE are
-        last.
-        """
+        """Return the response with the end offsets of the epochs. Topics that the client may not
+        DESCRIBE come last, with an error."""
         may_describe = yield from _may_describe(rights, request)
         pace = Pace()
         topics, denied = list[OffsetForLeaderTopicResult](), list[OffsetForLeaderTopicResult]()
@@ -96,7 +97,8 @@ def _denied(requested: OffsetForLeaderPartition) -> EpochEndOffset:
 
 
 def _may_describe(rights: Rights, request: OffsetForLeaderEpochRequest) -> Steps[Container[str]]:
-    """Return the topics of the request that the sender may describe."""
+    """Return the topics of the request that the sender may DESCRIBE; with CLUSTER_ACTION,
+    EVERYTHING."""
     if rights.allows_on_cluster(Operation.CLUSTER_ACTION, audited=False):
         return EVERYTHING
     names = (topic.topic for topic in request.topics)

@@ -68,7 +68,8 @@ class PreparedHeartbeat:
         return same and not response.error_code
 
     def answer(self, frame: memoryview, values: Values, later: Later) -> Answer | None:
-        """Return the response; None if anything changes in the group. See `PreparedRequest`."""
+        """Extend the member's session, and return the response. Return None, with nothing done, if
+        anything changes in the group. See `PreparedRequest`."""
         correlation_id, epoch = values
         interval_ms = self._coordinator.quiet_heartbeat(self._sender, epoch)
         return None if interval_ms is None else self._reply.fill(correlation_id, epoch, interval_ms)

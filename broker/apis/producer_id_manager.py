@@ -54,7 +54,8 @@ class ProducerIdManager:
         self._waiting: deque[GiveId] = deque()
 
     def next_id(self, give: GiveId) -> None:
-        """Call `give` with an unused id, at once if there is one.
+        """Call `give` with an unused id: at once if there is one, otherwise after the controller
+        has allocated a block.
 
         Call it with None if too many clients wait, or if the controller allocates no block.
         """
@@ -82,9 +83,10 @@ class ProducerIdManager:
         return self._ids_left() > 0
 
     def _request_block(self) -> None:
-        """Ask the controller for the next block, unless one is asked for or held already.
+        """Ask the controller for the next block, unless that is under way or the block is here
+        already.
 
-        Within the backoff after a failure, fail the waiting callers instead.
+        Within the backoff after a failure, call the waiting callbacks with None instead.
         """
         if self._asking or self._next_block is not None:
             return
@@ -96,7 +98,8 @@ class ProducerIdManager:
         self._allocate(request, self._block_answered)
 
     def _block_answered(self, response: AllocateProducerIdsResponse | None) -> None:
-        """Keep the block and serve the waiting callers; without a block, fail them and back off."""
+        """Set the next block, and give ids to the waiting callers. Without a block, give them None,
+        and ask for none within RETRY_BACKOFF_MS."""
         self._asking = False
         if response is None or response.error_code or response.producer_id_len <= 0:
             self._retry_at_ms = self._scheduler.monotonic_ms() + RETRY_BACKOFF_MS
@@ -109,7 +112,8 @@ class ProducerIdManager:
             self.next_id(give)
 
     def _fail_waiting(self) -> None:
-        """Let all waiting clients retry, because no block is expected soon."""
+        """Call all waiting callbacks with None, so that their clients retry: no block is expected
+        soon."""
         waiting, self._waiting = self._waiting, deque()
         for give in waiting:
             give(None)

@@ -35,7 +35,7 @@ class SaslApi:
     ) -> None:
         """Answer ILLEGAL_SASL_STATE: logins are handled before a request gets here.
 
-        On a listener without SASL, the log says so.
+        On a listener without SASL, also log that the client tried SASL.
         """
         protocol = context.security_protocol
         if context.connection is not None and not protocol.startswith("SASL_"):

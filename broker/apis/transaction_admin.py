@@ -55,6 +55,8 @@ class TransactionAdminApi:
     def list_transactions(
         self, context: RequestContext, request: ListTransactionsRequest, respond: Respond
     ) -> None:
+        """Respond with the transactions of this coordinator that match the filters and that the
+        client may DESCRIBE."""
         steps = self._visible_transactions(context, request)
         self._answers.give(context, request, steps, respond, refuse_list)
 
@@ -78,6 +80,8 @@ class TransactionAdminApi:
     def describe(
         self, context: RequestContext, request: DescribeTransactionsRequest, respond: Respond
     ) -> None:
+        """Respond with each transaction, or with its error: TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+        without DESCRIBE on the id."""
         steps = self._all_described(context, request)
         self._answers.give(context, request, steps, respond, refuse_describe)
 
@@ -104,7 +108,8 @@ class TransactionAdminApi:
         return DescribeTransactionsResponse(transaction_states=states.array())
 
     def _described_transaction(self, rights: Rights, transactional_id: str) -> TransactionState:
-        """Return the transaction without the topics that the client may not DESCRIBE."""
+        """Return the transaction, or its error, without the topics that the client may not
+        DESCRIBE."""
         state = self._coordinator.describe(transactional_id)
         topics = [topic.topic for topic in state.topics]
         shown = rights.allowed(Operation.DESCRIBE, Resource.TOPIC, topics)

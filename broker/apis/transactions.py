@@ -86,6 +86,8 @@ class TransactionsApi:
         group_partition_for: Callable[[str], int],
         answers: SlicedAnswers,
     ) -> None:
+        """Serve the APIs. `group_partition_for(group_id)` returns the group's partition of
+        `__consumer_offsets`."""
         self._answers = answers
         self._metadata = metadata
         self._coordinator = coordinator
@@ -103,7 +105,11 @@ class TransactionsApi:
     def add_partitions(
         self, context: RequestContext, request: AddPartitionsToTxnRequest, respond: Respond
     ) -> None:
-        """Handle AddPartitionsToTxn. The answer comes after all its transactions are answered."""
+        """Let the coordinator add or verify the partitions of each transaction. Respond after all
+        of them are answered.
+
+        A broker's request (from v4 on) without CLUSTER_ACTION gets CLUSTER_AUTHORIZATION_FAILED.
+        """
         batched = context.api_version >= BATCHED_FROM
         if batched and not context.rights.allows_on_cluster(Operation.CLUSTER_ACTION):
             respond(refuse_add_partitions(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
@@ -112,13 +118,17 @@ class TransactionsApi:
         answers, refuse = self._answers, refuse_add_partitions
 
         def judged(named_transactions: list[_RequestedTransaction]) -> None:
+            """Add or verify the partitions of each transaction, and then respond."""
+
             def added(outcomes: list[_Errors | ErrorCode]) -> None:
+                """Respond with the errors of each transaction."""
                 steps = _add_response(named_transactions, outcomes, batched)
                 answers.give(context, request, steps, respond, refuse)
 
             def ask(
                 transaction: _RequestedTransaction, done: Callable[[_Errors | ErrorCode], None]
             ) -> None:
+                """Add or verify the partitions of one transaction; `done` gets the errors."""
                 self._add_transaction(context.api_version, transaction, done)
 
             answers.gather(
@@ -155,7 +165,8 @@ class TransactionsApi:
         requested: _RequestedTransaction,
         done: Callable[[_Errors | ErrorCode], None],
     ) -> None:
-        """Add or verify the partitions of one transaction, and call `done` with the errors.
+        """Add or verify the partitions of one transaction. Call `done` with the errors: by
+        partition, or a code for all.
 
         Denied partitions fail the whole transaction; the coordinator is not asked.
         """
@@ -187,12 +198,13 @@ class TransactionsApi:
         done: Callable[[Mapping[TopicPartition, ErrorCode]], None],
     ) -> None:
         """Verify or add partitions for a leader on this broker, like AddPartitionsToTxn without
-        messages.
+        messages. `done` gets an error code for each partition.
 
         May wait as long as a client's request, because no other broker waits for the answer.
         """
 
         def answer(errors: _Errors | ErrorCode) -> None:
+            """Call `done` with an error for each partition, also if `errors` is one for all."""
             if isinstance(errors, ErrorCode):
                 errors = dict.fromkeys(partitions, errors)
             done(errors)
@@ -214,7 +226,8 @@ class TransactionsApi:
         hold_ms: int,
         done: Callable[[_Errors | ErrorCode], None],
     ) -> None:
-        """Let the coordinator verify or add the partitions, and call `done` with the errors.
+        """Let the coordinator verify or add the partitions. Call `done` with the errors: by
+        partition, or a code for all.
 
         The coordinator may hold an addition for up to `hold_ms` if the last transaction has not
         ended.
@@ -250,11 +263,15 @@ class TransactionsApi:
     def add_offsets(
         self, context: RequestContext, request: AddOffsetsToTxnRequest, respond: Respond
     ) -> None:
-        """Handle AddOffsetsToTxn: add the group's partition of `__consumer_offsets` to the
-        transaction.
+        """Let the coordinator add the group's partition of `__consumer_offsets` to the transaction,
+        and respond.
+
+        The client needs WRITE on the transactional id and READ on the group; otherwise respond with
+        the authorization error.
         """
 
         def done(error: ErrorCode) -> None:
+            """Respond with the error, as this version has it."""
             respond(
                 AddOffsetsToTxnResponse(
                     error_code=int(_error_for_version(error, context.api_version))
@@ -278,10 +295,16 @@ class TransactionsApi:
         )
 
     def end(self, context: RequestContext, request: EndTxnRequest, respond: Respond) -> None:
-        """Commit or abort the transaction, and respond after its outcome is stored."""
+        """Let the coordinator commit or abort the transaction, and respond after that decision is
+        stored.
+
+        Without WRITE on the transactional id, respond TRANSACTIONAL_ID_AUTHORIZATION_FAILED.
+        """
         version = context.api_version
 
         def reply(error: ErrorCode, identity: tuple[int, int]) -> None:
+            """Respond with the error, as this version has it, and the producer id and epoch to
+            continue with."""
             respond(EndTxnResponse(0, int(_error_for_version(error, version)), *identity))
 
         if not _may_write(context, request.transactional_id):
@@ -315,8 +338,8 @@ def _may_write(context: RequestContext, transactional_id: str) -> bool:
 def _hidden_topics(
     client: Rights | None, topics: Sequence[AddPartitionsToTxnTopic]
 ) -> Steps[Container[str]]:
-    """Return the topics that a client may not write to: internal topics, and those it lacks rights
-    for.
+    """Return, as a container, the topics that a client may not write to: internal topics, and those
+    it lacks rights for.
 
     Empty for a broker's request.
     """
@@ -338,6 +361,7 @@ class _Hidden:
         self._allowed = allowed
 
     def __contains__(self, topic: object) -> bool:
+        """Return whether the topic is internal or not allowed."""
         assert isinstance(topic, str)
         return is_internal(topic) or topic not in self._allowed
 

@@ -57,7 +57,8 @@ class TxnOffsetCommitApi:
     def handle(
         self, context: RequestContext, request: TxnOffsetCommitRequest, respond: Respond
     ) -> None:
-        """Commit the offsets of known topics within the transaction; others get an error each.
+        """Let the group coordinator commit the offsets of known topics within the transaction, and
+        respond. Others get an error each.
 
         The whole request fails if the client may not use its transactional id or its group.
         """
@@ -68,9 +69,12 @@ class TxnOffsetCommitApi:
             return
 
         def judged(judgement: _Judgement) -> None:
+            """Let the coordinator commit the offsets of known topics, and then respond."""
             known_topics, answered = judgement
 
             def done(error: ErrorCode, topics: list[TxnOffsetCommitResponseTopic]) -> None:
+                """Respond with the coordinator's answers and those of the invalid offsets. `error`
+                is the coordinator's for all; if it is NONE, `topics` has its answers."""
                 if error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and (
                     context.api_version < LOADING_FROM
                 ):
@@ -160,7 +164,7 @@ def _answered(
     error: ErrorCode,
     topics: list[TxnOffsetCommitResponseTopic],
 ) -> Steps[TxnOffsetCommitResponse]:
-    """Return `answers` with those of the coordinator.
+    """Return the response with `answers` and those of the coordinator.
 
     `error` is the coordinator's for all `valid` topics; if it is NONE, `topics` has their answers.
     """

@@ -70,7 +70,11 @@ class WriteTxnMarkersApi:
     def handle(
         self, context: RequestContext, request: WriteTxnMarkersRequest, respond: Respond
     ) -> None:
-        """Append the markers, and respond after they are replicated."""
+        """Append the markers, and respond after they are replicated, or after `request.timeout.ms`.
+
+        Without ALTER or CLUSTER_ACTION on the cluster, all partitions get
+        CLUSTER_AUTHORIZATION_FAILED.
+        """
         rights = context.rights
         if not (
             rights.allows_on_cluster(Operation.ALTER, audited=False)
@@ -82,10 +86,13 @@ class WriteTxnMarkersApi:
         write = _Write(self._replicas, self._groups)
 
         def failed(response: WriteTxnMarkersResponse) -> None:
+            """Respond with an error at once, and wake the requests that wait for the appended
+            markers."""
             write.pending.clear()
             self._wait(write, lambda: respond(response))
 
         def replicated() -> None:
+            """Respond with the result of each partition, after the wait has ended."""
             steps = write.answered()
             self._answers.give(context, request, steps, respond, refuse_write_txn_markers)
 
@@ -99,7 +106,8 @@ class WriteTxnMarkersApi:
         )
 
     def _wait(self, write: _Write, respond: Callable[[], None]) -> None:
-        """Call `respond` after the markers are replicated."""
+        """Call `respond` after the markers are replicated or the time-out has passed, at once if
+        there is nothing to wait for. Wake the requests that wait for these appends."""
         waiting = DelayedProduce(write.pending, respond)
         # If the last marker in a partition is replicated, those before it are as well.
         if self._replicas.wait_for_replicas(waiting, write.appended, self._timeout_ms):
@@ -124,7 +132,8 @@ class _Write:
         self.pending: dict[ReplicatedPartition, PendingAck] = {}
 
     def run(self, request: WriteTxnMarkersRequest) -> Steps[None]:
-        """Append the markers to the partitions that this broker leads."""
+        """Append the markers to the partitions that this broker leads, and store each result for
+        `answered`."""
         pace, looks = Pace(MARKERS_A_SLICE), Pace()
         for marker in request.markers:
             for name, index in drained((yield from _partitions_of(marker, looks))):
@@ -156,7 +165,8 @@ class _Write:
     ) -> Partition | ErrorCode:
         """Append a marker; return the partition, or the error if nothing was appended.
 
-        Also tells the group coordinator, and adds an entry to `pending` for the replication.
+        Also passes a marker of `__consumer_offsets` to the group coordinator, and adds an entry to
+        `pending` for the replication.
         """
         partition = self._replicas.partition(topic, index)
         if partition is None:
@@ -186,6 +196,7 @@ class _Write:
         self.appended[partition] = None
 
         def settle(verdict: ErrorCode) -> None:
+            """Store the verdict of the replicas for the response."""
             self._verdicts[partition] = verdict
 
         self.pending[partition] = PendingAck(info.last_offset + 1, settle)

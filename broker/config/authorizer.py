@@ -16,7 +16,8 @@ _STANDARD_KEYS = ("super.users", "allow.everyone.if.no.acl.found")
 
 
 def authorizer_warnings(texts: Mapping[str, str]) -> Iterator[str]:
-    """Yield a warning if no user could create the first ACL."""
+    """Yield a warning if no user could create the first ACL: the StandardAuthorizer has no super
+    users and denies by default."""
     is_standard = texts.get("authorizer.class.name") == STANDARD_AUTHORIZER
     if is_standard and not any(texts.get(key) for key in _STANDARD_KEYS):
         yield (

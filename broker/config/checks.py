@@ -122,7 +122,8 @@ def _check_listeners(config: BrokerConfig) -> None:
 
 
 def _check_advertised(config: BrokerConfig) -> None:
-    """Raise ConfigError if an advertised listener is missing, not bound or has no routable host."""
+    """Raise ConfigError if an advertised listener is not bound or has no routable host, or if the
+    one between brokers is not advertised."""
     key = "advertised.listeners"
     _require(
         bool(config.advertised_listeners),

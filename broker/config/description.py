@@ -137,7 +137,8 @@ class ServerLevels:
 
 
 def describe_topic(overrides: Mapping[str, str], server: ServerLevels) -> list[ConfigEntry]:
-    """Describe every config of a topic with these overrides; an internal one only if it is set."""
+    """Return an entry for every config of a topic with these overrides, in name order; for an
+    internal one only if it is set."""
     defaults = server_defaults(
         {**server.config.originals, **server.dynamic_default, **server.dynamic}
     )
@@ -156,7 +157,8 @@ def describe_topic(overrides: Mapping[str, str], server: ServerLevels) -> list[C
 
 
 def describe_server(server: ServerLevels) -> list[ConfigEntry]:
-    """Describe every public key of a server, and the other keys that are set.
+    """Return an entry for every public key of a server in name order, and for the other keys that
+    are set.
 
     These are keys of the authorizer and of listeners, and unknown ones.
     """
@@ -172,7 +174,8 @@ def describe_server(server: ServerLevels) -> list[ConfigEntry]:
 
 
 def describe_all_servers(dynamic_default: Mapping[str, str]) -> list[ConfigEntry]:
-    """Describe what is set for all servers, as it was written (the resource without a name)."""
+    """Return an entry for each dynamic config of all servers (the resource without a name), with
+    its value as it was written."""
     source = ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
     entries = []
     for name, key in _public(_LISTED):
@@ -192,7 +195,8 @@ def describe_all_servers(dynamic_default: Mapping[str, str]) -> list[ConfigEntry
 
 
 def describe_group(overrides: Mapping[str, str], server: ServerLevels) -> list[ConfigEntry]:
-    """Describe every config of a consumer, share or streams group (KIP-848, KIP-932, KIP-1071)."""
+    """Return an entry for every config of a consumer, share or streams group (KIP-848, KIP-932,
+    KIP-1071), in name order."""
     entries = []
     for name, key in _public(GROUP_CONFIG_DEF):
         synonyms: list[ConfigSynonym] = []
@@ -218,7 +222,8 @@ def is_dynamic(name: str) -> bool:
 def _public(
     keys: ConfigDef, overrides: Mapping[str, str] | None = None
 ) -> Iterator[tuple[str, ConfigKey]]:
-    """Return the keys to describe: an internal one only if `overrides` sets it."""
+    """Return the names and keys to describe, in name order: an internal one only if `overrides`
+    sets it."""
     set_keys = overrides or {}
     return (
         (name, keys[name]) for name in sorted(keys) if not keys[name].internal or name in set_keys
@@ -277,6 +282,7 @@ def _server_synonyms(name: str, server: ServerLevels) -> list[ConfigSynonym]:
 
 
 def _key(name: str) -> ConfigKey:
+    """Return the definition of a key, also of a key that Kafka does not list."""
     return _LISTED[name] if name in _LISTED else _further_key(name)
 
 
@@ -286,7 +292,10 @@ def _static(config: BrokerConfig) -> Mapping[str, str]:
 
 
 def _text(key: ConfigKey, text: str) -> str | None:
-    """Return a value in its usual form (trimmed, without repeated elements); None for a secret."""
+    """Return a value in its usual form (trimmed, without repeated elements); None for a secret.
+
+    Raises ConfigError if it cannot be read.
+    """
     return None if _is_hidden(key) else format_value(key.parse(text))
 
 
@@ -307,7 +316,8 @@ def _written(key: ConfigKey, text: str) -> str | None:
 
 
 def _value(synonyms: Sequence[ConfigSynonym]) -> str | None:
-    """Return the value in force, that of the nearest source, in its usual form."""
+    """Return the value in force, that of the nearest source, in its usual form; None if there is
+    none or it is a secret."""
     if not synonyms or synonyms[0].value is None:
         return None
     try:
@@ -317,6 +327,7 @@ def _value(synonyms: Sequence[ConfigSynonym]) -> str | None:
 
 
 def _is_hidden(key: ConfigKey) -> bool:
+    """Return whether a value of the key must not be shown, as of a secret or an unknown key."""
     return key.sensitive or key.type is ConfigType.UNKNOWN
 
 

@@ -125,6 +125,8 @@ def _value_fault(changed: Sequence[str], after: Mapping[str, str]) -> ApiError |
 
 
 def _is_of_one_broker(name: str) -> bool:
+    """Return True for a key that cannot be set for all brokers at once, such as `ssl.*` of a
+    listener."""
     if name.startswith(LISTENER_PREFIX):
         return key_of(name) not in LISTENER_LIMIT_KEYS
     return name in BROKER_CONFIG_DEF and name.startswith(_PER_BROKER)
@@ -138,7 +140,8 @@ def _security_fault(
     set_now: Collection[str],
     validate: SecurityValidator,
 ) -> ApiError | None:
-    """Return the error if listeners cannot take their changed keys, or None.
+    """Return the error if listeners cannot take their changed keys, or None. Configs of all brokers
+    have only limits, and no such error.
 
     `validate` builds their new security as a trial; it is not called if no listener changes.
     """
@@ -175,7 +178,8 @@ def _contradiction(config: BrokerConfig, texts: Mapping[str, str]) -> ApiError |
 def _parts_fault(
     config: BrokerConfig, before: Mapping[str, str], after: Mapping[str, str]
 ) -> ApiError | None:
-    """Return the error of a change that a part of the server rejects, or None.
+    """Return the first error of the limits of connections, threads, the cleaner, retention or
+    metric reporters after a change, or None.
 
     `before` and `after` have both levels.
     """
@@ -195,7 +199,8 @@ def _parts_fault(
 
 
 def _connection_faults(current: BrokerConfig, planned: BrokerConfig) -> Iterator[str]:
-    """Yield an error for limits of 0, with which no client could connect to change them back."""
+    """Yield an error for a limit of connections that becomes 0, with which no client could connect
+    to change it back."""
     for endpoint in planned.broker_listeners:
         old, new = (
             limits_of(current, endpoint.listener_name),
@@ -239,7 +244,8 @@ def _thread_changes(
 
 
 def _cleaner_faults(old: int, new: int) -> Iterator[str]:
-    """Yield why the number of cleaner threads cannot change from `old` to `new`."""
+    """Yield an error if the number of cleaner threads goes below 1, below half of `old`, or above
+    double."""
     if new == old:
         return
     if new < 1:
@@ -283,6 +289,7 @@ def _reporter_faults(text: str) -> Iterator[str]:
 
 
 def _check_rate(name: str, text: str) -> None:
+    """Raise ConfigError if the text is no integer, or is negative."""
     rate = parse_type(name, ConfigType.LONG, text)
     if not isinstance(rate, int) or rate < 0:
         raise ConfigError.invalid(name, text, "Value must be at least 0")
@@ -302,4 +309,5 @@ def _shown(names: Sequence[str]) -> str:
 
 
 def _refused(text: str) -> ApiError:
+    """Return INVALID_REQUEST with this message."""
     return ApiError(ErrorCode.INVALID_REQUEST, text)

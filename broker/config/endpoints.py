@@ -99,7 +99,8 @@ def parse_endpoints(
 
 
 def check_ports_differ(key: str, endpoints: Sequence[EndPoint]) -> None:
-    """Check that no listeners share a port, except a pair of an IPv4 and an IPv6 address.
+    """Check that no listeners share a port, except a pair of an IPv4 and an IPv6 address. Port 0 is
+    not compared.
 
     Raises ConfigError.
     """
@@ -162,6 +163,7 @@ def _check_names_differ(key: str, endpoints: Sequence[EndPoint]) -> None:
 
 
 def _differ_in_family(first: str | None, second: str | None) -> bool:
+    """Return True if one host is an IPv4 address and the other an IPv6 address."""
     if first is None or second is None:
         return False
     return (":" in first) != (":" in second) and _is_address(first) and _is_address(second)

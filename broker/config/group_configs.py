@@ -57,7 +57,7 @@ LIMITS = tuple(
 
 
 def limits_group_configs(server_key: str) -> bool:
-    """Return whether a server key sets a limit to the configs of groups, or their default."""
+    """Return whether a server key sets the limit or the default of a group config."""
     _, _, name = server_key.partition(".")
     kind, _, rest = name.partition(".")
     rest = rest.removeprefix("min.").removeprefix("max.")
@@ -145,4 +145,5 @@ def _limits(config: BrokerConfig, name: str) -> list[tuple[str, int | None]]:
 
 
 def _refused(text: str) -> ApiError:
+    """Return INVALID_CONFIG with this message."""
     return ApiError(ErrorCode.INVALID_CONFIG, text)

@@ -42,7 +42,8 @@ def config_in_force(config: BrokerConfig, image: MetadataImage) -> BrokerConfig:
 
 
 def with_dynamic(config: BrokerConfig, texts: Mapping[str, str]) -> BrokerConfig:
-    """Return `config` with these dynamic configs, as in `config_in_force`."""
+    """Return `config` with these dynamic configs, as in `config_in_force`. Log at WARNING those
+    that contradict the rest, and leave them out."""
     applied = {
         name: text
         for name, text in texts.items()
@@ -71,8 +72,9 @@ def topic_defaults(config: BrokerConfig, image: MetadataImage) -> Mapping[str, C
 def secured_config(config: BrokerConfig, image: MetadataImage) -> BrokerConfig:
     """Return `config` with the security of listeners in force, from this node's dynamic configs.
 
-    If one of them cannot be read, all are left out. To learn of each listener that changes, and to
-    keep the others if one cannot be read, use `broker.config.security.changes.security_changes`.
+    If one of them cannot be read, log that and leave out all. To learn of each listener that
+    changes, and to keep the others if one cannot be read, use
+    `broker.config.security.changes.security_changes`.
     """
     dynamic = image.config(ResourceType.BROKER, str(config.node_id))
     if not any(name.startswith(LISTENER_PREFIX) for name in dynamic):
@@ -93,7 +95,8 @@ def with_listeners(config: BrokerConfig, dynamic: Mapping[str, str]) -> BrokerCo
 
 
 def is_valid(name: str, text: str) -> bool:
-    """Return whether a value can be read, of a known key or of one after a listener's prefix."""
+    """Return whether a value can be read. `name` is a known key, alone or after a listener's
+    prefix."""
     key = key_of(name)
     try:
         assert key is not None

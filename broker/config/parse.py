@@ -50,7 +50,11 @@ _ATTRIBUTES = frozenset(BrokerConfig._fields)
 def parse_config(
     texts: Mapping[str, str], profile_name: str | None = None, warnings: Iterable[str] = ()
 ) -> BrokerConfig:
-    """Return the configuration with these keys set. Raises ConfigError with one clear line."""
+    """Return the configuration with these keys set and Kafka's defaults for the others, all
+    checked. Raises ConfigError with one clear line.
+
+    `warnings` come before the configuration's own.
+    """
     texts = with_node_id(texts)
     is_known = known_keys(texts)
     for name in texts:
@@ -89,12 +93,15 @@ def known_keys(texts: Mapping[str, str]) -> Callable[[str], bool]:
 def single_node_config(
     overrides: Mapping[str, str] | None = None, warnings: Iterable[str] = ()
 ) -> BrokerConfig:
-    """Return the single-node profile with `overrides`."""
+    """Return the single-node profile with `overrides`. Raises ConfigError."""
     return parse_config(single_node_texts(overrides or {}), PROFILE_NAME, warnings)
 
 
 def with_overrides(config: BrokerConfig, overrides: Mapping[str, str]) -> BrokerConfig:
-    """Return the configuration of the same node with other values of some keys."""
+    """Return the configuration of the same node, with other values of some keys.
+
+    Raises ConfigError.
+    """
     return parse_config({**config.originals, **overrides}, config.profile_name)
 
 
@@ -148,10 +155,10 @@ def _listener_fields(
 def _of_controllers(
     names: Sequence[str], listeners: Sequence[EndPoint], advertised: Sequence[EndPoint]
 ) -> Iterator[EndPoint]:
-    """Yield the advertised endpoint of each controller listener.
+    """Yield the advertised endpoint of each controller listener, which is its own address if
+    `advertised.listeners` lacks it.
 
-    `advertised.listeners` may lack it, and the wildcard address is replaced by None. Kafka:
-    `effectiveAdvertisedControllerListeners`.
+    The wildcard host is replaced by None. Kafka: `effectiveAdvertisedControllerListeners`.
     """
     advertised_by_name = {endpoint.listener_name: endpoint for endpoint in advertised}
     for endpoint in listeners:
@@ -170,7 +177,11 @@ def _protocols(
     entries: Sequence[str],
     is_mapped: bool,
 ) -> dict[str, str]:
-    """Return the security protocol of each listener name. `entries` are those of `listeners`."""
+    """Return the security protocol of each listener name. Controllers without one are PLAINTEXT if
+    nothing is mapped or secured (KIP-801).
+
+    `entries` are those of `listeners`. Raises ConfigError.
+    """
     protocols = parse_protocol_map(cast(str, values[_PROTOCOL_MAP]))
     names = {*controllers, *(entry.partition("://")[0].strip().upper() for entry in entries)}
     if is_mapped or names & _SECURED_NAMES:
@@ -195,7 +206,8 @@ def _check_controllers(controllers: Sequence[str], protocols: Mapping[str, str])
 def _inter_broker(
     values: Mapping[str, ConfigValue], protocols: Mapping[str, str], texts: Mapping[str, str]
 ) -> str:
-    """Return the listener between brokers, by its own name or by the name of its protocol."""
+    """Return the listener between brokers, by its own name or by the name of its protocol. Raises
+    ConfigError for a wrong name."""
     named = cast(str | None, values["inter.broker.listener.name"])
     if named is None:
         return cast(str, values["security.inter.broker.protocol"])
@@ -218,7 +230,11 @@ def _security(
     controllers: Sequence[str],
     alone: bool,
 ) -> dict[str, object]:
-    """Return the security of the listeners, and of this node's connections to other nodes."""
+    """Return the BrokerConfig fields for the security of the listeners and of this node's
+    connections to other nodes, and `security_warnings`.
+
+    Raises ConfigError.
+    """
     used = {protocols.get(name, _PLAINTEXT) for name in controllers[:1]}
     used |= {endpoint.security_protocol for endpoint in listeners}
     set_by_listener = any(name.startswith(LISTENER_PREFIX) for name in texts)
@@ -247,7 +263,8 @@ def _security(
 
 
 def _folder_fields(values: Mapping[str, ConfigValue]) -> dict[str, object]:
-    """Return the fields of the log folders. Without a key, the first has the metadata."""
+    """Return the BrokerConfig fields of the log folders. Without `metadata.log.dir`, the first
+    folder has the metadata."""
     folders = cast(tuple[str, ...], values["log.dirs"] or values["log.dir"])
     metadata = cast(str | None, values["metadata.log.dir"])
     return {"log_dirs": folders, "metadata_log_dir": metadata or (folders[0] if folders else "")}

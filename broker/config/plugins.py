@@ -116,4 +116,5 @@ def consumer_assignors(texts: Sequence[str]) -> list[PythonClass | str]:
 
 
 def _is_dotted(name: str) -> bool:
+    """Return whether the parts of a name between its dots are all Python identifiers."""
     return all(part.isidentifier() for part in name.split("."))

@@ -86,6 +86,7 @@ def _split(line: str) -> tuple[str, str]:
 
 
 def _unescaped(text: str) -> str:
+    """Return the text with its escapes replaced. Raises PropertiesError."""
     return _ESCAPE.sub(_unescaped_character, text)
 
 

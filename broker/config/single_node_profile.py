@@ -86,7 +86,8 @@ def _port_of_voter(voters: str, node_id: str) -> str:
 
 
 def _address_of_listener(listeners: str, name: str) -> str:
-    """Return the host and port by which this machine reaches one of `listeners`."""
+    """Return the host and port by which this machine reaches one of `listeners`; localhost:0 if it
+    is not there."""
     for listener in listeners.split(","):
         own_name, _, address = listener.strip().partition("://")
         if own_name.upper() == name.upper():

@@ -183,7 +183,8 @@ def _are_of_controllers(listeners: str, texts: Mapping[str, str]) -> bool:
 
 
 def reject_what_is_not_served(texts: Mapping[str, str]) -> None:
-    """Reject the keys of `_REFUSED`, unless they have Kafka's default. Raises ConfigError."""
+    """Raise ConfigError if a key of `_REFUSED`, such as one of tiered storage, has another value
+    than Kafka's default."""
     for name, text in texts.items():
         key = _key(name)
         if key is None or is_default(name, text):
@@ -197,7 +198,7 @@ def reject_what_is_not_served(texts: Mapping[str, str]) -> None:
 
 
 def ignored_keys(texts: Mapping[str, str]) -> Iterator[str]:
-    """Yield a warning for each key that is set to something without effect."""
+    """Yield a warning for each key whose value has no effect here and is not Kafka's default."""
     for name, text in texts.items():
         key = _key(name)
         if key is None or is_default(name, text):

@@ -24,6 +24,7 @@ class Secret:
         self.value = value
 
     def __repr__(self) -> str:
+        """Return a text that does not show the secret."""
         return "[hidden]"
 
     def __eq__(self, other: object) -> bool:

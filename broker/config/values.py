@@ -23,11 +23,12 @@ class Originals(dict[str, str]):
     """The texts that are set, by Kafka's names. `repr` hides secrets."""
 
     def __repr__(self) -> str:
+        """Return the dict as text, with secrets hidden."""
         return repr({name: shown(name, text) for name, text in self.items()})
 
 
 def shown(name: str, text: str) -> str:
-    """Return the value in a form that may be printed."""
+    """Return the value in a form that may be printed: `[hidden]` for a secret or an unknown key."""
     return "[hidden]" if is_sensitive(name) else text
 
 
@@ -110,7 +111,7 @@ class BrokerConfig(NamedTuple):
 
     @property
     def is_secured(self) -> bool:
-        """Whether any client or node needs a certificate or a password."""
+        """Whether any listener, or a connection to another node, uses TLS or SASL."""
         protocols = [security.security_protocol for security in self.listener_security.values()]
         protocols.append(self.inter_broker_security.security_protocol)
         protocols.append(self.controller_security.security_protocol)

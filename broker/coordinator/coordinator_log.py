@@ -76,7 +76,7 @@ class CoordinatorLog(Protocol):
     def build(
         self, records: Sequence[Record], transaction: TransactionalAppend | None
     ) -> Steps[bytearray]:
-        """Build the batch for a large `append` in slices."""
+        """Build the batch for `append` in slices, if there are many records."""
 
     def append(
         self,
@@ -123,15 +123,18 @@ class CoordinatorLog(Protocol):
         deliver: Deliver,
         done: Callable[[ErrorCode], None],
     ) -> None:
-        """Read the log from start to end: `deliver` its parts in order, then call `done`.
+        """Read the log from start to end: `deliver` its parts in order, then call `done(NONE)`.
 
-        Parts may be read in another thread (`Blocking`), so that a long log does not block the
-        loop. The next part is read after the receiver of `deliver` asks for it.
+        If the log cannot be read, or this node stops leading in `leader_epoch`, `done` gets the
+        error and no part follows. Parts may be read in another thread (`Blocking`), so that a long
+        log does not block the loop. The next part is read after the receiver of `deliver` asks for
+        it.
         """
 
 
 def coordinator_error(error: ErrorCode) -> ErrorCode:
-    """Return the error for a client, given an error of the coordinator's log."""
+    """Return the error for a client, given an error of the coordinator's log. An error without a
+    counterpart in `_CLIENT_ERRORS` is returned as it is."""
     return _CLIENT_ERRORS.get(error, error)
 
 

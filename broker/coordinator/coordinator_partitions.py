@@ -16,7 +16,8 @@ _CACHED_KEY_LENGTH = 256
 
 
 def partition_for(key: str, partition_count: int) -> int:
-    """Return the partition, of an internal topic's `partition_count`, that holds `key`."""
+    """Return the partition, of an internal topic's `partition_count`, that holds `key`: Java's hash
+    of the key, modulo the count."""
     code = _cached_hash(key) if len(key) <= _CACHED_KEY_LENGTH else _java_hash(key)
     return code % partition_count
 

@@ -11,7 +11,7 @@ sees it; a failed append is not replayed. An appended record that is not committ
 together with the leadership, and then the whole shard is dropped.
 
 The number of parked replies is bounded by the number of connections. Each waits at most
-`offsets.commit.timeout.ms`. Follows Kafka's `CoordinatorRuntime`, without its snapshots of past
+`commit_timeout_ms`. Follows Kafka's `CoordinatorRuntime`, without its snapshots of past
 states.
 """
 
@@ -148,13 +148,15 @@ class ShardContext:
         """Run `decide`, append and replay the records of its `Outcome`, and call `done` once.
 
         A failed append calls `done` with its error at once. A missing commit calls it with
-        COORDINATOR_NOT_AVAILABLE after `offsets.commit.timeout.ms`, or with NOT_COORDINATOR when
-        the shard is unloaded. `refuse` is called instead of `done` if the shard is unloaded before
-        `decide` runs (NOT_COORDINATOR), or if a sliced decision raises (UNKNOWN_SERVER_ERROR).
-        `later`: queue the decision here and now, but run none of it within this call.
+        COORDINATOR_NOT_AVAILABLE after `commit_timeout_ms`, or with NOT_COORDINATOR when the shard
+        is unloaded. `refuse` is called instead of `done` if the shard is unloaded before `decide`
+        runs (NOT_COORDINATOR), or if a sliced decision raises (UNKNOWN_SERVER_ERROR). Without
+        `refuse`, `decide` always runs, and an error is only logged. An error in the first slice is
+        raised if no decision is before it. With `later`, nothing runs in this call.
         """
 
         def decided(respond: Callable[[], None] | None, error: Exception | None) -> None:
+            """Call `respond`. If the decision raised, log the error and call `refuse`, if given."""
             if respond is not None:
                 respond()
                 return
@@ -168,8 +170,11 @@ class ShardContext:
     def _carry_out(
         self, decide: Callable[[], Decided[T]], done: ReplyWithError[T], refuse: Done | None
     ) -> Steps[Callable[[], None]]:
-        """Run a decision if the shard is live. A decision without `refuse`, such as that of a
-        shard's timer, always runs."""
+        """Run a decision, append its records, and return the call that replies.
+
+        If `refuse` is given and the shard is not active, run nothing and return the call
+        `refuse(NOT_COORDINATOR)`. Decisions without `refuse`, such as a timer's, always run.
+        """
         if refuse is not None and self.state is not ShardState.ACTIVE:
             return partial(refuse, ErrorCode.NOT_COORDINATOR)
         return (yield from self._decide_and_write(decide, done))
@@ -177,8 +182,8 @@ class ShardContext:
     def _decide_and_write(
         self, decide: Callable[[], Decided[T]], done: ReplyWithError[T]
     ) -> Steps[Callable[[], None]]:
-        """Run a decision and append its records. Return the call that replies, now or when
-        committed."""
+        """Run a decision, append and replay its records, and return the call that replies. That
+        call waits for the commit, or calls `done` with the append's error at once."""
         outcome = yield from _in_steps(decide())
         while True:
             reply, records, reply_error, offset, transaction, atomic, then, committed = outcome
@@ -207,10 +212,7 @@ class ShardContext:
     def _append_in_batches(
         self, records: Sequence[Record], transaction: TransactionalAppend | None
     ) -> Steps[ErrorCode]:
-        """Append the records in batches.
-
-        After an error, which is returned, earlier batches stay.
-        """
+        """Append and replay the records in batches. Return an error at once; earlier ones stay."""
         for start in range(0, len(records), RECORDS_PER_BATCH):
             part = records[start : start + RECORDS_PER_BATCH]
             error = yield from self._append(part, transaction)
@@ -253,7 +255,7 @@ class ShardContext:
     def _replay_written(
         self, records: Sequence[Record], first_offset: int, producer_id: int
     ) -> Steps[ErrorCode]:
-        """Replay appended records, with pauses in between but none before the first."""
+        """Replay appended records in slices. Return NOT_COORDINATOR if the shard is unloaded."""
         assert self.shard is not None
         pace = Pace(REPLAYS_A_SLICE)
         for index, (key, value) in enumerate(records):
@@ -265,11 +267,12 @@ class ShardContext:
         return ErrorCode.NONE
 
     def _is_gone(self) -> bool:
-        """Return whether the shard is no longer live, which is possible after each pause."""
+        """Return whether the shard is not active any more, which is possible after each pause."""
         return self.state is not ShardState.ACTIVE
 
     def _after_commit(self, done: Done, offset: int) -> None:
-        """Call `done` once: with NONE when `offset` is committed, else with an error."""
+        """Call `done` once: NONE when `offset` is committed, NOT_COORDINATOR if the shard is
+        unloaded, COORDINATOR_NOT_AVAILABLE after the commit time-out."""
         if self.state is not ShardState.ACTIVE:
             done(ErrorCode.NOT_COORDINATOR)
             return
@@ -284,16 +287,15 @@ class ShardContext:
             self._timer = self._scheduler.call_later(self._commit_timeout_ms, self._on_timeout)
 
     def once_committed(self, callback: Callable[[], None]) -> None:
-        """Call `callback` when all records so far are committed, without a time-out.
-
-        If the shard is unloaded before, `callback` is never called.
-        """
+        """Call `callback` when all records so far are committed, without a time-out. If the shard
+        is unloaded before, it is never called."""
         offset = self.last_offset
         if offset <= self.committed_offset:
             callback()
             return
 
         def committed() -> None:
+            """Advance `committed_offset` and call `callback`, if the shard is still active."""
             if self.state is ShardState.ACTIVE:
                 self.committed_offset = max(self.committed_offset, offset)
                 callback()
@@ -303,19 +305,15 @@ class ShardContext:
     def load_part(
         self, records: Iterable[LogRecord | TransactionMarker], load_next: Callable[[], None]
     ) -> None:
-        """Replay a part of the log while loading, then call `load_next`.
-
-        A record that cannot be parsed ends the loading: the shard is FAILED.
-        """
+        """Replay a part of the log while loading, then call `load_next`. A record that cannot be
+        parsed ends the loading: the shard is FAILED."""
         self._work.take(self._replay_loaded(records, load_next), raise_error)
 
     def _replay_loaded(
         self, records: Iterable[LogRecord | TransactionMarker], load_next: Callable[[], None]
     ) -> Steps[None]:
-        """Replay a part of the log in slices, then load the next.
-
-        An unreadable record fails the shard.
-        """
+        """Replay a part of the log in slices, then load the next. An unreadable record is logged
+        and makes the shard FAILED; then, or after an unload, nothing more is loaded."""
         assert self.shard is not None
         pace = Pace(REPLAYS_A_SLICE)
         for record in records:
@@ -343,11 +341,12 @@ class ShardContext:
         self.last_offset = record.offset
 
     def marker_appended(self, marker: TransactionMarker) -> None:
-        """Replay a control record that WriteTxnMarkers has appended to this partition."""
+        """Replay a marker of WriteTxnMarkers, after the work before it, if the shard is active."""
         self._work.take(self._replay_appended(marker), raise_error)
 
     def _replay_appended(self, marker: TransactionMarker) -> Steps[None]:
-        """Apply a marker that was written after the load, if the shard is still active."""
+        """Apply a marker written after the load and advance `last_offset`, if the shard is
+        active."""
         yield from ()
         if self.state is ShardState.ACTIVE:
             assert self.shard is not None
@@ -355,7 +354,8 @@ class ShardContext:
             self.last_offset = max(self.last_offset, marker.offset)
 
     def close(self) -> None:
-        """Stop answering: parked replies and later requests get NOT_COORDINATOR."""
+        """Set the state to CLOSED, and answer parked replies with NOT_COORDINATOR. Call
+        `on_unloaded` of the shard if it was active."""
         was_active = self.state is ShardState.ACTIVE
         self.state = ShardState.CLOSED
         if self._timer is not None:
@@ -367,7 +367,7 @@ class ShardContext:
             self.shard.on_unloaded()
 
     def _on_committed(self, offset: int) -> None:
-        """Answer the clients whose records are now committed, in the order of their records."""
+        """Advance `committed_offset`, and send the replies of committed records in order."""
         if self.state is not ShardState.ACTIVE:
             return
         self.committed_offset = max(self.committed_offset, offset)
@@ -399,6 +399,7 @@ class ShardContext:
             waiting.done(ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
     def __str__(self) -> str:
+        """Return the partition and its leader epoch, for the log."""
         return f"partition {self.partition} (leader epoch {self.leader_epoch})"
 
 
@@ -427,12 +428,12 @@ class CoordinatorRuntime(Generic[S]):
         self._shards: dict[int, tuple[ShardContext, S]] = {}
 
     def shard(self, partition: int) -> S | ErrorCode:
-        """Return the live shard of `partition`, or the error for clients if there is none here."""
+        """Return the live shard, or else COORDINATOR_LOAD_IN_PROGRESS or NOT_COORDINATOR."""
         entry = self._active_shard(partition)
         return entry if isinstance(entry, ErrorCode) else entry[1]
 
     def _active_shard(self, partition: int) -> tuple[ShardContext, S] | ErrorCode:
-        """Return the active shard of a partition, or the error that a client gets without it."""
+        """Return the active shard, or else COORDINATOR_LOAD_IN_PROGRESS or NOT_COORDINATOR."""
         entry = self._shards.get(partition)
         if entry is None:
             return ErrorCode.NOT_COORDINATOR
@@ -449,12 +450,11 @@ class CoordinatorRuntime(Generic[S]):
         operation: TransactionSupportedOperation,
         done: VerificationCallback,
     ) -> None:
-        """Do `CoordinatorLog.verify_transaction`, with errors for clients.
-
-        When `done` is called, the shard may be unloaded or replaced: look it up again.
-        """
+        """Make sure that `partition` is in the producer's transaction; `done` gets the permission
+        to append, or an error for clients. The shard may be unloaded by then: look it up again."""
 
         def verified(result: TransactionalAppend | ErrorCode) -> None:
+            """Pass the permission to `done`, or the error translated for clients."""
             done(coordinator_error(result) if isinstance(result, ErrorCode) else result)
 
         self._log.verify_transaction(partition, producer, operation, verified)
@@ -466,7 +466,8 @@ class CoordinatorRuntime(Generic[S]):
         done: ReplyWithError[T],
         refuse: Done,
     ) -> None:
-        """Run a decision of the shard of `partition`: see `ShardContext.submit`.
+        """Run a decision of the shard of `partition`, append its records: see
+        `ShardContext.submit`.
 
         If the shard is not live here, only `refuse` is called, with the error for clients.
         """
@@ -494,10 +495,8 @@ class CoordinatorRuntime(Generic[S]):
         return list(self._shards)
 
     def amid_an_append(self, partition: int) -> Steps[None]:
-        """Yield until no append to `partition` is replayed only in part.
-
-        A reader of the shard then sees all of an append or nothing.
-        """
+        """Yield until no append to `partition` is replayed only in part, so that a reader of the
+        shard sees all of an append or nothing."""
         while (entry := self._shards.get(partition)) and entry[0].is_amid_an_append:
             yield None
 
@@ -520,7 +519,7 @@ class CoordinatorRuntime(Generic[S]):
 
         The same or an older epoch changes nothing. With a newer epoch, a live shard stays as it is:
         a leader's log is truncated only after it followed another leader, and then the shard was
-        unloaded. A shard that is still loading starts again.
+        unloaded. A shard that is still loading or FAILED is closed and loaded again.
         """
         entry = self._shards.get(partition)
         if entry is not None:
@@ -561,8 +560,7 @@ class CoordinatorRuntime(Generic[S]):
         entry[0].close()
 
     def on_marker(self, partition: int, marker: TransactionMarker) -> None:
-        """Replay `marker`, which WriteTxnMarkers has appended to `partition`, if its shard is
-        live."""
+        """Replay `marker`, appended to `partition` by WriteTxnMarkers, if its shard is live."""
         entry = self._shards.get(partition)
         if entry is not None and entry[0].state is ShardState.ACTIVE:
             entry[0].marker_appended(marker)
@@ -573,7 +571,8 @@ class CoordinatorRuntime(Generic[S]):
             self.on_resigned(partition)
 
     def _on_load_end(self, context: ShardContext, shard: S, error: ErrorCode) -> None:
-        """Make a loaded shard active, or FAILED after an error, unless it was unloaded before."""
+        """Make a loaded shard ACTIVE and call its `on_loaded`. After an error, log it and make the
+        shard FAILED. Do nothing if the shard was unloaded before."""
         if context.state is not ShardState.LOADING:
             return
         if error is not ErrorCode.NONE:
@@ -590,11 +589,12 @@ def replays(value: bytes | None) -> int:
 
 
 def _in_steps(decided: Decided[T]) -> Steps[Outcome[T]]:
-    """Return the outcome, whether or not the decision runs in slices."""
+    """Return the outcome, after running the decision's own slices if it is a generator."""
     if isinstance(decided, Outcome):
         return decided
     return (yield from decided)
 
 
 def _respond(done: ReplyWithError[T], reply_error: ErrorCode, reply: T, error: ErrorCode) -> None:
+    """Call `done` with the reply, and with `error`, or `reply_error` if that is NONE."""
     done(error or reply_error, reply)

@@ -123,8 +123,8 @@ class NamePattern:
 def matching_names(pattern: NamePattern, names: Sequence[str], pace: Pace) -> Steps[list[str]]:
     """Return those of `names` that match, in slices of `pace`, which is from `pace_of_names`.
 
-    A thread matches the names that may take longer than a slice; RE2 releases the interpreter lock
-    while it matches.
+    Names that may take longer than a slice are matched in a thread, by a yielded `Job`; RE2
+    releases the interpreter lock while it matches.
     """
     matches: list[str] = []
     for part, cost in _parts(pattern, names):
@@ -143,7 +143,8 @@ def pace_of_names() -> Pace:
 
 
 def _parts(pattern: NamePattern, names: Sequence[str]) -> Iterator[tuple[list[str], int]]:
-    """Yield groups of the names, each with its cost: at most that of a slice, or of a job."""
+    """Yield groups of consecutive names, each with its cost: at most a slice's, or a job's if the
+    pattern is large. A single name may cost more."""
     most = _A_JOB if pattern.size > _LARGE else _A_SLICE
     part: list[str] = []
     total = 0
@@ -159,6 +160,7 @@ def _parts(pattern: NamePattern, names: Sequence[str]) -> Iterator[tuple[list[st
 
 
 def _reason(error: re2.error) -> str:
+    """Return RE2/J's text for an error of RE2, without the part of the pattern that it names."""
     message = error.args[0]
     text = message.decode(errors="replace") if isinstance(message, bytes) else str(message)
     reason = text.partition(": ")[0]

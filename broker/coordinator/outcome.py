@@ -52,7 +52,8 @@ else and does not change."""
 
 
 def call_reply(error: ErrorCode, reply: Done) -> None:
-    """Pass `error` to a reply that needs nothing else."""
+    """Call `reply(error)`: the `done` of an outcome whose reply is itself a callback for an
+    error."""
     reply(error)
 
 

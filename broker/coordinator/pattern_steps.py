@@ -45,7 +45,8 @@ _TOKEN = re.compile(
 
 
 def count_steps(pattern: str, most: int) -> int:
-    """Return the steps of `pattern`; if there are more than `most`, any number above `most`."""
+    """Return an estimate of RE2's work to compile `pattern`, in steps; if that is more than `most`,
+    any number above `most`. The syntax is not checked."""
     letter = _LETTER if _ANY_CASE.search(pattern) is None else _LETTER_OF_ANY_CASE
     # `outside`: the steps before the innermost open group. `groups`: for each open group, the steps
     # of its parent group before it.
@@ -78,7 +79,8 @@ def count_steps(pattern: str, most: int) -> int:
 
 
 def _pieces(kind: str | None, token: re.Match[str], letter: int) -> tuple[int, int]:
-    """Return the steps that a token adds: before its last piece, and in its last piece."""
+    """Return the steps that a token of the pattern adds: before its last piece, and in its last
+    piece, which a repetition after the token would multiply."""
     text = token[0]
     if kind == "text":
         alternatives = text.count("|")
@@ -100,11 +102,13 @@ def _pieces(kind: str | None, token: re.Match[str], letter: int) -> tuple[int, i
 
 
 def _bytes_of(text: str) -> int:
+    """Return the length in UTF-8."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 def _counted(token: re.Match[str], piece: int) -> int:
-    """Return the steps of a piece under a counted repetition; RE2 parses it at least once."""
+    """Return the steps of a piece of `piece` steps under a counted repetition such as `{2,5}`; RE2
+    parses the piece at least once."""
     least, is_range, most = int(token[11]), token[12] is not None, int(token[13] or -1)
     if most >= 0:
         return piece * max(1, least, most) + _REPETITION * max(0, most - least)

@@ -69,6 +69,8 @@ class ReplicaCoordinatorLog:
         compression: int = 0,
         verification: AppendVerification | None = None,
     ) -> None:
+        """Create the log of `topic`. `compression` is the codec's number in a batch. Without
+        `verification`, transactional appends are not checked."""
         self._verification = verification
         self._topic = topic
         self._replicas = replicas
@@ -87,7 +89,10 @@ class ReplicaCoordinatorLog:
     ) -> AppendResult:
         """Append `records` as one batch, all or none, stamped with the current time.
 
-        If `batch` is given, its records have the time at which `build` made it.
+        If `batch` is given, its records have the time at which `build` made it. The error is
+        NOT_LEADER_OR_FOLLOWER if this node does not lead in `leader_epoch`, or that of an absent
+        replica or of the append. Requests that wait for the partition are woken in a later turn of
+        the loop.
         """
         leader = self._led_partition(partition, leader_epoch)
         if isinstance(leader, ErrorCode):
@@ -145,7 +150,11 @@ class ReplicaCoordinatorLog:
         operation: TransactionSupportedOperation,
         done: VerificationCallback,
     ) -> None:
-        """Make sure that `partition` is in the producer's transaction, before an append to it."""
+        """Make sure that `partition` is in the producer's transaction, before an append to it.
+
+        `done` gets the permission to append, or the error of the verification or of an absent
+        replica. Without an `AppendVerification`, nothing is checked.
+        """
         replica = self._replicas.partition(self._topic, partition)
         if replica is None:
             done(self._replicas.why_absent(self._topic, partition))
@@ -194,7 +203,11 @@ class ReplicaCoordinatorLog:
         deliver: Deliver,
         done: Callable[[ErrorCode], None],
     ) -> None:
-        """Read the log from start to end: `deliver` its parts in order, then call `done`."""
+        """Read the log from start to end: `deliver` its parts in order, then call `done`.
+
+        `done` gets NONE, or the error because of which no part follows: this node does not lead in
+        `leader_epoch` or the log is unreadable.
+        """
         leader = self._led_partition(partition, leader_epoch)
         if isinstance(leader, ErrorCode):
             done(leader)
@@ -230,9 +243,12 @@ class ReplicaCoordinatorLog:
         records = data.records
 
         def job() -> tuple[int, Loaded]:
+            """Read this part of the log and decode it: the next offset and the records."""
             return _decode(records.read(), offset)
 
         def loaded(result: tuple[int, Loaded] | None, error: Exception | None) -> None:
+            """Deliver the decoded part with the call that loads the next, or call `done` with the
+            error."""
             if not partition.is_leader or partition.leader_epoch != leader_epoch:
                 # Checked first: a follower may have truncated the records that were read.
                 done(ErrorCode.NOT_LEADER_OR_FOLLOWER)
@@ -252,7 +268,8 @@ class ReplicaCoordinatorLog:
         self._blocking.submit(job, loaded)
 
     def _led_partition(self, partition: int, leader_epoch: int) -> Partition | ErrorCode:
-        """Return the partition if this node leads it in this epoch, or the error."""
+        """Return the partition if this node leads it in this epoch, else NOT_LEADER_OR_FOLLOWER or
+        the reason why the replica is absent."""
         replica = self._replicas.partition(self._topic, partition)
         if replica is None:
             return self._replicas.why_absent(self._topic, partition)
@@ -265,6 +282,8 @@ class _CommitWaiters:
     """The callbacks that wait for offsets of a partition (a `PartitionListener`)."""
 
     def __init__(self, registry: dict[Partition, _CommitWaiters]) -> None:
+        """Create without callbacks. The waiters remove themselves from `registry` when none is
+        left."""
         self._registry = registry
         self._waiting: list[tuple[int, Callable[[], None]]] = []
 
@@ -272,7 +291,10 @@ class _CommitWaiters:
         self._waiting.append((offset, callback))
 
     def partition_changed(self, partition: Partition) -> None:
-        """Call the callbacks whose offset is committed. Drop all if this node no longer leads."""
+        """Call the callbacks whose offset is committed. Drop all if this node no longer leads.
+
+        When none is left, stop listening to the partition.
+        """
         high_watermark = partition.log.high_watermark if partition.is_leader else -1
         ready = [callback for offset, callback in self._waiting if offset < high_watermark]
         self._waiting = [w for w in self._waiting if w[0] >= high_watermark >= 0]

@@ -19,6 +19,7 @@ class Deadline:
     __slots__ = ("_due_ms", "_expired", "_scheduler", "_timer", "_timer_due_ms")
 
     def __init__(self, scheduler: Scheduler, expired: Callable[[], None]) -> None:
+        """Create a deadline that is not set; `expired` is called once when it passes."""
         self._scheduler = scheduler
         self._expired = expired
         self._due_ms: float | None = None
@@ -31,7 +32,7 @@ class Deadline:
         return self._due_ms is not None
 
     def extend(self, delay_ms: float) -> None:
-        """Set the deadline to `delay_ms` from now, in place of an earlier one."""
+        """Set the deadline to `delay_ms` from now, in place of the previous one."""
         due = self._scheduler.monotonic_ms() + delay_ms
         self._due_ms = due
         if self._timer is not None:
@@ -48,11 +49,14 @@ class Deadline:
             self._timer = None
 
     def _start_timer(self, due_ms: float, delay_ms: float) -> None:
+        """Start the timer that calls `_fire` in `delay_ms`; it is due at `due_ms` of the monotonic
+        clock."""
         self._timer_due_ms = due_ms
         self._timer = self._scheduler.call_later(delay_ms, self._fire)
 
     def _fire(self) -> None:
-        """Call `expired` if the deadline has passed; if it was extended, wait for the rest."""
+        """Call `expired` if the deadline has passed; if it was extended, wait for the rest. Do
+        nothing if it was cancelled."""
         self._timer = None
         due = self._due_ms
         if due is None:

@@ -78,7 +78,11 @@ class Group(Protocol):
 
 
 def commit_error_without_group(generation_id: int, api_version: int) -> ErrorCode:
-    """Return the error of a commit to a group that does not exist; NONE without a generation."""
+    """Return the error of a commit to a group that does not exist.
+
+    This is NONE if `generation_id` is negative, else GROUP_ID_NOT_FOUND, or ILLEGAL_GENERATION
+    before OffsetCommit version 9.
+    """
     if generation_id < 0:
         return ErrorCode.NONE
     if api_version >= GROUP_ID_NOT_FOUND_FROM:

@@ -90,6 +90,7 @@ class GroupCoordinator:
         surroundings: ConsumerGroupInputs,
         sliced: SlicedWork | None = None,
     ) -> None:
+        """Create a coordinator without partitions; `on_elected` loads them."""
         self._config = config
         self._scheduler = scheduler
         self._partition_count = partition_count
@@ -115,17 +116,20 @@ class GroupCoordinator:
     # -- leadership ----------------------------------------------------------------------------
 
     def on_elected(self, partition: int, leader_epoch: int) -> None:
-        """Load the groups of a partition of `__consumer_offsets`, which this broker now leads."""
+        """Load the groups of a partition of `__consumer_offsets`, which this broker now leads. The
+        first call also starts the timer of offset expiry."""
         self._runtime.on_elected(partition, leader_epoch)
         if self._expiry is None and not self._stopped:
             self._schedule_expiry()
 
     def on_resigned(self, partition: int, leader_epoch: int | None = None) -> None:
-        """Unload the groups of `partition`, which this broker no longer leads."""
+        """Unload the groups of `partition`, which this broker no longer leads. Ignore a
+        `leader_epoch` that is older than the loaded one."""
         self._runtime.on_resigned(partition, leader_epoch)
 
     def on_topics_deleted(self, topics: list[str]) -> None:
-        """Remove the offsets committed for deleted topics."""
+        """Remove the offsets committed for deleted topics, in later turns of the loop, by
+        tombstones in every loaded partition. The result is only logged."""
         subject = f"offsets of deleted {', '.join(topics)}"
         forget = partial(GroupShard.forget_topics, topics=topics)
         self._runtime.submit_to_all(forget, partial(_log_removal, subject))
@@ -142,11 +146,13 @@ class GroupCoordinator:
         return shard if isinstance(shard, ErrorCode) else ErrorCode.NONE
 
     def on_transaction_marker(self, partition: int, marker: TransactionMarker) -> None:
-        """Replay `marker`, which WriteTxnMarkers has appended to a partition of the topic."""
+        """Replay `marker`, which WriteTxnMarkers has appended to a partition of the topic, if its
+        shard is live."""
         self._runtime.on_marker(partition, marker)
 
     def shutdown(self) -> None:
-        """Answer all parked requests with NOT_COORDINATOR, and reject all later ones."""
+        """Unload all groups and stop the timer. Parked requests get NOT_COORDINATOR, later ones
+        COORDINATOR_NOT_AVAILABLE."""
         self._stopped = True
         if self._expiry is not None:
             self._expiry.cancel()
@@ -154,12 +160,15 @@ class GroupCoordinator:
         self._runtime.shutdown()
 
     def _schedule_expiry(self) -> None:
+        """Set the timer for the next removal of expired offsets
+        (`offsets.retention.check.interval.ms`)."""
         self._expiry = self._scheduler.call_later(
             self._config.offsets_retention_check_interval_ms, self._expire
         )
 
     def _expire(self) -> None:
-        """Remove expired offsets and empty groups of all shards, and schedule the next removal."""
+        """Schedule the next removal. Remove expired offsets and empty groups of all live shards, in
+        later turns of the loop, and log the result."""
         self._schedule_expiry()
         done = partial(_log_removal, "expired offsets and groups")
         self._runtime.submit_to_all(GroupShard.expire_offsets, done)
@@ -175,7 +184,7 @@ class GroupCoordinator:
         return not isinstance(self._shard_for(group_id), ErrorCode)
 
     def _shard_for(self, group_id: str) -> GroupShard | ErrorCode:
-        """Return the shard that serves `group_id`, or the error to answer with."""
+        """Return the live shard of `group_id`, or the error to answer with."""
         if self._stopped:
             return ErrorCode.COORDINATOR_NOT_AVAILABLE
         return self._runtime.shard(self.partition_for(group_id))
@@ -196,7 +205,11 @@ class GroupCoordinator:
         *,
         named: bool = True,
     ) -> None:
-        """Run a decision of the group's shard. With `named`, an empty group id is rejected."""
+        """Run a decision of the group's shard; `done` gets its reply.
+
+        Call `refuse` instead after `shutdown`, if no shard is live here, or, with `named`, for an
+        empty group id.
+        """
         error = self._error_of(group_id)
         if error is not ErrorCode.NONE and (named or self._stopped):
             refuse(error)
@@ -206,7 +219,13 @@ class GroupCoordinator:
     # -- members -------------------------------------------------------------------------------
 
     def join(self, joining: Joining) -> None:
-        """Handle a JoinGroup."""
+        """Pass a JoinGroup to its group, which answers by `joining`, perhaps after others have
+        joined.
+
+        Rejects an empty group id, a session time-out outside the configured limits
+        (INVALID_SESSION_TIMEOUT), and more than PROTOCOLS_MAX protocols
+        (INCONSISTENT_GROUP_PROTOCOL).
+        """
         request = joining.request
         shortest = self._config.group_min_session_timeout_ms
         longest = self._config.group_max_session_timeout_ms
@@ -223,7 +242,8 @@ class GroupCoordinator:
             )
 
     def sync(self, request: SyncGroupRequest, reply: SyncReply) -> None:
-        """Handle a SyncGroup."""
+        """Pass a SyncGroup to its group: `reply` gets the member's assignment, perhaps later, or an
+        error."""
         self._submit(
             request.group_id,
             lambda shard: shard.sync(request, reply),
@@ -232,9 +252,11 @@ class GroupCoordinator:
         )
 
     def heartbeat(self, request: HeartbeatRequest, done: Done) -> None:
-        """Handle a Heartbeat. While the group is still loading, the answer is NONE."""
+        """Extend the session of a member that sent a Heartbeat: `done` gets NONE or the error.
+        While the group is still loading, the answer is NONE."""
 
         def refuse(error: ErrorCode) -> None:
+            """Answer with `error`, but with NONE while the group is loading."""
             loading = error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
             done(ErrorCode.NONE if loading else error)
 
@@ -247,7 +269,8 @@ class GroupCoordinator:
         )
 
     def leave(self, request: LeaveGroupRequest, done: Callable[[LeaveGroupResponse], None]) -> None:
-        """Handle a LeaveGroup of one or more members (`request.members` in every version)."""
+        """Remove the members of a LeaveGroup, one or more (`request.members` in every version).
+        `done` gets an error for all, or the answer for each member."""
         self._submit(
             request.group_id,
             lambda shard: shard.leave(
@@ -260,7 +283,12 @@ class GroupCoordinator:
     def consumer_heartbeat(
         self, beat: Beat, api_version: int, done: Callable[[ConsumerGroupHeartbeatResponse], None]
     ) -> None:
-        """Handle a ConsumerGroupHeartbeat. A member without an id gets one."""
+        """Pass a ConsumerGroupHeartbeat to its group; `done` gets the response. A member without an
+        id gets one.
+
+        Rejects an invalid request, and any request while consumer groups are not enabled
+        (UNSUPPORTED_VERSION).
+        """
         if not self._surroundings.serves_consumer_groups():
             done(refusal(ApiError(ErrorCode.UNSUPPORTED_VERSION)))
             return
@@ -274,6 +302,7 @@ class GroupCoordinator:
             beat = beat._replace(request=with_id)
 
         def respond(error: ErrorCode, response: ConsumerGroupHeartbeatResponse) -> None:
+            """Pass the response to `done`, or a response with the error of its records' commit."""
             done(refusal(ApiError(error)) if error is not ErrorCode.NONE else response)
 
         self._submit(
@@ -284,10 +313,11 @@ class GroupCoordinator:
         )
 
     def quiet_heartbeat(self, sender: HeartbeatSender, epoch: int) -> int | None:
-        """Handle a heartbeat that has only `epoch`, if it changes no group.
+        """Extend the session of a member whose heartbeat has only `epoch`, if that changes no
+        group.
 
-        Return the interval until the next heartbeat, in ms, after extending the member's session.
-        Return None if nothing was done: the request then needs `consumer_heartbeat`.
+        Return the interval until the next heartbeat, in ms. Return None if nothing was done: the
+        request then needs `consumer_heartbeat`.
         """
         if not self._surroundings.serves_consumer_groups():
             return None
@@ -302,7 +332,8 @@ class GroupCoordinator:
         api_version: int,
         done: ReplyWithError[list[OffsetCommitResponseTopic]],
     ) -> None:
-        """Handle an OffsetCommit: `done` gets an error for all, or NONE and topic answers."""
+        """Commit the offsets of an OffsetCommit: `done` gets an error for all, or NONE and topic
+        answers. The group id may be empty."""
         self._submit(
             request.group_id,
             lambda shard: shard.commit_offsets(request, api_version),
@@ -317,7 +348,8 @@ class GroupCoordinator:
         api_version: int,
         done: ReplyWithError[list[TxnOffsetCommitResponseTopic]],
     ) -> None:
-        """Handle a TxnOffsetCommit, with an answer as from `commit_offsets`.
+        """Append the offsets of a TxnOffsetCommit to its transaction, with an answer as from
+        `commit_offsets`.
 
         The transaction coordinator first checks that the group's partition of `__consumer_offsets`
         is in the transaction, or adds it (KIP-890).
@@ -357,12 +389,16 @@ class GroupCoordinator:
         require_stable: bool,
         done: Callable[[FetchedOffsets | ErrorCode], None],
     ) -> None:
-        """Handle an OffsetFetch of one group: of the partitions `requested`, or of all if None.
+        """Read a group's offsets, for an OffsetFetch: of the partitions `requested`, or of all if
+        None.
 
-        Of `group`, only the group id and the member are used; its topics are ignored.
+        `done` gets the offsets or an error, perhaps after earlier commits are replicated. Of
+        `group`, only the group id and the member are used; its topics are ignored.
         """
 
         def respond(error: ErrorCode, read_offsets: ReadOffsets) -> None:
+            """Read the offsets and pass them to `done`, or pass the error.
+            COORDINATOR_NOT_AVAILABLE becomes NOT_COORDINATOR."""
             if error is ErrorCode.COORDINATOR_NOT_AVAILABLE:
                 # Consumers before 3.9 do not retry COORDINATOR_NOT_AVAILABLE here.
                 error = ErrorCode.NOT_COORDINATOR
@@ -379,9 +415,11 @@ class GroupCoordinator:
     def delete_offsets(
         self, request: OffsetDeleteRequest, done: Callable[[OffsetDeleteResponse], None]
     ) -> None:
-        """Handle an OffsetDelete."""
+        """Delete offsets of a group, for an OffsetDelete; `done` gets an error for all, or topic
+        answers."""
 
         def respond(error: ErrorCode, topics: list[OffsetDeleteResponseTopic]) -> None:
+            """Answer with the topics, or, if there is an error, with that alone."""
             good = error is ErrorCode.NONE
             done(OffsetDeleteResponse(error_code=int(error), topics=topics if good else []))
 
@@ -409,9 +447,11 @@ class GroupCoordinator:
     def describe_consumers(
         self, group_id: str, done: Callable[[DescribedConsumerGroup], None]
     ) -> None:
-        """Handle a ConsumerGroupDescribe of one group; an error is in the answer."""
+        """Describe a consumer group, for ConsumerGroupDescribe. An error is in the answer:
+        GROUP_ID_NOT_FOUND if there is none."""
 
         def refuse(error: ErrorCode, message: str | None = None) -> None:
+            """Answer with the error; `message` None: without a message."""
             done(DescribedConsumerGroup(error_code=error, error_message=message, group_id=group_id))
 
         def respond(error: ErrorCode, group: DescribedConsumerGroup | None) -> None:
@@ -429,7 +469,8 @@ class GroupCoordinator:
         self._submit(group_id, lambda shard: shard.describe_consumers(group_id), respond, refuse)
 
     def delete(self, group_id: str, done: Done) -> None:
-        """Handle a DeleteGroups of one group."""
+        """Delete a group and its offsets, for DeleteGroups; `done` gets NONE when that is
+        committed, or the error."""
         self._submit(
             group_id,
             lambda shard: shard.delete_group(group_id),
@@ -472,7 +513,8 @@ class GroupCoordinator:
         """Return the answer to ListGroups: the groups here, filtered by state and by type.
 
         The groups are those of this moment; each state is as of its slice. States and types are
-        compared without regard to case, as in Kafka.
+        compared without regard to case, as in Kafka. The answer is an error after `shutdown` and
+        while a partition is loading.
         """
         if self._stopped:
             return ListGroupsResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE)
@@ -482,6 +524,8 @@ class GroupCoordinator:
         types = yield from _folded(request.types_filter)
 
         def is_listed(group: ListedGroup) -> bool:
+            """Return whether the group has a requested state and type; without a filter, any is
+            listed."""
             right_state = not states or group.group_state.lower() in states
             return right_state and (not types or group.group_type in types)
 
@@ -501,6 +545,8 @@ class GroupCoordinator:
 
 
 def _log_removal(subject: str, error: ErrorCode, tombstones: int) -> None:
+    """Log the error of a removal at WARNING, or the number of tombstones, if there are any, at
+    INFO."""
     if error is not ErrorCode.NONE:
         log.warning("%s not removed: %s", subject, error.name)
     elif tombstones:

@@ -27,21 +27,22 @@ class GroupMetrics:
     matched other topics. As in Kafka, epochs because of members that left do not count."""
 
     def committed(self, offsets: int) -> None:
-        """Count committed offsets of partitions."""
+        """Add the number of committed offsets to `offset_commits`."""
         self.offset_commits += offsets
 
     def deleted(self, offsets: int) -> None:
-        """Count offsets that a request deletes."""
+        """Add the number of offsets that a request deletes to `offset_deletions`."""
         self.offset_deletions += offsets
 
     def expired(self) -> None:
-        """Count an offset whose retention has ended."""
+        """Count an offset whose retention has ended in `offset_expirations`."""
         self.offset_expirations += 1
 
     def rebalance_completed(self) -> None:
-        """Count a classic group whose leader sent the assignments."""
+        """Count a classic group's generation, whose leader sent the assignments, in
+        `completed_rebalances`."""
         self.completed_rebalances += 1
 
     def rebalance_began(self) -> None:
-        """Count a new epoch of a consumer group."""
+        """Count a new epoch of a consumer group in `consumer_rebalances`."""
         self.consumer_rebalances += 1

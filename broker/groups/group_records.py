@@ -127,7 +127,7 @@ _PLAIN: Mapping[int, tuple[Any, Any]] = {
 
 
 def record(key: ConsumerGroupKey, value: ConsumerGroupValue) -> tuple[bytes, bytes]:
-    """Return a record of a type whose only version is 0."""
+    """Return the key and value of a record of a type whose only version is 0."""
     out = MessageBuffer()
     out += _TYPE.pack(0)
     value.write(out, 0)
@@ -135,7 +135,7 @@ def record(key: ConsumerGroupKey, value: ConsumerGroupValue) -> tuple[bytes, byt
 
 
 def tombstone(key: ConsumerGroupKey) -> tuple[bytes, None]:
-    """Return the tombstone for the record with `key`."""
+    """Return the tombstone for the record with `key`: the key's bytes, and None."""
     return _key_bytes(key), None
 
 
@@ -195,7 +195,11 @@ def offset_tombstone(group_id: str, topic: str, partition: int) -> tuple[bytes, 
 
 
 def read_group_record(key: bytes, value: bytes | None) -> GroupRecord:
-    """Parse a record of the log. Raises ProtocolError if its bytes do not fit its type."""
+    """Return the parsed key and value of a record of the log; a value of None is a tombstone.
+
+    Return an OtherRecord for a type that Ottla does not read. Raises ProtocolError if the bytes do
+    not fit the type.
+    """
     try:
         return _read_record(key, value)
     except (StructError, IndexError) as error:
@@ -205,7 +209,8 @@ def read_group_record(key: bytes, value: bytes | None) -> GroupRecord:
 def _read_record(key: bytes, value: bytes | None) -> GroupRecord:
     """Return the key and the value of a record; None as value is a tombstone.
 
-    OtherRecord: this version does not know the type. Raises ProtocolError for an unknown version.
+    OtherRecord: this version does not know the type. Raises ProtocolError for an unknown version,
+    struct.error or IndexError if bytes are missing.
     """
     view = memoryview(key)
     (record_type,) = _TYPE.unpack_from(key)

@@ -126,7 +126,8 @@ class GroupShard:
     # -- replay --------------------------------------------------------------------------------
 
     def replay(self, record: LogRecord) -> None:
-        """Apply one record of the log."""
+        """Apply one record of the log to the groups or the offsets. An offset without a group
+        creates a classic group. Raises ProtocolError if the record cannot be parsed."""
         assert record.key is not None
         parsed = read_group_record(record.key, record.value)
         if isinstance(parsed, OtherRecord):
@@ -147,7 +148,8 @@ class GroupShard:
             self.offsets.replay(key, value, record.offset, record.producer_id)
 
     def replay_marker(self, marker: TransactionMarker) -> None:
-        """Apply the end of a transaction that committed offsets."""
+        """Apply the end of a transaction: its offsets take effect if it committed, else they are
+        dropped."""
         self.offsets.replay_marker(marker.producer_id, marker.committed, marker.offset)
 
     def _replay_group(self, group_id: str, value: GroupMetadataValue | None, offset: int) -> None:
@@ -195,7 +197,11 @@ class GroupShard:
         group.replay(key, value, offset)
 
     def on_loaded(self) -> None:
-        """Start the sessions of all members: the whole log has been replayed."""
+        """Start the sessions of all members, because the whole log has been replayed.
+
+        Begins the rebalance of classic groups that exceed `group.max.size`, or whose last record
+        converted them from a consumer group. Logs a warning about records that Ottla does not read.
+        """
         self._live = True
         self._loaded_to = self._context.last_offset
         for group_id in list(self.groups):
@@ -219,7 +225,7 @@ class GroupShard:
             )
 
     def on_unloaded(self) -> None:
-        """Drop all groups; answer waiting members with NOT_COORDINATOR."""
+        """Drop all groups and stop their timers; answer waiting members with NOT_COORDINATOR."""
         self._live = False
         self._consumers.stop()
         groups = self._classic_groups()
@@ -237,7 +243,13 @@ class GroupShard:
         return [group for group in self.groups.values() if isinstance(group, ClassicGroup)]
 
     def join(self, joining: Joining) -> Decided[Done]:
-        """Decide a JoinGroup. A new member's group is created first if there is none."""
+        """Return the outcome of a JoinGroup, which may write records or park the request in the
+        group.
+
+        If the group is a consumer group with members, the client joins that. If there is no group,
+        a new member's classic group is created first; a client with a member id gets
+        UNKNOWN_MEMBER_ID.
+        """
         request = joining.request
         other = self._consumer_group(request.group_id)
         if other is not None and not other.is_idle:
@@ -250,7 +262,8 @@ class GroupShard:
             return Outcome(refuse, error=ErrorCode.UNKNOWN_MEMBER_ID)
 
         def created(error: ErrorCode) -> Outcome[Done]:
-            """Join the group that was created, or refuse with the error of its creation."""
+            """Return the outcome of joining the new group, or the rejection with the error of its
+            creation."""
             if error is not ErrorCode.NONE:
                 return Outcome(joining.refuse, error=error)
             group = self._classic_group(request.group_id)
@@ -265,7 +278,8 @@ class GroupShard:
         return Outcome(no_reply, [*before, record], then=created)
 
     def sync(self, request: SyncGroupRequest, reply: SyncReply) -> Decided[Done]:
-        """Decide a SyncGroup."""
+        """Return the outcome of a SyncGroup: `reply` gets the member's assignment, perhaps later,
+        or the error. UNKNOWN_MEMBER_ID: there is no such group."""
         consumers = self._consumer_group(request.group_id)
         if consumers is not None:
             return self._consumers.sync(consumers, request, reply)
@@ -276,7 +290,8 @@ class GroupShard:
         return self._protocol.sync(group, request, reply)
 
     def heartbeat(self, request: HeartbeatRequest) -> ErrorCode:
-        """Return the error for a Heartbeat, or NONE. A Heartbeat never writes records."""
+        """Extend the session of a classic member. Return the error for its Heartbeat, or NONE. A
+        Heartbeat never writes records."""
         consumers = self._consumer_group(request.group_id)
         if consumers is not None:
             return self._consumers.classic_heartbeat(consumers, request)
@@ -288,7 +303,8 @@ class GroupShard:
     def leave(
         self, request: LeaveGroupRequest, reply: Callable[[list[MemberResponse]], None]
     ) -> Decided[Done]:
-        """Decide a LeaveGroup: `reply` gets an answer for each member."""
+        """Return the outcome of a LeaveGroup, which removes its members: `reply` gets an answer for
+        each. Without such a group, each answer is UNKNOWN_MEMBER_ID."""
         consumers = self._consumer_group(request.group_id)
         if consumers is not None:
             return self._consumers.leave(consumers, request.members, reply)
@@ -304,9 +320,12 @@ class GroupShard:
         return group if isinstance(group, ConsumerGroup) else None
 
     def consumer_heartbeat(self, beat: Beat) -> Decided[ConsumerGroupHeartbeatResponse]:
-        """Decide a ConsumerGroupHeartbeat. A new member's group is created if there is none.
+        """Return the outcome of a ConsumerGroupHeartbeat: the records that it causes, and the
+        response.
 
-        A classic group without members is replaced; one with members is converted.
+        A new member's group is created if there is none. A classic group without members is
+        replaced; one with members is converted. A member that does not join gets GROUP_ID_NOT_FOUND
+        from a classic group.
         """
         group_id = beat.request.group_id
         classic = self._classic_group(group_id)
@@ -332,7 +351,8 @@ class GroupShard:
         return self._consumers.quiet_heartbeat(group, sender, epoch)
 
     def _became_classic(self, group_id: str, rebalances: bool) -> None:
-        """Start the sessions of a group that became a classic one; rebalance it if `rebalances`."""
+        """Start the sessions of a group that became a classic one; rebalance it if `rebalances`. Do
+        nothing if it is gone."""
         group = self._classic_group(group_id)
         if group is None:
             return
@@ -342,8 +362,8 @@ class GroupShard:
             self._context.submit(rebalance, call_reply)
 
     def describe_consumers(self, group_id: str) -> Steps[Outcome[DescribedConsumerGroup | None]]:
-        """Describe a consumer group, for a reply after its last record is committed. The reply is
-        None if there is no such group."""
+        """Return the outcome that describes a consumer group after its last record is committed.
+        The reply is None if there is no such group."""
         group = self._consumer_group(group_id)
         if group is None:
             return Outcome(None, after=self._loaded_to)
@@ -355,7 +375,8 @@ class GroupShard:
     def commit_offsets(
         self, request: OffsetCommitRequest, api_version: int
     ) -> Steps[Outcome[list[OffsetCommitResponseTopic]]]:
-        """Decide an OffsetCommit: an error for all, or an answer for each partition."""
+        """Return the outcome of an OffsetCommit: an error for all, or the records and an answer for
+        each partition. The commit extends the session of a classic member."""
         generation = request.generation_id_or_member_epoch
         error = self._commit_error(request, generation, api_version)
         if error is not ErrorCode.NONE:
@@ -371,7 +392,8 @@ class GroupShard:
     def commit_transactional_offsets(
         self, request: TxnOffsetCommitRequest, api_version: int, transaction: TransactionalAppend
     ) -> Steps[Outcome[list[TxnOffsetCommitResponseTopic]]]:
-        """Decide a TxnOffsetCommit of a verified transaction, as `commit_offsets` does."""
+        """Return the outcome of a TxnOffsetCommit: an error for all, or an answer for each
+        partition and the records, as part of the verified `transaction`."""
         error = self._commit_error(request, request.generation_id, api_version)
         if error is not ErrorCode.NONE:
             return Outcome([], error=error)
@@ -386,7 +408,7 @@ class GroupShard:
         generation: int,
         api_version: int,
     ) -> ErrorCode:
-        """Return the error for an offset commit, or NONE."""
+        """Return the error for an offset commit, from its group's check of the member, or NONE."""
         group = self.groups.get(request.group_id)
         if group is None:
             return commit_error_without_group(generation, api_version)
@@ -418,7 +440,8 @@ class GroupShard:
         requested: RequestedPartitions | None,
         require_stable: bool,
     ) -> Outcome[ReadOffsets]:
-        """Decide an OffsetFetch of the partitions `requested`, or of all if that is None.
+        """Return the outcome of an OffsetFetch of the partitions `requested`, or of all if that is
+        None. The reply is a function that returns the offsets; the group may reject the member.
 
         With `require_stable`, the reply waits until all earlier appends are committed. Without, the
         committed offsets are sent at once. Only a new leader has to wait until all that it loaded
@@ -439,7 +462,11 @@ class GroupShard:
     def delete_offsets(
         self, request: OffsetDeleteRequest
     ) -> Steps[Outcome[list[OffsetDeleteResponseTopic]]]:
-        """Decide an OffsetDelete; topics to which members are subscribed get an error."""
+        """Return the outcome of an OffsetDelete: tombstones, and an answer for each partition.
+
+        Topics to which members are subscribed get GROUP_SUBSCRIBED_TO_TOPIC. The error for all is
+        GROUP_ID_NOT_FOUND, or the group's.
+        """
         group = self.groups.get(request.group_id)
         error = ErrorCode.GROUP_ID_NOT_FOUND if group is None else group.delete_offsets_error()
         if group is None or error is not ErrorCode.NONE:
@@ -466,7 +493,7 @@ class GroupShard:
     # -- administration ------------------------------------------------------------------------
 
     def delete_group(self, group_id: str) -> Steps[Outcome[None]]:
-        """Decide to delete a group and its offsets, or return the error."""
+        """Return the outcome that deletes a group and its offsets, or that has the error."""
         group = self.groups.get(group_id)
         error = ErrorCode.GROUP_ID_NOT_FOUND if group is None else group.delete_error()
         if group is None or error is not ErrorCode.NONE:
@@ -480,14 +507,16 @@ class GroupShard:
         return None if group is None else group.described()
 
     def expire_offsets(self) -> Steps[Outcome[int]]:
-        """Remove offsets older than `offsets.retention.minutes`, and groups that are empty then.
+        """Return the outcome that removes offsets older than `offsets.retention.minutes`, and
+        groups that are empty then, batch by batch.
 
-        Reply with the number of tombstones, as `forget_topics` does.
+        The reply is the number of tombstones, as for `forget_topics`.
         """
         return ShardRemoval(self._expired_offsets()).next_batch()
 
     def _expired_offsets(self) -> TombstoneScan:
-        """Scan all groups in slices, for tombstones of expired offsets and of empty groups."""
+        """Yield the tombstones of expired offsets and of groups that are empty then. Yield None for
+        each look at a group or at an offset that stays."""
         now = self._scheduler.wall_ms()
         retention = self._config.offsets_retention_minutes * 60_000
         for group in list(self.groups.values()):
@@ -518,17 +547,20 @@ class GroupShard:
             yield tombstone
 
     def forget_topics(self, topics: Sequence[str]) -> Steps[Outcome[int]]:
-        """Remove the offsets committed for deleted topics. Reply with the number of tombstones."""
+        """Return the outcome that removes the offsets committed for deleted topics, batch by batch.
+        The reply is the number of tombstones."""
         return ShardRemoval(self.offsets.delete_topics(topics)).next_batch()
 
 
 def _refuse_leavers(
     request: LeaveGroupRequest, reply: Callable[[list[MemberResponse]], None]
 ) -> Steps[Outcome[Done]]:
-    """Answer a LeaveGroup with UNKNOWN_MEMBER_ID for each of its members, in slices."""
+    """Return the outcome that answers a LeaveGroup with UNKNOWN_MEMBER_ID for each of its
+    members."""
     unknown, responses = int(ErrorCode.UNKNOWN_MEMBER_ID), list[MemberResponse]()
 
     def add(member: MemberIdentity) -> None:
+        """Add the answer UNKNOWN_MEMBER_ID for a member."""
         responses.append(MemberResponse(member.member_id, member.group_instance_id, unknown))
 
     yield from each(add, request.members, PIECES_AT_ONCE)

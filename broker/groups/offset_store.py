@@ -45,6 +45,7 @@ class OffsetStore:
     `committed_below()`."""
 
     def __init__(self, metadata_max_bytes: int, committed_below: Callable[[], int]) -> None:
+        """Create an empty store. `committed_below()` returns the high watermark of the log."""
         self._metadata_max_bytes = metadata_max_bytes
         self._table = OffsetTable(committed_below)
         self._pending = PendingOffsets()
@@ -73,7 +74,8 @@ class OffsetStore:
         record_offset: int,
         producer_id: int = NO_PRODUCER_ID,
     ) -> None:
-        """Apply an OffsetCommit record, or its tombstone."""
+        """Apply an OffsetCommit record: set the offset, or the pending offset of a producer's
+        transaction. A tombstone removes the offset, also from all open transactions."""
         offset_key = (key.group, key.topic, key.partition)
         if value is None:
             self._table.remove(offset_key, record_offset)
@@ -103,7 +105,11 @@ class OffsetStore:
     def commit(
         self, request: OffsetCommitRequest, now_ms: int
     ) -> Steps[tuple[list[Record], list[OffsetCommitResponseTopic]]]:
-        """Return the records for the offsets of `request`, and the answer for their commit."""
+        """Return the records for the offsets of `request`, and the answer for their commit.
+
+        A partition with too much metadata gets OFFSET_METADATA_TOO_LARGE in the answer, and no
+        record.
+        """
         retention = request.retention_time_ms
         expires = NO_TIMESTAMP if retention == -1 else now_ms + retention
         pace = Pace(COMMITS_A_SLICE)
@@ -129,7 +135,11 @@ class OffsetStore:
     def commit_transactional(
         self, request: TxnOffsetCommitRequest, now_ms: int
     ) -> Steps[tuple[list[Record], list[TxnOffsetCommitResponseTopic]]]:
-        """Do as `commit` for offsets of a transaction; their records have no topic id."""
+        """Return the records for the offsets of a transaction, and the answer for their commit.
+
+        The records have no topic id and no expiry. A partition with too much metadata gets
+        OFFSET_METADATA_TOO_LARGE, and no record.
+        """
         pace = Pace(COMMITS_A_SLICE)
         records: list[Record] = []
         answers = []
@@ -149,7 +159,8 @@ class OffsetStore:
         return records, answers
 
     def _metadata_error(self, metadata: str | None) -> ErrorCode:
-        """Return OFFSET_METADATA_TOO_LARGE, or NONE. The limit counts characters."""
+        """Return OFFSET_METADATA_TOO_LARGE if the metadata has more characters than the limit, else
+        NONE."""
         # Kafka counts characters here, although the key is called offset.metadata.max.bytes.
         if metadata is not None and len(metadata) > self._metadata_max_bytes:
             return ErrorCode.OFFSET_METADATA_TOO_LARGE
@@ -198,7 +209,8 @@ class OffsetStore:
         return records
 
     def delete_topics(self, topics: Sequence[str]) -> TombstoneScan:
-        """Yield the tombstones of deleted topics' offsets in every group, for a `ShardRemoval`."""
+        """Yield the tombstones of deleted topics' offsets in every group, for a `ShardRemoval`.
+        Yield None before each group."""
         deleted = dict.fromkeys(topics)
         for group_id in dict.fromkeys([*self._table.group_ids(), *self._pending.group_ids()]):
             yield None
@@ -216,11 +228,12 @@ class OffsetStore:
         now_ms: int,
         retention_ms: int,
     ) -> Generator[Record | None, None, bool]:
-        """Yield the tombstones of a group's expired offsets, for a `ShardRemoval`.
+        """Yield the tombstone of each expired offset of a group, and None for each that stays.
 
-        Return whether the group has no offsets left then, not even in an open transaction.
-        `unused_since` returns the start of an offset's retention, in ms; it depends on the group's
-        state (KIP-211). An offset with its own expiry (OffsetCommit v2-4) expires at that time.
+        Offsets of subscribed topics and of open transactions stay. Return whether the group has no
+        offsets left then, not even in an open transaction. `unused_since` returns the start of an
+        offset's retention, in ms since the epoch; it depends on the group's state (KIP-211). An
+        offset with its own expiry (OffsetCommit v2-4) expires at that time.
         """
         nothing_left = True
         for key in self._table.keys(group_id):

@@ -24,6 +24,7 @@ class OffsetTable:
     `committed_below()`."""
 
     def __init__(self, committed_below: Callable[[], int]) -> None:
+        """Create an empty table. `committed_below()` returns the high watermark of the log."""
         self._committed_below = committed_below
         self.count = 0
         """The number of all offsets, as appended."""
@@ -54,7 +55,7 @@ class OffsetTable:
         ]
 
     def group_ids(self) -> list[str]:
-        """Return the groups that have offsets, as appended."""
+        """Return the ids of the groups that have offsets, as appended."""
         return list(self._groups)
 
     def topics(self, group_id: str) -> list[str]:
@@ -89,7 +90,10 @@ class OffsetTable:
         return by_topic
 
     def _to_change(self, group_id: str, topic: str) -> _Partitions:
-        """Return the group's offsets of a topic, for a change: a copy if an answer reads them."""
+        """Return the stored offsets of a group and topic, by partition, for a change.
+
+        They are created if missing. If a fetch still reads them, a copy takes their place first.
+        """
         topics = self._groups.setdefault(group_id, {})
         shared = self._shared.get(group_id)
         if shared is not None and topic in shared:
@@ -147,7 +151,8 @@ class OffsetTable:
             self._shared.pop(group_id, None)
 
     def _keep_until_committed(self, key: Key, position: int) -> None:
-        """Keep the offset's present value until the change at `position` is committed."""
+        """Keep the offset's present value, for `get_committed`, until the change at `position` is
+        committed. Do nothing if that is already committed."""
         self._forget_committed_changes()
         if position >= self._committed_below():
             self._changes.append((position, key))

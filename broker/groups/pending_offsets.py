@@ -39,7 +39,8 @@ class PendingOffsets:
             self._release(key, producer_id)
 
     def _release(self, key: Key, producer_id: int) -> None:
-        """Drop the producer's pending offset of this key. Raises KeyError if it has none."""
+        """Remove this producer's offset of `key` from the index of keys and groups. Raises KeyError
+        if it is not there."""
         keys = self._groups[key[0]]
         producers = keys[key]
         del producers[producer_id]
@@ -61,5 +62,5 @@ class PendingOffsets:
         return list(self._groups.get(group_id, ()))
 
     def group_ids(self) -> list[str]:
-        """Return the groups that have offsets in open transactions."""
+        """Return the ids of the groups that have offsets in open transactions."""
         return list(self._groups)

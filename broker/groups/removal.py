@@ -36,7 +36,8 @@ class ShardRemoval:
     """The removal of offsets and groups of one shard."""
 
     def __init__(self, scan: TombstoneScan) -> None:
-        """Start a removal. `scan` resumes after the tombstones that it yielded are replayed."""
+        """Create a removal of the records for which `scan` yields tombstones. `scan` resumes only
+        after the tombstones that it yielded are replayed."""
         self._scan = scan
         self._count = 0
 
@@ -60,5 +61,6 @@ class ShardRemoval:
         )
 
     def _next_after(self, error: ErrorCode) -> Steps[Outcome[int]] | None:
-        """Return the next batch after a written batch; end the removal after an error."""
+        """Return the work for the next batch after a written batch; None, which ends the removal,
+        after an error."""
         return self.next_batch() if error is ErrorCode.NONE else None

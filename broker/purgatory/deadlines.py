@@ -44,7 +44,8 @@ class Deadlines(Generic[T]):
         self._queues: dict[float, DeadlineQueue[T]] = {}
 
     def add(self, item: T, timeout_ms: float) -> DeadlineQueue[T]:
-        """Let `item`, which must not be waiting here, expire in `timeout_ms`. Return its queue."""
+        """Let `item`, which must not be waiting here, expire in `timeout_ms`. Return its queue,
+        which `remove` needs."""
         queue = self._queues.get(timeout_ms)
         if queue is None:
             queue = self._queues[timeout_ms] = DeadlineQueue(timeout_ms)
@@ -61,11 +62,15 @@ class Deadlines(Generic[T]):
             self._remove_queue(queue)
 
     def _start_timer(self, queue: DeadlineQueue[T], delay_ms: float) -> None:
-        """Set the queue's timer."""
+        """Schedule the next check of the queue for due items in `delay_ms`."""
         queue.timer = self._scheduler.call_later(delay_ms, partial(self._expire_due, queue))
 
     def _expire_due(self, queue: DeadlineQueue[T]) -> None:
-        """Expire the items that are due, even if one raises, and set the timer for the next."""
+        """Remove each due item, call `expire` with it, and set the timer for the next item.
+
+        Raises any exception of `expire`; the other due items then expire with the next timer, at
+        once.
+        """
         now_ms = self._scheduler.monotonic_ms()
         try:
             for _ in range(len(queue.due_ms)):  # items added meanwhile are due later

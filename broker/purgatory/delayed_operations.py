@@ -18,7 +18,8 @@ class ReplicatedPartition(Hashable, Protocol):
     """A partition that an acks=all append waits for. It is also the key of the wait."""
 
     def is_replicated_to(self, required_offset: int) -> ErrorCode | None:
-        """Return the verdict; None while in-sync replicas miss data below `required_offset`."""
+        """Return NONE if the in-sync replicas have all data below `required_offset`, or the error
+        of the append. Return None while the append must still wait."""
 
 
 class PendingAck:
@@ -44,7 +45,8 @@ class DelayedProduce(DelayedOperation):
         self._respond = respond
 
     def settle_all(self) -> bool:
-        """Check every partition once. Return whether none is left to wait for."""
+        """Settle each partition that is replicated or failed. Return whether none is left to wait
+        for."""
         for partition in list(self.pending):
             self._settle_if_decided(partition)
         return not self.pending
@@ -58,7 +60,8 @@ class DelayedProduce(DelayedOperation):
         return not self.pending
 
     def _settle_if_decided(self, partition: ReplicatedPartition) -> None:
-        """Settle the partition if the followers have the offset or the append has failed."""
+        """Pass the verdict to the partition's `settle` and stop waiting for it, if the followers
+        have the offset or the append has failed."""
         ack = self.pending[partition]
         verdict = partition.is_replicated_to(ack.required_offset)
         if verdict is not None:
@@ -72,6 +75,7 @@ class DelayedProduce(DelayedOperation):
         self.pending.clear()
 
     def on_complete(self) -> None:
+        """Call `respond`, which sends the response."""
         self._respond()
 
 
@@ -79,7 +83,8 @@ class TrimmedPartition(ReplicatedPartition, Protocol):
     """A partition that a DeleteRecords waits for."""
 
     def is_deleted_to(self, required_offset: int) -> ErrorCode | None:
-        """Return the verdict; None while live replicas have records below `required_offset`."""
+        """Return NONE if no live replica has records below `required_offset`, or the error of the
+        deletion. Return None while the deletion must still wait."""
 
 
 class DelayedDeleteRecords(DelayedProduce):
@@ -90,7 +95,8 @@ class DelayedDeleteRecords(DelayedProduce):
     __slots__ = ()
 
     def _settle_if_decided(self, partition: ReplicatedPartition) -> None:
-        """Settle the partition if the followers have deleted too or the deletion has failed."""
+        """Pass the verdict to the partition's `settle` and stop waiting for it, if the followers
+        have deleted too or the deletion has failed."""
         ack = self.pending[partition]
         trimmed = cast(TrimmedPartition, partition)
         verdict = trimmed.is_deleted_to(ack.required_offset)
@@ -118,8 +124,9 @@ class DelayedFetch(DelayedOperation):
         return self._read()
 
     def on_expiration(self) -> None:
-        """Read a last time, to answer with what there is."""
+        """Read a last time. `on_complete`, which is called next, sends the result."""
         self._read()
 
     def on_complete(self) -> None:
+        """Send the result of the last read."""
         self._answer()

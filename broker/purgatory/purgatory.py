@@ -30,21 +30,25 @@ class DelayedOperation:
         self._purgatory: Purgatory | None = None
 
     def try_complete(self, key: Hashable) -> bool:
-        """Return whether the operation is complete, after `key` has changed.
+        """Return whether the operation is complete, after `key` has changed. Subclasses implement
+        it.
 
         Must not change state outside of the operation.
         """
         raise NotImplementedError
 
     def on_complete(self) -> None:
-        """Answer the request. Called once, after `try_complete` or at the deadline."""
+        """Send the answer to the request. Called once, after `try_complete` or at the deadline.
+        Subclasses implement it."""
         raise NotImplementedError
 
     def on_expiration(self) -> None:
-        """Prepare for `on_complete`. Called before it if the deadline came first."""
+        """Prepare for `on_complete`, which is called next: the deadline came first. Does nothing by
+        default."""
 
     def complete(self) -> bool:
-        """Complete the operation now. Return False if it was complete already."""
+        """Remove the operation from its purgatory, and call `on_complete`. Return False if it was
+        complete already; then nothing is done."""
         if self.done:
             return False
         self.done = True
@@ -72,7 +76,8 @@ class Purgatory:
     def watch(
         self, operation: DelayedOperation, keys: Iterable[Hashable], timeout_ms: float
     ) -> None:
-        """Let `operation` wait under `keys` for at most `timeout_ms`.
+        """Let `operation` wait under `keys` for at most `timeout_ms`, or until the loop's next turn
+        if the purgatory is closed. An operation is watched once.
 
         It never completes during this call, so the caller may set up the answer after it.
         """
@@ -89,7 +94,8 @@ class Purgatory:
         return key in self._watchers
 
     def check(self, key: Hashable) -> int:
-        """Complete the operations under `key` that are complete now. Return their number."""
+        """Try each operation under `key`, and complete those whose `try_complete` returns True.
+        Return the number of completed operations."""
         watchers = self._watchers.get(key)
         if not watchers:
             return 0
@@ -100,7 +106,7 @@ class Purgatory:
         return completed
 
     def close(self) -> None:
-        """Complete all operations as at their deadlines.
+        """Let all operations expire now, as at their deadlines.
 
         Operations that are added later complete in the loop's next turn, because nothing will wake
         them.
@@ -111,7 +117,7 @@ class Purgatory:
             self._expire(operation)
 
     def forget(self, operation: DelayedOperation) -> None:
-        """Remove a completed operation from all its keys."""
+        """Remove a completed operation from all its keys, and cancel its deadline."""
         self.waiting -= 1
         if operation._deadlines is not None:
             self._deadlines.remove(operation, operation._deadlines)
@@ -122,7 +128,8 @@ class Purgatory:
                 del self._watchers[key]
 
     def _expire(self, operation: DelayedOperation) -> None:
-        """Complete an operation whose time is over; no effect if it is done."""
+        """Call `on_expiration` of an operation whose time is over, and complete it. No effect if it
+        is done."""
         if not operation.done:
             self.expired += 1
             operation.on_expiration()

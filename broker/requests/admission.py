@@ -29,7 +29,8 @@ class Admission:
     def rights_of(
         self, client: context.ClientIdentity, client_id: str | None, api_key: int, api_version: int
     ) -> Rights:
-        """Return the rights of a request's sender. Read `epoch` before you check them."""
+        """Return the rights of a request's sender, which are unlimited if there is no judge. Read
+        `epoch` before you check them."""
         if self._judge is None:
             return UNLIMITED
         asker = Asker(
@@ -44,24 +45,27 @@ class Admission:
         return Rights(self._judge, asker, self._audit, self)
 
     def judge_by(self, judge: Judge | None, audit: VerdictLog | None = None) -> None:
-        """Set the judge of all further requests; None: all clients may do everything."""
+        """Set the judge of all further requests, and the log of its verdicts. Invalidate earlier
+        judgements. A judge of None allows all clients everything."""
         self._judge = judge
         self._audit = audit
         self.changed()
 
     def changed(self) -> None:
-        """Invalidate earlier judgements, because permissions, quotas or plug-ins have changed."""
+        """Increment `epoch`, which invalidates earlier judgements: permissions, quotas or plug-ins
+        have changed."""
         self.epoch += 1
 
     def prepare_nothing(self) -> None:
-        """Prepare no requests until `prepare_again`, because a component must see each request: an
-        interceptor, an authorizer whose answers are not remembered, or the injection of faults."""
+        """Set `may_prepare` to False until `prepare_again`, and invalidate prepared requests. A
+        component must see each request: an interceptor, an authorizer whose answers are not
+        remembered, or the injection of faults."""
         self._watchers += 1
         self.may_prepare = False
         self.changed()
 
     def prepare_again(self) -> None:
-        """Revoke one call of `prepare_nothing`."""
+        """Revoke one call of `prepare_nothing`. After the last one, `may_prepare` is True again."""
         assert self._watchers, "nobody has asked to see each request"
         self._watchers -= 1
         self.may_prepare = not self._watchers

@@ -31,7 +31,8 @@ class AuditLog:
         self._limit = LogLimit(denials_per_second, clock_s)
 
     def record_verdict(self, asker: Asker, action: Action, verdict: Verdict, count: int) -> None:
-        """Log and count a verdict. `count` is how often the request names the resource."""
+        """Count a verdict, and log it: a permission at DEBUG, a denial at INFO, within the limit of
+        denials per second. `count` is how often the request names the resource."""
         if verdict.allowed:
             self.allowed += 1
             if _log.isEnabledFor(logging.DEBUG):

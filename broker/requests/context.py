@@ -66,7 +66,8 @@ class LastClient:
         here too."""
 
     def keep(self, principal: str, client_id: bytes, identity: Any) -> None:
-        """Remember the client of the last request."""
+        """Set the connection's last client, and forget the kind of its last request. `client_id` is
+        as in the frame, with its length first."""
         if len(client_id) != len(self.client_id):
             form = Struct(f">i4x{len(client_id)}s")
             self.header, self.size = form.unpack_from, form.size
@@ -76,7 +77,7 @@ class LastClient:
         self.api = -1
 
     def keep_kind(self, api: int, match: Match, entries: dict[Fixed, Any]) -> None:
-        """Remember the kind of the last request."""
+        """Set the API and version, the shape and the prepared entries of the last request."""
         self.api, self.match, self.entries = api, match, entries
 
 
@@ -124,7 +125,7 @@ class ClientConnection(RequestSource, Protocol):
     def client_software_version(self) -> str: ...
 
     def runs_on(self, software_name: str, software_version: str) -> None:
-        """Note the client's software, which it named by ApiVersions (KIP-511)."""
+        """Set the name and version of the client's software, which ApiVersions has (KIP-511)."""
 
     def throttled(self, wait_ms: int) -> None:
         """Read no further request for `wait_ms` after the current one is answered (KIP-219)."""
@@ -152,10 +153,12 @@ class RequestQuota(Protocol):
         exhausted; then reject them."""
 
     def answered(self, response: Message | None) -> int:
-        """Count the response, and set its throttle time. Return that time in milliseconds."""
+        """Count the request, and set the throttle time in its response, None if it gets no
+        response. Return that time in milliseconds."""
 
     def handled(self) -> None:
-        """Note that the handler has returned, whether the request is answered or not."""
+        """Stop the clock of the request quota: the handler has returned, whether the request is
+        answered or not."""
 
 
 class Quotas(Protocol):
@@ -253,7 +256,8 @@ class PreparedRequest(Protocol):
     anything is done."""
 
     @property
-    def shape(self) -> Shape: ...
+    def shape(self) -> Shape:
+        """The form of the frames that this can answer: which of their bytes are fixed."""
 
     def follows(self, response: Any) -> bool:
         """Return whether the response to the first request allows answering further ones in this

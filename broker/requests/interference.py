@@ -30,10 +30,10 @@ class ReplyPath(Protocol):
         """Close the connection at once: its bytes are wrong, or handling them failed."""
 
     def close(self) -> None:
-        """Close the connection instead of answering."""
+        """Close the connection instead of answering, after earlier answers are sent."""
 
     def last(self, data: bytes) -> None:
-        """Send these bytes, and then close the connection."""
+        """Send these bytes after earlier answers, and then close the connection."""
 
 
 @dataclass(frozen=True, slots=True)

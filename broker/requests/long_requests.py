@@ -30,16 +30,16 @@ def read_long(
     size_bytes: int,
     handle: Callable[[Message], None],
 ) -> None:
-    """Decode a request when its turn comes, and let `handle` handle it, unless its connection has
-    ended.
+    """Decode a request in slices when its turn comes. Then call `handle` with it, unless its
+    connection has closed.
 
-    Bytes that are no valid request close the connection.
+    An exception of decoding or of `handle` closes the connection, and is raised unless it is a
+    ProtocolError.
     """
 
     def read(request: Message | None, error: Exception | None) -> None:
-        """Handle the request that was read; an error closes the connection, and is raised if
-        unexpected.
-        """
+        """Call `handle` with the decoded request. An error closes the connection, and is raised
+        unless it is a ProtocolError."""
         try:
             if error is not None:
                 raise error
@@ -54,7 +54,8 @@ def read_long(
 
 
 def _while_open(connection: ClientConnection, reading: Reading) -> Steps[Message | None]:
-    """Return the request; None if its connection ends before it is decoded."""
+    """Decode a slice in each step. Return the request; None if its connection closes before it is
+    decoded."""
     while not connection.closed:
         try:
             next(reading)

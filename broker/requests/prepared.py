@@ -81,14 +81,15 @@ class _Identity:
     def entries(
         self,
     ) -> Iterator[tuple[_Identity, int, dict[Fixed, PreparedEntry], Fixed, PreparedEntry]]:
-        """Yield all entries with their keys."""
+        """Yield for each entry: this identity, the API, the dict with the entry, its key there, and
+        the entry."""
         for api, shapes in self.by_api.items():
             for _, entries in shapes:
                 for fixed, entry in entries.items():
                     yield self, api, entries, fixed, entry
 
     def entries_of(self, api: int, shape: Shape) -> dict[Fixed, PreparedEntry]:
-        """Return the entries of one shape."""
+        """Return the entries of a shape by their fixed bytes. Add an empty dict for a new shape."""
         shapes = self.by_api.setdefault(api, [])
         for other_shape, entries in shapes:
             if other_shape == shape:
@@ -97,7 +98,8 @@ class _Identity:
         return shapes[-1][1]
 
     def drop(self, api: int, entries: dict[Fixed, PreparedEntry], fixed: Fixed) -> int:
-        """Remove an entry, and return how many bytes that freed."""
+        """Remove an entry from `entries` and its size from this identity. Return that size in
+        bytes."""
         freed = entries.pop(fixed).size
         self.size -= freed
         if not entries:
@@ -128,7 +130,8 @@ class PreparedRequests:
 
     def find(self, source: RequestSource, frame: memoryview) -> tuple[PreparedEntry, Values] | None:
         """Return the entry that is prepared for this request, and the values in its holes; None if
-        there is none. Count a use of the entry."""
+        there is none. Count a use of the entry. Remove an entry from before the last change of
+        rights or quotas."""
         last = source.last
         if last.principal != source.principal or len(frame) < last.size:
             return self._find_by_identity(source, frame)
@@ -147,8 +150,10 @@ class PreparedRequests:
     def _find_by_identity(
         self, source: RequestSource, frame: memoryview
     ) -> tuple[PreparedEntry, Values] | None:
-        """Return the kind and hole values of a request whose client is not the source's last; None
-        if new.
+        """Return the entry and the values for a request of another client than the source's last;
+        None if nothing is prepared.
+
+        If that client has entries, it becomes `source.last`.
         """
         if len(frame) < _HEADER_BYTES:
             return None
@@ -163,7 +168,8 @@ class PreparedRequests:
     def _find_of(
         self, last_client: LastClient, identity: _Identity, api: int, frame: memoryview
     ) -> tuple[PreparedEntry, Values] | None:
-        """Return the matching entry of the client and the values of its holes, or None.
+        """Return the matching entry of the client and the values of its holes, or None. Count a
+        use, and set the kind of `last_client`.
 
         An entry that was prepared before rights or quotas changed is removed.
         """
@@ -186,7 +192,8 @@ class PreparedRequests:
         return None
 
     def forget(self, source: RequestSource, frame: memoryview) -> None:
-        """Prepare nothing for this request any more, because it failed."""
+        """Invalidate the entry for this request, because its answer failed. The next such request
+        is handled in the general way, and may be prepared again."""
         match = self.find(source, frame)
         if match is not None:
             match[0].epoch = -1
@@ -199,8 +206,12 @@ class PreparedRequests:
         epoch: int,
         metrics: RequestMetrics,
     ) -> None:
-        """Prepare answers for requests like one that was answered. `kind` is what `kind_of`
-        returned for that request; `epoch` was read before that request was judged."""
+        """Add an entry for requests of `kind`, which `kind_of` returned. `epoch` was read before
+        the first of them was judged.
+
+        No effect if that epoch is over, if nothing may be prepared, or if the entry is too large.
+        If the client's share or the table is full, evict the least used entries.
+        """
         admission = self._admission
         if epoch != admission.epoch or not admission.may_prepare:
             return
@@ -229,8 +240,8 @@ class PreparedRequests:
             }
 
     def _make_room(self, identities: list[_Identity], most: int) -> None:
-        """Free entries until half of `most` is left: the least used first, and of those the newest
-        first."""
+        """Free entries of `identities` until half of `most` bytes is left: the least used first,
+        and of those the newest first. Halve the count of uses of the others."""
         left = sum(identity.size for identity in identities)
         candidates = [candidate for identity in identities for candidate in identity.entries()]
         candidates.reverse()

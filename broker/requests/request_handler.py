@@ -1,23 +1,18 @@
 """The way of a request: frame → header → request → API → response → frame.
 
-There are two ways. A prepared request (`broker.requests.prepared`) is answered from its frame
-alone. All others go the general way: they are decoded, handled by their API with the rights that
-`broker.requests.admission` gives, and their response is encoded. After that, the API may prepare
-for further requests like this one.
+A prepared request (`broker.requests.prepared`) is answered from its frame alone. All others go the
+general way: they are decoded, handled by their API with the rights that `broker.requests.admission`
+gives, and their response is encoded. After that, the API may prepare for further ones like this.
 
 This module decides what the exceptions of handlers mean. Bytes that are no valid request raise
-`ProtocolError`, which closes the connection. An error that an API reports is in its response. Any
-other exception is a bug of Ottla: it is logged once and answered with UNKNOWN_SERVER_ERROR. An
-`AssertionError`, a broken invariant, is not caught, and stops the process.
+`ProtocolError`, which closes the connection. An `AssertionError`, a broken invariant, stops the
+process. Any other exception is a bug of Ottla: it is logged once, and answered with
+UNKNOWN_SERVER_ERROR. A newer ApiVersions than ours gets our range in version 0 (KIP-511).
 
-Quotas apply to requests here, and nowhere else in this package. While any quota is set, a look-up
-says whether one limits the sender (`broker.quotas`). If so, it is in `context.quota`: an API whose
-answer depends on the quota asks it (Fetch, and the controller about partitions). When the response
-is made, its `throttle_time_ms` says how long the client has to wait, and the connection is not read
-for that long. Nothing is prepared for such a request. A component that changes a quota calls
-`admission.changed`, so that no prepared answer outlives the change.
-
-An ApiVersions request newer than ours is answered in version 0 with our range (KIP-511).
+Quotas apply to requests here, and nowhere else in this package. If one limits the sender
+(`broker.quotas`), it is in `context.quota` for APIs whose answer depends on it. The response's
+`throttle_time_ms` says how long the client has to wait, and the connection is not read for that
+long. Nothing is prepared for such a request, and a change of a quota invalidates all.
 """
 
 from __future__ import annotations
@@ -80,20 +75,19 @@ class Entrance(Protocol):
     """The receiver of frames from the network: `RequestHandler`, or a component in front of it."""
 
     def handle(self, connection: ClientConnection, frame: memoryview, reply: ReplyPath) -> None:
-        """Answer one request; see `RequestHandler`."""
+        """Answer one request, now or later. Raises ProtocolError to close the connection."""
 
     def handle_at_once(
         self, connection: ClientConnection, frame: memoryview, later: Later
     ) -> Answer | None:
-        """Return the answer to a prepared request; see `RequestHandler`."""
+        """Return a prepared answer, empty if it comes by `later`; None if `handle` must answer."""
 
     def expect(self, connection: ClientConnection, message: memoryview) -> ExpectedRequest | None:
-        """Prepare for the connection's next request; see `RequestHandler`."""
+        """Prepare for the connection's next request. Return None if that is not possible."""
 
 
 class _Served:
-    """An API with its metrics and the class that decodes its requests. The first request imports
-    the API's messages."""
+    """An API with its metrics and, from its first request on, the class that decodes these."""
 
     __slots__ = ("api", "flexible_from", "latest", "metrics", "of_followers", "oldest", "request")
 
@@ -109,11 +103,12 @@ class _Served:
         self.flexible_from = 0
 
     def load(self) -> None:
+        """Import the API's messages, and set the class that decodes requests."""
         self.request = messages_of(self.api.key).request
         self.flexible_from = self.request.FLEXIBLE_FROM
 
     def metrics_of(self, request: Any) -> RequestMetrics:
-        """Return the metrics in which a decoded request is counted."""
+        """Return the metrics for a request: `of_followers` for a broker's Fetch, else `metrics`."""
         if self.of_followers is None:
             return self.metrics
         state = request.replica_state  # from v15 on
@@ -121,7 +116,7 @@ class _Served:
         return self.of_followers if replica_id >= 0 else self.metrics
 
     def counted(self, connection: ClientConnection, request: Any) -> RequestMetrics:
-        """Count a request of that connection, and return the metrics in which it is counted."""
+        """Count the request in its metrics, set these in the connection's times, return them."""
         metrics = self.metrics_of(request)
         metrics.begun()
         if connection.times is not None:
@@ -151,7 +146,7 @@ class RequestHandler:
         self.serve(apis)
 
     def serve(self, apis: Iterable[Api]) -> None:
-        """Serve these APIs too. They may have been built with this handler."""
+        """Serve these APIs too, in place of those that have the same key."""
         for api in apis:
             self.apis[int(api.key)] = api
             self._served[int(api.key)] = _Served(api)
@@ -165,11 +160,11 @@ class RequestHandler:
         self._tracer = tracer
 
     def read_by(self, answers: SlicedAnswers) -> None:
-        """Let `answers` decode requests that are too long for one turn of the event loop."""
+        """Let `answers` decode requests too long for one turn, and encode their responses."""
         self._answers = answers
 
     def limit_by(self, quotas: Quotas) -> None:
-        """Set the quotas of all further requests."""
+        """Set the quotas of all further requests, and invalidate prepared requests."""
         self._quotas = quotas
         self.admission.changed()
 
@@ -192,12 +187,10 @@ class RequestHandler:
     def handle_at_once(
         self, connection: RequestSource, frame: memoryview, later: Later
     ) -> Answer | None:
-        """Return the answer to a prepared request; None if `handle` must handle it.
-
-        The answer is empty if the request gets no response, or if it comes by the callback that
-        `later` returned. `frame` is used only until this returns. Raises ProtocolError if the
-        connection is to be closed.
-        """
+        """Return the answer to a prepared request; None if `handle` must handle it. The answer is
+        empty if the request gets no response, or if it comes by the callback that `later` returned.
+        `frame` is used only until this returns. Raises ProtocolError if the connection is to be
+        closed. Another exception is logged, and answered with UNKNOWN_SERVER_ERROR."""
         match = self.prepared.find(connection, frame)
         if match is None:
             return None
@@ -215,8 +208,8 @@ class RequestHandler:
         return answer
 
     def expect(self, connection: RequestSource, message: memoryview) -> ExpectedRequest | None:
-        """Prepare for the connection's next request, which will be in `message`, its size first, as
-        the last one is now. Return None if that is not possible."""
+        """Prepare for the connection's next request. `message` has the last one, its size first,
+        and will have the next one. Return None if that is not possible."""
         frame = message[SIZE_BYTES:]
         if int.from_bytes(message[:SIZE_BYTES]) != len(frame):
             return None
@@ -228,7 +221,7 @@ class RequestHandler:
         return expected and _Expected(self, connection, frame, entry, expected)
 
     def _say_failed(self, connection: Any, frame: memoryview, error: Exception) -> bytes:
-        """Return the answer to a prepared request whose prepared answer failed."""
+        """Drop the prepared entry, log its `error`, and return UNKNOWN_SERVER_ERROR as answer."""
         self.prepared.forget(connection, frame)
         answers: list[Any] = []
         self.handle(connection, frame, _Collected(answers), error)
@@ -243,11 +236,9 @@ class RequestHandler:
         reply: ReplyPath,
         failure: Exception | None = None,
     ) -> None:
-        """Answer one request. `frame` is used only until this returns. With `failure`, the
-        exception of an earlier attempt, only answer that the request failed.
-
-        Raises ProtocolError if the connection is to be closed.
-        """
+        """Answer one request, now or later. With `failure`, the exception of an earlier attempt,
+        answer that the request failed. `frame` is used only until this returns. Raises
+        ProtocolError if the connection is to be closed."""
         api_key, version, correlation_id, client_id, pos = read_request_header(frame)
         served = self._served.get(api_key)
         if served is None:
@@ -291,7 +282,8 @@ class RequestHandler:
         request: Message,
         failure: Exception | None = None,
     ) -> None:
-        """Let the API handle a request that was decoded."""
+        """Count a decoded request, and let the interference or the API handle it, under its quota.
+        If nothing is prepared for its kind, let the API prepare for further ones."""
         quota = context.quota
         metrics = served.counted(connection, request)
         tracer, times = self._tracer, connection.times
@@ -308,8 +300,7 @@ class RequestHandler:
             quota.handled()
             return
         prepares = self._prepares and served.api.prepare is not None and failure is None
-        # a traced request goes the general way each time
-        prepares = prepares and context.trace is None
+        prepares = prepares and context.trace is None  # a traced one goes the general way each time
         if not prepares or self.prepared.find(connection, frame) is not None:
             self._call_api(served, context, request, respond, failure)
             return
@@ -326,6 +317,7 @@ class RequestHandler:
         request: Message,
         reply: ReplyPath,
     ) -> None:
+        """Let the interference treat the request. It may call the API (`carry_out`)."""
         quota = context.quota
         refusal = partial(self.refusal, context.api_key)
         carry_out, answer = partial(self._call_api, served, context), partial(_respond, context)
@@ -348,7 +340,7 @@ class RequestHandler:
         self._answer_range(served, context, reply)
 
     def _answer_range(self, served: _Served, context: RequestContext, reply: ReplyPath) -> None:
-        """Answer in version 0, which all clients decode: it is not served (KIP-511)."""
+        """Answer UNSUPPORTED_VERSION in version 0, with the range of ApiVersions (KIP-511)."""
         respond = partial(_respond_unsupported, partial(_respond, context, reply))
         self._call_api(served, context, messages_of(served.api.key).request(), respond)
 
@@ -360,7 +352,8 @@ class RequestHandler:
         respond: Callable[[Any], None],
         failure: Exception | None = None,
     ) -> None:
-        """Call the handler; answer its error, but raise ProtocolError and AssertionError."""
+        """Call the handler, unless there is a `failure`. Log that or an exception of the handler,
+        and answer UNKNOWN_SERVER_ERROR. Raises only ProtocolError and AssertionError."""
         try:
             if failure is not None:
                 raise failure
@@ -376,7 +369,7 @@ class RequestHandler:
             respond(self.refusal(context.api_key, request, ErrorCode.UNKNOWN_SERVER_ERROR))
 
     def _prepare(self, api: Api, first: _FirstOfKind, frame: memoryview, request: Any) -> None:
-        """Prepare for requests like this one, which was handled and whose frame is still valid."""
+        """Let the API prepare for requests like this one, which was handled. Log its exception."""
         assert api.prepare is not None
         try:
             prepared = api.prepare(first.context, frame, request)
@@ -422,7 +415,7 @@ class _FirstOfKind:
         epoch: int,
         respond: Callable[[Any], None],
     ) -> None:
-        """Keep what the table needs. `epoch` was read before the request was judged."""
+        """Store the arguments. `epoch` was read before the request was judged."""
         self.context = context
         self._table = table
         self._metrics = metrics
@@ -432,18 +425,19 @@ class _FirstOfKind:
         self._response: Any = _NOT_YET
 
     def respond(self, response: Any) -> None:
+        """Respond, and add the kind to the table if it is prepared already."""
         self._respond(response)
         if not isinstance(response, ProtocolError):
             self._response = response
             self._remember_if_complete()
 
     def prepare(self, kind: Kind, prepared: PreparedRequest) -> None:
-        """Take the prepared answer for further requests, after the request was handled."""
+        """Set the way to answer further requests. A response must allow it, before or after."""
         self._prepared = kind, prepared
         self._remember_if_complete()
 
     def _remember_if_complete(self) -> None:
-        """Prepare for the kind, once both its answer and its preparation are there."""
+        """Add the kind to the table if it is prepared, and its response is there and allows it."""
         if self._prepared is None or self._response is _NOT_YET:
             return
         kind, prepared = self._prepared
@@ -471,6 +465,7 @@ class _Expected:
         self._expected = expected
 
     def answer(self) -> Answer | None:
+        """Return the answer; None: nothing was done, so handle the request in the general way."""
         try:
             answer = self._expected.answer()
         except (ProtocolError, AssertionError):
@@ -484,6 +479,7 @@ class _Expected:
         return answer
 
     def settle(self) -> None:
+        """Do the work that may wait until the answer was passed to the connection."""
         self._expected.settle()
 
 
@@ -497,15 +493,19 @@ class _Collected:
         self._answers.append(parts)
 
     def keep(self, frame: memoryview) -> memoryview:
+        """Raise ProtocolError: a long request is not answered during the call."""
         raise ProtocolError(f"a request of {len(frame)} bytes is not answered at once")
 
     def fail(self, error: BaseException) -> None:
+        """Raise the error."""
         raise error
 
     def close(self) -> None:
+        """Raise ProtocolError, which closes the connection."""
         raise ProtocolError("the answer cannot be written")
 
     def last(self, data: bytes) -> None:
+        """Raise ProtocolError: these bytes cannot be sent."""
         raise ProtocolError(f"a connection that ends with {len(data)} bytes")
 
 
@@ -536,11 +536,9 @@ def _context_of(
 
 
 def _respond_limited(
-    quota: RequestQuota,
-    connection: ClientConnection,
-    respond: Respond,
-    response: Response,
+    quota: RequestQuota, connection: ClientConnection, respond: Respond, response: Response
 ) -> None:
+    """Count the response against the quota, throttle the connection if need be, and respond."""
     wait_ms = quota.answered(None if isinstance(response, ProtocolError) else response)
     if wait_ms:
         connection.throttled(wait_ms)
@@ -554,10 +552,12 @@ def _write_limited(
     reply: ReplyPath,
     response: Any,
 ) -> None:
+    """Write a response to `reply`, as `_respond_limited` does."""
     _respond_limited(quota, connection, partial(_respond, context, reply), response)
 
 
 def _respond(context: RequestContext, reply: ReplyPath, response: Response) -> None:
+    """Encode and send a response; None: send nothing. A ProtocolError closes the connection."""
     if response is None:
         reply(None)
     elif isinstance(response, ProtocolError):
@@ -571,17 +571,16 @@ def _respond(context: RequestContext, reply: ReplyPath, response: Response) -> N
 def _respond_to_long(
     writer: ResponseWriter, request: Message, respond: Respond, response: Response
 ) -> None:
+    """Respond, and then free the request in slices."""
     respond(response)
     writer.free(request)
 
 
 def _encode_reply(context: RequestContext, reply: ReplyPath, response: Message) -> None:
-    """Encode the response and reply; if that fails, log it and close the connection."""
+    """Encode and send the response. If encoding fails, log that and close the connection."""
     try:
         parts = response_parts(response, context.api_version, context.correlation_id)
-    except StringTooLong as error:
-        # The client sent the names itself: the broker is in order, and cannot report it in a
-        # response.
+    except StringTooLong as error:  # names that the client sent: no response can report this
         name, connection = ApiKey(context.api_key).name, context.connection_id
         log.warning("closing %s: %s v%d: %s", connection, name, context.api_version, error)
         reply.close()
@@ -595,6 +594,7 @@ def _encode_reply(context: RequestContext, reply: ReplyPath, response: Message) 
 
 
 def _respond_unsupported(respond: Callable[[Any], None], response: Any) -> None:
+    """Respond UNSUPPORTED_VERSION, and of the served APIs only ApiVersions."""
     response.error_code = int(ErrorCode.UNSUPPORTED_VERSION)
     response.api_keys = [k for k in response.api_keys if k.api_key == ApiKey.API_VERSIONS]
     respond(response)

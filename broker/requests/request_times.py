@@ -71,14 +71,15 @@ class TimedTrace(Protocol):
     """A trace of one request, which gets the times of its stages."""
 
     def came(self, received_s: float, taken_s: float | None) -> None:
-        """Take the times at which the request came and got a handler slot; None: at once."""
+        """Add to the trace the times at which the request came and got a handler slot; None: at
+        once."""
 
     def answered(self, handled_s: float, answered_s: float, *, leaves: bool) -> None:
-        """Take the times at which the handler returned and the answer was ready. `leaves`: whether
-        an answer is sent."""
+        """Add to the trace the times at which the handler returned and the answer was ready.
+        `leaves`: whether an answer is sent."""
 
     def sent(self, sending_s: float, sent_s: float) -> None:
-        """Take the times at which the send began and ended."""
+        """Add to the trace the times at which the send began and ended."""
 
 
 class Times:
@@ -92,7 +93,7 @@ class Times:
         self.sum_s = 0.0
 
     def took(self, seconds: float) -> None:
-        """Count one request."""
+        """Count one request that spent these `seconds` in the stage."""
         self.counts[bisect_left(BOUNDS_S, seconds)] += 1
         self.sum_s += seconds
 
@@ -102,7 +103,7 @@ class Times:
         self.sum_s += other.sum_s
 
     def add_quick(self, count: int, sum_s: float) -> None:
-        """Add `count` requests that took at most `QUICK_S` each."""
+        """Add `count` requests that took at most `QUICK_S` each, and `sum_s` seconds together."""
         self.counts[1] += count
         self.sum_s += sum_s
 
@@ -111,8 +112,8 @@ class Times:
         self.counts[0] += count
 
     def up_to(self) -> list[int]:
-        """Return how many requests took at most as long as each bound, and last the number of
-        all."""
+        """Return how many requests took at most as long as each bound of `BOUNDS_S`, and last the
+        number of all."""
         return list(accumulate(self.counts))
 
 
@@ -149,7 +150,7 @@ class RequestMetrics:
             self.took(0.0, local_s, 0.0, 0.0, total_s - local_s, 0.0, total_s)
 
     def took(self, *seconds: float) -> None:
-        """Count the times of a request, in the order of `STAGES`."""
+        """Count in each stage's histogram the seconds of one request, in the order of `STAGES`."""
         if not self._times:
             self._times = tuple(Times() for _ in STAGES)
         for times, of_stage in zip(self._times, seconds, strict=True):
@@ -205,7 +206,8 @@ class _Answer:
         self.throttle_s = throttle_s
 
     def count_sent(self, sending_s: float, now_s: float) -> None:
-        """Count the phases of the request in its metrics, and end its trace with the sending."""
+        """Count the seconds of each stage in the metrics of the request, and add the send to its
+        trace."""
         self.metrics.took(
             self.begun_s - self.received_s,
             self.handled_s - self.begun_s,
@@ -251,28 +253,34 @@ class RequestTimes:
         self.metrics = metrics
 
     def traced(self, trace: TimedTrace) -> None:
-        """Set the trace of the request under way."""
+        """Set the trace of the request under way, and add to it when that request came."""
         trace.came(self._received_s, self._begun_s)
         self._trace = trace
 
     def received(self, now_s: float) -> None:
-        """Note that the whole request has come."""
+        """Set the time at which the whole request has come, and clear the times of the request
+        before."""
         self.metrics = None
         self._received_s = now_s
         self._begun_s = self._handled_s = None
 
     def begun(self, now_s: float) -> None:
-        """Note that a handler has begun the request."""
+        """Set the time at which the request's handler began; without it, that is the time of
+        receipt."""
         self._begun_s = now_s
 
     def handled(self, now_s: float) -> None:
-        """Note that the handler has returned; it may answer later."""
+        """Set the time at which the handler returned, unless the request is answered already."""
         if self._handled_s is None:
             self._handled_s = now_s
 
     def answered(self, now_s: float, throttle_s: float = 0.0, *, leaves: bool = True) -> None:
-        """Note that the request is answered, and that its client is then held back for
-        `throttle_s`. If `leaves`, an answer is sent, and `sending` and `sent` follow."""
+        """Set the time of the answer, and that its client is then held back for `throttle_s`. No
+        effect without metrics (`of`).
+
+        If `leaves`, an answer is sent, and `sending` and `sent` follow. Otherwise the request is
+        counted now.
+        """
         if self.metrics is None:
             return
         begun_s = self._received_s if self._begun_s is None else self._begun_s
@@ -297,26 +305,27 @@ class RequestTimes:
             answer.count_sent(now_s, now_s)
 
     def leaves_late(self, received_s: float, answered_s: float) -> None:
-        """Note that a prepared request came and was answered, but the kernel did not take the whole
-        answer. `sent` follows."""
+        """Set the times at which a prepared request came and was answered: the kernel did not take
+        the whole answer. `sent` follows."""
         self._received_s = received_s
         self._begun_s = self._handled_s = None
         self.answered(answered_s)
         self.sending(answered_s)
 
     def put_off(self, received_s: float, handled_s: float) -> None:
-        """Note that a prepared request came, and that its answer comes later."""
+        """Set the times at which a prepared request came and its handler returned; its answer comes
+        later."""
         self._received_s = received_s
         self.handled(handled_s)
 
     def sending(self, now_s: float) -> None:
-        """Note that the send of all ready answers begins."""
+        """Set the time at which the send of all ready answers begins."""
         if self._leaving:
             self._sending.append((now_s, self._leaving))
             self._leaving = []
 
     def sent(self, now_s: float) -> None:
-        """Note that the kernel has all answers whose send began."""
+        """Count in their metrics all answers whose send began: the kernel has them."""
         sending, self._sending = self._sending, []
         for since_s, answers in sending:
             for answer in answers:

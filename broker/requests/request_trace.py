@@ -115,13 +115,14 @@ class TraceKeeper(Protocol):
     way_of: WayOf
 
     def changed(self, trace: RequestTrace) -> None:
-        """Note that a station was added to a trace."""
+        """Give the trace a new revision, because a station was added."""
 
     def keep(self, trace: RequestTrace) -> None:
         """Keep this trace for the next reader."""
 
     def follow(self, trace: RequestTrace, partition: Any, info: LogAppendInfo) -> None:
-        """Add to the trace which followers copy an append, and when consumers may read it."""
+        """Watch an append: add to the trace, as it happens, which followers copy it and when
+        consumers may read it."""
 
 
 class RequestTrace:
@@ -178,22 +179,23 @@ class RequestTrace:
     # --- the connection and the request handler --------------------------------------------------
 
     def came(self, received_s: float, taken_s: float | None) -> None:
-        """Add when the request came, and when it got a handler slot; None: at once."""
+        """Add the stations RECEIVED and TAKEN at these times, and DECODED now. `taken_s` is when
+        the request got a handler slot; None: at once."""
         self.add(StationName.RECEIVED, received_s, bytes=self.size)
         waited = taken_s is not None
         self.add(StationName.TAKEN, received_s if taken_s is None else taken_s, queued=waited)
         self.add(StationName.DECODED)
 
     def answered(self, handled_s: float, answered_s: float, *, leaves: bool) -> None:
-        """Add when the handler returned, and when the answer was ready. If no answer `leaves`, the
-        trace is over."""
+        """Add the stations HANDLED, if the handler returned before the answer was ready, and
+        ANSWERED. If no answer `leaves`, the trace is over."""
         if handled_s < answered_s:
             self.add(StationName.HANDLED, handled_s)
         self.is_over = not leaves
         self.add(StationName.ANSWERED, answered_s, leaves=leaves)
 
     def sent(self, sending_s: float, sent_s: float) -> None:
-        """Add when the send of the answer began and ended."""
+        """Add the stations SENDING and SENT at these times. The trace is over."""
         self.add(StationName.SENDING, sending_s)
         self.is_over = True
         self.add(StationName.SENT, sent_s)
@@ -201,12 +203,12 @@ class RequestTrace:
     # --- the API ---------------------------------------------------------------------------------
 
     def begins(self) -> None:
-        """Note that an append begins now."""
+        """Set the start of the next append's station to now."""
         self._append_began_s = self.now_s()
 
     def appended(self, partition: TracedPartition, info: LogAppendInfo) -> None:
-        """Add that the leader's log has the batches; it may have them from an earlier try of the
-        producer."""
+        """Add that the leader's log has the batches, maybe from an earlier try of the producer.
+        Watch the append until all followers have it and consumers may read it."""
         facts: dict[str, Fact] = {
             "topic": partition.topic,
             "partition": partition.index,
@@ -267,7 +269,8 @@ class RequestTrace:
         self.add(StationName.WAITS, purgatory=purgatory, longest_ms=longest_ms)
 
     def woken(self, *, expired: bool, at_s: float | None = None) -> None:
-        """Add that the request has left the purgatory."""
+        """Add the station EXPIRED or WOKEN: the request has left the purgatory. `at_s` is None for
+        now."""
         self.add(StationName.EXPIRED if expired else StationName.WOKEN, at_s)
 
     # --- the stations ----------------------------------------------------------------------------
@@ -279,7 +282,8 @@ class RequestTrace:
         since_s: float | None = None,
         **facts: Fact,
     ) -> None:
-        """Add a station at `at_s`; None: now."""
+        """Add a station at `at_s`; None: now. If STATIONS_MAX is reached, only count it. Either way
+        the trace has changed."""
         if len(self.stations) < STATIONS_MAX:
             self.stations.append(
                 Station(name, self.now_s() if at_s is None else at_s, since_s, facts)

@@ -76,10 +76,14 @@ class SlicedAnswers:
         respond: Respond,
         refuse: Callable[[Q, ErrorCode], R],
     ) -> None:
-        """Answer with the result of `steps`. If a slice after the first one fails, answer with
-        `refuse(request, UNKNOWN_SERVER_ERROR)`. Raises what the first slice raises."""
+        """Call `respond` with the result of `steps`, at once if it is short and otherwise later.
+
+        If a slice after the first one fails, log that and respond `refuse(request,
+        UNKNOWN_SERVER_ERROR)`. Raises any exception of the first slice.
+        """
 
         def done(response: R | None, error: Exception | None) -> None:
+            """Respond with the result of long steps, or with an error if a slice failed."""
             if error is not None:
                 response = refuse(request, _failure(context, error))
             respond(response)
@@ -95,12 +99,15 @@ class SlicedAnswers:
         respond: Respond,
         refuse: Callable[[Q, ErrorCode], Response],
     ) -> None:
-        """Call `judged`, which answers, with the result of `steps`.
+        """Call `judged`, which answers, with the result of `steps`: at once if these are short and
+        otherwise later.
 
         If a later slice fails, or `judged` after it, answer as `give` does.
         """
 
         def done(result: T | None, error: Exception | None) -> None:
+            """Call `judged` with the result of long steps. If a slice or `judged` fails, log that
+            and respond an error."""
             if error is None:
                 try:
                     judged(cast(T, result))
@@ -124,8 +131,9 @@ class SlicedAnswers:
         refuse: Callable[[Q, ErrorCode], Response],
         at_once: int = ASKED_AT_ONCE,
     ) -> None:
-        """Ask for the answer to each item, `at_once` of them in a slice; an answer may come later.
-        Then call `gathered`, which responds, with all answers in the order of the items.
+        """Call `ask(item, take_answer)` for each item, `at_once` of them in a slice; an answer may
+        come later. Then call `gathered`, which responds, with all answers in the order of the
+        items.
 
         A failure is answered as in `judge`.
         """
@@ -133,6 +141,7 @@ class SlicedAnswers:
         answers = cast(list[U], [None] * count)
 
         def take_answer(index: int, answer: U) -> None:
+            """Store the answer to an item. After the last one, call `gathered`."""
             nonlocal awaited
             answers[index] = answer
             awaited -= 1
@@ -143,6 +152,7 @@ class SlicedAnswers:
             ask(items[index], partial(take_answer, index))
 
         def all_asked(_: None) -> None:
+            """Call `gathered` if there are no items, because no answer comes then."""
             if not count:
                 gathered(answers)
 
@@ -151,9 +161,12 @@ class SlicedAnswers:
 
     def write(self, response: R, version: int, done: Callable[[R], None]) -> None:
         """Call `done` with a response that is quick to encode in this version: at once with a short
-        one, later with a copy whose long arrays were encoded in slices."""
+        one, later with a copy whose long arrays were encoded in slices. Free the long original
+        after that."""
 
         def written(made: R | None, _error: Exception | None) -> None:
+            """Pass the encoded response on, or `response` itself if encoding failed, and free the
+            original."""
             # If encoding failed, it fails again later, where that failure is handled.
             done(response if made is None else made)
             self.free(response)
@@ -161,7 +174,8 @@ class SlicedAnswers:
         self.make(written_arrays(response, version, Pace()), done, written)
 
     def free(self, message: Message) -> None:
-        """Free the contents of a long message in slices, except what is referenced elsewhere."""
+        """Free the contents of a long message in slices, in later turns, except what is referenced
+        elsewhere."""
         self._work.run(_free_steps(message), raise_error)
 
     def make(
@@ -170,7 +184,11 @@ class SlicedAnswers:
         ended: Callable[[T], None],
         done: Callable[[T | None, Exception | None], None],
     ) -> None:
-        """Call `ended` with the result of short steps, or `done(result, error)` after long ones."""
+        """Run the first slice of `steps`. If they end with it, call `ended(result)`.
+
+        Otherwise do the rest later, and then call `done(result, error)`. At most ANSWERS_AT_ONCE
+        are in progress. Raises any exception of the first slice.
+        """
         try:
             job = next(steps)
         except StopIteration as end:
@@ -180,6 +198,7 @@ class SlicedAnswers:
         held_bytes, self._handed_bytes = self._handed_bytes, 0
 
         def made(result: T | None, error: Exception | None) -> None:
+            """Release the places of the answer and its request, begin the next, and call `done`."""
             self._making -= 1
             self._held_bytes -= held_bytes
             self._begin_next()
@@ -194,10 +213,12 @@ class SlicedAnswers:
         size_bytes: int,
         done: Callable[[T | None, Exception | None], None],
     ) -> None:
-        """Decode a request of `size_bytes` by `steps` when its turn comes, and then call
-        `done(request, error)`."""
+        """Queue the decoding of a request of `size_bytes` by `steps`. After it, call `done(request,
+        error)`."""
 
         def read(request: T | None, error: Exception | None) -> None:
+            """Call `done`, and begin the next. The request counts as held in memory until its
+            answer is made."""
             self._handed_bytes = size_bytes
             try:
                 done(request, error)
@@ -220,7 +241,8 @@ class SlicedAnswers:
             begin()
 
     def _next_unread(self) -> Callable[[], None] | None:
-        """Take the first request that has room beside those being read; None if no request has."""
+        """Remove from the queue the first request that has room beside those that are held, and
+        reserve its bytes. Return the function that begins it; None if no request has room."""
         for index, (size_bytes, begin) in enumerate(self._unread):
             if not self._held_bytes or self._held_bytes + size_bytes <= READ_AT_ONCE_BYTES:
                 del self._unread[index]
@@ -238,8 +260,8 @@ def _failure(context: RequestContext, error: Exception) -> ErrorCode:
 
 
 def _free_steps(message: Message) -> Steps[None]:
-    """Free the parts of a message in slices. Dropping its last reference would free 300,000 items
-    at once."""
+    """Free the parts of a message in slices. To drop its last reference would free 300,000 items at
+    once."""
     pace = Pace(FREED_AT_ONCE)
     parts: list[object] = [message]
     del message
@@ -280,7 +302,8 @@ def _is_array(value: object) -> bool:
 
 
 def _array_in_slices(array: list[Message], version: int, pace: Pace) -> Steps[list[Message]]:
-    """Return `array` with its long items encoded in slices, or `array` itself if it is short."""
+    """Return a copy of `array` whose long items, or all if it is long itself, are encoded. Return
+    `array` itself if nothing is long."""
     items = Items[Message](version)
     is_changed = len(array) > KEPT_PIECES
     for item in array:

@@ -43,6 +43,8 @@ class FollowedAppend:
     def __init__(
         self, trace: RequestTrace, partition: WatchedPartition, info: LogAppendInfo
     ) -> None:
+        """Record the place of an append that has just been made at the end of the partition's
+        active segment."""
         segment = partition.log.active
         self.trace = trace
         self.first = info.first_offset
@@ -90,18 +92,20 @@ class AppendTracker:
         self._appends: dict[FollowedAppend, None] = {}
 
     def add(self, append: FollowedAppend) -> None:
-        """Follow an append."""
+        """Follow an append: add stations to its trace from now on, until it is dropped."""
         self._appends[append] = None
 
     def drop(self, append: FollowedAppend) -> None:
-        """Follow an append no longer. Remove the watch from the partition after its last append."""
+        """Stop following an append, and call `over` with it. After the last append, remove this
+        tracker from the partition."""
         self._appends.pop(append, None)
         self._append_over(append)
         if not self._appends and self._partition.append_tracker is self:
             self._partition.set_append_tracker(None)
 
     def high_watermark(self, offset: int) -> None:
-        """Note that the high watermark has moved to `offset`."""
+        """Add a station to each followed append below `offset`, which the high watermark has
+        reached. Drop those that all followers have."""
         for append in list(self._appends):
             if not append.committed and append.end <= offset:
                 append.committed = True
@@ -110,13 +114,18 @@ class AppendTracker:
                 )
 
     def read_by(self, broker_id: int, fetch_offset: int, records: FileRecords | bytes) -> None:
-        """Note that a follower's Fetch gets these records."""
+        """Record the time and bytes of this follower's Fetch for each followed append that
+        `records` contain."""
         for append in self._appends:
             if broker_id in append.missing and append.is_in(fetch_offset, records):
                 append.reads[broker_id] = self._clock_s(), len(records)
 
     def held_by(self, broker_id: int, offset: int) -> None:
-        """Note that a follower has all records before `offset`."""
+        """Add stations to each followed append below `offset`: the follower has it, and when its
+        Fetch read it.
+
+        An append that all followers have and consumers may read is dropped.
+        """
         for append in list(self._appends):
             if broker_id not in append.missing or append.end > offset:
                 continue
@@ -159,7 +168,11 @@ class TracedAppends:
         return len(self._followed)
 
     def follow(self, trace: RequestTrace, partition: WatchedPartition, info: LogAppendInfo) -> None:
-        """Follow an append that was made. Ignore a duplicate: the original was followed."""
+        """Follow an append that was just made. Drop the oldest one if more than FOLLOWED_MAX are
+        followed.
+
+        Ignore a duplicate: the original was followed.
+        """
         if info.duplicate:
             return
         tracker = partition.append_tracker
@@ -174,5 +187,5 @@ class TracedAppends:
             oldest_watch.drop(oldest)
 
     def _append_over(self, append: FollowedAppend) -> None:
-        """Forget an append whose trace has ended."""
+        """Remove an append that is no longer followed."""
         self._followed.pop(append, None)

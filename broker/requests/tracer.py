@@ -49,7 +49,7 @@ class _Copy(NamedTuple):
     facts: dict[str, object]
 
     def report(self) -> dict[str, object]:
-        """Return the trace as a JSON object."""
+        """Return this append as a JSON object."""
         return {"kind": "copy", "revision": self.revision} | self.facts
 
 
@@ -71,7 +71,11 @@ class Tracer:
     def request(
         self, request: TracedRequest, size: int, times: RequestTimes | None
     ) -> RequestTrace | None:
-        """Return the trace of a request that was just decoded; None if it is not traced."""
+        """Return a new trace of a request that was just decoded; None if it is not a Produce or
+        Fetch of a client to trace.
+
+        A Produce is kept for the next reader at once; a Fetch only by `keep`.
+        """
         api = _APIS.get(request.api_key)
         if (
             api is None
@@ -88,7 +92,7 @@ class Tracer:
         return trace
 
     def keep(self, trace: RequestTrace) -> None:
-        """Keep this trace for the next reader."""
+        """Keep this trace for the next reader, in place of the oldest if TRACES_MAX are kept."""
         self._traces.append(trace)
 
     # --- for the traces (`TraceKeeper`) ----------------------------------------------------------
@@ -99,7 +103,8 @@ class Tracer:
         trace.revised(self.revision)
 
     def follow(self, trace: RequestTrace, partition: WatchedPartition, info: LogAppendInfo) -> None:
-        """Add to the trace which followers copy an append, and when consumers may read it."""
+        """Watch an append: add to the trace, as it happens, which followers copy it and when
+        consumers may read it."""
         self.appends.follow(trace, partition, info)
 
     # --- for followers ---------------------------------------------------------------------------
@@ -107,8 +112,8 @@ class Tracer:
     def copied(
         self, partition: TracedPartition, first_offset: int, fetch: FollowerFetchTimes
     ) -> None:
-        """Note that an answer to a Fetch was appended, from `first_offset` on, to a partition that
-        this node follows."""
+        """Keep for the next reader that this node appended a leader's answer to a partition that it
+        follows, from `first_offset` on."""
         log = partition.log
         segment = log.active
         self.revision += 1
@@ -129,7 +134,7 @@ class Tracer:
     # --- for readers -----------------------------------------------------------------------------
 
     def changes_since(self, since: int) -> list[RequestTrace | _Copy]:
-        """Return the traces and copies that changed after a revision; 0: all."""
+        """Return the kept traces and copies whose revision is greater than `since`; 0: all."""
         changed: list[RequestTrace | _Copy] = [
             trace for trace in self._traces if trace.revision > since
         ]

@@ -49,7 +49,7 @@ class HeldRequests:
         self._held: dict[str, _Held] = {}
 
     def hold(self, transactional_id: str, addition: Addition, hold_ms: int) -> bool:
-        """Hold `addition`, to try it again once: at `release`, or after `hold_ms`.
+        """Hold `addition` until `release` or for `hold_ms`; then pass it to `retry`, once.
 
         Return False, and do nothing, if a request of this id is held already.
         """
@@ -65,17 +65,19 @@ class HeldRequests:
         return None if held is None else held.addition
 
     def take(self, transactional_id: str) -> None:
-        """Drop the held request of this id without trying it; there must be one."""
+        """Drop the held request of this id, and stop its timer, without a retry. Raises KeyError if
+        there is none."""
         self._held.pop(transactional_id).timer.cancel()
 
     def release(self, transactional_id: str) -> None:
-        """Try the held request of this id now, if there is one."""
+        """Pass the held request of this id to `retry` now, if there is one."""
         held = self._held.pop(transactional_id, None)
         if held is not None:
             held.timer.cancel()
             self._retry(transactional_id, held.addition)
 
     def release_all(self) -> None:
-        """Try all held requests now; the shard, which is unloaded, then rejects them."""
+        """Pass all held requests to `retry` now; the shard, which is unloaded, then rejects
+        them."""
         for transactional_id in list(self._held):
             self.release(transactional_id)

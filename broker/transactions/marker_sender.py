@@ -69,7 +69,8 @@ class PendingMarkers:
         self.cancelled = True
 
     def settle(self, partitions: Iterable[TopicPartition]) -> None:
-        """Remove partitions that have their marker; call `done` after the last."""
+        """Remove partitions that have their marker; call `done` after the last, unless
+        cancelled."""
         for partition in partitions:
             self.partitions.pop(partition, None)
         if not self.partitions and not self.cancelled:
@@ -84,6 +85,7 @@ class _DelayedMarkers:
     """The markers that wait for a retry, with a longer back-off after each failure."""
 
     def __init__(self, scheduler: Scheduler, release: Callable[[_Queue], None]) -> None:
+        """Create an empty queue. `release` gets all its markers after each back-off."""
         self.queue: _Queue = {}
         self._scheduler = scheduler
         self._release = release
@@ -91,24 +93,28 @@ class _DelayedMarkers:
         self._backoff_ms = RETRY_BACKOFF_MS
 
     def add(self, pending: PendingMarkers, partitions: list[TopicPartition]) -> None:
-        """Keep markers until the back-off ends; each back-off is twice as long, up to a maximum."""
+        """Queue markers until the back-off ends; then `release` gets them.
+
+        Each back-off is twice as long as the last, up to RETRY_BACKOFF_MAX_MS.
+        """
         self.queue.setdefault(pending, []).extend(partitions)
         if self._timer is None:
             self._timer = self._scheduler.call_later(self._backoff_ms, self._fire)
             self._backoff_ms = min(2 * self._backoff_ms, RETRY_BACKOFF_MAX_MS)
 
     def succeeded(self) -> None:
-        """Let the next back-off begin with the shortest time."""
+        """Reset the next back-off to RETRY_BACKOFF_MS."""
         self._backoff_ms = RETRY_BACKOFF_MS
 
     def stop(self) -> None:
-        """Drop all kept markers and the timer."""
+        """Drop all queued markers and stop the timer."""
         self.queue = {}
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
     def _fire(self) -> None:
+        """Empty the queue and pass its markers to `release`."""
         self._timer = None
         queue, self.queue = self.queue, {}
         self._release(queue)
@@ -118,6 +124,8 @@ class _Broker:
     """A broker's queue and its connection."""
 
     def __init__(self, node_id: int, failed: _DelayedMarkers) -> None:
+        """Create an empty queue without a connection. `failed` has the markers that wait for a
+        retry."""
         self.node_id = node_id
         self.failed = failed
         self.address: tuple[str, int] | None = None
@@ -163,7 +171,8 @@ class MarkerSender:
         return len(self._leaderless.queue)
 
     def send(self, pending: PendingMarkers) -> None:
-        """Queue the markers of `pending`. Its `done` is called later, never within this call."""
+        """Queue the markers of `pending` for the leaders of its partitions. Its `done` is called
+        later, never within this call."""
         if pending.partitions:
             self._enqueue(pending, list(pending.partitions))
         else:
@@ -201,7 +210,7 @@ class MarkerSender:
         return not isinstance(leader, NoLeaderReason) and leader[0] != broker.node_id
 
     def stop(self) -> None:
-        """Stop all sending, and close the connections."""
+        """Drop all queued markers, close the connections, and ignore later markers."""
         self._stopped = True
         self._leaderless.stop()
         brokers, self._brokers = self._brokers, {}
@@ -214,6 +223,7 @@ class MarkerSender:
     # -- queues --------------------------------------------------------------------------------
 
     def _enqueue_all(self, queue: _Queue) -> None:
+        """Queue the markers for the present leaders of their partitions."""
         for pending, partitions in queue.items():
             self._enqueue(pending, partitions)
 
@@ -317,9 +327,10 @@ class MarkerSender:
         response: WriteTxnMarkersResponse | None,
         failure: ChannelFailure | None,
     ) -> None:
-        """Take a batch's results, then send the next batch.
+        """Settle the partitions of an answered batch, queue the failed ones for a retry, then send
+        the next batch.
 
-        Without an answer, queue the batch for a retry.
+        Without an answer, queue the whole batch for a retry.
         """
         broker.in_flight = None
         if self._stopped:

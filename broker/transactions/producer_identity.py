@@ -26,8 +26,9 @@ NO_IDENTITY: Identity = (NO_PRODUCER_ID, NO_EPOCH)  # for answers without a prod
 def may_initialize(metadata: TransactionMetadata, expected: Identity) -> bool:
     """Return whether the expected producer id allows an initialization (KIP-360).
 
-    With the previous producer id, the epoch must be one of the last two. The epoch of the present
-    id is checked later (`with_next_epoch`).
+    The present producer id does, and any before the first epoch. With the previous producer id, the
+    epoch must be at least EPOCH_MAX − 1. The epoch of the present id is checked later
+    (`with_next_epoch`).
     """
     producer_id, epoch = expected
     if metadata.producer_epoch == NO_EPOCH or producer_id == metadata.producer_id:
@@ -38,7 +39,13 @@ def may_initialize(metadata: TransactionMetadata, expected: Identity) -> bool:
 def end_event(
     metadata: TransactionMetadata, identity: Identity, committed: bool, client_version: int
 ) -> TransactionEvent | ErrorCode:
-    """Return the event of an EndTxn by its producer id and epoch, or the error."""
+    """Return the event of an EndTxn by its producer id and epoch, or the error.
+
+    The event of a retry (COMMIT_AGAIN, ABORT_AGAIN) exists only in protocol version 2. The error is
+    PRODUCER_FENCED for a wrong epoch, INVALID_PRODUCER_ID_MAPPING for a wrong producer id.
+    CONCURRENT_TRANSACTIONS is for the producer id that the client gets with the completion, if that
+    is still pending.
+    """
     producer_id, epoch = identity
     bumps = client_version >= 2
     present = metadata.producer_epoch

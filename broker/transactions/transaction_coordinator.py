@@ -74,6 +74,7 @@ class TransactionCoordinator:
         version: Callable[[], int],
         sliced: SlicedWork | None = None,
     ) -> None:
+        """Create a coordinator without partitions; `on_elected` loads them."""
         self._config = config
         self._scheduler = scheduler
         self._markers = markers
@@ -93,7 +94,11 @@ class TransactionCoordinator:
     # -- leadership ----------------------------------------------------------------------------
 
     def on_elected(self, partition: int, leader_epoch: int) -> None:
-        """Load the ids of a partition of `__transaction_state`, which this broker now leads."""
+        """Load the ids of a partition of `__transaction_state`, which this broker now leads.
+
+        The first call also starts the timers that abort timed-out transactions and delete unused
+        ids.
+        """
         self._runtime.on_elected(partition, leader_epoch)
         if not self._timers and not self._stopped:
             config = self._config
@@ -103,15 +108,17 @@ class TransactionCoordinator:
             self._call_every("expiry", expiry, self._expire_ids)
 
     def on_resigned(self, partition: int, leader_epoch: int | None = None) -> None:
-        """Unload the ids of `partition`, which this broker no longer leads."""
+        """Unload the ids of `partition`, which this broker no longer leads. Ignore a `leader_epoch`
+        that is older than the loaded one."""
         self._runtime.on_resigned(partition, leader_epoch)
 
     def metadata_changed(self) -> None:
-        """Send markers to new leaders, after a change of the metadata."""
+        """Send waiting markers to new leaders, after a change of the metadata."""
         self._markers.metadata_changed()
 
     def shutdown(self) -> None:
-        """Answer all parked requests with NOT_COORDINATOR, and reject all later ones."""
+        """Unload all ids, and stop the timers and the markers. Parked and later requests get
+        NOT_COORDINATOR."""
         self._stopped = True
         for timer in self._timers.values():
             timer.cancel()
@@ -120,23 +127,29 @@ class TransactionCoordinator:
         self._runtime.shutdown()
 
     def _call_every(self, name: str, interval_ms: int, action: Callable[[], None]) -> None:
-        """Call `action` every `interval_ms`, first after one interval, until the timer ends."""
+        """Call `action` every `interval_ms`, first after one interval, until `shutdown` cancels the
+        timer."""
 
         def fire() -> None:
+            """Set the timer again and call `action`."""
             self._call_every(name, interval_ms, action)
             action()
 
         self._timers[name] = self._scheduler.call_later(interval_ms, fire)
 
     def _abort_timed_out(self) -> None:
+        """Start to abort each transaction on this broker that exceeds its time-out."""
         for shard in self._runtime.active_shards():
             for transactional_id in shard.timed_out():
                 self._abort(transactional_id)
 
     def _abort(self, transactional_id: str) -> None:
-        """Abort a timed-out transaction if it is still the same. Only the log shows the result."""
+        """Start to abort a timed-out transaction; if it is not timed out any more, nothing happens.
+        Only the log shows the result."""
 
         def log_result(error: ErrorCode, aborted: bool) -> None:
+            """Log a failure at WARNING, and an abort at INFO; nothing if the transaction had ended
+            already."""
             if error is not ErrorCode.NONE:
                 log.warning(
                     "%s: could not abort the timed-out transaction: %s",
@@ -154,6 +167,8 @@ class TransactionCoordinator:
         )
 
     def _expire_ids(self) -> None:
+        """Delete the ids that did not change for `transactional.id.expiration.ms`, in later turns
+        of the loop."""
         self.expire_ids(self._config.transactional_id_expiration_ms, later=True)
 
     def expire_ids(self, after_ms: int, *, later: bool = False) -> None:
@@ -194,7 +209,11 @@ class TransactionCoordinator:
         done: ReplyWithError[T],
         refuse: Done,
     ) -> None:
-        """Let the shard of this id decide. Call `refuse` instead if it has no active shard here."""
+        """Run a decision of this id's shard; `done` gets its reply.
+
+        Call `refuse` instead with INVALID_REQUEST for an empty id, or with NOT_COORDINATOR or
+        COORDINATOR_LOAD_IN_PROGRESS if no shard is active.
+        """
         error = self._error_of(transactional_id)
         if error is not ErrorCode.NONE:
             refuse(error)
@@ -208,12 +227,18 @@ class TransactionCoordinator:
         done: ReplyWithError[T],
         refuse: Done,
     ) -> None:
-        """Run a decision of the shard, and again with a new producer id if it needs one."""
+        """Run a decision of the shard, and again with a new producer id if it needs one.
+
+        `refuse` gets COORDINATOR_LOAD_IN_PROGRESS if there is no producer id now, else the errors
+        of `_submit`.
+        """
 
         def attempt(fresh_id: int | None) -> None:
-            """Decide, and decide again with a new producer id if the decision needs it."""
+            """Run the decision with `fresh_id`. If it lacks a producer id, request one and run it
+            again."""
 
             def respond(error: ErrorCode, reply: T | MissingInput) -> None:
+                """Pass the reply to `done`, or request a producer id if the decision lacks one."""
                 if not isinstance(reply, MissingInput):
                     done(error, reply)
                     return
@@ -223,6 +248,8 @@ class TransactionCoordinator:
             self._submit(transactional_id, lambda shard: decide(shard, fresh_id), respond, refuse)
 
         def got_producer_id(fresh_id: int | None) -> None:
+            """Run the decision again with the new producer id; None: answer that the client must
+            retry."""
             if fresh_id is None:
                 refuse(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
             else:
@@ -239,9 +266,11 @@ class TransactionCoordinator:
         expected: Identity | None,
         reply: IdentityReply,
     ) -> None:
-        """Handle an InitProducerId with a transactional id: reply its producer id and new epoch.
+        """Initialize a transactional id: `reply` gets its producer id and new epoch, or an error.
 
         `expected` is the producer id and epoch in the request (KIP-360), or None.
+        INVALID_TRANSACTION_TIMEOUT: `timeout_ms` is not positive, or above
+        `transaction.max.timeout.ms`.
         """
         if transactional_id and not 0 < timeout_ms <= self._config.transaction_max_timeout_ms:
             reply(ErrorCode.INVALID_TRANSACTION_TIMEOUT, NO_IDENTITY)
@@ -262,7 +291,8 @@ class TransactionCoordinator:
         done: Done,
         hold_ms: int = 0,
     ) -> None:
-        """Handle an AddPartitionsToTxn or AddOffsetsToTxn: `done` gets one error for all.
+        """Add partitions to a transaction, for AddPartitionsToTxn or AddOffsetsToTxn. `done` gets
+        one error for all, or NONE.
 
         `hold_ms`: the time for which an early request may be held (see `held_requests`).
         """
@@ -279,7 +309,7 @@ class TransactionCoordinator:
     ) -> dict[TopicPartition, ErrorCode]:
         """Return NONE or an error for each partition: whether it is in the open transaction.
 
-        This is an AddPartitionsToTxn with verify_only.
+        This is an AddPartitionsToTxn with verify_only; nothing is changed.
         """
         shard = self._shard_for(transactional_id)
         if isinstance(shard, ErrorCode):
@@ -294,8 +324,11 @@ class TransactionCoordinator:
         client_version: int,
         reply: IdentityReply,
     ) -> None:
-        """Handle an EndTxn. In protocol version 2 the reply has the producer id and epoch to
-        continue with."""
+        """Commit or abort a transaction, for EndTxn. `reply` gets an error, or NONE when the
+        decision is committed; the markers follow.
+
+        In protocol version 2 the reply has the producer id and epoch to continue with.
+        """
         self._decide(
             transactional_id,
             lambda shard, fresh: shard.end(
@@ -308,7 +341,11 @@ class TransactionCoordinator:
     # -- administration ------------------------------------------------------------------------
 
     def describe(self, transactional_id: str) -> DescribedTransaction:
-        """Return the description of an id for DescribeTransactions; an error is in it."""
+        """Return the committed state of an id for DescribeTransactions.
+
+        Otherwise the answer has an error code: TRANSACTIONAL_ID_NOT_FOUND, or that of a coordinator
+        that is not here.
+        """
         shard = self._shard_for(transactional_id)
         if isinstance(shard, ErrorCode):
             return DescribedTransaction(int(shard), transactional_id)
@@ -332,7 +369,8 @@ class TransactionCoordinator:
     ) -> Steps[ListTransactionsResponse]:
         """Return the answer to ListTransactions: this broker's ids that pass all filters.
 
-        The ids and their metadata are those of the moment after the filters are read.
+        The ids and their metadata are those of the moment after the filters are read. The answer
+        has an error after `shutdown`, while a partition is loading, or for an invalid pattern.
         """
         if self._stopped:
             return ListTransactionsResponse(error_code=int(ErrorCode.COORDINATOR_NOT_AVAILABLE))
@@ -357,6 +395,7 @@ class TransactionCoordinator:
         now = self._scheduler.wall_ms()
 
         def is_listed(metadata: TransactionMetadata) -> bool:
+            """Return whether an id passes the filters for its state, producer id and duration."""
             longest = request.duration_filter
             return (
                 (not states or metadata.state.shown in states)
@@ -380,5 +419,6 @@ class TransactionCoordinator:
 
 
 def _log_expiry(error: ErrorCode, _: None) -> None:
+    """Log at WARNING that the tombstones of expired ids could not be written; nothing for NONE."""
     if error is not ErrorCode.NONE:
         log.warning("expired transactional ids not removed: %s", error.name)

@@ -42,9 +42,12 @@ def decide_initialize(
     version: int,
     now_ms: int,
 ) -> Decision:
-    """Decide an InitProducerId. `version` is the cluster's `transaction.version`.
+    """Return the next metadata for an InitProducerId, the error, or PRODUCER_ID if it needs a
+    `fresh_id`.
 
-    If a transaction is open, the decision is to abort it, and the client has to retry.
+    `version` is the cluster's `transaction.version`. If a transaction is open, the next metadata
+    aborts it, and the client has to retry. The error is PRODUCER_FENCED if `expected` is not the
+    id's producer, CONCURRENT_TRANSACTIONS while markers are written.
     """
     if metadata is None:
         if fresh_id is None:
@@ -73,7 +76,12 @@ def decide_add(
     client_version: int,
     now_ms: int,
 ) -> TransactionMetadata | ErrorCode:
-    """Decide an AddPartitionsToTxn or AddOffsetsToTxn. NONE: the transaction has all already."""
+    """Return the next metadata for an AddPartitionsToTxn or AddOffsetsToTxn, or the error. NONE:
+    the open transaction has all `partitions` already.
+
+    The error is CONCURRENT_TRANSACTIONS while markers are written, INVALID_PRODUCER_ID_MAPPING or
+    PRODUCER_FENCED for another producer.
+    """
     next_state = outcome(metadata.state, TransactionEvent.ADD_PARTITIONS)
     if isinstance(next_state, ErrorCode):
         # Checked before the id: the producer may have the id that it gets with the completion.
@@ -97,7 +105,12 @@ def decide_end(
     fresh_id: int | None,
     now_ms: int,
 ) -> Decision:
-    """Decide an EndTxn. NONE: it is a retry, and the transaction has ended this way."""
+    """Return the PrepareCommit or PrepareAbort metadata for an EndTxn, or the error.
+
+    NONE: the request is a retry, and the transaction has ended this way. PRODUCER_ID: the end uses
+    up the last epoch, and `fresh_id` is missing. The errors are those of `end_event`, and those of
+    the table of states, such as INVALID_TXN_STATE if no transaction is open.
+    """
     event = end_event(metadata, identity, committed, client_version)
     next_state = event if isinstance(event, ErrorCode) else outcome(metadata.state, event)
     if isinstance(next_state, ErrorCode):
@@ -116,7 +129,8 @@ def decide_end(
 def decide_fence(
     metadata: TransactionMetadata, version: int, fresh_id: int | None, now_ms: int
 ) -> TransactionMetadata | MissingInput:
-    """Decide to abort an open transaction with a higher epoch than its producer's."""
+    """Return the metadata that aborts an open transaction with a higher epoch than its producer's.
+    PRODUCER_ID: that uses up the last epoch, and `fresh_id` is missing."""
     fence = outcome(metadata.state, TransactionEvent.FENCE)
     assert isinstance(fence, TransactionState)
     assert outcome(fence, TransactionEvent.FENCE) is TransactionState.PREPARE_ABORT
@@ -141,9 +155,10 @@ def verification_errors(
     identity: Identity,
     partitions: Sequence[TopicPartition],
 ) -> dict[TopicPartition, ErrorCode]:
-    """Return NONE or an error for each partition: whether it is in the open transaction.
+    """Return NONE for each partition that is in the transaction, else TRANSACTION_ABORTABLE.
 
-    `metadata` is the id's latest committed version.
+    All get INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED, or, while markers are written,
+    CONCURRENT_TRANSACTIONS. `metadata` is the id's latest committed version.
     """
     if metadata is None or metadata.producer_id != identity[0]:
         error = ErrorCode.INVALID_PRODUCER_ID_MAPPING

@@ -19,7 +19,8 @@ class OpenTransactions:
         self._since_ms: dict[str, float] = {}  # by this broker's monotonic clock
 
     def replayed(self, transactional_id: str, metadata: TransactionMetadata | None) -> None:
-        """Note the replayed metadata of an id; None: the id is deleted."""
+        """Add the id to the open transactions if `metadata` is Ongoing; otherwise remove it. None:
+        the id is deleted. An open transaction keeps the time at which it was first added."""
         since_ms = self._since_ms.pop(transactional_id, None)
         if metadata is not None and metadata.state is TransactionState.ONGOING:
             now_ms = self._scheduler.monotonic_ms()
@@ -30,7 +31,7 @@ class OpenTransactions:
         return list(self._since_ms)
 
     def is_timed_out(self, transactional_id: str, metadata: TransactionMetadata) -> bool:
-        """Return whether the transaction is open for longer than its time-out.
+        """Return whether the transaction is open, and for longer than its time-out.
 
         The time counts from its start, as in Kafka, and also from the moment at which this
         coordinator first knew it: clocks may be set back, and differ between brokers.
@@ -44,7 +45,8 @@ class OpenTransactions:
 
 
 def is_expired(metadata: TransactionMetadata, latest_ms: int) -> bool:
-    """Return whether an id has no open transaction, and did not change after `latest_ms`."""
+    """Return whether an id has no transaction, open or waiting for markers, and did not change
+    after `latest_ms`."""
     return (
         metadata.updated_ms <= latest_ms
         and outcome(metadata.state, TransactionEvent.EXPIRE) is TransactionState.DEAD

@@ -56,7 +56,7 @@ def transaction_record(
 
 
 def _tagged_value(metadata: TransactionMetadata) -> bytes:
-    """Return the value in version 1."""
+    """Return the bytes of the record's value in version 1, with the tagged fields that are set."""
     state = metadata.state
     out = bytearray(
         _HEAD.pack(
@@ -94,7 +94,7 @@ def _tagged_value(metadata: TransactionMetadata) -> bytes:
 
 
 def _plain_value(metadata: TransactionMetadata) -> bytes:
-    """Return the value in version 0."""
+    """Return the bytes of the record's value in version 0, which has none of the tagged fields."""
     partitions: list[PartitionsSchema] | None = None
     if metadata.state is not TransactionState.EMPTY:
         partitions = [
@@ -149,7 +149,7 @@ def read_transaction_record(
 def _read_value(data: bytes) -> TransactionMetadata:
     """Return the transaction of a record's value.
 
-    Raises ProtocolError if its version or its state is unknown.
+    Raises ProtocolError if its version or its state is unknown, struct.error if it has no version.
     """
     (version,) = _TYPE.unpack_from(data)
     if not 0 <= version <= TransactionLogValue.MAX_VERSION:

@@ -62,10 +62,12 @@ class TransactionMetadata:
     def with_next_epoch(
         self, timeout_ms: int, expected_epoch: int | None, now_ms: int
     ) -> TransactionMetadata | ErrorCode:
-        """Return the version after an InitProducerId, with the next epoch, or PRODUCER_FENCED.
+        """Return the Empty version after an InitProducerId, with the next epoch, or
+        PRODUCER_FENCED.
 
-        `expected_epoch` is the epoch in the request (KIP-360). The error is for an epoch that is
-        neither the present epoch nor, in a retry, the previous epoch.
+        `expected_epoch` is the epoch in the request, or None (KIP-360). A retry has the previous
+        epoch and gets the present epoch again. Any other epoch is fenced. Raises AssertionError if
+        no epoch is left.
         """
         if expected_epoch is None:
             epoch, last = self.producer_epoch + 1, NO_EPOCH
@@ -81,9 +83,10 @@ class TransactionMetadata:
     def with_producer_id(
         self, producer_id: int, timeout_ms: int, keep_last_epoch: bool, now_ms: int
     ) -> TransactionMetadata:
-        """Return the version after an InitProducerId, with a new producer id.
+        """Return the Empty version after an InitProducerId, with a new producer id and epoch 0.
 
-        The caller does this if the epochs of the present id are used up.
+        The caller does this if the epochs of the present id are used up. With `keep_last_epoch`,
+        the present epoch becomes `last_epoch`, so that the same request can be retried.
         """
         last = self.producer_epoch if keep_last_epoch else NO_EPOCH
         return self._emptied(producer_id, 0, last, timeout_ms, now_ms)
@@ -109,7 +112,8 @@ class TransactionMetadata:
     def with_partitions(
         self, added: Iterable[TopicPartition], client_version: int, now_ms: int
     ) -> TransactionMetadata:
-        """Return the version with `added` in the transaction, which starts if none was open."""
+        """Return the Ongoing version with `added` in the transaction, which starts at `now_ms` if
+        none was open."""
         began = self.state is not TransactionState.ONGOING
         return TransactionMetadata(
             producer_id=self.producer_id,
@@ -132,9 +136,10 @@ class TransactionMetadata:
     def decided(
         self, committed: bool, client_version: int, next_producer_id: int, now_ms: int
     ) -> TransactionMetadata:
-        """Return the version with the decision to commit or abort.
+        """Return the version with the decision to commit or abort: PrepareCommit or PrepareAbort.
 
-        An abort without an open transaction (version 2) has the same start and end time.
+        From `client_version` 2 on, the epoch is one higher. An abort without an open transaction
+        (version 2) has the same start and end time.
         """
         epoch, last = self.producer_epoch, self.last_epoch
         if client_version >= 2:
@@ -155,7 +160,7 @@ class TransactionMetadata:
         )
 
     def fenced(self, version: int, next_producer_id: int, now_ms: int) -> TransactionMetadata:
-        """Return the version with the coordinator's own decision to abort.
+        """Return the PrepareAbort version with the coordinator's own decision to abort.
 
         It has a higher epoch than the producer. `version` is the cluster's `transaction.version`.
         """
@@ -166,7 +171,8 @@ class TransactionMetadata:
         return replace(decided, producer_epoch=epoch, last_epoch=NO_EPOCH)
 
     def completed(self, now_ms: int) -> TransactionMetadata:
-        """Return the version after all markers are written: CompleteCommit or CompleteAbort."""
+        """Return the version after all markers are written: CompleteCommit or CompleteAbort,
+        without partitions, and with the identity of `identity_after`."""
         committed = self.state is TransactionState.PREPARE_COMMIT
         state = TransactionState.COMPLETE_COMMIT if committed else TransactionState.COMPLETE_ABORT
         producer_id, epoch = self.identity_after

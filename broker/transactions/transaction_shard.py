@@ -103,7 +103,8 @@ class TransactionShard:
     # -- replay --------------------------------------------------------------------------------
 
     def replay(self, record: LogRecord) -> None:
-        """Apply one record of the log."""
+        """Set the latest metadata of the record's id; a tombstone removes the id. Records of other
+        types are ignored. Raises ProtocolError if the record cannot be parsed."""
         assert record.key is not None
         replayed = self._decided.get(record.value or b"")  # the parsed metadata plus last_epoch
         if replayed is None:
@@ -125,17 +126,20 @@ class TransactionShard:
         """Do nothing: records of this topic are never part of a transaction."""
 
     def on_loaded(self) -> None:
-        """Continue with the decisions in the log, after they are committed."""
+        """Wait until all loaded records are committed. Then set their metadata as committed, and
+        send the markers of decided transactions."""
         loaded = [(name, transaction.current) for name, transaction in self.transactions.items()]
         self._context.once_committed(lambda: self._resume(loaded))
 
     def _resume(self, loaded: Sequence[tuple[str, TransactionMetadata]]) -> None:
-        """Mark the loaded states as committed, and send the markers of the decisions."""
+        """Set the loaded metadata as committed, and send the markers of decided transactions. Ids
+        that changed since the load are left out."""
         for transactional_id, metadata in loaded:
             self._note_committed(transactional_id, metadata, self._send_markers)
 
     def on_unloaded(self) -> None:
-        """Drop all ids and stop sending markers; the next leader sends the rest."""
+        """Drop all ids and stop sending markers; the next leader sends the rest. Held requests get
+        NOT_COORDINATOR."""
         sending, self._sending = self._sending, {}
         for pending in sending.values():
             pending.cancel()
@@ -157,8 +161,9 @@ class TransactionShard:
     ) -> Outcome[T]:
         """Return the outcome that writes the next metadata, or two versions in one batch.
 
-        With its commit the last version is the committed one, `then` is called, and `reply` is sent
-        with `error`. `after` and `written` are `Outcome.after` and `Outcome.then`.
+        When they are committed, the last version becomes the committed one, `then` is called, and
+        `reply` is sent with `error`. `after` and `written` are `Outcome.after` and `Outcome.then`.
+        The versions are kept for `replay`, because a record lacks `last_epoch`.
         """
         records = [
             transaction_record(transactional_id, metadata, self._version()) for metadata in versions
@@ -173,9 +178,9 @@ class TransactionShard:
     def _note_committed(
         self, transactional_id: str, metadata: TransactionMetadata, then: Then | None
     ) -> None:
-        """Note that the log has committed this state, then call `then`.
+        """Set `metadata` as the committed version of the id, then call `then`.
 
-        Ignores a superseded state. Lets held requests go on unless the transaction is prepared.
+        Ignores a superseded version. Retries a held request unless the transaction is prepared.
         """
         transaction = self.transactions.get(transactional_id)
         if transaction is None or transaction.current is not metadata:
@@ -195,7 +200,12 @@ class TransactionShard:
         expected: Identity | None,
         fresh_id: int | None,
     ) -> Outcome[Identity | MissingInput]:
-        """Decide an InitProducerId. `fresh_id`: a new producer id, if an earlier call needed it."""
+        """Return the outcome of an InitProducerId: the reply has the producer id and its new epoch.
+
+        Errors are in the outcome: CONCURRENT_TRANSACTIONS while a record is not committed, or for
+        an open transaction, which is aborted; else those of `decide_initialize`. The reply
+        PRODUCER_ID asks for the same call with a new producer id as `fresh_id`.
+        """
         transaction = self.transactions.get(transactional_id)
         if transaction is not None and transaction.is_busy:
             return Outcome(NO_IDENTITY, error=ErrorCode.CONCURRENT_TRANSACTIONS)
@@ -217,9 +227,11 @@ class TransactionShard:
     def add_partitions(
         self, transactional_id: str, addition: Addition, hold_ms: int = 0
     ) -> Outcome[Done]:
-        """Decide an AddPartitionsToTxn or AddOffsetsToTxn.
+        """Return the outcome of an AddPartitionsToTxn or AddOffsetsToTxn, with the new metadata or
+        an error.
 
-        If the last transaction is not completed, the request is held for up to `hold_ms`.
+        If the answer would be CONCURRENT_TRANSACTIONS, the request is held for up to `hold_ms` and
+        retried, and the outcome has no reply. INVALID_PRODUCER_ID_MAPPING: the id is unknown.
         """
         transaction = self.transactions.get(transactional_id)
         if transaction is None:
@@ -239,7 +251,8 @@ class TransactionShard:
         return Outcome(addition.done, error=following)
 
     def _add_again(self, transactional_id: str, addition: Addition) -> None:
-        """Decide a held request again. NOT_COORDINATOR if this shard has lost the id."""
+        """Submit a held request again, this time without a hold. If this shard does not have the id
+        any more, answer NOT_COORDINATOR."""
         if transactional_id in self.transactions:
             self._context.submit(
                 partial(self.add_partitions, transactional_id, addition), call_reply
@@ -250,7 +263,8 @@ class TransactionShard:
     def verify_partition_errors(
         self, transactional_id: str, identity: Identity, partitions: Sequence[TopicPartition]
     ) -> dict[TopicPartition, ErrorCode]:
-        """Return NONE or an error for each partition: whether it is in the committed metadata."""
+        """Return NONE or an error for each partition: whether it is in the id's committed
+        transaction."""
         transaction = self.transactions.get(transactional_id)
         committed = None if transaction is None else transaction.committed
         return verification_errors(committed, identity, partitions)
@@ -263,7 +277,13 @@ class TransactionShard:
         client_version: int,
         fresh_id: int | None,
     ) -> Outcome[Identity | MissingInput]:
-        """Decide an EndTxn; the answer and the markers wait for the commit of the decision."""
+        """Return the outcome of an EndTxn; the answer and the markers wait for the commit of the
+        decision.
+
+        From `client_version` 2 on, the reply has the producer id and epoch to continue with. The
+        errors are those of `decide_end`, INVALID_PRODUCER_ID_MAPPING for an unknown id, and
+        CONCURRENT_TRANSACTIONS while a record is not committed.
+        """
         transaction = self.transactions.get(transactional_id)
         if transaction is None:
             return Outcome(NO_IDENTITY, error=ErrorCode.INVALID_PRODUCER_ID_MAPPING)
@@ -286,7 +306,8 @@ class TransactionShard:
     # -- markers -------------------------------------------------------------------------------
 
     def _send_markers(self, transaction: Transaction) -> None:
-        """Send the markers of a decision; do nothing if the loaded state is no decision."""
+        """Send the markers of a decision, then complete the transaction. Do nothing if the state is
+        no decision."""
         metadata = transaction.current
         if not metadata.state.is_prepared:
             return
@@ -304,11 +325,16 @@ class TransactionShard:
         self._markers.send(pending)
 
     def _markers_written(self, transaction: Transaction) -> None:
-        """Write the completed state, because all markers are written."""
+        """Submit the completion of the transaction, because all partitions have their marker."""
         self._context.submit(partial(self._complete, transaction), call_reply)
 
     def _complete(self, transaction: Transaction) -> Outcome[Done]:
-        """Complete a transaction, all of whose partitions have their marker."""
+        """Return the outcome that completes a transaction, all of whose partitions have their
+        marker.
+
+        If a held request can be granted, its partitions are written in the same batch, and the
+        outcome answers it. The outcome has no records if the transaction is gone.
+        """
         if self.transactions.get(transaction.id) is not transaction:
             return NOTHING
         self._sending.pop(transaction.id, None)
@@ -320,6 +346,8 @@ class TransactionShard:
             return self._complete_alone(transaction, following)
 
         def written(error: ErrorCode) -> Outcome[Done] | None:
+            """Return None if the append succeeded. Otherwise answer the held request with
+            CONCURRENT_TRANSACTIONS, and return the outcome of the completion alone."""
             if error is ErrorCode.NONE:
                 return None
             held.done(ErrorCode.CONCURRENT_TRANSACTIONS)
@@ -332,12 +360,14 @@ class TransactionShard:
     def _complete_alone(
         self, transaction: Transaction, following: TransactionMetadata
     ) -> Outcome[Done]:
-        """Write the completed state without a client's request.
+        """Return the outcome that writes the completed state without a client's request.
 
         An error other than NOT_COORDINATOR leads to a retry after COMPLETION_RETRY_MS.
         """
 
         def written(error: ErrorCode) -> None:
+            """Log the error of a failed append, and schedule a retry unless the shard is
+            unloaded."""
             if error not in (ErrorCode.NONE, ErrorCode.NOT_COORDINATOR):
                 log.info("%s not completed yet: %s", transaction.id, error.name)
                 retry = partial(self._markers_written, transaction)
@@ -352,6 +382,8 @@ class TransactionShard:
         return [name for name in self._open.ids() if self._is_timed_out(name)]
 
     def _is_timed_out(self, transactional_id: str) -> bool:
+        """Return whether the id's transaction exceeds its time-out; False while a record is not
+        committed."""
         transaction = self.transactions.get(transactional_id)
         if transaction is None or transaction.is_busy:
             return False
@@ -360,7 +392,12 @@ class TransactionShard:
     def abort_timed_out(
         self, transactional_id: str, fresh_id: int | None
     ) -> Outcome[bool | MissingInput]:
-        """Abort a transaction of `timed_out`. Reply whether it was still timed out."""
+        """Return the outcome that aborts a transaction of `timed_out`, and replies True before the
+        commit.
+
+        It replies False, and writes nothing, if the transaction is not timed out any more. The
+        reply PRODUCER_ID asks for the same call with a new producer id as `fresh_id`.
+        """
         if not self._is_timed_out(transactional_id):
             return Outcome(False)
         metadata = self.transactions[transactional_id].current
@@ -372,7 +409,8 @@ class TransactionShard:
         )
 
     def expire_ids(self, after_ms: int) -> Outcome[None]:
-        """Delete the ids that did not change for `after_ms`, unless their transaction is open."""
+        """Return the outcome that deletes the ids that did not change for `after_ms`. Ids with an
+        open, unfinished or uncommitted transaction stay."""
         latest = self._scheduler.wall_ms() - after_ms
         records = [
             transaction_tombstone(transaction.id)
@@ -393,6 +431,7 @@ class TransactionShard:
 def _with_addition(
     addition: Addition, metadata: TransactionMetadata, now_ms: int
 ) -> TransactionMetadata | ErrorCode:
+    """Return the metadata with the request's partitions, or the error (`decide_add`)."""
     identity, partitions, client_version, _ = addition
     return decide_add(metadata, identity, partitions, client_version, now_ms)
 

@@ -67,10 +67,12 @@ class _Question:
     done: PartitionErrorsCallback
 
     def refuse(self, error: ErrorCode) -> None:
+        """Call `done` with `error` for all partitions."""
         self.done(dict.fromkeys(self.partitions, error))
 
     def answer(self, errors: Mapping[TopicPartition, ErrorCode]) -> None:
-        """Pass on the coordinator's errors, translated for the client."""
+        """Call `done` with the coordinator's errors, translated for the client, without partitions
+        that have none."""
         self.done(
             {
                 partition: _client_error(error, self.operation)
@@ -137,11 +139,12 @@ class AddPartitionsToTxnManager:
         operation: TransactionSupportedOperation,
         done: PartitionErrorsCallback,
     ) -> None:
-        """Add or verify partitions, as `TransactionVerifier` says.
+        """Add partitions to the transaction at its coordinator, or verify that they are in it.
 
-        If two questions wait for one transactional id, the one with the older epoch gets
-        INVALID_PRODUCER_EPOCH. With equal epochs the earlier one, which its client has abandoned,
-        gets NETWORK_EXCEPTION.
+        `done` gets the errors of partitions once, now or later: COORDINATOR_NOT_AVAILABLE without a
+        coordinator or after `shutdown`. If two questions wait for one transactional id, the one
+        with the older epoch gets INVALID_PRODUCER_EPOCH. With equal epochs the earlier one, which
+        its client has abandoned, gets NETWORK_EXCEPTION.
         """
         question = _Question(producer_id, producer_epoch, list(partitions), operation, done)
         coordinator = None if self._stopped else self._coordinator_of(transactional_id)
@@ -174,7 +177,8 @@ class AddPartitionsToTxnManager:
         self._send(node_id, node)
 
     def shutdown(self) -> None:
-        """Fail all waiting questions with COORDINATOR_NOT_AVAILABLE, and later ones at once."""
+        """Fail all waiting questions with COORDINATOR_NOT_AVAILABLE, and later ones at once. Close
+        the connections, which fails the requests in flight."""
         self._stopped = True
         for node in list(self._nodes.values()):
             waiting, node.waiting = node.waiting, {}
@@ -183,12 +187,14 @@ class AddPartitionsToTxnManager:
             node.close()
 
     def metadata_changed(self) -> None:
-        """Fail the questions for brokers that are no longer their coordinators."""
+        """Fail the questions for brokers that are no longer their coordinators with
+        NOT_COORDINATOR."""
         for node_id, node in list(self._nodes.items()):
 
             def has_moved(
                 transactional_id: str, this_broker: Coordinator = (node_id, *node.address)
             ) -> bool:
+                """Return whether `this_broker` does not coordinate this id any more."""
                 return self._coordinator_of(transactional_id) != this_broker
 
             for question in node.take_moved(has_moved):
@@ -199,8 +205,7 @@ class AddPartitionsToTxnManager:
 
     def _node_at(self, node_id: int, address: tuple[str, int]) -> _Node:
         """Return the node's state, created if needed. A new address closes the channel to the old
-        one.
-        """
+        address."""
         node = self._nodes.get(node_id)
         if node is None:
             node = self._nodes[node_id] = _Node(address)
@@ -264,7 +269,11 @@ def _answer_batch(
     response: AddPartitionsToTxnResponse | None,
     failure: ChannelFailure | None,
 ) -> None:
-    """Answer each question of a batch with its part of the response or with an error."""
+    """Answer each question of a batch with its part of the response or with an error.
+
+    A failure is logged and gives NETWORK_EXCEPTION. An error of the whole response is logged and
+    passed on, CLUSTER_AUTHORIZATION_FAILED as INVALID_TXN_STATE.
+    """
     if failure is not None or response is None:
         _log.warning("AddPartitionsToTxn to broker %d: %s", node_id, failure)
         _refuse_all(batch, ErrorCode.NETWORK_EXCEPTION)
@@ -279,12 +288,15 @@ def _answer_batch(
 
 
 def _request(batch: _Batch) -> AddPartitionsToTxnRequest:
+    """Return the AddPartitionsToTxn request with all questions of a batch."""
     return AddPartitionsToTxnRequest(
         [_transaction_of(name, question) for name, question in batch.items()]
     )
 
 
 def _transaction_of(transactional_id: str, question: _Question) -> AddPartitionsToTxnTransaction:
+    """Return the question's entry in a request; it only verifies unless the client uses protocol
+    version 2."""
     topics: dict[str, AddPartitionsToTxnTopic] = {}
     for name, partition in question.partitions:
         topics.setdefault(name, AddPartitionsToTxnTopic(name)).partitions.append(partition)
@@ -304,7 +316,7 @@ def _refuse_all(batch: _Batch, error: ErrorCode) -> None:
 
 
 def _answer_each(batch: _Batch, results: Mapping[str, AddPartitionsToTxnResult]) -> None:
-    """Answer each question; one without a result gets NETWORK_EXCEPTION."""
+    """Answer each question with its result; a question without a result gets NETWORK_EXCEPTION."""
     for transactional_id, question in batch.items():
         result = results.get(transactional_id)
         if result is None:
@@ -320,7 +332,11 @@ def _answer_each(batch: _Batch, results: Mapping[str, AddPartitionsToTxnResult])
 
 
 def _client_error(error: ErrorCode, operation: TransactionSupportedOperation) -> ErrorCode:
-    """Return the error for the client: one that producers of its version expect from a leader."""
+    """Return the error that producers of the client's version expect from a leader.
+
+    This is INVALID_PRODUCER_EPOCH for PRODUCER_FENCED, and INVALID_TXN_STATE for
+    TRANSACTION_ABORTABLE if the client does not know that. Other errors stay.
+    """
     if error is ErrorCode.PRODUCER_FENCED:
         return ErrorCode.INVALID_PRODUCER_EPOCH  # the error that producers expect from a leader
     old = operation is TransactionSupportedOperation.DEFAULT_ERROR

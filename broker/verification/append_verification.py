@@ -33,8 +33,11 @@ class AppendVerification:
     """The verification of the partitions of a transactional append."""
 
     def __init__(self, verifier: TransactionVerifier | None, enabled: bool) -> None:
-        """Verify with `verifier`, nothing if that is None. `enabled` is
-        `transaction.partition.verification.enable`; partitions are added even without it."""
+        """Create a verification by `verifier`; if that is None, nothing is verified.
+
+        `enabled` is `transaction.partition.verification.enable`; partitions are added even without
+        it.
+        """
         self._verifier = verifier
         self._enabled = enabled
 
@@ -53,8 +56,9 @@ class AppendVerification:
     ) -> None:
         """Verify the partitions in which the transaction has not begun, then call `done` once.
 
-        `first_sequences` has the base sequence of each partition's batch, -1 if it has none. `done`
-        is called at once if nothing has to be verified, as with every batch but the first.
+        `done` gets the errors of rejected partitions, and guards for the appends. `first_sequences`
+        has the base sequence of each partition's batch, -1 if it has none. `done` is called at once
+        if nothing has to be verified, as with every batch but the first.
         """
         verifier = self._verifier
         if verifier is None or not (self._enabled or operation.supports_epoch_bump):
@@ -100,7 +104,9 @@ def produce_error(
     """Return the error code of Produce for an error of verification, and its message; None means
     the default message.
 
-    CONCURRENT_TRANSACTIONS is passed on to clients whose requests add partitions: they handle it.
+    If the coordinator was not available, this is NOT_ENOUGH_REPLICAS, after which a producer
+    retries. CONCURRENT_TRANSACTIONS is passed on only to clients whose requests add partitions:
+    they handle it. Other errors stay.
     """
     if error is ErrorCode.INVALID_TXN_STATE:
         return error, "Partition was not added to the transaction"

@@ -38,7 +38,8 @@ class TransactionSupportedOperation(Enum):
 
 
 def produce_operation(version: int) -> TransactionSupportedOperation:
-    """Return the operation for a version of Produce."""
+    """Return the operation for a version of Produce: ADD_PARTITION from 12 on,
+    GENERIC_ERROR_SUPPORTED for 11, DEFAULT_ERROR before."""
     if version > 11:
         return TransactionSupportedOperation.ADD_PARTITION
     if version > 10:
@@ -47,7 +48,8 @@ def produce_operation(version: int) -> TransactionSupportedOperation:
 
 
 def txn_offset_commit_operation(version: int) -> TransactionSupportedOperation:
-    """Return the operation for a version of TxnOffsetCommit."""
+    """Return the operation for a version of TxnOffsetCommit: ADD_PARTITION from 5 on,
+    GENERIC_ERROR_SUPPORTED for 4, DEFAULT_ERROR before."""
     if version > 4:
         return TransactionSupportedOperation.ADD_PARTITION
     if version > 3:

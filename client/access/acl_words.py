@@ -78,7 +78,7 @@ class TypedOptions(NamedTuple):
     idempotent: bool = False
 
     def patterns(self) -> list[Pattern]:
-        """Return the pattern of each resource that the options name."""
+        """Return the pattern of each resource that the options name, each once."""
         kind = PATTERN_WORDS[self.pattern]
         return [
             Pattern(resource, name, kind)
@@ -88,7 +88,8 @@ class TypedOptions(NamedTuple):
 
 
 def entries_to_add(words: TypedOptions) -> list[Acl]:
-    """Return the entries that the options describe. Raises StartError if they describe none."""
+    """Return the entries that the options describe. Raises StartError if they describe none,
+    exclude each other, or describe an entry that cannot be created."""
     if words.pattern not in ("literal", "prefixed"):
         raise StartError(
             f"--resource-pattern-type {words.pattern} only finds ACLs: a new one is literal or "
@@ -103,10 +104,10 @@ def entries_to_add(words: TypedOptions) -> list[Acl]:
 
 
 def entries_by_pattern(words: TypedOptions) -> dict[Pattern, list[Acl]]:
-    """Return the entries that the options describe, for each resource that they name.
+    """Return the entries that the options describe, by the pattern of each resource that they name.
 
-    The list of a resource is empty if no principal is named. Raises StartError if the options
-    exclude each other or name no resource.
+    The list of a pattern is empty if no principal is named. Raises StartError if the options
+    exclude each other, are invalid, or name no resource.
     """
     operations = _checked(words)
     acls_by_pattern: dict[Pattern, list[Acl]] = {}
@@ -135,7 +136,7 @@ def entries_by_pattern(words: TypedOptions) -> dict[Pattern, list[Acl]]:
 
 
 def doubts(acls: Sequence[Acl]) -> list[str]:
-    """Return warnings about entries that never match, or match less than they seem to.
+    """Return the texts that warn about entries that never match, or match less than they seem to.
 
     A cluster stores such entries all the same. Each resource, principal and host is named once.
     """
@@ -164,7 +165,7 @@ def doubts(acls: Sequence[Acl]) -> list[str]:
 
 
 def _name_warning(resource: Resource, name: str, pattern: int) -> str | None:
-    """Return why this name may not match what the user means; None without a doubt."""
+    """Return the warning if this name may not match what the user means; None without a doubt."""
     kind = resource.name.lower().replace("_", " ")
     begin = name.removesuffix(WILDCARD)
     if pattern == PatternType.PREFIXED and name == WILDCARD:
@@ -186,7 +187,8 @@ def _name_warning(resource: Resource, name: str, pattern: int) -> str | None:
 
 
 def _operations_by_pattern(words: TypedOptions, operations: list[int]) -> dict[Pattern, list[int]]:
-    """Return the operations of each pattern: those typed, or those of --producer and --consumer."""
+    """Return the operations of each pattern: those typed, or those of --producer and --consumer.
+    --idempotent adds the cluster with IDEMPOTENT_WRITE."""
     if not (words.producer or words.consumer):
         return dict.fromkeys(words.patterns(), operations)
     wanted: dict[Pattern, list[int]] = {}
@@ -210,7 +212,9 @@ def _operations_by_pattern(words: TypedOptions, operations: list[int]) -> dict[P
 
 
 def _checked(words: TypedOptions) -> list[int]:
-    """Return the operations, [ALL] by default. Raises StartError if options exclude each other."""
+    """Check the options, and return the numbers of the operations, [ALL] by default. Raises
+    StartError for options that exclude each other, name no resource, or have an invalid principal
+    or operation."""
     if not words.patterns():
         raise StartError(f"name what the ACLs are about: {', '.join(_OPTION_OF.values())}")
     if words.producer or words.consumer:
@@ -268,7 +272,8 @@ def operation_of(word: str) -> int:
 
 
 def operation_name(number: int) -> str:
-    """Return an operation's name as `kafka-acls` prints it, such as READ or ALL."""
+    """Return an operation's name as `kafka-acls` prints it, such as READ or ALL; an unknown number
+    as text."""
     if number == ALL:
         return "ALL"
     return next((operation.name for operation in Operation if operation == number), str(number))

@@ -51,7 +51,7 @@ class Filter(NamedTuple):
 
 
 def row(acl: Acl) -> AclRow:
-    """Return an entry with the names that `kafka-acls` prints."""
+    """Return an entry as a row, with the names that `kafka-acls` prints."""
     return AclRow(
         acl.principal,
         _name(Permission, acl.permission),
@@ -146,4 +146,6 @@ def remove(call: Call, filters: Sequence[Filter]) -> list[Acl]:
 
 
 def _name(kinds: type[IntEnum], number: int) -> str:
+    """Return the name of the member of `kinds` with this number; the number as text if no member
+    has it."""
     return next((kind.name for kind in kinds if kind == number), str(number))

@@ -77,7 +77,8 @@ def set_password(
     password: str,
     random_bytes: Callable[[int], bytes],
 ) -> None:
-    """Create a user's credential for `mechanism`, or replace its password. Raises Refused."""
+    """Create a user's credential for `mechanism`, or replace its password. Only a salted hash, with
+    a salt from `random_bytes`, is sent. Raises Refused."""
     salt = random_bytes(SALT_BYTES)
     salted = salted_password(mechanism, password, salt, iterations)
     upsertion = ScramCredentialUpsertion(user, mechanism, iterations, salt, salted)
@@ -90,7 +91,8 @@ def delete(call: Call, user: str, mechanism: ScramMechanism) -> None:
 
 
 def _alter(call: Call, request: AlterUserScramCredentialsRequest) -> None:
-    """Change logins. Raises Refused at the first user that the broker refuses."""
+    """Send the request to the cluster. Raises Refused for the first user that the cluster
+    rejects."""
     for result in call(request, AlterUserScramCredentialsResponse).results:
         if result.error_code:
             reason = why(result.error_code, result.error_message, "Alter on the cluster")
@@ -98,6 +100,7 @@ def _alter(call: Call, request: AlterUserScramCredentialsRequest) -> None:
 
 
 def _name_of(mechanism: int) -> str:
+    """Return the mechanism's name in SASL, `mechanism N` if it is unknown."""
     try:
         return ScramMechanism(mechanism).mechanism_name
     except ValueError:

@@ -54,7 +54,8 @@ def keys_like(words: Sequence[str]) -> list[KeyExplanation]:
 
 
 def explanation_lines(key: KeyExplanation) -> list[str]:
-    """Return the lines that explain a key, for a terminal."""
+    """Return the lines that explain a key, wrapped for a terminal: its name, type, default and
+    meaning."""
     default = "" if key.default is None else key.default
     lines = [key.key]
     lines.append(f"{_INDENT}of a {key.of}, {key.type.lower()}, default {default or 'none'}")

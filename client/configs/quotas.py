@@ -99,7 +99,8 @@ def check_key(key: str, entity: Entity) -> None:
 
 
 def listed(cluster: ClusterClient, names: Mapping[str, str | None]) -> list[ListedQuota]:
-    """Return the quotas whose entities have all of these names by type, sorted.
+    """Ask the cluster for the quotas whose entities have all of these names by type, and return
+    them sorted.
 
     A type with None, and an entity's other types, do not restrict the list. Raises Refused.
     """
@@ -173,4 +174,5 @@ def as_text(entity: Entity) -> str:
 
 
 def _order(quota: ListedQuota) -> tuple[str, ...]:
+    """Return the key that sorts quotas by user, client id, IP and key; None comes first."""
     return tuple(cell or "" for cell in (quota.user, quota.client_id, quota.ip, quota.quota))

@@ -52,6 +52,7 @@ class ConfigResource(NamedTuple):
     name: str
 
     def __str__(self) -> str:
+        """Return text such as `topic orders`, or `all brokers`."""
         if self.kind == BROKER and not self.name:
             return "all brokers"
         return f"{RESOURCE_WORDS[self.kind]} {self.name}"
@@ -64,7 +65,8 @@ def configs_of(
     *,
     with_documentation: bool = False,
 ) -> list[DescribeConfigsResourceResult]:
-    """Return the configs of one resource, all or only `keys`, sorted by name. Raises Refused."""
+    """Ask the cluster for the configs of one resource, all or only `keys`, and return them sorted
+    by name. Raises Refused."""
     configs = configs_by_name(
         cluster, resource.kind, [resource.name], keys, with_documentation=with_documentation
     )

@@ -21,12 +21,13 @@ class NoCoordinator(ErrorAnswer):
 
 
 def coordinator(attempts: Attempts, key: str, kind: int = GROUP) -> Steps[int]:
-    """Return the id of the coordinator of `key`; retry while there is none.
+    """Ask any broker for the coordinator of `key`, and return its id; retry while there is none.
 
-    Raises NoCoordinator, NoAnswer.
+    Raises NoCoordinator if the time for retries ends, NoAnswer.
     """
 
     def once() -> Steps[Answer]:
+        """Send FindCoordinator to any broker, and return its response."""
         return (yield RequestStep(FindCoordinatorRequest(key, kind), VERSION))
 
     response = yield from attempts.settled(once, COORDINATOR)
@@ -45,16 +46,17 @@ def at_coordinator(
     *,
     optional: bool = False,
 ) -> Steps[Answer]:
-    """Return the response of the coordinator of `key`; retry while the coordinator moves or loads.
+    """Send a request to the coordinator of `key`, and return its response; retry while the
+    coordinator moves or loads.
 
     `optional`: return None if the broker does not serve the API. Raises NoCoordinator, NoAnswer.
     """
     known_ids = attempts.coordinators
 
     def once() -> Steps[Answer]:
-        """Ask the remembered coordinator, or look it up.
+        """Send the request to the remembered coordinator, or look it up first. Return the response.
 
-        Remembers it only after an answer without error.
+        The coordinator is remembered in `attempts` only after a response without error.
         """
         node_id = known_ids.pop((kind, key), None)
         if node_id is None:

@@ -74,13 +74,16 @@ class HiddenBatches:
     """
 
     def __init__(self, aborted: Sequence[Aborted] | None) -> None:
+        """Begin before the first batch; `aborted`: the aborted transactions in the Fetch
+        response."""
         self._to_come = sorted(
             aborted or (), key=lambda transaction: transaction.first_offset, reverse=True
         )
         self._producers: dict[int, None] = {}
 
     def hides(self, header: RecordBatchHeader, data: Bytes, pos: int) -> bool:
-        """Return whether the next batch, at `pos` of `data`, is hidden."""
+        """Return whether the next batch, at `pos` of `data`, is hidden, and remember the
+        transactions that it begins or ends."""
         while self._to_come and self._to_come[-1].first_offset <= header.last_offset:
             self._producers[self._to_come.pop().producer_id] = None
         if not header.is_control:

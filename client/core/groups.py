@@ -90,7 +90,8 @@ class GroupDescription:
 
 
 def described(attempts: Attempts, name: str) -> Steps[GroupDescription]:
-    """Return a group with its members; the state is DEAD if there is no such group.
+    """Ask a group's coordinator for the group and its members; the state is DEAD if there is no
+    such group.
 
     The new protocol is tried first, then the classic one. Raises ErrorAnswer, NoAnswer.
     """
@@ -115,10 +116,11 @@ def committed(
     *,
     stable: bool = False,
 ) -> Steps[OffsetFetchResponse]:
-    """Return the response with a group's committed offsets; `places` None: of all partitions.
+    """Return the coordinator's response with a group's committed offsets; `places` None: of all
+    partitions.
 
     `stable`: the coordinator rejects the request while a transaction that commits offsets is open.
-    Raises NoCoordinator, NoAnswer.
+    The response may have an error code. Raises NoCoordinator, NoAnswer.
     """
     topics = (
         None
@@ -146,7 +148,8 @@ def commit(
     generation: int = -1,
     member_id: str = "",
 ) -> Steps[OffsetCommitResponse]:
-    """Commit offsets of a group, and return the response.
+    """Commit offsets of a group at its coordinator, and return the response, which has an error
+    code for each partition.
 
     The defaults of `generation` and `member_id` are for a client that is no member. Raises
     NoCoordinator, NoAnswer.
@@ -165,7 +168,7 @@ def commit(
 
 
 def _classic_group(group: DescribedGroup, coordinator: int) -> GroupDescription:
-    """Return the group of a DescribeGroups answer."""
+    """Return the group of a DescribeGroups response, with its members sorted."""
     members = [
         MemberDescription(
             member.client_id,
@@ -190,7 +193,7 @@ def _classic_group(group: DescribedGroup, coordinator: int) -> GroupDescription:
 def _consumer_group(
     group: consumer_group_describe.DescribedGroup, coordinator: int
 ) -> GroupDescription:
-    """Return the group of a ConsumerGroupDescribe answer (KIP-848)."""
+    """Return the group of a ConsumerGroupDescribe response (KIP-848), with its members sorted."""
     members = [
         MemberDescription(
             member.client_id,
@@ -217,6 +220,7 @@ def _consumer_group(
 
 
 def _in_order(member: MemberDescription) -> tuple[str, str, str]:
+    """Return the key that sorts members by client id, host and member id."""
     return member.name, member.host, member.member_id
 
 

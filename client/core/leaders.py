@@ -52,7 +52,8 @@ class KnownLeaders:
         """The leader in the newest epoch that any broker reported, by topic id and partition."""
 
     def take(self, answer: MetadataResponse) -> None:
-        """Learn the leaders from a response; forget a topic that it reports with an error."""
+        """Learn the leaders from a response, unless a newer leader epoch is known. Forget a topic
+        that the response reports with an error."""
         for topic in answer.topics:
             name = topic.name or ""
             self._topics.pop(name, None)
@@ -74,13 +75,14 @@ class KnownLeaders:
         self._topics.pop(topic, None)
 
     def partitions(self, attempts: Attempts, topic: str) -> Steps[int]:
-        """Return the number of a topic's partitions as soon as each of them has a leader.
+        """Return the number of a topic's partitions as soon as each of them has a leader; ask any
+        broker for the leaders meanwhile.
 
         Return 0 if the time for retries ends before that. Raises NoAnswer.
         """
 
         def once() -> Steps[int]:
-            """Return the number of partitions.
+            """Return the number of partitions, after asking for the leaders if one is missing.
 
             Returns 0 while the topic is unknown or a partition has no leader.
             """
@@ -91,6 +93,7 @@ class KnownLeaders:
             return 0 if any(led.leader == NO_LEADER for led in leaders.values()) else len(leaders)
 
         def code(count: int) -> int:
+            """Return LEADER_NOT_AVAILABLE for a count of 0, else 0."""
             return 0 if count else ErrorCode.LEADER_NOT_AVAILABLE
 
         return attempts.settled(once, LEADER, code)
@@ -108,7 +111,8 @@ class KnownLeaders:
         retried: Collection[int] = LEADER,
         code_of: Callable[[Answer], int] = error_of,
     ) -> Steps[Answer]:
-        """Return the response of a partition's leader; retry after the errors in `retried`.
+        """Send a request to a partition's leader and return the response; retry after the errors in
+        `retried`.
 
         `request_of` makes the request for a leader epoch; `code_of` returns a response's error.
         Each retry looks up the leader first. Raises NoLeader, NoAnswer.
@@ -117,7 +121,8 @@ class KnownLeaders:
         is_stale = False
 
         def once() -> Steps[Answer]:
-            """Ask the partition's leader; None while it has none.
+            """Send the request to the partition's leader and return the response; None while it has
+            no leader.
 
             Each retry looks up the leader again.
             """
@@ -133,6 +138,7 @@ class KnownLeaders:
             )
 
         def code(answer: Answer) -> int:
+            """Return the response's error code; LEADER_NOT_AVAILABLE if there is no leader."""
             return ErrorCode.LEADER_NOT_AVAILABLE if answer is None else code_of(answer)
 
         answer = yield from attempts.settled(once, retried, code)
@@ -157,7 +163,8 @@ def leaders_of(
 def by_leader(
     leaders: Mapping[Partition, int], wanted: Iterable[Partition]
 ) -> dict[int, list[Partition]]:
-    """Return the partitions by their leader's id; those without a leader are left out."""
+    """Return the partitions by their leader's id, in the order of `wanted`; those without a leader
+    are left out."""
     partitions_by_leader: dict[int, list[Partition]] = {}
     for partition in wanted:
         leader = leaders.get(partition, NO_LEADER)

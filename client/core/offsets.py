@@ -29,7 +29,8 @@ def list_offsets(
     wanted: Mapping[Partition, int],
     isolation_level: int = READ_UNCOMMITTED,
 ) -> Steps[dict[Partition, ListOffsetsPartitionResponse]]:
-    """Return each leader's response for its partitions, which may have an error code.
+    """Send ListOffsets to each leader, and return its response for each partition, which may have
+    an error code.
 
     `wanted`: EARLIEST, LATEST or a time (ms since the epoch). With READ_COMMITTED, LATEST is the
     last stable offset. Partitions without a leader are left out. Raises NoAnswer.

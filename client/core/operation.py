@@ -130,10 +130,11 @@ class Attempts:
         retried: Collection[int] = (),
         code_of: Callable[[M], int] = error_of,
     ) -> Steps[M]:
-        """Return the result of `once`; retry while there is time and its error is in `retried`.
+        """Run `once` and return its result; run it again while there is time and its error is in
+        `retried` or `also`.
 
         `code_of` returns the error code of a result. The last result is returned also if it has an
-        error. Raises NoAnswer.
+        error. Updates `last` and `unsure`. Raises NoAnswer, unless `asks_again` allows a retry.
         """
         while True:
             try:
@@ -151,9 +152,10 @@ class Attempts:
             yield self._pause_s()
 
     def request(self, step: RequestStep) -> Steps[Answer]:
-        """Return the response to a request that may change something. Raises NoAnswer.
+        """Yield a step whose request may change something, and return the response. Raises
+        NoAnswer.
 
-        A request that was sent and not answered makes the operation `unsure`.
+        If the request was sent and not answered, set `unsure`.
         """
         try:
             return (yield step)

@@ -61,7 +61,8 @@ class NewRecord(NamedTuple):
 
 
 def in_batches(records: Sequence[NewRecord], bytes_max: int) -> Iterator[Sequence[NewRecord]]:
-    """Split records into batches of at most `bytes_max`. A larger record gets its own batch.
+    """Yield the records in slices, each for a batch of at most `bytes_max`. A larger record gets
+    its own batch.
 
     A new batch begins, too, if a timestamp's delta to the batch's first does not fit in 64 bits.
     """
@@ -81,7 +82,8 @@ def in_batches(records: Sequence[NewRecord], bytes_max: int) -> Iterator[Sequenc
 def batch_of(
     records: Sequence[NewRecord], now_ms: int, codec: int = 0, producer: Producer | None = None
 ) -> bytearray:
-    """Return a record batch, compressed by `codec` (0: none)."""
+    """Return a record batch with base offset 0, compressed by `codec` (0: none). A record without a
+    timestamp gets `now_ms`."""
     identity = producer or Producer()
     builder = RecordBatchBuilder(
         compression=codec,

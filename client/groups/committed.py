@@ -16,9 +16,10 @@ from protocol.errors import ErrorCode
 
 
 def committed_offsets(cluster: ClusterClient, group: str) -> dict[Partition, int]:
-    """Return the committed offset of each partition, in order; none if there is no such group.
+    """Ask the coordinator for the group's committed offsets, and return them by partition, sorted;
+    none if there is no such group.
 
-    Raises Refused.
+    Raises Refused, StartError.
     """
     answer = cluster.run(groups.committed(cluster.attempts(), group))
     if answer.error_code not in (ErrorCode.NONE, ErrorCode.GROUP_ID_NOT_FOUND):
@@ -42,7 +43,8 @@ def commit_offsets(cluster: ClusterClient, group: str, offsets: Mapping[Partitio
 
 
 def not_moved(code: int, group: str) -> str:
-    """Return the reason, as text, why a group's offsets could not be changed."""
+    """Return the text that says why a group or its offsets could not be changed, from the error
+    code of the response."""
     if code in (
         ErrorCode.UNKNOWN_MEMBER_ID,
         ErrorCode.NON_EMPTY_GROUP,

@@ -47,12 +47,14 @@ class Standing(NamedTuple):
 
 
 def listed(cluster: ClusterClient) -> list[GroupSummary]:
-    """Return all groups, sorted; each broker lists those that it coordinates. Raises Refused."""
+    """Ask every broker for the groups that it coordinates, and return all of them, sorted. Raises
+    Refused."""
     return sorted(row for rows in by_coordinator(cluster).values() for row in rows)
 
 
 def by_coordinator(cluster: ClusterClient) -> dict[int, list[GroupSummary]]:
-    """Return all groups by the id of their coordinator. Raises Refused."""
+    """Ask every broker for the groups that it coordinates, and return them by broker id. Raises
+    Refused."""
     cluster.metadata([])
     rows_by_broker = {}
     for node_id in cluster.broker_ids:
@@ -67,7 +69,8 @@ def by_coordinator(cluster: ClusterClient) -> dict[int, list[GroupSummary]]:
 
 
 def described(cluster: ClusterClient, name: str) -> GroupDescription:
-    """Return the state and members of a group. Raises Refused, also if there is no such group."""
+    """Ask the coordinator for the state and members of a group, and return them. Raises Refused,
+    also if there is no such group."""
     try:
         group = cluster.run(groups.described(cluster.attempts(), name))
     except ErrorAnswer as error:
@@ -85,8 +88,8 @@ def _no_group(name: str) -> Refused:
 
 
 def standings(cluster: ClusterClient, group: GroupDescription) -> list[Standing]:
-    """Return the group's offset and lag in each partition that it has committed or reads, in
-    order. Raises Refused."""
+    """Ask the cluster for the group's offset and lag in each partition that it has committed or
+    that is assigned to a member. Return them in the order of partitions. Raises Refused."""
     committed = committed_offsets(cluster, group.name)
     readers = {at: member for member in group.members for at in member.partitions}
     places = sorted({*committed, *readers})
@@ -101,8 +104,8 @@ def standings(cluster: ClusterClient, group: GroupDescription) -> list[Standing]
 
 
 def end_offsets(cluster: ClusterClient, places: Sequence[Partition]) -> dict[Partition, int]:
-    """Return the end offset of each partition; topics that are deleted or not visible to this
-    login are left out. Raises Refused."""
+    """Ask the leaders for the end offset of each partition, and return them. Topics that are
+    deleted or not visible to this login are left out. Raises Refused."""
     names = sorted({name for name, _ in places})
     topics = {
         topic.name or "": topic
@@ -114,7 +117,7 @@ def end_offsets(cluster: ClusterClient, places: Sequence[Partition]) -> dict[Par
 
 
 def delete(cluster: ClusterClient, name: str) -> None:
-    """Delete a group and its committed offsets. Raises Refused."""
+    """Delete a group and its committed offsets. Raises Refused, also if the group has members."""
     from protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 
     answer = cluster.at_coordinator(name, DeleteGroupsRequest([name]), DeleteGroupsResponse)

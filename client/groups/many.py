@@ -35,9 +35,10 @@ _EMPTY = ("Empty", "Dead")
 def committed_of_many(
     cluster: ClusterClient, groups: Mapping[int, Sequence[GroupSummary]]
 ) -> dict[str, dict[Partition, int]]:
-    """Return the committed offsets of each group; `groups`: by the id of their coordinator.
+    """Ask the coordinators for the committed offsets of each group; `groups`: by the id of their
+    coordinator.
 
-    Groups that commit no offsets are left out. Raises StartError.
+    Groups that commit no offsets, and groups with an error, are left out. Raises StartError.
     """
     offsets_by_group: dict[str, dict[Partition, int]] = {}
     for node_id, listed in groups.items():
@@ -55,9 +56,11 @@ def committed_of_many(
 def member_counts(
     cluster: ClusterClient, groups: Mapping[int, Sequence[GroupSummary]]
 ) -> dict[str, int]:
-    """Return the number of members of each group; `groups`: by the id of their coordinator.
+    """Ask the coordinators for the number of members of each group; `groups`: by the id of their
+    coordinator.
 
-    Share and streams groups with members are left out. Raises StartError.
+    Share and streams groups with members, and groups with an error, are left out. Raises
+    StartError.
     """
     counts: dict[str, int] = {}
     for node_id, listed in groups.items():
@@ -77,7 +80,7 @@ def _member_counts(
     names: Sequence[str],
     request_of: type[ConsumerGroupDescribeRequest] | type[DescribeGroupsRequest],
 ) -> dict[str, int]:
-    """Return the members of each group, as a node answers; groups with an error are left out."""
+    """Ask a node for the number of members of each group; groups with an error are left out."""
     counts: dict[str, int] = {}
     for chunk in _chunks(names):
         request = request_of(chunk)

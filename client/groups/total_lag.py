@@ -29,7 +29,8 @@ class TotalLag(NamedTuple):
 
 
 def total_lag(lags: Iterable[int | None]) -> TotalLag:
-    """Return the sum of the lags of a group's partitions; None: a lag that is not known."""
+    """Return the sum of the known lags of a group's partitions, and the number of None, which
+    stands for an unknown lag. The sum is None if no lag is known."""
     every = list(lags)
     known_lags = [lag for lag in every if lag is not None]
     return TotalLag(sum(known_lags) if known_lags else None, len(every) - len(known_lags))

@@ -22,7 +22,8 @@ def written_at(
     topics: Mapping[str, MetadataResponseTopic],
     wanted: Mapping[Partition, int],
 ) -> dict[Partition, int]:
-    """Return the timestamp (ms since the epoch) of the first record at or after each offset.
+    """Fetch from the leaders the first record at or after each offset, and return its timestamp (ms
+    since the epoch).
 
     Partitions without a timestamp are left out. Raises StartError.
     """

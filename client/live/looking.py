@@ -22,7 +22,7 @@ Topics = Mapping[str, MetadataResponseTopic]
 
 
 def seen_topics(cluster: ClusterClient, *, internal: bool) -> dict[str, MetadataResponseTopic]:
-    """Return the topics that this login may see, by name, from one response.
+    """Ask the cluster for the topics that this login may see, and return them by name.
 
     `internal`: include internal topics such as `__consumer_offsets`.
     """
@@ -36,7 +36,8 @@ def seen_topics(cluster: ClusterClient, *, internal: bool) -> dict[str, Metadata
 def look(
     cluster: ClusterClient, topics: Topics, at: float, groups: Iterable[str] | None = None
 ) -> Sample:
-    """Take a sample of the cluster at `at` (seconds of any clock).
+    """Ask the cluster for offsets, log sizes and committed offsets, and return them as a sample
+    taken at `at` (seconds of any clock).
 
     `groups` None: all groups. Raises Refused, StartError.
     """

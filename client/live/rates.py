@@ -66,7 +66,8 @@ class GroupRate(NamedTuple):
 
 
 def topic_rates(before: Sample, now: Sample) -> list[TopicRate]:
-    """Return the rates of all topics of the sample `now`, most bytes per second first."""
+    """Return a rate for each topic of the sample `now`, most bytes per second first. The rates are
+    None for a topic that is not in `before`."""
     elapsed_s = max(now.at - before.at, 1e-9)
     rows = []
     by_topic: dict[str, list[Partition]] = {}
@@ -90,7 +91,8 @@ def topic_rates(before: Sample, now: Sample) -> list[TopicRate]:
 
 
 def group_rates(before: Sample, now: Sample) -> list[GroupRate]:
-    """Return the rates of the groups that have committed offsets, the largest lag first."""
+    """Return a rate for each group of the sample `now` that has committed offsets, the largest lag
+    first. The rates are None for a group that is not in `before`."""
     elapsed_s = max(now.at - before.at, 1e-9)
     rows = []
     for group, committed in now.committed.items():
@@ -117,7 +119,8 @@ def group_rates(before: Sample, now: Sample) -> list[GroupRate]:
 
 
 def screen(topics: Sequence[TopicRate], groups: Sequence[GroupRate], height: int) -> list[str]:
-    """Return the lines of one screen, at most `height`.
+    """Return the lines of one screen, at most `height`: the sums, then the first rows of topics and
+    groups.
 
     Topics get half of the rows, and those that groups do not need; groups likewise.
     """
@@ -156,20 +159,26 @@ def screen(topics: Sequence[TopicRate], groups: Sequence[GroupRate], height: int
 
 
 def _lag(committed: int, end: int | None) -> int | None:
+    """Return the records between a committed offset and the end, at least 0; None if the end is not
+    known."""
     return None if end is None else max(end - committed, 0)
 
 
 def _lag_text(rate: GroupRate) -> str:
+    """Return text such as `1,200`, `at least 1,200` if some partitions have no known lag, or `-` if
+    none has."""
     if rate.lag is None:
         return "-"
     return f"at least {rate.lag:,}" if rate.partitions_without_lag else f"{rate.lag:,}"
 
 
 def _count(number: int, noun: str) -> str:
+    """Return text such as `1 topic` or `2 topics`."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _rate_text(rate: float | None, *, signed: bool = False) -> str:
+    """Return a rate as text, rounded, `-` for None; `signed`: with its sign unless it is 0."""
     if rate is None:
         return "-"
     return f"{rate:+,.0f}" if signed and round(rate) else f"{rate:,.0f}"

@@ -128,14 +128,16 @@ class Batching:
             raise StartError(f"topic {topic} has partitions 0 to {last}, and no {number}")
 
     def begin(self, name: str) -> None:
-        """Begin the input file `name`, which errors then name."""
+        """Begin the input file `name`, which errors then name, at its first line. An incomplete
+        line of an earlier file is dropped."""
         self._name, self._line = name, 0
         self._take_rest()
 
     def lines(self, data: bytes) -> None:
         """Send the complete lines of the file's next bytes; keep the rest of an incomplete one.
 
-        Raises NoRecord at a line that is too large or no record.
+        Raises NoRecord at a line that is too large or no record, after the lines before it are
+        sent.
         """
         self.bytes_read += len(data)
         lines = data.split(b"\n")
@@ -167,7 +169,8 @@ class Batching:
 
     @property
     def record_bytes_max(self) -> int:
-        """The size above which a record is too large for the topic, in bytes."""
+        """The size above which a record is too large for the topic, in bytes; at least
+        BATCH_BYTES."""
         return max(self._bytes_max, BATCH_BYTES)
 
     def tombstone(self) -> None:
@@ -178,11 +181,13 @@ class Batching:
 
     @property
     def _line_bytes_max(self) -> int:
+        """The size above which an incomplete line cannot become a record, in bytes."""
         if self.settings.as_json:
             return _JSON_BYTES_A_BYTE * self.record_bytes_max
         return self.record_bytes_max + len(self.settings.separator or b"")
 
     def _take_rest(self) -> bytes:
+        """Return the incomplete line that was read so far, and clear it."""
         rest = b"".join(self._rest)
         self._rest.clear()
         self._rest_bytes = 0
@@ -240,6 +245,7 @@ class Batching:
         self._sender.send(self._batch_partition() if partition is None else partition, count, build)
 
     def _too_large(self, size: str, line: int) -> NoRecord:
+        """Return the error of a record of `size` bytes in line `line` (the first: 0)."""
         return NoRecord(
             f"{self._name}, line {line + 1}: a record of {size} bytes is larger than "
             f"max.message.bytes of topic {self._topic}, {self._bytes_max}"
@@ -274,10 +280,13 @@ class Batching:
             raise refusal
 
     def _batch_partition(self) -> int:
+        """Return the partition of the settings, else the one for the next batch without keys."""
         fixed = self.settings.partition
         return self._partitioner.of_batch() if fixed is None else fixed
 
     def _partition_of(self, key: bytes | None) -> int:
+        """Return the partition of the settings, else that of the key; for a key of None, the one
+        for the next batch without keys."""
         if self.settings.partition is not None:
             return self.settings.partition
         return self._partitioner.of_batch() if key is None else self._partitioner.of_key(key)
@@ -358,9 +367,9 @@ def _parsed_header(header: object, text: str) -> tuple[str, bytes | None]:
 
 
 def _data_of(members: Mapping[str, object], name: str, text: str) -> bytes | None:
-    """Return the key, value or header value `name` of a JSON object, None if it has none.
+    """Return the key, value or header value `name` of a JSON object as bytes, None if it has none.
 
-    `text` is the JSON text of the object. Raises ValueError.
+    `text` is the JSON text of the object. Raises ValueError for invalid base64.
     """
     packed = members.get(f"{name}_base64")
     if isinstance(packed, str):
@@ -374,6 +383,7 @@ def _data_of(members: Mapping[str, object], name: str, text: str) -> bytes | Non
 
 
 def _bytes_of(value: object) -> bytes | None:
+    """Return a text as UTF-8; None for any other value."""
     return value.encode("utf-8", "surrogateescape") if isinstance(value, str) else None
 
 

@@ -50,7 +50,8 @@ _CONSUMER = "consumer"
 
 
 def decoder_of(folder: str, file: str) -> str:
-    """Return the name of the decoder for a file, by its name and its partition folder's name."""
+    """Return the name of the decoder for a file, by its name and its partition folder's name; NONE
+    for topics that have none."""
     topic = folder.partition(".")[0].rpartition("-")[0]
     if topic in _OF_TOPIC:
         return _OF_TOPIC[topic]
@@ -71,6 +72,8 @@ def decode_by(name: str) -> Decode:
 
 
 def _without_secrets(record: Record) -> Decoded | None:
+    """Return the text that replaces a metadata record with a secret. None for other records, which
+    are shown as they are."""
     hidden = _in_words(record)
     return None if hidden is None else Decoded(None, hidden)
 
@@ -84,7 +87,8 @@ def _in_words(record: Record) -> str | None:
 
 
 def _decode_metadata(record: Record) -> Decoded | None:
-    """Decode a record of `__cluster_metadata`; None if it is not one that can be read."""
+    """Return a record of `__cluster_metadata` decoded, or the text that replaces it; None if it
+    cannot be read."""
     if record.value is None or record.key is not None:
         return None
     hidden = _in_words(record)
@@ -103,7 +107,7 @@ def _decode_metadata(record: Record) -> Decoded | None:
 
 
 def kafka_name(name: str) -> str:
-    """Convert `TopicRecord` to `TOPIC_RECORD`, the name in Kafka's `MetadataRecordType`."""
+    """Return the name in Kafka's `MetadataRecordType`: `TopicRecord` becomes `TOPIC_RECORD`."""
     return re.sub(r"(?<!^)(?=[A-Z])", "_", name).upper()
 
 
@@ -121,7 +125,8 @@ def _keyed(module: ModuleType) -> Decode:
             classes[cls.API_KEY, name.endswith("Key")] = cls
 
     def decode(record: Record) -> Decoded | None:
-        """Decode a record by the type in its key; None if it cannot be read."""
+        """Return a record decoded by the type in its key, None if it cannot be read. A record
+        without a key is handled by `_without_secrets`."""
         if record.key is None:
             return _without_secrets(record)
         try:
@@ -135,9 +140,10 @@ def _keyed(module: ModuleType) -> Decode:
 def _decode_pair(
     classes: dict[tuple[int, bool], Any], key: bytes, value: bytes | None
 ) -> Decoded | None:
-    """Decode a key and its value; None if the key's type is unknown.
+    """Return a key and its value decoded; None if the key's type is unknown.
 
-    A value of an unknown version stays bytes. Raises if the bytes are cut off.
+    A value of an unknown version stays bytes. Raises an error of `_UNREADABLE` if the bytes are cut
+    off.
     """
     (kind,) = _TYPE.unpack_from(key)
     cls = classes.get((kind, True))
@@ -159,6 +165,8 @@ def _decode_pair(
 
 
 def _with_topics(member: group_records.MemberMetadata) -> dict[str, object]:
+    """Return the fields of a classic consumer group's member, with its subscription and assignment
+    decoded."""
     subscription = _embedded(ConsumerProtocolSubscription, member.subscription)
     assignment = _embedded(ConsumerProtocolAssignment, member.assignment)
     return fields_of(member) | {"subscription": subscription, "assignment": assignment}
@@ -182,9 +190,10 @@ def _embedded(
 
 
 def plain(value: object, name: str = "") -> object:
-    """Convert a message to dicts, lists and plain values, with the field names of Kafka's JSON.
+    """Return a message converted to dicts, lists and plain values, with the field names of Kafka's
+    JSON.
 
-    `name` is the field that has the value.
+    `name` is the field that has the value. Bytes become text: a UUID or base64.
     """
     if isinstance(value, Message):
         return fields_of(value)
@@ -203,5 +212,6 @@ def fields_of(message: Message) -> dict[str, object]:
 
 
 def _camel(name: str) -> str:
+    """Return a field's name in Kafka's JSON: `group_id` becomes `groupId`."""
     first, *others = name.split("_")
     return first + "".join(part.capitalize() for part in others)

@@ -62,9 +62,11 @@ def _values_of_a_shape(
     keys: list[bytes | None] | None,
     times: list[int] | None,
 ) -> tuple[list[bytes], int]:
-    """Return the values of the records from `pos` on that have the shape of the first one.
+    """Return the values of the records from `pos` on that have the shape of the first one, and the
+    position after them.
 
-    Also returns the position after them. The list is empty if there are fewer than _ALIKE_MIN.
+    Their keys and timestamp deltas are appended to `keys` and `times`. The list is empty if there
+    are fewer than _ALIKE_MIN.
     """
     length, start = read_varint(body, pos)
     _, after_time = read_varlong(body, start + 1)
@@ -106,7 +108,7 @@ def _leading(column: bytes, accepted: bytes) -> int:
 
 
 def _varlong(column: tuple[int, ...]) -> int:
-    """Return the number of a varlong whose bytes are `column`."""
+    """Return the number of a zigzag varlong whose bytes are `column`."""
     zigzag = 0
     for byte in reversed(column):
         zigzag = zigzag << 7 | byte & 0x7F
@@ -121,11 +123,11 @@ def _walk(  # noqa: C901  a call for each number would take longer than reading 
     keys: list[bytes | None] | None,
     times: list[int] | None,
 ) -> int:
-    """Append the values of `count` records to `values`. Return the position after them.
+    """Append the values, keys and timestamp deltas of `count` records to the given lists. Return
+    the position after the records.
 
-    A record's own length is read only if needed, because the batch's checksum was verified. Numbers
-    are read inline, because a call takes longer than reading the number. Raises HasHeadersError if
-    `times` is given and a record has headers.
+    Numbers are read inline, because a call takes longer. A record's own length is read only if it
+    has headers; with `times`, that raises HasHeadersError.
     """
     append = values.append
     for _ in range(count):

@@ -39,7 +39,7 @@ def varint(value: int) -> bytes:
 
 @cache
 def _offsets() -> list[bytes]:
-    """Return the encoded offset deltas of a batch's records."""
+    """Return the encoded offset deltas from 0 to RECORDS_MAX - 1."""
     return [varint(delta) for delta in range(RECORDS_MAX)]
 
 
@@ -75,7 +75,8 @@ def records_of(
 def _encoded_records(
     values: Sequence[bytes], keys: Sequence[bytes] | None, offsets: list[bytes], headers: bytes
 ) -> bytes:
-    """Encode records of equal offset and header sizes, column by column."""
+    """Return records with offset deltas of equal size and the same headers as bytes, encoded column
+    by column."""
     if keys is None:
         return _encoded_without_keys(values, offsets, headers)
     count = len(values)
@@ -103,7 +104,7 @@ def _encoded_records(
 
 
 def _encoded_without_keys(values: Sequence[bytes], offsets: list[bytes], headers: bytes) -> bytes:
-    """Encode records with null keys, column by column."""
+    """Return records with null keys as bytes, encoded column by column."""
     lengths = list(map(len, values))
     rest = _FIXED + len(offsets[0]) + len(_NULL) + len(headers)
     heads, middles = {}, {}

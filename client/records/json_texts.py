@@ -46,6 +46,7 @@ def item_texts(text: str) -> list[str]:
 
 
 def _behind_space(text: str, at: int) -> int:
+    """Return the position of the first character from `at` on that is not JSON white space."""
     space = _SPACE.match(text, at)
     assert space is not None
     return space.end()

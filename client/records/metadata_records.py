@@ -18,7 +18,8 @@ _CONFIG = bytes((FRAME_VERSION, ConfigRecord.API_KEY))
 
 
 def in_words(value: bytes) -> str | None:
-    """Return the text that replaces the record in `value`; None: the record may be shown."""
+    """Return the text that replaces the record in `value`; None if the record may be shown as it
+    is, or cannot be decoded."""
     if not value.startswith(_CONFIG):
         return security_records.in_words(value)
     try:

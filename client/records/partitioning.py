@@ -53,7 +53,8 @@ class Partitioner:
         return partition
 
     def of_batch(self) -> int:
-        """Return the partition for the next batch of records without keys."""
+        """Return the partition for the next batch of records without keys: each call returns the
+        following one."""
         partition = self._next
         self._next = (partition + 1) % self._partitions
         return partition

@@ -89,6 +89,7 @@ class ReadPosition:
 
     @property
     def is_done(self) -> bool:
+        """Whether the position has reached its stop; never without a stop."""
         return self.stop is not None and self.offset >= self.stop
 
     def move(self, offset: int) -> None:
@@ -143,10 +144,11 @@ class Reader:
         self._trouble_is_reported = False
 
     def batches(self, *, wait_ms: int = WAIT_MS) -> Iterator[Batch]:
-        """Yield each batch until all partitions have reached their stops.
+        """Fetch from all leaders, and yield each batch until all partitions have reached their
+        stops.
 
         If the caller stops earlier, the connections with outstanding responses are closed, so that
-        the next reader does not receive them. Raises Refused, StartError.
+        the next reader does not receive them. Raises Refused, StartError, CorruptBatch.
         """
         self._find_leaders()
         try:
@@ -161,10 +163,10 @@ class Reader:
     # --- requests ---------------------------------------------------------------------------------
 
     def _find_leaders(self) -> None:
-        """Look up the leaders of unread partitions.
+        """Look up the leaders of the partitions that are not done, and store them.
 
-        Adds new partitions if the settings follow them. Raises Refused if a topic was created again
-        and the reader does not follow topics.
+        Adds new partitions if the settings follow them. Raises Leaderless as `led_topics` does, and
+        Refused if a topic was created again and the reader does not follow topics.
         """
         unread = [at for at, position in self.positions.items() if not position.is_done]
         topics = self._cluster.led_topics([name for name, _ in unread]) if unread else {}
@@ -178,8 +180,8 @@ class Reader:
         self._leaders = self._cluster.by_leader(topics, unread)
 
     def _check_identity(self, name: str, topic: MetadataResponseTopic) -> None:
-        """Read a topic from its start if it was deleted and created again: its offsets then have
-        other records.
+        """Move all positions of a topic to 0 if the topic was deleted and created again: its
+        offsets then have other records. Tell the user by `Follow.say`.
 
         Raises Refused instead if the reader does not follow topics.
         """
@@ -203,9 +205,9 @@ class Reader:
             self._find_leaders()
 
     def _ask_all(self, wait_ms: int) -> dict[BlockingClient, int]:
-        """Send a Fetch to each leader without one in flight.
+        """Send a Fetch to each leader that has none in flight.
 
-        Returns the ids of the leaders by connection.
+        Returns the ids of all leaders with a Fetch in flight, by connection.
         """
         clients = {}
         for node_id in list(self._leaders):
@@ -219,7 +221,8 @@ class Reader:
         return clients
 
     def _ask(self, node_id: int, client: BlockingClient, wait_ms: int) -> bool:
-        """Send a Fetch to a leader. Return False if all of its partitions are done."""
+        """Send a Fetch to a leader and return True. Return False, without sending, if all of its
+        partitions are done."""
         offsets = {
             at: self.positions[at].offset
             for at in self._leaders.get(node_id, ())
@@ -234,7 +237,8 @@ class Reader:
         return True
 
     def _recover(self, node_id: int, error: Exception | None) -> None:
-        """Find the leaders again after a broker died or a partition moved.
+        """Close the connection to the broker, and look for the leaders again, with pauses, until
+        they are found.
 
         Raises StartError or Leaderless if that fails for too long, unless the topics are followed.
         """
@@ -251,7 +255,8 @@ class Reader:
                 return
 
     def _wait(self, node_id: int, error: Exception | None) -> None:
-        """Pause before the next look for the leaders.
+        """Sleep before the next look for the leaders. If the topics are followed, tell the user
+        once by `Follow.say`, after SAID_AFTER_S.
 
         After LEADERS_WITHIN_S, raises StartError, unless the topics are followed.
         """
@@ -272,7 +277,7 @@ class Reader:
     # --- responses --------------------------------------------------------------------------------
 
     def _batches_from(self, node_id: int, client: BlockingClient, wait_ms: int) -> Iterator[Batch]:
-        """Receive a Fetch answer, send the next request, then yield the batches.
+        """Receive a Fetch response, send the next request, then yield the batches of the response.
 
         Recovers from lost connections and moved leaders; raises StartError and Leaderless unless it
         follows.
@@ -297,7 +302,8 @@ class Reader:
             self._recover(node_id, None)
 
     def _batches_in(self, answer: FetchResponse) -> tuple[list[Batch], bool]:
-        """Return the batches in a response, and whether a partition has another leader now.
+        """Return the batches in a response, and whether a partition has another leader now. Moves
+        the positions.
 
         Raises Refused, CorruptBatch, Leaderless, StartError.
         """
@@ -345,7 +351,8 @@ class Reader:
         return batches
 
     def _skip_deleted(self, at: Partition) -> None:
-        """Continue at the log's first offset, after OFFSET_OUT_OF_RANGE.
+        """Move a position to the log's first offset, after OFFSET_OUT_OF_RANGE, and count the
+        offsets before it as deleted.
 
         If the position is after the log's end, a followed partition continues at the end. Raises
         Refused if it is not followed.
@@ -367,7 +374,8 @@ class Reader:
         position.skip_deleted(first)
 
     def _rotate(self, node_id: int, batches: list[Batch]) -> None:
-        """Put partitions without batches first in the next Fetch, whose response is limited."""
+        """Sort the leader's partitions so that those without batches come first in the next Fetch,
+        whose response is limited."""
         partitions = self._leaders.get(node_id, [])
         if len(partitions) > 1 and batches:
             delivered = {(batch.topic, batch.partition) for batch in batches}

@@ -90,7 +90,7 @@ def render(batch: Batch, view: RenderOptions, most: int | None) -> Rendered:
 
 
 def _plain_lines(batch: Batch, view: RenderOptions) -> list[bytes]:
-    """Return a line for each record of the batch, without looking at offsets or patterns."""
+    """Return a line, without its line break, for each record of the batch, whatever its offset."""
     keys: list[bytes | None] | None = [] if view.keys else None
     stored_values = values_of(batch.unpacked(), batch.header.record_count, keys)
     values = [NULL if value is None else value for value in stored_values]
@@ -180,12 +180,13 @@ def _json_lines(batch: Batch) -> list[bytes]:
 
 
 def _json_place(batch: Batch) -> str:
+    """Return the beginning of a record's JSON object, up to the offset's value."""
     return f'{{"topic": {_quoted(batch.topic)}, "partition": {batch.partition}, "offset": '
 
 
 def _object(place: str, record: Record) -> str:
-    """Return a record's JSON as `json.dumps` would, in a tenth of the time: it quotes only
-    texts."""
+    """Return a record's JSON object, which begins with `place`. The text equals that of
+    `json.dumps`, in a tenth of the time: only texts are quoted."""
     offset, timestamp, key, value, headers = record
     if headers:
         pairs = [

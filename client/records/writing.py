@@ -57,7 +57,7 @@ class Writer:
     """
 
     def __init__(self, cluster: ClusterClient, topic: str) -> None:
-        """Find the leaders and get a producer id.
+        """Find the leaders, and ask the cluster for a producer id.
 
         Raises Refused if there is no such topic, or this login may not write to it.
         """
@@ -85,7 +85,11 @@ class Writer:
         return len(self._leaders)
 
     def send(self, partition: int, records: int, build: Build) -> None:
-        """Send a batch of so many records; wait first if too many requests are in flight."""
+        """Build a batch of so many records and send it to the partition's leader; wait first if too
+        many requests are in flight.
+
+        If the connection fails, all unacknowledged batches are sent again before this returns.
+        """
         sequence = self._sequences[partition]
         self._sequences[partition] = (sequence + records) & _SEQUENCE_MASK
         batch = build(Producer(*self._producer, sequence))
@@ -102,7 +106,7 @@ class Writer:
             self._send_again(str(error))
 
     def flush(self) -> None:
-        """Wait until all batches are acknowledged."""
+        """Wait until all batches are acknowledged; send batches again if needed."""
         for node_id in list(self._on_the_way):
             while self._on_the_way.get(node_id):
                 self._receive(node_id)
@@ -110,19 +114,27 @@ class Writer:
     # --- internals --------------------------------------------------------------------------------
 
     def _find_leaders(self) -> None:
+        """Ask the cluster for the leaders of all partitions, wait until each has one, and store
+        them."""
         topic = self._cluster.led_topics([self._topic])[self._topic]
         self._leaders = {
             partition.partition_index: partition.leader_id for partition in topic.partitions
         }
 
     def _send_to(self, node_id: int, sent: _Sent) -> None:
-        """Send a batch to this node without waiting for the response."""
+        """Send a batch to this node without waiting for the response. The caller handles a failed
+        connection."""
         place, timeout_ms = (self._topic, sent.partition), int(WITHIN_S * 1000 / 2)
         request = produce_request(place, sent.batch, ACKS_OF_ALL, timeout_ms)
         self._cluster.node(node_id).send(request, NAMES_VERSION_MAX)
 
     def _receive(self, node_id: int) -> None:
-        """Receive the response to the oldest request in flight to a leader."""
+        """Receive the response to the oldest request in flight to a leader, and count its records
+        as acknowledged.
+
+        If the response does not come, or has an error that is retried, send all unacknowledged
+        batches again.
+        """
         try:
             answer = self._cluster.node(node_id).receive(ProduceResponse)
         except (OSError, ProtocolError, StartError) as error:
@@ -138,7 +150,8 @@ class Writer:
         self.acknowledged += sent.records
 
     def _is_in_the_log(self, answer: PartitionProduceResponse) -> bool:
-        """Return whether a batch is in the log, or False if it has to be sent again.
+        """Return whether a batch is in the log, and then set `last_place`; False if it has to be
+        sent again.
 
         Raises Refused if the leader rejected it.
         """
@@ -156,7 +169,8 @@ class Writer:
         raise Refused(f"{place}: {reason} ({self.acknowledged} records were written)")
 
     def _send_again(self, reason: str) -> None:
-        """Send the unacknowledged batches again, one after the other, until all are acknowledged.
+        """Close the connections in use. Send the unacknowledged batches again, one after the other,
+        until all are acknowledged.
 
         Raises StartError after WITHIN_S.
         """
@@ -175,7 +189,8 @@ class Writer:
             reason = self._try_again(unacknowledged) or reason
 
     def _try_again(self, unacknowledged: list[_Sent]) -> str | None:
-        """Send batches until one fails, and remove the acknowledged ones from the list.
+        """Find the leaders, then send each batch and wait for its response, until a batch fails.
+        Remove the acknowledged ones from the list.
 
         Returns the reason of the failure, None if all batches are acknowledged.
         """

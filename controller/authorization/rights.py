@@ -50,7 +50,7 @@ class VerdictLog(Protocol):
     """A log that receives the verdicts."""
 
     def record_verdict(self, asker: Asker, action: Action, verdict: Verdict, count: int) -> None:
-        """Record a verdict. `count` is how often the request names the resource."""
+        """Pass a verdict to the audit log. `count` is how often the request names the resource."""
 
 
 OPERATIONS_OF: dict[Resource, tuple[Operation, ...]] = {
@@ -107,8 +107,8 @@ class Rights:
         audit: VerdictLog | None = None,
         epochs: Epochs | None = None,
     ) -> None:
-        """Use `judge` for all checks; None: all is allowed. Without `epochs`, no verdict may be
-        used again later."""
+        """Use `judge` for all checks; None: all is allowed. `audit` receives the verdicts, None: no
+        log. Without `epochs`, no verdict may be used again later."""
         self._judge = judge
         self._asker = asker
         self._audit = audit
@@ -126,7 +126,8 @@ class Rights:
 
     def stand_since(self, epoch: int) -> bool:
         """Return whether all verdicts of `epoch` are still valid, so that a request that has waited
-        need not be checked again."""
+        need not be checked again. False if the authorizer does not let verdicts be kept, or without
+        epochs."""
         epochs = self._epochs
         if epochs is None:
             return self._judge is None
@@ -147,10 +148,12 @@ class Rights:
         *,
         audited: bool = True,
     ) -> bool:
-        """Return whether `operation` is allowed on the resource.
+        """Return whether `operation` is allowed on the resource, and pass the verdict to the audit
+        log.
 
         `count` is how often the request names the resource. `audited` is False if a denial only
-        leaves the resource out of a response, and the request does not name it.
+        leaves the resource out of a response, and the request does not name it; then the audit log
+        gets nothing.
         """
         if self._judge is None:
             return True
@@ -172,7 +175,8 @@ class Rights:
         *,
         audited: bool = True,
     ) -> set[str]:
-        """Return those of `names` on which `operation` is allowed; each is checked once."""
+        """Return those of `names` on which `operation` is allowed. A repeated name is checked once,
+        and the audit log gets its count."""
         counts: dict[str, int] = {}
         for name in names:
             counts[name] = counts.get(name, 0) + 1
@@ -197,13 +201,15 @@ class Rights:
         }
 
     def allows_any(self, operation: Operation, resource: Resource) -> bool:
-        """Return whether `operation` is allowed on at least one resource of that type."""
+        """Return whether `operation` is allowed on at least one resource of that type. The audit
+        log gets no verdict."""
         if self._judge is None:
             return True
         return self._judge.judge_any(self._asker, operation, resource).allowed
 
     def operations(self, resource: Resource, name: str) -> int:
-        """Return the operations allowed on the resource: bit n for operation n (KIP-430)."""
+        """Return the operations allowed on the resource: bit n for operation n (KIP-430). The audit
+        log gets no verdicts."""
         if self._judge is None:
             return _ALL_OPERATIONS[resource]
         bits = 0

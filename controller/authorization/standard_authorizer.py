@@ -58,13 +58,20 @@ class StandardAuthorizer:
         allow_everyone_if_no_acl_found: bool = False,
     ) -> None:
         """`acls()` returns the present ACLs; None: they are not loaded, and only super users are
-        allowed."""
+        allowed. `allow_everyone_if_no_acl_found` allows every action on a resource that no ACL
+        matches."""
         self._acls = acls
         self._super_users = frozenset(super_users)
         self._default = _DEFAULT_ALLOW if allow_everyone_if_no_acl_found else _DEFAULT_DENY
 
     def judge(self, asker: Asker, action: Action) -> Verdict:
-        """Return whether `asker` may do `action`, and by which rule."""
+        """Return whether `asker` may do `action`, and by which ACL or rule.
+
+        A super user may do everything; without loaded ACLs, no other principal may do anything. A
+        matching DENY wins over every ALLOW. An ALLOW of Read, Write, Delete or Alter also allows
+        Describe, and that of AlterConfigs allows DescribeConfigs. Without a match the action is
+        denied, unless `allow_everyone_if_no_acl_found` is set and the resource has no ACL.
+        """
         if asker.principal in self._super_users:
             return _SUPER_USER
         acls = self._acls()
@@ -91,8 +98,8 @@ class StandardAuthorizer:
         return _DEFAULT_DENY
 
     def judge_any(self, asker: Asker, operation: Operation, resource: Resource) -> Verdict:
-        """Return whether `asker` may do `operation` on at least one resource of that type. It may
-        if DENY entries do not cover all names of an ALLOW entry."""
+        """Return whether `asker` may do `operation` on at least one resource of that type, and by
+        which ACL or rule. It may if DENY entries do not cover all names of an ALLOW entry."""
         verdict = self.judge(asker, Action(operation, resource, _SOME_NAME))
         acls = self._acls()
         if verdict.allowed or acls is None:
@@ -129,7 +136,8 @@ def _applies_to(acl: Acl, asker: Asker, acls: AclsImage) -> bool:
 
 
 def _is_covered(allowing: Acl, literals: set[str], prefixes: set[str]) -> bool:
-    """Return whether every name that `allowing` matches is denied."""
+    """Return whether DENY entries for the names `literals` and the `prefixes` match every name that
+    the ALLOW entry `allowing` matches. A DENY of all names is checked by the caller."""
     name = allowing.name
     if allowing.pattern == PatternType.LITERAL:
         if name == WILDCARD:

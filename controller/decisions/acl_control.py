@@ -49,6 +49,7 @@ which nothing else is decided."""
 
 
 def _invalid(text: str) -> ApiError:
+    """Return an INVALID_REQUEST error with this message."""
     return ApiError(ErrorCode.INVALID_REQUEST, text)
 
 
@@ -71,7 +72,11 @@ class AclControl:
         self._random_bytes = random_bytes
 
     def create(self, view: DecisionView, acls: Sequence[Acl]) -> Steps[Decision[Created]]:
-        """Write the valid ACLs that do not exist yet."""
+        """Return the decision that writes each valid ACL that does not exist yet, once.
+
+        The reply has each ACL's error, or None. Above the limits on records and bytes, the reply is
+        TOO_MANY_RECORDS and nothing is written.
+        """
         image = view.image.acls
         faults: list[ApiError | None] = []
         new: dict[Acl, None] = {}
@@ -98,7 +103,12 @@ class AclControl:
         return drawn
 
     def delete(self, view: DecisionView, filters: Sequence[AclFilter]) -> Steps[Decision[Deleted]]:
-        """Remove each ACL that any filter matches."""
+        """Return the decision that removes each ACL that any filter matches.
+
+        The reply has each filter's ACLs or error; a filter that exceeds the limit on removals gets
+        an error. If the filters need more than MAX_ACLS_LOOKED_AT comparisons, the reply is
+        TOO_MANY_RECORDS.
+        """
         image = view.image.acls
         if (yield from _looks_at(filters, image)) > MAX_ACLS_LOOKED_AT:
             return Decision(TOO_MANY_RECORDS)
@@ -131,7 +141,8 @@ class AclControl:
 
 
 def fault_of_description(acl_filter: AclFilter) -> ApiError | None:
-    """Return the error of a DescribeAcls filter with a value that Kafka 4.3 has no name for."""
+    """Return the INVALID_REQUEST error of a DescribeAcls filter in which a number is UNKNOWN (0);
+    None for all other numbers."""
     if UNKNOWN in (acl_filter.resource, acl_filter.pattern):
         return _UNKNOWN_PATTERN
     if UNKNOWN in (acl_filter.operation, acl_filter.permission):
@@ -140,16 +151,17 @@ def fault_of_description(acl_filter: AclFilter) -> ApiError | None:
 
 
 def _is_there(image: AclsImage, acl: Acl) -> bool:
+    """Return whether exactly this ACL is in the image."""
     return acl in image.by_pattern.get((acl.resource, acl.pattern, acl.name), ())
 
 
 def _size(acls: Iterable[Acl]) -> int:
-    """Return the length of the texts that the client can choose freely."""
+    """Return the number of characters in the texts that the client can choose freely."""
     return sum(len(acl.name) + len(acl.principal) + len(acl.host) for acl in acls)
 
 
 def _fault_of_acl(acl: Acl) -> ApiError | None:
-    """Return the error of an ACL to create, None if it is valid."""
+    """Return the INVALID_REQUEST error of an ACL to create, None if it is valid."""
     if acl.resource == Resource.CLUSTER and acl.name != CLUSTER_NAME:
         return _invalid(f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}")
     if not acl.name:
@@ -171,7 +183,7 @@ def _fault_of_acl(acl: Acl) -> ApiError | None:
 
 
 def _field_value_name(field: str, number: int) -> str:
-    """Return the name of an enum value that an ACL may not have."""
+    """Return the name of an enum value that an ACL may not have: ANY, MATCH or UNKNOWN."""
     if number == ANY:
         return "ANY"
     return "MATCH" if field == "patternType" and number == MATCH else "UNKNOWN"
@@ -190,7 +202,8 @@ def _fault_of_filter(acl_filter: AclFilter) -> ApiError | None:
 
 
 def _looks_at(filters: Sequence[AclFilter], image: AclsImage) -> Steps[int]:
-    """Return how many ACLs are compared with filters that no index narrows down."""
+    """Return the number of comparisons that the filters without an index need: each of them is
+    compared with all ACLs."""
     vague: list[AclFilter] = []
     yield from in_bulk(
         lambda batch: vague.extend(acl_filter for acl_filter in batch if acl_filter.scans_all),

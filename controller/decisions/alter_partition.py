@@ -52,7 +52,11 @@ ANY_EPOCH = -1
 def alter_partitions(
     view: DecisionView, request: AlterPartitionRequest, rules: TopicRulesMaker
 ) -> Decision[AlterPartitionResponse]:
-    """Apply the new ISRs, each partition on its own; the reply is the whole response."""
+    """Return the decision that applies the requested ISRs, each partition on its own.
+
+    The reply is the response, with the new state or an error of each partition. It is
+    STALE_BROKER_EPOCH alone if the request is not from the sender's present incarnation.
+    """
     image = view.image
     error = epoch_fault(image, request.broker_id, request.broker_epoch)
     if error is not None:
@@ -93,7 +97,8 @@ def _isr_change(
     data: AlterPartitionRequestPartitionData,
     rules: TopicRulesMaker,
 ) -> MetadataRecord | None:
-    """Return the record that makes the requested ISR the partition's, None if nothing changes."""
+    """Return the record that makes the requested ISR and recovery state those of the partition,
+    None if nothing changes."""
     isr = [state.broker_id for state in new_isr(data)]
     targets = Targets(isr=isr, leader_recovery_state=data.leader_recovery_state)
     return partition_change(
@@ -112,7 +117,8 @@ def _fault(
     partition: PartitionRegistration | None,
     data: AlterPartitionRequestPartitionData,
 ) -> ErrorCode:
-    """Return the error of the leader's request, NONE if it is valid."""
+    """Return the error of a partition's part of the request: an unknown partition, an epoch other
+    than the present one, a sender that does not lead, or an invalid ISR. NONE if it is valid."""
     if partition is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     ahead = data.leader_epoch > partition.leader_epoch
@@ -132,7 +138,8 @@ def _isr_fault(
     partition: PartitionRegistration,
     data: AlterPartitionRequestPartitionData,
 ) -> ErrorCode:
-    """Return the error of the requested ISR and recovery state, NONE if they are valid."""
+    """Return INVALID_REQUEST for an impossible ISR or recovery state, INELIGIBLE_REPLICA if a
+    broker may not be in the ISR, and NONE if all is valid."""
     states = new_isr(data)
     isr = [state.broker_id for state in states]
     unique = len(dict.fromkeys(isr)) == len(isr)
@@ -151,8 +158,8 @@ def _isr_fault(
 
 
 def _eligible(image: MetadataImage, partition: PartitionRegistration, state: BrokerState) -> bool:
-    """Return whether the broker may join the ISR: it is active, in this epoch of the broker, with
-    its replica's directory online."""
+    """Return whether the broker may be in the ISR: it is active, its epoch is the registered one or
+    ANY_EPOCH, and the directory of its replica is online."""
     broker = image.brokers.get(state.broker_id)
     if broker is None or not broker.active:
         return False
@@ -164,14 +171,14 @@ def _eligible(image: MetadataImage, partition: PartitionRegistration, state: Bro
 def _refused(
     data: AlterPartitionRequestPartitionData, code: ErrorCode
 ) -> AlterPartitionResponsePartitionData:
-    """Return the partition's response with an error."""
+    """Return the partition's part of the response with the error `code`."""
     return AlterPartitionResponsePartitionData(data.partition_index, int(code))
 
 
 def _accepted(
     data: AlterPartitionRequestPartitionData, partition: PartitionRegistration
 ) -> AlterPartitionResponsePartitionData:
-    """Return the partition's response with its new state."""
+    """Return the partition's part of the response with the state in `partition`."""
     return AlterPartitionResponsePartitionData(
         partition_index=data.partition_index,
         error_code=ErrorCode.NONE,

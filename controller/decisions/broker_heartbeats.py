@@ -26,7 +26,8 @@ class BrokerHeartbeats:
         self._shutdown_offsets: dict[int, int] = {}
 
     def activate(self, image: MetadataImage, now_ms: float) -> None:
-        """Start as the active controller, with a whole session for every unfenced broker."""
+        """Replace all state when this node becomes the active controller. Every unfenced broker of
+        `image` gets a whole session, and no offset is known."""
         self._last_heartbeat_ms = {b.id: now_ms for b in image.brokers.values() if not b.fenced}
         self._offsets.clear()
         self._shutdown_offsets.clear()
@@ -37,7 +38,8 @@ class BrokerHeartbeats:
             self._last_heartbeat_ms[broker_id] = now_ms
 
     def touch(self, broker_id: int, now_ms: float, metadata_offset: int = UNKNOWN_OFFSET) -> None:
-        """Restart the broker's session after its registration or heartbeat."""
+        """Restart the broker's session after its registration or heartbeat, and store
+        `metadata_offset`: the offset up to which the broker has replayed the metadata."""
         self._last_heartbeat_ms[broker_id] = now_ms
         self._offsets[broker_id] = metadata_offset
 
@@ -50,16 +52,19 @@ class BrokerHeartbeats:
     # --- sessions ------------------------------------------------------------------------------
 
     def has_session(self, broker_id: int, now_ms: float) -> bool:
-        """Return whether the broker's session has not expired."""
+        """Return whether the broker's session has not expired; False for a broker without a
+        session."""
         last_ms = self._last_heartbeat_ms.get(broker_id)
         return last_ms is not None and last_ms > now_ms - self._session_timeout_ms
 
     def silent_for_ms(self, broker_id: int, now_ms: float) -> float:
-        """Return the milliseconds since the broker's last heartbeat, or since this node leads."""
+        """Return the milliseconds since the broker's session was last restarted; 0 for a broker
+        without a session."""
         return now_ms - self._last_heartbeat_ms.get(broker_id, now_ms)
 
     def expired(self, image: MetadataImage, now_ms: float) -> list[int]:
-        """Return the unfenced brokers whose session has expired, the longest silent first."""
+        """Return the ids of the unfenced brokers whose session has expired, the longest silent
+        first."""
         limit = now_ms - self._session_timeout_ms
         silent = [
             (last_ms, broker.id)
@@ -69,15 +74,16 @@ class BrokerHeartbeats:
         return [broker_id for _, broker_id in sorted(silent)]
 
     def next_end_ms(self, image: MetadataImage, now_ms: float) -> float:
-        """Return when the first session expires without a heartbeat; at most a session ahead."""
+        """Return the monotonic time (ms) at which the first session of an unfenced broker expires.
+        Without unfenced brokers, that is a whole session after `now_ms`."""
         times = [last_ms for _, last_ms in self._unfenced(image, now_ms)]
         return min(times, default=now_ms) + self._session_timeout_ms
 
     def _unfenced(
         self, image: MetadataImage, now_ms: float
     ) -> list[tuple[BrokerRegistration, float]]:
-        """Return each unfenced broker with the monotonic time of its last heartbeat in ms, `now_ms`
-        without one."""
+        """Return each unfenced broker with the monotonic time of its last heartbeat in ms; that
+        time is `now_ms` for a broker without a session."""
         return [
             (broker, self._last_heartbeat_ms.get(broker.id, now_ms))
             for broker in image.brokers.values()
@@ -87,13 +93,13 @@ class BrokerHeartbeats:
     # --- controlled shutdown -------------------------------------------------------------------
 
     def note_shutdown(self, broker_id: int, offset: int) -> None:
-        """Keep the `offset` of the last record that moved leaderships away from the broker; a
+        """Store the `offset` of the last record that moved leaderships away from the broker; a
         later call does not change it."""
         self._shutdown_offsets.setdefault(broker_id, offset)
 
     def shutdown_seen_by_all(self, image: MetadataImage, broker_id: int) -> bool:
-        """Return whether every active broker has replayed the move of the leaderships, so that
-        its clients find the new leaders."""
+        """Return whether every active broker has replayed the move of the leaderships, so that its
+        clients find the new leaders. False if `note_shutdown` was not called."""
         offset = self._shutdown_offsets.get(broker_id)
         if offset is None:
             return False

@@ -57,11 +57,14 @@ class TopicRulesMaker:
         )
 
     def unclean_allowed(self, image: MetadataImage, topic: TopicImage) -> bool:
-        """Return whether a broker that may lack committed records may lead if no other can."""
+        """Return whether the topic's effective `unclean.leader.election.enable` is true: a broker
+        that may lack committed records may then lead if no other can."""
         value = self._configuration.topic_config(image, topic.name, UNCLEAN_LEADER_ELECTION)
         return boolean(trim(value or "")) is True
 
     def _min_insync_replicas(self, image: MetadataImage, topic: TopicImage) -> int:
+        """Return the topic's effective `min.insync.replicas`, at most its replication factor; 1
+        while ELR are off."""
         if not image.elr_enabled:
             return 1  # only used with ELR
         text = self._configuration.topic_config(image, topic.name, MIN_INSYNC_REPLICAS)

@@ -28,7 +28,8 @@ _SELECTORS = (
 
 
 def client_metrics_fault(configs: Mapping[str, str]) -> ApiError | None:
-    """Return why a client metrics resource may not have `configs`; None if it may."""
+    """Return the error of the first of `configs` that a client metrics resource may not have; None
+    if all are valid."""
     for name, value in configs.items():
         if name == "interval.ms":
             fault = _interval_fault(value)
@@ -44,6 +45,8 @@ def client_metrics_fault(configs: Mapping[str, str]) -> ApiError | None:
 
 
 def _interval_fault(value: str) -> ApiError | None:
+    """Return the error of an `interval.ms` that is no integer or is out of range; None if it is
+    valid."""
     interval_ms = integer(trim(value), 32)
     if interval_ms is None:
         text = f"Invalid value {value} for configuration interval.ms: Not a number of type INT"
@@ -68,6 +71,8 @@ def _list_fault(name: str, value: str) -> ApiError | None:
 
 
 def _match_fault(patterns: Sequence[str]) -> ApiError | None:
+    """Return the error of the first pattern that is not SELECTOR=REGEX with a known selector; None
+    if all are valid."""
     for pattern in patterns:
         selector, equals_sign, expression = pattern.partition("=")
         if not equals_sign or trim(selector) not in _SELECTORS:

@@ -67,7 +67,11 @@ QuotaErrors = Mapping[QuotaEntity, ApiError | None]
 def alter_client_quotas(
     view: DecisionView, entries: Sequence[AlterClientQuotasRequestEntryData], validate_only: bool
 ) -> Steps[Decision[QuotaErrors]]:
-    """Alter the quotas. With `validate_only`, reply the same but change nothing."""
+    """Return the decision that sets and removes quotas, each entity on its own.
+
+    The reply has each entity's error, or None. With `validate_only`, the reply is the same, without
+    records. Above the limits on records and bytes, the reply is TOO_MANY_RECORDS.
+    """
     outcome: dict[QuotaEntity, ApiError | None] = {}
     records: list[MetadataRecord] = []
     names_size = 0
@@ -112,7 +116,8 @@ def entity_in_slices(entry: AlterClientQuotasRequestEntryData, pace: Pace) -> St
 
 
 def _entity_fault(entity: QuotaEntity) -> ApiError | None:
-    """Return the error of a quota's entity, None if it is valid."""
+    """Return the INVALID_REQUEST error of a quota's entity, None if it is valid. Invalid are an
+    unknown type, an empty name, no address as IP, and an IP with another type."""
     if not entity:
         return _invalid("Invalid empty client quota entity")
     for kind, name in entity:
@@ -135,8 +140,8 @@ def _entity_fault(entity: QuotaEntity) -> ApiError | None:
 
 
 def _value_fault(entity: QuotaEntity, ops: Collection[QuotaOp]) -> ApiError | None:
-    """Return the error of the first invalid key or value, None if all are valid. Removals always
-    are."""
+    """Return the INVALID_REQUEST error of the first invalid key or value, None if all are valid.
+    Removals always are."""
     keys: Mapping[str, float | None] = _CLIENT_KEYS
     if entity[0][0] == IP:
         keys = _IP_KEYS
@@ -170,12 +175,13 @@ def _number_fault(key: str, value: float, most: float | None) -> str | None:
 def _changes(
     quotas: ClientQuotas, entity: QuotaEntity, ops: Collection[QuotaOp]
 ) -> list[MetadataRecord]:
-    """Return records for the values that differ from the present ones."""
+    """Return the records of those `ops` that change a present value."""
     now = quotas.get(entity, {})
     return [quota_record(entity, key, value) for key, value in ops if now.get(key) != value]
 
 
 def _invalid(text: str) -> ApiError:
+    """Return an INVALID_REQUEST error with this message."""
     return ApiError(ErrorCode.INVALID_REQUEST, text)
 
 

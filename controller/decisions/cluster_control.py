@@ -64,7 +64,8 @@ class HeartbeatReply(NamedTuple):
 
 
 def epoch_fault(image: MetadataImage, broker_id: int, epoch: int) -> ApiError | None:
-    """Return why `epoch` is not that of the present incarnation of `broker_id`; None if it is."""
+    """Return the STALE_BROKER_EPOCH error if `broker_id` is not registered with `epoch`; None if it
+    is."""
     broker = image.brokers.get(broker_id)
     if broker is None:
         text = f"No broker registration found for broker id {broker_id}"
@@ -86,9 +87,12 @@ class ClusterControl:
     # --- fencing -------------------------------------------------------------------------------
 
     def fence(self, view: DecisionView, broker_id: int, epoch: int | None = None) -> Decision[bool]:
-        """Fence `broker_id`, whose session has expired or whose process is known to be dead.
+        """Return the decision that fences `broker_id`, whose session has expired or whose process
+        is known to be dead.
 
-        With `epoch`, fence only that incarnation. The reply is whether this fenced the broker.
+        With `epoch`, fence only that incarnation. The reply is True if the decision fences the
+        broker. It is False, without records, if the broker is fenced, unknown or another
+        incarnation.
         """
         broker = view.image.brokers.get(broker_id)
         if broker is None or broker.fenced or epoch not in (None, broker.epoch):
@@ -105,7 +109,12 @@ class ClusterControl:
     # --- registration --------------------------------------------------------------------------
 
     def register(self, view: DecisionView, request: BrokerRegistrationRequest) -> Decision[int]:
-        """Register a broker; the reply is its epoch."""
+        """Return the decision that registers a broker, and restart the broker's session. The reply
+        is the broker's epoch, or the error of an invalid registration.
+
+        The same incarnation keeps its epoch, and stays unfenced if it was. A new one gets a new
+        epoch and is fenced; the earlier one leaves ISRs and leaderships.
+        """
         broker_id = request.broker_id
         before = view.image.brokers.get(broker_id)
         error = self._registration_fault(view, request, before)
@@ -125,7 +134,9 @@ class ClusterControl:
         return Decision(epoch, [record, *records], atomic=False)
 
     def unregister(self, view: DecisionView, broker_id: int) -> Decision[None]:
-        """Unregister a broker, which must have stopped; this is not checked here."""
+        """Return the decision that unregisters a broker and removes it from ISRs and leaderships;
+        its session ends. The reply is None, BROKER_ID_NOT_REGISTERED, or TOO_MANY_RECORDS. The
+        caller checks that the broker has stopped."""
         broker = view.image.brokers.get(broker_id)
         if broker is None:
             text = f"Broker ID {broker_id} is not currently registered"
@@ -146,8 +157,9 @@ class ClusterControl:
         request: BrokerRegistrationRequest,
         before: BrokerRegistration | None,
     ) -> ApiError | None:
-        """Return why a broker may not register, None if it may. `before` is its earlier
-        registration."""
+        """Return the error of a registration, None if it is valid: another cluster id, a live
+        broker with the same id, no listeners, invalid directories, unsupported features. `before`
+        is the broker's earlier registration."""
         if request.cluster_id != self._settings.cluster_id:
             text = (
                 f"Expected cluster ID {self._settings.cluster_id}, "
@@ -168,7 +180,8 @@ class ClusterControl:
         return _directory_fault(view.image, request) or _feature_fault(view.image, request)
 
     def _has_session(self, broker: BrokerRegistration, now_ms: float) -> bool:
-        """Return whether another process with this id is alive, as far as the controller knows."""
+        """Return whether the session of a registered broker is valid. A fenced broker has none, nor
+        has an earlier process of this node."""
         if broker.fenced or broker.id == self._settings.node_id:
             # This process holds the directory locks that an earlier process of this node held.
             return False
@@ -190,8 +203,11 @@ class ClusterControl:
     def heartbeat(
         self, view: DecisionView, request: BrokerHeartbeatRequest
     ) -> Decision[HeartbeatReply]:
-        """Process a heartbeat: renew the session, and change the broker's state if the request
-        wants it."""
+        """Return the decision on a heartbeat, and restart the broker's session.
+
+        The records fence, unfence or shut down the broker, or take its offline directories from its
+        registration. The reply is the broker's new state, or STALE_BROKER_EPOCH.
+        """
         image, broker_id = view.image, request.broker_id
         error = epoch_fault(image, broker_id, request.broker_epoch)
         if error is not None:
@@ -219,8 +235,8 @@ class ClusterControl:
     def _shut_down(
         self, view: DecisionView, broker: BrokerRegistration, caught_up: bool, want_fence: bool
     ) -> tuple[HeartbeatReply, list[MetadataRecord]]:
-        """Return the reply to a broker that wants to shut down, and the records. It may once it
-        leads nothing and all brokers have seen that; then it is fenced."""
+        """Return the reply to a broker that wants to shut down, and the records. The broker may
+        stop after it leads nothing and all active brokers have replayed that; it is fenced then."""
         image = view.image
         ready = HeartbeatReply(caught_up, is_fenced=True, should_shut_down=True)
         not_yet = HeartbeatReply(caught_up, is_fenced=False)
@@ -245,7 +261,9 @@ class ClusterControl:
     def _directories_offline(
         self, image: MetadataImage, broker: BrokerRegistration, reported: Sequence[bytes]
     ) -> list[MetadataRecord]:
-        """Return records for those directories in `reported` that are not offline already."""
+        """Return the records that remove the directories in `reported` from the broker's
+        registration, and their replicas from ISRs and leadership. Directories that are not
+        registered are ignored."""
         lost = [directory for directory in broker.log_dirs if directory in reported]
         if not lost or not has_directories(image.metadata_level):
             return []
@@ -263,8 +281,8 @@ def _leads_anything(image: MetadataImage, broker_id: int) -> bool:
 
 
 def _directory_fault(image: MetadataImage, request: BrokerRegistrationRequest) -> ApiError | None:
-    """Return the error of the broker's directory ids: none, duplicates, or those of another broker.
-    None if they are valid."""
+    """Return the INVALID_REGISTRATION error of the broker's directory ids: none, duplicates, or
+    those of another broker. None if they are valid."""
     if not request.log_dirs:
         return ApiError(ErrorCode.INVALID_REGISTRATION, "No directories specified in request")
     if len(dict.fromkeys(request.log_dirs)) != len(request.log_dirs):
@@ -283,8 +301,8 @@ def _directory_fault(image: MetadataImage, request: BrokerRegistrationRequest) -
 
 
 def _feature_fault(image: MetadataImage, request: BrokerRegistrationRequest) -> ApiError | None:
-    """Return the error of a broker that does not support a finalized level, because it would
-    misread records."""
+    """Return the UNSUPPORTED_VERSION error of a broker that does not support a finalized level,
+    because it would misread records. None if it supports all."""
     supported = {
         f.name: (f.min_supported_version, f.max_supported_version) for f in request.features
     }

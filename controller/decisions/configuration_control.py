@@ -100,7 +100,8 @@ class ConfigurationControl:
         changes: Sequence[ConfigChange],
         new_topic: bool = False,
     ) -> Steps[list[MetadataRecord] | ApiError]:
-        """Return records for `changes`, or the error. `new_topic`: the topic does not exist yet."""
+        """Return the records that apply `changes` to the configs of a resource, or the error if any
+        change is invalid. `new_topic`: the topic does not exist yet."""
         nulls: list[str] = []
         yield from in_bulk(
             lambda batch: nulls.extend(
@@ -137,7 +138,8 @@ class ConfigurationControl:
     def replace(
         self, image: MetadataImage, resource_type: int, name: str, configs: Mapping[str, str | None]
     ) -> Steps[list[MetadataRecord] | ApiError]:
-        """Return records that make `configs` the only configs of the resource, or the error."""
+        """Return the records that make `configs` the only configs of the resource, or the error if
+        any config is invalid."""
         before = image.config(resource_type, name)
         nulls: list[str] = []
         after: dict[str, str] = {}
@@ -156,7 +158,8 @@ class ConfigurationControl:
     def _apply(
         self, resource_type: int, change: ConfigChange, after: dict[str, str]
     ) -> ApiError | None:
-        """Apply one change to the configs in `after`. Return the error if it is not valid."""
+        """Apply one change to the configs in `after`. Return the error of an unknown operation, of
+        an append or subtraction on a key that is no list, or of a too long list; None otherwise."""
         name, operation = change.name, change.operation
         if operation == ConfigOperation.DELETE:
             after.pop(name, None)
@@ -192,7 +195,8 @@ class ConfigurationControl:
         return key is not None and key.type is ConfigType.LIST
 
     def _default_list(self, resource_type: int, name: str) -> str:
-        """Return the value from which an append or a subtraction starts if the key is not set."""
+        """Return the comma-separated value from which an append or a subtraction starts if the key
+        is not set."""
         if resource_type != ResourceType.TOPIC:
             return self._static.get(name, "")
         return format_value(self._defaults.get(name)) or ""
@@ -207,8 +211,9 @@ class ConfigurationControl:
         new_topic: bool,
         changed_again: Container[str] = (),
     ) -> Steps[list[MetadataRecord] | ApiError]:
-        """Return the records that turn the configs `before` into `after`, or the error. Keys in
-        `changed_again` are written even if their value stays."""
+        """Return the records that turn the configs `before` into `after`, or the error if `after`
+        is invalid or the resource does not exist. Keys in `changed_again` are written even if their
+        value stays."""
         if resource_type == ResourceType.TOPIC:
             after = yield from _without_unknown_keys(after)
         error = self._fault(resource_type, name, after)
@@ -277,8 +282,8 @@ class ConfigurationControl:
     def effective_topic_configs(
         self, image: MetadataImage, overrides: Mapping[str, str]
     ) -> list[EffectiveConfig]:
-        """Return all configs of a topic that sets `overrides`, by name, for the CreateTopics
-        response."""
+        """Return the effective values of all configs of a topic that sets `overrides`, sorted by
+        name, for the CreateTopics response."""
         return [
             EffectiveConfig(key, overrides[key], ConfigSource.TOPIC_CONFIG)
             if key in overrides
@@ -287,15 +292,16 @@ class ConfigurationControl:
         ]
 
     def topic_config(self, image: MetadataImage, topic: str, key: str) -> str | None:
-        """Return the effective value of a topic's config. Fast, because a broker that leaves needs
-        it for each topic."""
+        """Return the effective value of a topic's config, None if the key has none. This is fast,
+        because a broker that leaves needs it for each topic."""
         own = image.topic_config(topic, key)
         if own is not None:
             return own
         return self._inherited_config(image, key).value
 
     def _inherited_config(self, image: MetadataImage, key: str) -> EffectiveConfig:
-        """Return the effective value for a topic that does not set the key."""
+        """Return the effective value for a topic that does not set the key, from a cache that is
+        valid until any config changes."""
         if image.configs is not self._inherited_of:
             self._inherited_of, self._inherited = image.configs, {}
         config = self._inherited.get(key)
@@ -327,13 +333,14 @@ class ConfigurationControl:
 
 
 def _others(pieces: Iterable[str], parts: Iterable[str]) -> list[str]:
-    """Return the pieces that are not in `parts`."""
+    """Return those of `pieces` that are not in `parts`."""
     present = set(parts)
     return [piece for piece in pieces if piece not in present]
 
 
 def _without_pieces(parts: Iterable[str], pieces: Counter[str]) -> list[str]:
-    """Return the parts, without the first one that equals each piece."""
+    """Return `parts` without as many of each piece as `pieces` counts; the first ones go. The
+    counts in `pieces` are used up."""
     remaining: list[str] = []
     for part in parts:
         if pieces[part] > 0:
@@ -344,8 +351,8 @@ def _without_pieces(parts: Iterable[str], pieces: Counter[str]) -> list[str]:
 
 
 def _without_unknown_keys(configs: Mapping[str, str]) -> Steps[Mapping[str, str]]:
-    """Return the configs to validate: all with known keys, and the first unknown key, for which
-    the topic is rejected."""
+    """Return the configs to validate: all with known keys, and the first unknown key, for which the
+    topic is rejected. Few configs are returned as they are."""
     if len(configs) <= PIECES_AT_ONCE:
         return configs
     known_keys: dict[str, str] = {}
@@ -381,7 +388,8 @@ def _new_minimum(
 
 
 def _pieces(value: str) -> list[str]:
-    """Split like Java's `split`: keep blanks, and drop empty pieces at the end."""
+    """Return the pieces of a text between commas, like Java's `split`: blanks stay, and empty
+    pieces at the end are dropped."""
     pieces = value.split(",")
     while len(pieces) > 1 and not pieces[-1]:
         pieces.pop()
@@ -389,7 +397,8 @@ def _pieces(value: str) -> list[str]:
 
 
 def _null_values(names: Sequence[str], new_topic: bool) -> ApiError:
-    """Return the error of configs that are null."""
+    """Return the error of configs that are null: INVALID_CONFIG for a new topic, else
+    INVALID_REQUEST."""
     if new_topic:
         text = f"Null value not supported for topic configs: {','.join(sorted(names))}"
         return ApiError(ErrorCode.INVALID_CONFIG, text)
@@ -398,7 +407,8 @@ def _null_values(names: Sequence[str], new_topic: bool) -> ApiError:
 
 
 def _missing(image: MetadataImage, resource_type: int, name: str) -> ApiError | None:
-    """Return the error if a resource that must exist to have configs does not exist."""
+    """Return the error if a topic or a broker that must exist to have configs does not exist; None
+    otherwise."""
     if resource_type == ResourceType.TOPIC:
         if image.topics.get(name) is None:
             text = f"The topic '{name}' does not exist."
@@ -412,8 +422,8 @@ def _missing(image: MetadataImage, resource_type: int, name: str) -> ApiError | 
 
 
 def _broker_name_fault(name: str) -> ApiError | None:
-    """Return the error of a resource name that is no broker id. The empty name, for all brokers, is
-    valid."""
+    """Return the INVALID_REQUEST error of a resource name that is no broker id, None if it is
+    valid. The empty name, for all brokers, is valid."""
     if not name:
         return None
     broker_id = integer(name, 32)

@@ -59,6 +59,7 @@ class ExpiryChange(NamedTuple):
     period_ms: int
 
     def __repr__(self) -> str:
+        """Return a text without the HMAC."""
         return f"Change([hidden], {self.principal!r}, {self.period_ms})"
 
 
@@ -72,7 +73,9 @@ class DelegationTokenControl:
         self._random_bytes = random_bytes
 
     def create(self, view: DecisionView, new: NewToken, now_ms: int) -> Decision[DelegationToken]:
-        """Create a token; it is the reply. DELEGATION_TOKEN_AUTH_DISABLED without a secret key."""
+        """Return the decision that creates a token, which is the reply. The reply is
+        DELEGATION_TOKEN_AUTH_DISABLED without a secret key, UNSUPPORTED_VERSION at an old
+        `metadata.version`, TOO_MANY_RECORDS for too many renewers."""
         fault = self._disabled_fault(view)
         if fault is not None:
             return Decision(fault)
@@ -93,13 +96,15 @@ class DelegationTokenControl:
         return Decision(token, [token_record(token)])
 
     def _new_id(self, tokens: Tokens) -> str:
+        """Return a random id that no token has, in URL-safe base64."""
         while True:
             drawn = urlsafe_b64encode(random_uuid(self._random_bytes)).decode().rstrip("=")
             if drawn not in tokens:
                 return drawn
 
     def renew(self, view: DecisionView, change: ExpiryChange, now_ms: int) -> Decision[int]:
-        """Renew a token; the reply is its new expiry time in milliseconds."""
+        """Return the decision that renews a token. The reply is its new expiry time in
+        milliseconds, or the error, as for an expired token."""
         token = self._changeable_token(view, change, now_ms)
         if isinstance(token, ApiError):
             return Decision(token)
@@ -109,8 +114,8 @@ class DelegationTokenControl:
         return _decide_expiry(token, now_ms + period_ms)
 
     def expire(self, view: DecisionView, change: ExpiryChange, now_ms: int) -> Decision[int]:
-        """Change a token's expiry time, which is the reply. With a negative period, remove the
-        token, even if it has expired."""
+        """Return the decision that changes a token's expiry time, which is the reply, or the error.
+        A negative period removes the token, even if it has expired; the reply is then `now_ms`."""
         removed = change.period_ms < 0
         token = self._changeable_token(view, change, None if removed else now_ms)
         if isinstance(token, ApiError):
@@ -120,7 +125,8 @@ class DelegationTokenControl:
         return _decide_expiry(token, now_ms + change.period_ms)
 
     def remove_expired(self, view: DecisionView, now_ms: int) -> Decision[bool]:
-        """Remove expired tokens; the reply is whether more are left."""
+        """Return the decision that removes expired tokens, at most MAX_REMOVALS_PER_TURN. The reply
+        is whether more are left."""
         expired = (token for token in view.image.tokens.values() if token.has_expired(now_ms))
         records = [
             RemoveDelegationTokenRecord(token.token_id)
@@ -129,7 +135,8 @@ class DelegationTokenControl:
         return Decision(next(expired, None) is not None, records, atomic=False)
 
     def _disabled_fault(self, view: DecisionView) -> ApiError | None:
-        """Return the error of every request while tokens are disabled or not supported."""
+        """Return the error of every request while tokens are disabled or not supported, None
+        otherwise."""
         if self._key is None:
             return _DISABLED
         return None if has_delegation_tokens(view.image.metadata_level) else _OLD_LEVEL
@@ -138,7 +145,7 @@ class DelegationTokenControl:
         self, view: DecisionView, change: ExpiryChange, now_ms: int | None
     ) -> DelegationToken | ApiError:
         """Return the token that the principal may change, or the error. With `now_ms`, a token that
-        has expired by then is an error."""
+        has expired by then is an error; None allows it."""
         fault = self._disabled_fault(view)
         if fault is not None:
             return fault
@@ -152,6 +159,7 @@ class DelegationTokenControl:
 
 
 def _decide_expiry(token: DelegationToken, expiry_ms: int) -> Decision[int]:
-    """Decide a token's new expiry, at most its maximum; the reply is the expiry in ms."""
+    """Return the decision that sets a token's expiry time, at most its maximum; the reply is that
+    time in milliseconds."""
     changed = token._replace(expiry_ms=min(expiry_ms, token.max_ms))
     return Decision(changed.expiry_ms, [token_record(changed)])

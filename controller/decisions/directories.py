@@ -37,7 +37,11 @@ from protocol.messages.assign_replicas_to_dirs import (
 def assign_replicas(
     view: DecisionView, request: AssignReplicasToDirsRequest, leadership: LeadershipChanges
 ) -> Decision[AssignReplicasToDirsResponse]:
-    """Record in which directories a broker keeps its replicas; each partition on its own."""
+    """Return the decision that records in which directories a broker has its replicas.
+
+    The reply is the response, with a result of each partition. It is UNSUPPORTED_VERSION or
+    STALE_BROKER_EPOCH alone if the whole request is rejected.
+    """
     image = view.image
     if not has_directories(image.metadata_level):
         text = "Directory assignment is not supported yet."
@@ -80,9 +84,13 @@ class _Assignment:
         return [self._assign(topic, index, directory) for index in indexes]
 
     def _assign(self, topic: TopicImage, index: int, directory: bytes) -> ErrorCode:
-        """Assign `directory` to the broker's replica, and add the records. If the broker does not
-        have the directory online, remove its replica from ISR and leadership. Return the error or
-        NONE."""
+        """Assign `directory` to the broker's replica, and add the records. Return the error or
+        NONE.
+
+        The replica also leaves the ISR and leadership if the broker does not have `directory`
+        online. The same holds if the replica's previous directory is gone and the partition has
+        other replicas.
+        """
         key, broker_id = (topic.id, index), self._broker_id
         partition = self._changed.get(key) or topic.partitions.get(index)
         if partition is None:

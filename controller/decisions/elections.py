@@ -61,7 +61,12 @@ _UNAVAILABLE = {
 def elect_leaders(
     view: DecisionView, request: ElectLeadersRequest, rules: TopicRulesMaker
 ) -> Steps[Decision[ElectLeadersResponse]]:
-    """Hold the elections, each partition on its own."""
+    """Return the decision that elects leaders, each partition on its own.
+
+    The reply is the response with a result of each partition, or INVALID_REQUEST for an unknown
+    election type. Above MAX_RECORDS_PER_OPERATION, the reply is TOO_MANY_RECORDS and nothing
+    changes.
+    """
     kind = _KINDS.get(request.election_type)
     if kind is None:
         text = f"Unknown election type {request.election_type}"
@@ -90,8 +95,8 @@ def elect_leaders(
 def _requested_partitions(
     image: MetadataImage, request: ElectLeadersRequest
 ) -> Iterator[tuple[str, list[int]]]:
-    """Yield a topic's name and its partitions for each topic of the request; without any, for all
-    topics."""
+    """Yield the name and the partition indexes of each topic of the request. Without topics in the
+    request, yield those of all topics."""
     if request.topic_partitions is not None:
         for requested in request.topic_partitions:
             yield requested.topic, requested.partitions
@@ -108,8 +113,8 @@ def _elect(
     rules: TopicRulesMaker,
     records: list[MetadataRecord],
 ) -> ApiError:
-    """Elect a leader, and add its record to `records`. Return the result for the client, which may
-    be no error."""
+    """Elect a leader, and add its record to `records`. Return the result for the client, which has
+    the code NONE if a leader was elected."""
     topic = image.topics.get(name)
     if topic is None:
         return ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"No such topic as {name}")
@@ -130,9 +135,11 @@ def _elect(
 
 
 def balance_leaders(view: DecisionView, rules: TopicRulesMaker) -> Decision[bool]:
-    """Return leadership to preferred replicas; the reply is whether more may be left to do."""
+    """Return the decision that returns leadership to active preferred replicas, at most
+    MAX_ELECTIONS_PER_TURN. The reply is whether more may be left to do."""
 
     def needs_balancing(partition: PartitionRegistration) -> bool:
+        """Return whether the preferred replica does not lead but its broker is active."""
         preferred = partition.preferred_replica
         return partition.leader != preferred and is_active(view.image, preferred)
 
@@ -149,8 +156,8 @@ def balance_leaders(view: DecisionView, rules: TopicRulesMaker) -> Decision[bool
 
 
 def elect_unclean(view: DecisionView, rules: TopicRulesMaker) -> Decision[bool]:
-    """Elect leaders for partitions without one if the topic allows a leader that may lack committed
-    records; the reply is whether more may be left to do."""
+    """Return the decision that elects leaders for partitions without one if the topic allows
+    unclean leaders, at most MAX_ELECTIONS_PER_TURN. The reply is whether more may be left to do."""
     records: list[MetadataRecord] = []
     for topic, index, partition in _all_partitions(view.image):
         if partition.leader == NO_LEADER and rules.unclean_allowed(view.image, topic):

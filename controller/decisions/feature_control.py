@@ -44,13 +44,14 @@ KEPT_FEATURES: Mapping[str, tuple[int, str]] = {
 
 
 def is_kept(name: str, level: int) -> bool:
-    """Return whether a node that does not serve the feature can still run with this level."""
+    """Return whether a node that does not serve the feature can still run with this level: 0, or a
+    level that KEPT_FEATURES allows."""
     return level <= KEPT_FEATURES.get(name, (0, ""))[0]
 
 
 def kept_features(image: MetadataImage, supported: Mapping[str, tuple[int, int]]) -> list[str]:
-    """Return the finalized features that are not served, such as `share.version 1 (share groups)`,
-    sorted by name."""
+    """Return texts for the finalized features that are not served, such as `share.version 1 (share
+    groups)`, sorted by name."""
     return [
         f"{name} {level} ({KEPT_FEATURES[name][1]})"
         for name, level in sorted(image.features.items())
@@ -70,7 +71,8 @@ def is_elr_level(record: MetadataRecord) -> bool:
 def unsupported_feature(
     image: MetadataImage, supported: Mapping[str, tuple[int, int]]
 ) -> str | None:
-    """Return why a node that supports `supported` cannot run this cluster; None if it can."""
+    """Return a text that says which finalized level a node with the feature ranges `supported`
+    cannot run with; None if it can run with all."""
     for name, level in image.features.items():
         low, high = supported.get(name, (0, 0))
         if not low <= level <= high and not is_kept(name, level):

@@ -68,7 +68,12 @@ class FeatureUpdates:
     def update(
         self, view: DecisionView, updates: list[FeatureUpdate], validate_only: bool
     ) -> Steps[Decision[None]]:
-        """Return records for all `updates`, or the first error."""
+        """Return the decision that sets all levels in `updates`; the reply is None, or the error of
+        the first invalid update.
+
+        To turn ELR on also changes configs (`elr_safety_records`). With `validate_only`, there are
+        no records.
+        """
         image = view.image
         proposed = dict(image.features)
         yield from in_bulk(
@@ -131,8 +136,8 @@ class FeatureUpdates:
         return None
 
     def _unsupported(self, image: MetadataImage, name: str, level: int) -> str | None:
-        """Return a message on the first node that does not support this level of the feature, None
-        if all do."""
+        """Return a message on the first node that does not support this level of the feature, or
+        that has not registered. None if all support it."""
         node_id = self._settings.node_id
         own = self._settings.supported_features
         text = _range_fault(f"Local controller {node_id}", own, name, level)
@@ -153,6 +158,7 @@ class FeatureUpdates:
 
 
 def _invalid(update: FeatureUpdate, text: str) -> ApiError:
+    """Return the INVALID_UPDATE_VERSION error of an update; `text` is the reason."""
     head = f"Invalid update version {update.level} for feature {update.name}."
     return ApiError(ErrorCode.INVALID_UPDATE_VERSION, f"{head} {text}")
 

@@ -51,15 +51,17 @@ class ElectionResult(NamedTuple):
 def elect_leader(
     candidates: Candidates, election: Election, is_active: Callable[[int], bool]
 ) -> ElectionResult:
-    """Return the leader that `candidates` should have.
+    """Return the leader that `candidates` should have, -1 if none of them may lead.
 
     `is_active(broker)` returns whether a broker is registered, not fenced, not shutting down, and
-    has the directory of its replica. The present leader stays if it may lead, so an election that
-    is not needed changes nothing.
+    has the directory of its replica. The present leader stays if it may lead, unless the election
+    is PREFERRED and the first replica may lead.
     """
     proven = candidates.isr or (candidates.elr if candidates.elr_enabled else ())
 
     def may_lead(replica: int) -> bool:
+        """Return whether the replica is active and in the ISR, or in the ELR if the ISR is
+        empty."""
         return replica in proven and is_active(replica)
 
     if election is Election.PREFERRED and candidates.replicas and may_lead(candidates.replicas[0]):

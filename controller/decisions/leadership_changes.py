@@ -45,12 +45,15 @@ class LeadershipChanges:
     def broker_left(
         self, image: MetadataImage, broker_id: int, unclean: bool = False
     ) -> list[MetadataRecord]:
-        """Return records that remove `broker_id` from every ISR and leadership.
+        """Return records that remove `broker_id` from every ISR and leadership, and elect other
+        leaders. The last member of an ISR stays in it while ELR are off.
 
         `unclean`: the broker may have lost records that were not flushed, so it leaves ELRs too.
         """
 
         def is_affected(partition: PartitionRegistration) -> bool:
+            """Return whether the broker leads the partition or is in its ISR; with `unclean`, also
+            if it is in the ELR."""
             return (
                 broker_id in partition.isr
                 or partition.leader == broker_id
@@ -63,12 +66,15 @@ class LeadershipChanges:
         return self._leaving_records(image, change)
 
     def broker_unfenced(self, image: MetadataImage, broker_id: int) -> list[MetadataRecord]:
-        """Return records for the partitions without a leader that `broker_id` can lead."""
+        """Return records that elect leaders for the partitions that have none and have a replica on
+        `broker_id`, which counts as active."""
 
         def is_affected(partition: PartitionRegistration) -> bool:
+            """Return whether the partition has no leader and the broker has a replica."""
             return partition.leader == NO_LEADER and broker_id in partition.replicas
 
         def active(other: int) -> bool:
+            """Return whether a broker is active; `broker_id` counts as active."""
             return other == broker_id or is_active(image, other)
 
         return self._leaving_records(image, _Change(is_affected, active))
@@ -80,6 +86,8 @@ class LeadershipChanges:
         leadership."""
 
         def is_affected(partition: PartitionRegistration) -> bool:
+            """Return whether the broker leads the partition or is in its ISR, with its replica in
+            one of `directories`."""
             return (
                 broker_id in partition.isr or partition.leader == broker_id
             ) and partition.directory_of(broker_id) in directories
@@ -105,7 +113,8 @@ class LeadershipChanges:
         return _leaving_record(topic, index, partition, rules, broker_id)
 
     def _leaving_records(self, image: MetadataImage, change: _Change) -> list[MetadataRecord]:
-        """Return the records of all affected partitions that the broker leaves."""
+        """Return the record of each partition that `change` affects, if the partition changes. Its
+        leaving broker, if any, leaves the ISR, and a leader is elected."""
         records: list[MetadataRecord] = []
         for topic in image.topics.by_name.values():
             rules: ChangeRules | None = None
@@ -121,6 +130,7 @@ class LeadershipChanges:
 
 
 def _without(image: MetadataImage, broker_id: int) -> IsActive:
+    """Return a function like `is_active` for which `broker_id` is not active."""
     return lambda other: other != broker_id and is_active(image, other)
 
 
@@ -131,7 +141,7 @@ def _leaving_record(
     rules: ChangeRules,
     broker_id: int,
 ) -> PartitionChangeRecord | None:
-    """Return the record by which a broker leaves a partition's ISR and leadership, None if nothing
-    changes."""
+    """Return the record that removes a broker from a partition's ISR and leadership and elects a
+    leader, None if nothing changes."""
     isr = [replica for replica in partition.isr if replica != broker_id]
     return partition_change(topic.id, index, partition, rules, Targets(isr=isr))

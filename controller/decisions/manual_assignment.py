@@ -14,7 +14,8 @@ from protocol.errors import ApiError, ErrorCode
 def assignment_fault(
     image: MetadataImage, index: int, replicas: Sequence[int], replication_factor: int | None
 ) -> ApiError | None:
-    """Return why partition `index` may not have `replicas`; None if it may.
+    """Return the INVALID_REPLICA_ASSIGNMENT error if partition `index` may not have `replicas`;
+    None if it may.
 
     `replication_factor` is that of the earlier partitions, None for the first one.
     """
@@ -30,8 +31,8 @@ def assignment_fault(
 def list_fault(
     image: MetadataImage, replicas: Sequence[int], replication_factor: int | None
 ) -> str | None:
-    """Return the error text for a list of replicas, like `assignment_fault`, but accept a list
-    whose brokers are all fenced."""
+    """Return the error text for a list of replicas, None if it is valid. It is checked like
+    `assignment_fault`, but the brokers may all be fenced."""
     if not replicas:
         return "The manual partition assignment includes an empty replica list."
     ordered = sorted(replicas)
@@ -53,7 +54,8 @@ def list_fault(
 
 
 def consecutive_fault(assigned: Mapping[int, object]) -> ApiError | None:
-    """Return the error if the partitions are not numbered 0, 1, 2 …; None if they are."""
+    """Return the INVALID_REPLICA_ASSIGNMENT error if the partitions are not numbered 0, 1, 2 …;
+    None if they are."""
     if all(index in assigned for index in range(len(assigned))):
         return None
     text = "partitions should be a consecutive 0-based integer sequence"

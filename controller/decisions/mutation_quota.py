@@ -22,12 +22,13 @@ class MutationQuota(Protocol):
     """The quota of the client that sent a request."""
 
     def take_partitions(self, count: int) -> bool:
-        """Return whether `count` partitions may be created or deleted; if so, count them."""
+        """Return whether the quota allows that `count` partitions are created or deleted; if so,
+        count them."""
 
 
 def quota_fault(quota: MutationQuota | None, partitions: int) -> ApiError | None:
-    """Return the error if the quota does not allow a topic's change of so many partitions; None if
-    it does, or there is no quota."""
+    """Take so many partitions from the quota. Return QUOTA_EXCEEDED if it does not have them; None
+    if it does, or there is no quota."""
     if quota is None or quota.take_partitions(partitions):
         return None
     return QUOTA_EXCEEDED

@@ -91,7 +91,7 @@ def partition_change(
 
 def has_directory(broker: BrokerRegistration | None, directory: bytes) -> bool:
     """Return whether a replica in `directory` can be read, as far as the broker's registration
-    shows."""
+    shows. True for a directory that is not assigned yet."""
     if directory in (UNASSIGNED_DIRECTORY, MIGRATING_DIRECTORY):
         return True
     if directory == LOST_DIRECTORY:
@@ -117,6 +117,8 @@ class _Change:
         targets: Targets,
         record: PartitionChangeRecord,
     ) -> None:
+        """Compute the replicas, ISR and ELR that `targets` lead to. A reassignment whose replicas
+        are all in sync ends here. `record` is filled by `find_leader` and `name_assignment`."""
         self._partition, self._rules, self._targets = partition, rules, targets
         self._record = record
         self._reassignment = Reassignment(
@@ -134,7 +136,8 @@ class _Change:
         self._elr = self._eligible()
 
     def _eligible(self) -> tuple[int, ...]:
-        """Return the ELR that belongs to the ISR, in the order of the replicas."""
+        """Return the ELR that belongs to the ISR, in the order of the replicas; empty while ELR are
+        off or the ISR has the minimum size."""
         if not self._rules.elr_enabled or len(self._isr) >= self._rules.min_insync_replicas:
             return ()
         before = (*self._partition.isr, *self._partition.elr)
@@ -170,7 +173,8 @@ class _Change:
         )
 
     def _readable(self, replica: int) -> bool:
-        """Return whether the broker's registration has the directory of its replica."""
+        """Return whether the broker's registration has the directory of its replica, as `targets`
+        or the partition assigns it."""
         broker = self._rules.brokers.get(replica)
         directories = self._targets.directories or {}
         return has_directory(
@@ -178,7 +182,8 @@ class _Change:
         )
 
     def find_leader(self) -> None:
-        """Elect a leader; put it, the ISR and the ELR into the record where they change."""
+        """Elect a leader. Put it, the ISR, the ELR and the last known ELR into the record where
+        they change; an unclean leader also sets RECOVERING."""
         partition, record, elr_enabled = self._partition, self._record, self._rules.elr_enabled
         replicas = self._reassignment.replicas
         last_known_elr = [
@@ -209,6 +214,7 @@ class _Change:
             record.last_known_elr = list(last_known)
 
     def _may_lead(self, replica: int) -> bool:
+        """Return whether the replica's broker is active and has the replica's directory."""
         return self._rules.is_active(replica) and self._readable(replica)
 
     def name_assignment(self) -> None:
@@ -244,7 +250,7 @@ def _or_default(values: Sequence[int] | None, default: tuple[int, ...]) -> tuple
 
 
 def _changes(record: PartitionChangeRecord) -> bool:
-    """Return whether a record changes anything."""
+    """Return whether the record sets any field besides the topic and the partition."""
     return (
         record.leader != NO_LEADER_CHANGE
         or record.isr is not None

@@ -52,15 +52,16 @@ def reassignment_of(partition: PartitionRegistration) -> Reassignment:
 
 
 def begin(present: Sequence[int], target: Sequence[int]) -> Reassignment:
-    """Return the lists for a reassignment from `present` to `target`."""
+    """Return the lists for a reassignment from `present` to `target`: the replicas are `target`,
+    then those to remove."""
     removing = tuple(sorted(replica for replica in present if replica not in target))
     adding = tuple(sorted(replica for replica in target if replica not in present))
     return Reassignment((*target, *removing), removing, adding)
 
 
 def complete(reassignment: Reassignment, isr: Sequence[int]) -> Completed | None:
-    """Return the final lists; None if `isr` lacks a replica that stays, or no reassignment is in
-    progress."""
+    """Return the final replicas and ISR; None if `isr` lacks a replica that stays, or no
+    reassignment is in progress."""
     if not reassignment.in_progress:
         return None
     removing = reassignment.removing
@@ -72,7 +73,8 @@ def complete(reassignment: Reassignment, isr: Sequence[int]) -> Completed | None
 
 
 def revert(partition: PartitionRegistration) -> Reverted:
-    """Return `partition` as it was before its reassignment, as far as the ISR allows."""
+    """Return the replicas and ISR of `partition` as they were before its reassignment. If no such
+    replica is in the ISR, the first replica becomes the ISR."""
     adding = partition.adding_replicas
     replicas = tuple(replica for replica in partition.replicas if replica not in adding)
     assert replicas, "a partition has replicas before it is reassigned"

@@ -25,7 +25,9 @@ class ProducerIdsBlock(NamedTuple):
 def allocate_producer_ids(
     view: DecisionView, broker_id: int, broker_epoch: int
 ) -> Decision[ProducerIdsBlock]:
-    """Give `broker_id` the next block of ids. Ids that the broker does not use are lost."""
+    """Return the decision that gives `broker_id` the next block of BLOCK_SIZE ids, which is the
+    reply. The reply is STALE_BROKER_EPOCH for another epoch, UNKNOWN_SERVER_ERROR after the last
+    block. Ids that the broker does not use are lost."""
     error = epoch_fault(view.image, broker_id, broker_epoch)
     if error is not None:
         return Decision(error)

@@ -61,7 +61,11 @@ def alter_reassignments(
     rules: TopicRulesMaker,
     hosting: HostingLimit,
 ) -> Steps[Decision[AlterPartitionReassignmentsResponse]]:
-    """Begin, change or cancel reassignments, each partition on its own."""
+    """Return the decision that begins, changes or cancels reassignments, each partition on its own.
+
+    The reply is the response with a result of each partition. Above MAX_RECORDS_PER_OPERATION, the
+    reply is TOO_MANY_RECORDS and nothing changes.
+    """
     records: list[MetadataRecord] = []
     room = HostingRoom(hosting, view.image)
     fixed_factor = not request.allow_replication_factor_change
@@ -99,8 +103,8 @@ def _alter(
     rules: TopicRulesMaker,
     room: HostingRoom,
 ) -> PartitionChangeRecord | ApiError | None:
-    """Return the record that begins or cancels a partition's reassignment, None if nothing changes,
-    or the error. New replicas are taken from `room`."""
+    """Return the record that begins, changes or cancels a partition's reassignment, None if nothing
+    changes, or the error. New replicas are taken from `room`."""
     topic = image.topics.get(name)
     if topic is None:
         text = f"Unable to find a topic named {name}."
@@ -130,7 +134,8 @@ def _alter(
 
 
 def _targets(partition: PartitionRegistration, replicas: Sequence[int]) -> Targets:
-    """Return the replicas, with those to add and to remove, at the beginning of a reassignment."""
+    """Return the replicas at the beginning of a reassignment to `replicas`, with those to add and
+    to remove. A replica that an earlier reassignment adds stays marked."""
     begun = begin(partition.replicas, replicas)
     added = (*partition.adding_replicas, *begun.adding)
     adding = sorted(replica for replica in begun.replicas if replica in added)
@@ -168,7 +173,8 @@ def _cancel(
 def list_reassignments(
     view: DecisionView, request: ListPartitionReassignmentsRequest
 ) -> Steps[Decision[ListPartitionReassignmentsResponse]]:
-    """List reassignments in progress: those of the named partitions, or all."""
+    """Return a decision without records, whose reply lists the reassignments in progress: those of
+    the named partitions, or all. Unknown topics and partitions are left out."""
     response = ListPartitionReassignmentsResponse(error_message=None)
     pace = Pace()
     for topic, indexes in _requested_partitions(view.image, request):
@@ -199,8 +205,8 @@ def list_reassignments(
 def _requested_partitions(
     image: MetadataImage, request: ListPartitionReassignmentsRequest
 ) -> Iterator[tuple[TopicImage | None, Sequence[int]]]:
-    """Yield the topic, None if unknown, and its partitions for each topic of the request; without
-    any, for all topics."""
+    """Yield the topic, None if unknown, and the partition indexes for each topic of the request. If
+    the request has null for topics, yield those of all topics."""
     if request.topics is None:
         for topic in image.topics.by_name.values():
             yield topic, list(topic.partitions)

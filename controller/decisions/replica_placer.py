@@ -41,7 +41,8 @@ class _Brokers:
     _placed: int = 0
 
     def next(self, partition: int) -> int | None:
-        """Return the next broker for `partition`; None if it has all of them."""
+        """Return the next broker for `partition`; None if the partition has a replica on all of
+        them. The first call for another partition begins one broker further."""
         if not self.ids:
             return None
         if partition != self._partition:
@@ -60,7 +61,8 @@ class _Rack:
     fenced: _Brokers = field(default_factory=_Brokers)
 
     def next(self, partition: int) -> int | None:
-        """Return the next broker for `partition`, a live one first; None if it has all of them."""
+        """Return the next broker of the rack for `partition`, an unfenced one first; None if the
+        partition has a replica on all of them."""
         broker = self.unfenced.next(partition)
         return self.fenced.next(partition) if broker is None else broker
 
@@ -70,7 +72,8 @@ def place_replicas(
 ) -> list[list[int]] | ApiError:
     """Return the replicas of each of `partitions` new partitions, the leader first.
 
-    INVALID_REPLICATION_FACTOR if so many replicas cannot be placed.
+    Return an INVALID_REPLICATION_FACTOR error if so many replicas cannot be placed, or no broker is
+    unfenced.
     """
     error = _refusal(brokers, replication_factor)
     if error is not None:
@@ -114,6 +117,7 @@ def _racks(brokers: Sequence[UsableBroker]) -> list[_Rack]:
 
 
 def _shuffle_all(racks: list[_Rack], draw: Draw) -> None:
+    """Shuffle, in place, the racks and the brokers of each rack."""
     _shuffle(racks, draw)
     for rack in racks:
         _shuffle(rack.unfenced.ids, draw)
@@ -121,15 +125,15 @@ def _shuffle_all(racks: list[_Rack], draw: Draw) -> None:
 
 
 def _shuffle(items: list[T], draw: Draw) -> None:
-    """Shuffle by Fisher and Yates, with the caller's randomness."""
+    """Shuffle in place by Fisher and Yates, with the caller's randomness."""
     for last in range(len(items) - 1, 0, -1):
         other = draw(last + 1)
         items[last], items[other] = items[other], items[last]
 
 
 def _place_one(racks: list[_Rack], partition: int, replication_factor: int) -> list[int]:
-    """Return a partition's replicas: the leader from the rack that has the turn, or the next with a
-    live broker; then the others from one rack after the other."""
+    """Return a partition's replicas. The leader is from the rack that has the turn, or from the
+    next with an unfenced broker; the others are from one rack after the other."""
     turn = partition % len(racks)
     leader_rack = next(rack for rack in (*racks[turn:], *racks[:turn]) if rack.unfenced.ids)
     leader = leader_rack.unfenced.next(partition)

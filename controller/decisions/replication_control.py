@@ -91,8 +91,14 @@ class ReplicationControl:
         validate_only: bool,
         quota: MutationQuota | None = None,
     ) -> Steps[Decision[list[CreatableTopicResult]]]:
-        """Create `topics`, each on its own: an error does not stop the others. Two topics whose
-        names collide are both created if one request names them, as in Kafka."""
+        """Return the decision that creates `topics`, each on its own: an error does not stop the
+        others.
+
+        The reply has a result of each topic. With `validate_only`, there are no records, but
+        `quota` is used up all the same. Above a limit of a request, the reply is an error and
+        nothing is created. Two topics whose names collide are both created if one request names
+        them, as in Kafka.
+        """
         if (yield from self._requested_partitions(topics)) > MAX_PARTITIONS_PER_REQUEST:
             return Decision(TOO_MANY_PARTITIONS)
         pace = Pace(NEW_PARTITIONS_A_SLICE)
@@ -118,7 +124,8 @@ class ReplicationControl:
         return Decision(results, [] if validate_only else records)
 
     def _requested_partitions(self, topics: Sequence[CreatableTopic]) -> Steps[int]:
-        """Return how many partitions the request would create."""
+        """Return the number of partitions that the request would create, with the default where it
+        names no number."""
         count = 0
         pace = Pace(BULK_AT_ONCE)
         for topic in topics:
@@ -182,7 +189,8 @@ class ReplicationControl:
     def _described(
         self, image: MetadataImage, overrides: Mapping[str, str]
     ) -> list[CreatableTopicConfigs]:
-        """Return the configs of a topic for its response, with its own overrides."""
+        """Return the configs of a topic for its CreateTopics response, with `overrides` as its own
+        values."""
         return [
             CreatableTopicConfigs(config.name, config.value, False, int(config.source), False)
             for config in self._configuration.effective_topic_configs(image, overrides)
@@ -214,9 +222,11 @@ class ReplicationControl:
         return placed
 
     def _draw(self, bound: int) -> int:
+        """Return a random number from 0 to `bound` - 1."""
         return int.from_bytes(self._random_bytes(8), "big") % bound
 
     def _new_topic_id(self, image: MetadataImage) -> bytes:
+        """Return a random id that no topic has."""
         while True:
             topic_id = random_uuid(self._random_bytes)
             if topic_id not in image.topics.by_id:
@@ -227,7 +237,9 @@ class ReplicationControl:
     def delete_topics(
         self, view: DecisionView, topic_ids: Sequence[bytes], quota: MutationQuota | None = None
     ) -> Steps[Decision[dict[bytes, ApiError]]]:
-        """Delete the topics that exist; the reply has the error of each of the others."""
+        """Return the decision that deletes the topics that exist, as far as the quota allows. The
+        reply has the error of each of the others. Above MAX_RECORDS_PER_OPERATION, the reply is
+        TOO_MANY_RECORDS and nothing is deleted."""
         refused: dict[bytes, ApiError] = {}
         records: list[MetadataRecord] = []
         pace = Pace()
@@ -254,7 +266,12 @@ class ReplicationControl:
         validate_only: bool,
         quota: MutationQuota | None = None,
     ) -> Steps[Decision[list[CreatePartitionsTopicResult]]]:
-        """Add partitions to `topics`, each on its own."""
+        """Return the decision that adds partitions to `topics`, each on its own.
+
+        The reply has a result of each topic. With `validate_only`, there are no records, but
+        `quota` is used up all the same. Above MAX_RECORDS_PER_OPERATION, the reply is
+        TOO_MANY_RECORDS.
+        """
         records: list[MetadataRecord] = []
         results = []
         room, pace = HostingRoom(self._settings.hosting, view.image), Pace(NEW_PARTITIONS_A_SLICE)
@@ -308,7 +325,8 @@ class ReplicationControl:
 
 
 def refused_topic(name: str, error: ApiError) -> CreatableTopicResult:
-    """Return the CreateTopics result of a rejected topic. Its configs are empty, never null."""
+    """Return the CreateTopics result of a topic that is rejected with `error`. Its configs are
+    empty, never null."""
     return CreatableTopicResult(name=name, error_code=error.code, error_message=error.message)
 
 
@@ -406,7 +424,8 @@ def _partition_records(
 def _partition_record(
     image: MetadataImage, topic_id: bytes, index: int, replicas: list[int]
 ) -> PartitionRecord:
-    """Return the record of a new partition: every live replica is in sync, the first one leads."""
+    """Return the record of a new partition: every replica on an active broker is in the ISR, and
+    the first of these leads."""
     isr = [replica for replica in replicas if image.brokers[replica].active]
     return PartitionRecord(
         partition_id=index,

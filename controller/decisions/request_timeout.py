@@ -28,7 +28,8 @@ class CommandQueue(Protocol):
         decide: Callable[[DecisionView], Decided[T]],
         reply: Callable[[T | ApiError], None],
     ) -> None:
-        """Queue a command like `QuorumController.submit`."""
+        """Queue a command, as `QuorumController.submit` does: `decide` runs in its turn, and
+        `reply` gets the outcome after the records are committed."""
 
 
 class RequestTimeouts:
@@ -45,7 +46,9 @@ class RequestTimeouts:
         reply: Callable[[T | ApiError], None],
         timeout_ms: int,
     ) -> None:
-        """Submit a command; reply REQUEST_TIMED_OUT after `timeout_ms` milliseconds."""
+        """Submit a command to the queue. Call `reply` once: with the outcome, or with
+        REQUEST_TIMED_OUT after `timeout_ms` milliseconds. With 0 or less, that is at once, and
+        nothing is submitted."""
         self.within(timeout_ms, reply, lambda answer: self._queue.submit(name, decide, answer))
 
     def within(
@@ -55,7 +58,8 @@ class RequestTimeouts:
         begin: Callable[[Callable[[T | ApiError], None]], None],
     ) -> None:
         """Call `begin(answer)`, and pass the first outcome that `answer` gets to `reply`;
-        REQUEST_TIMED_OUT after `timeout_ms` milliseconds."""
+        REQUEST_TIMED_OUT after `timeout_ms` milliseconds. With 0 or less, that is at once, and
+        `begin` is not called."""
         if timeout_ms <= 0:
             reply(_LATE)
             return
@@ -63,7 +67,8 @@ class RequestTimeouts:
         answered = False
 
         def answer(outcome: T | ApiError) -> None:
-            """Pass the outcome to `reply`, unless the time-out has answered already."""
+            """Cancel the timer and pass the outcome to `reply`; ignore every outcome after the
+            first."""
             nonlocal answered
             if not answered:
                 answered = True

@@ -73,6 +73,7 @@ class Upsertion(NamedTuple):
     salted_password: bytes
 
     def __repr__(self) -> str:
+        """Return a text without the salt and the salted password."""
         return f"Upsertion({self.name!r}, {self.mechanism}, {self.iterations}, [hidden])"
 
 
@@ -83,7 +84,11 @@ UserErrors = Mapping[str, ApiError | None]
 def alter_credentials(
     view: DecisionView, changes: Sequence[CredentialDeletion | Upsertion]
 ) -> Steps[Decision[UserErrors]]:
-    """Alter the credentials; deletions come before upsertions, as in the request."""
+    """Return the decision that writes and removes credentials, each user on its own.
+
+    The reply has each user's error, or None. A user that `changes` name twice is not altered. Above
+    the limits on records and bytes, the reply is TOO_MANY_RECORDS.
+    """
     outcome: dict[str, ApiError | None] = {}
     accepted: dict[str, CredentialDeletion | Upsertion] = {}
     is_old = not has_scram(view.image.metadata_level)
@@ -129,7 +134,8 @@ def _fault(scram: ScramImage, change: CredentialDeletion | Upsertion) -> ApiErro
 
 
 def _record(change: CredentialDeletion | Upsertion) -> MetadataRecord:
-    """Return the record of a valid change."""
+    """Return the record of a valid change; for an upsertion, derive the keys from the salted
+    password."""
     mechanism = ScramMechanism(change.mechanism)
     if isinstance(change, CredentialDeletion):
         return RemoveUserScramCredentialRecord(change.name, mechanism)
@@ -138,6 +144,6 @@ def _record(change: CredentialDeletion | Upsertion) -> MetadataRecord:
 
 
 def _size(changes: Mapping[str, CredentialDeletion | Upsertion]) -> int:
-    """Return the length of the values that the client can choose freely: names and salts."""
+    """Return the length of the values that the client can choose freely: user names and salts."""
     salts = sum(len(change.salt) for change in changes.values() if isinstance(change, Upsertion))
     return salts + sum(map(len, changes))

@@ -21,7 +21,7 @@ class UncleanElections:
         self.count = 0
 
     def metadata_changed(self, delta: MetadataDelta, _image: MetadataImage) -> None:
-        """Count the unclean elections in `delta` of partitions that existed before it."""
+        """Add to `count` the unclean elections in `delta` of partitions that existed before it."""
         for topic in delta.topics.changed.values():
             if topic.before is not None:
                 for index, after in topic.changed.items():

@@ -54,7 +54,8 @@ class Acl(NamedTuple):
     permission: int
 
     def __str__(self) -> str:
-        """Describe the entry as the audit log does."""
+        """Return the entry as the audit log shows it, such as `ALLOW READ for User:alice from * on
+        TOPIC:LITERAL:orders`."""
         operation = "ALL" if self.operation == ALL else _name(Operation, self.operation)
         return (
             f"{_name(Permission, self.permission)} {operation} for {self.principal} "
@@ -77,6 +78,8 @@ def acl_of(record: AccessControlEntryRecord) -> Acl:
 
 
 def _name(kinds: type[IntEnum], number: int) -> str:
+    """Return the name of the member of `kinds` with this number; the number as text if no member
+    has it."""
     return next((kind.name for kind in kinds if kind == number), str(number))
 
 
@@ -101,7 +104,8 @@ class AclsImage(NamedTuple):
     as the entry has it. So no request waits while an address is parsed."""
 
     def address_of(self, acl: Acl) -> str:
-        """Return the normalized address of an entry's host, for comparisons."""
+        """Return the normalized address of an entry's host, for comparisons; the host itself if it
+        is not in `addresses`."""
         return self.addresses.get(acl.host, acl.host)
 
     def is_for_host(self, acl: Acl, host: str) -> bool:
@@ -118,7 +122,8 @@ class AclsImage(NamedTuple):
         return is_for(address, host, any_zone=acl.permission == Permission.DENY)
 
     def about(self, resource: int, name: str) -> Iterator[Acl]:
-        """Yield the entries whose pattern matches the resource."""
+        """Yield the entries whose pattern matches the resource: its own name, a prefix of the name,
+        or `*`."""
         by_pattern = self.by_pattern
         for pattern in self._matching(resource, name):
             yield from by_pattern.get(pattern, ())
@@ -169,7 +174,8 @@ class AclsImage(NamedTuple):
     def _addresses_after(
         self, changes: Mapping[bytes, Acl | None], by_id: Mapping[bytes, Acl]
     ) -> Mapping[str, str]:
-        """Return the spellings of the IPv6 hosts of `by_id`, which has the ACLs after `changes`."""
+        """Return the normalized addresses of the IPv6 hosts in `by_id`, by the host as written.
+        `by_id` has all ACLs after `changes`."""
         addresses = dict(self.addresses)
         for acl in changes.values():
             if acl is not None and ":" in acl.host and acl.host not in addresses:
@@ -195,7 +201,8 @@ def _pattern_and_principal(acl: Acl) -> PatternAndPrincipal:
 def _mutable(
     changed: dict[_Key, list[Acl]], before: Mapping[_Key, tuple[Acl, ...]], key: _Key
 ) -> list[Acl]:
-    """Return the mutable list of entries under a key, copied at its first change."""
+    """Return the list of `key` in `changed`. If `changed` lacks the key, first copy its entries
+    from `before` into it."""
     if key not in changed:
         changed[key] = list(before.get(key, ()))
     return changed[key]
@@ -214,8 +221,8 @@ def _merged(
 
 
 def _count_prefix(lengths: dict[tuple[int, int], int], pattern: Pattern, more: int) -> None:
-    """Add `more`, which may be negative, to the number of prefixed patterns of this length. Ignore
-    other patterns."""
+    """Add `more`, which may be negative, to the number of prefixed patterns of this length in
+    `lengths`. Remove a number that becomes 0, and ignore other patterns."""
     resource, kind, name = pattern
     if kind != PatternType.PREFIXED or not more:
         return

@@ -65,7 +65,8 @@ class AclFilter(NamedTuple):
         return acl.pattern == PatternType.PREFIXED and self.name.startswith(acl.name)
 
     def matching(self, acls: AclsImage, pace: Pace) -> Steps[list[Acl]]:
-        """Return all entries that the filter matches, in slices."""
+        """Return the list of all entries that the filter matches. The steps yield None when `pace`
+        is full."""
         matches: list[Acl] = []
         for acl in self.candidates(acls):
             if pace.is_full():
@@ -80,7 +81,8 @@ class AclFilter(NamedTuple):
         return self.name is None or self.resource == ANY
 
     def candidates(self, acls: AclsImage) -> Iterable[Acl]:
-        """Return the entries that may match, which are to be tested by `matches`."""
+        """Return the entries that may match, as the index finds them. The caller tests each with
+        `matches`."""
         if self.name is None or self.resource == ANY:
             return acls.by_id.values()
         if self.pattern == MATCH:

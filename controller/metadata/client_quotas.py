@@ -36,7 +36,8 @@ def entity_of(record: ClientQuotaRecord) -> QuotaEntity:
 
 
 def quota_record(entity: QuotaEntity, key: str, value: float | None) -> ClientQuotaRecord:
-    """Return the record that sets `key` to `value`, or removes it if `value` is None."""
+    """Return the record that sets the entity's quota `key` to `value`, or removes the quota if
+    `value` is None."""
     parts = [EntityData(*part) for part in entity]
     if value is None:
         return ClientQuotaRecord(parts, key, remove=True)

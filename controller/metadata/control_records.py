@@ -43,7 +43,8 @@ _CLASSES: dict[ControlRecordType | None, Any] = {
 def leader_change(
     leader_id: int, voters: tuple[int, ...], granting: tuple[int, ...]
 ) -> LeaderChangeMessage:
-    """Return the first record of an epoch in a quorum with static voters."""
+    """Return the LeaderChangeMessage of version 0: the first record of an epoch in a quorum with
+    static voters. `granting` has the voters that voted for the leader."""
     return LeaderChangeMessage(
         version=0,
         leader_id=leader_id,
@@ -55,7 +56,8 @@ def leader_change(
 def control_batch(
     records: list[tuple[ControlRecordType, Any]], base_offset: int, leader_epoch: int, now_ms: int
 ) -> bytearray:
-    """Return a batch of control records, each in its version 0."""
+    """Return a batch of control records, each with its message in version 0 and the timestamp
+    `now_ms`."""
     builder = RecordBatchBuilder(
         base_offset=base_offset, leader_epoch=leader_epoch, is_control=True
     )
@@ -69,7 +71,7 @@ def control_batch(
 def decode_control_record(record: Record) -> tuple[ControlRecordType, Any]:
     """Return the type and the message of a control record.
 
-    Raises MetadataRecordError if it is unknown or truncated.
+    Raises MetadataRecordError for an unknown type or version, and for truncated bytes.
     """
     try:
         kind = control_record_type(record.key)

@@ -61,6 +61,7 @@ class TokenKey:
         self._ids: dict[bytes, str] = {}
 
     def __repr__(self) -> str:
+        """Return a text without the key."""
         return "TokenKey([hidden])"
 
     def hmac_of(self, token_id: str) -> bytes:
@@ -70,7 +71,8 @@ class TokenKey:
         return hmac.digest(self._key, token_id.encode(), "sha512")
 
     def token_of(self, hmac: bytes, tokens: Tokens) -> DelegationToken | None:
-        """Return the token with that HMAC; None if `tokens` has none."""
+        """Return the token with that HMAC; None if `tokens` has none. For a new `tokens` mapping,
+        first compute and cache the HMACs of its tokens."""
         if tokens is not self._tokens:
             hmacs = self._hmacs
             self._hmacs = {

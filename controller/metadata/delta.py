@@ -78,7 +78,8 @@ class MetadataDelta:
         )
 
     def replay(self, record: MetadataRecord) -> None:
-        """Apply a record. Raises MetadataRecordError if it is unknown or contradicts the image."""
+        """Add a record's change to this delta. Raises MetadataRecordError if the record's type is
+        unknown, or the record contradicts the image with the changes so far."""
         replay = _REPLAY.get(type(record))
         if replay is None:
             raise MetadataRecordError(f"no rule to replay a {record_name(record)}")
@@ -114,6 +115,7 @@ class MetadataDelta:
     # --- brokers and controllers ---------------------------------------------------------------
 
     def _register_broker(self, record: m.RegisterBrokerRecord) -> None:
+        """Set a broker's registration, in place of an earlier one."""
         self.changed_brokers[record.broker_id] = BrokerRegistration(
             id=record.broker_id,
             epoch=record.broker_epoch,
@@ -128,10 +130,14 @@ class MetadataDelta:
         )
 
     def _unregister_broker(self, record: m.UnregisterBrokerRecord) -> None:
+        """Remove a broker's registration. Raises MetadataRecordError unless the broker is
+        registered with the record's epoch."""
         self._broker(record.broker_id, record.broker_epoch)
         self.changed_brokers[record.broker_id] = None
 
     def _change_broker(self, record: m.BrokerRegistrationChangeRecord) -> None:
+        """Change those fields of a broker's registration that the record sets. Raises
+        MetadataRecordError unless the broker is registered with the record's epoch."""
         broker = self._broker(record.broker_id, record.broker_epoch)
         if record.fenced in (_FENCED, _UNFENCED):
             broker = broker._replace(fenced=record.fenced == _FENCED)
@@ -144,16 +150,20 @@ class MetadataDelta:
         self.changed_brokers[record.broker_id] = broker
 
     def _fence_broker(self, record: m.FenceBrokerRecord) -> None:
+        """Fence a broker. Raises MetadataRecordError unless the broker is registered with the
+        record's epoch."""
         broker = self._broker(record.id, record.epoch)
         self.changed_brokers[record.id] = broker._replace(fenced=True)
 
     def _unfence_broker(self, record: m.UnfenceBrokerRecord) -> None:
+        """Unfence a broker. Raises MetadataRecordError unless the broker is registered with the
+        record's epoch."""
         broker = self._broker(record.id, record.epoch)
         self.changed_brokers[record.id] = broker._replace(fenced=False)
 
     def _broker(self, broker_id: int, epoch: int) -> BrokerRegistration:
-        """Return the changed registration of a broker. Raises MetadataRecordError unless it has
-        this epoch."""
+        """Return a broker's registration after the changes so far. Raises MetadataRecordError
+        unless the broker is registered with this epoch."""
         if broker_id in self.changed_brokers:
             broker = self.changed_brokers[broker_id]
         else:
@@ -164,6 +174,7 @@ class MetadataDelta:
         return broker
 
     def _register_controller(self, record: m.RegisterControllerRecord) -> None:
+        """Set a controller's registration, in place of an earlier one."""
         self.changed_controllers[record.controller_id] = ControllerRegistration(
             id=record.controller_id,
             incarnation_id=record.incarnation_id,
@@ -178,6 +189,8 @@ class MetadataDelta:
         self.topics.create(record.name, record.topic_id)
 
     def _set_partition(self, record: m.PartitionRecord) -> None:
+        """Set the whole state of a new or existing partition. Raises MetadataRecordError if the
+        topic is unknown."""
         registration = PartitionRegistration(
             replicas=tuple(record.replicas),
             directories=tuple(record.directories) or (bytes(16),) * len(record.replicas),
@@ -194,10 +207,12 @@ class MetadataDelta:
         self.topics.set_partition(record.topic_id, record.partition_id, registration)
 
     def _change_partition(self, record: m.PartitionChangeRecord) -> None:
+        """Change those fields of a partition that the record contains. Raises MetadataRecordError
+        if the topic or partition is unknown."""
         self.topics.change_partition(record)
 
     def _remove_topic(self, record: m.RemoveTopicRecord) -> None:
-        """Remove a topic with its configs. Raises MetadataRecordError if it is unknown."""
+        """Remove a topic with its configs. Raises MetadataRecordError if the topic is unknown."""
         topic = self.topics.remove(record.topic_id)
         # In Kafka too, RemoveTopicRecord implies the removal of the topic's configs.
         key = (2, topic.name)
@@ -205,16 +220,19 @@ class MetadataDelta:
             self.changed_configs[key] = {}
 
     def _clear_elr(self, record: m.ClearElrRecord) -> None:
+        """Empty the eligible leader replicas of the named topic's partitions; of all topics if the
+        name is empty."""
         self.topics.clear_elr(record.topic_name)
 
     # --- configs, features, ids ----------------------------------------------------------------
 
     def _configs_of(self, key: ConfigResource) -> Mapping[str, str]:
-        """Return all configs of a resource after the changes so far."""
+        """Return all configs of a resource after the changes so far; empty if it has none."""
         changed = self.changed_configs.get(key)
         return self.image.configs.get(key, {}) if changed is None else changed
 
     def _set_config(self, record: m.ConfigRecord) -> None:
+        """Set one config of a resource, or remove it if the record's value is None."""
         key = (record.resource_type, record.resource_name)
         if key not in self.changed_configs:
             self.changed_configs[key] = dict(self.image.configs.get(key, {}))
@@ -224,22 +242,28 @@ class MetadataDelta:
             self.changed_configs[key][record.name] = record.value
 
     def _set_feature_level(self, record: m.FeatureLevelRecord) -> None:
+        """Set a feature's finalized level; `apply` removes a feature with level 0."""
         self.changed_features[record.name] = record.feature_level
 
     def _set_next_producer_id(self, record: m.ProducerIdsRecord) -> None:
         self._next_producer_id = record.next_producer_id
 
     def _ignore(self, record: MetadataRecord) -> None:
-        """Ignore NoOp and the marks of metadata transactions, which the loader handles."""
+        """Change nothing: NoOp and ZkMigrationState change no metadata, and the loader handles the
+        marks of metadata transactions."""
 
     # --- SCRAM users ---------------------------------------------------------------------------
 
     def _set_scram_credential(self, record: m.UserScramCredentialRecord) -> None:
+        """Add or replace a user's credential for the record's mechanism. Raises MetadataRecordError
+        for an unknown mechanism."""
         self._scram_user(record.name)[_mechanism(record)] = ScramCredential(
             record.salt, record.stored_key, record.server_key, record.iterations
         )
 
     def _remove_scram(self, record: m.RemoveUserScramCredentialRecord) -> None:
+        """Remove a user's credential for the record's mechanism, if there is one. Raises
+        MetadataRecordError for an unknown mechanism."""
         self._scram_user(record.name).pop(_mechanism(record), None)
 
     def _scram_user(self, name: str) -> dict[ScramMechanism, ScramCredential]:
@@ -250,6 +274,8 @@ class MetadataDelta:
         return self.changed_scram[name]
 
     def _scram_image(self) -> ScramImage:
+        """Return the SCRAM users with the changes so far, without users that have no credential
+        left."""
         if not self.changed_scram:
             return self.image.scram
         changes = {name: users or None for name, users in self.changed_scram.items()}
@@ -261,11 +287,13 @@ class MetadataDelta:
         self.changed_acls[record.id] = acl_of(record)
 
     def _remove_acl(self, record: m.RemoveAccessControlEntryRecord) -> None:
+        """Remove the ACL with the record's id; an unknown id is no error."""
         self.changed_acls[record.id] = None
 
     # --- delegation tokens ---------------------------------------------------------------------
 
     def _set_token(self, record: m.DelegationTokenRecord) -> None:
+        """Add a delegation token, or replace it, as a renewal does."""
         self.changed_tokens[record.token_id] = DelegationToken(
             record.token_id,
             record.owner,
@@ -277,11 +305,13 @@ class MetadataDelta:
         )
 
     def _remove_token(self, record: m.RemoveDelegationTokenRecord) -> None:
+        """Remove the delegation token with the record's id; an unknown id is no error."""
         self.changed_tokens[record.token_id] = None
 
     # --- client quotas -------------------------------------------------------------------------
 
     def _set_quota(self, record: m.ClientQuotaRecord) -> None:
+        """Set one quota of an entity, or remove it if the record says so."""
         entity = entity_of(record)
         if entity not in self.changed_quotas:
             self.changed_quotas[entity] = dict(self.image.client_quotas.get(entity, {}))
@@ -307,12 +337,14 @@ def _merged(before: Mapping[Any, Any], changes: Mapping[Any, Any]) -> Mapping[An
 def _endpoints(
     endpoints: list[m.BrokerEndpoint] | list[m.ControllerEndpoint],
 ) -> dict[str, Endpoint]:
+    """Return the endpoints by the name of their listener."""
     return {e.name: Endpoint(e.name, e.host, e.port, e.security_protocol) for e in endpoints}
 
 
 def _features(
     features: list[m.BrokerFeature] | list[m.ControllerFeature],
 ) -> dict[str, tuple[int, int]]:
+    """Return the lowest and highest supported version of each feature, by name."""
     return {f.name: (f.min_supported_version, f.max_supported_version) for f in features}
 
 

@@ -179,12 +179,13 @@ class MetadataImage(NamedTuple):
 
     @property
     def metadata_level(self) -> int:
-        """The finalized level of `metadata.version`."""
+        """The finalized level of `metadata.version`; MINIMUM_LEVEL if no record has set it."""
         return self.features.get(METADATA_VERSION, MINIMUM_LEVEL)
 
     @property
     def elr_enabled(self) -> bool:
-        """Whether eligible leader replicas (KIP-966) are kept."""
+        """Whether eligible leader replicas (KIP-966) are kept: their feature is finalized at level
+        1 or higher."""
         return self.features.get(ELR_VERSION, 0) >= 1
 
     def config(self, resource_type: int, name: str) -> Mapping[str, str]:

@@ -86,6 +86,8 @@ class MetadataLoader:
         working = len(busy)
 
         def caught_up(_result: object, _error: Exception | None) -> None:
+            """Call `done` if this was the last listener whose work was waited for. Its errors are
+            ignored here."""
             nonlocal working
             working -= 1
             if not working:
@@ -97,14 +99,20 @@ class MetadataLoader:
             done()
 
     def load_snapshot(self, image: MetadataImage) -> None:
-        """Continue from a snapshot's `image`, published as the changes from the present one."""
+        """Replace the image by a snapshot's `image`, and call the listeners with the difference. An
+        open metadata transaction is dropped."""
         self._transaction = None
         delta = delta_between(self.image, image)
         self.image = image
         self._publish(delta)
 
     def handle_commit(self, batch: CommittedBatch) -> None:
-        """Apply a committed batch. Batches come in the order of their offsets."""
+        """Apply a committed batch to `image`, and call the listeners if it changes the metadata.
+
+        While a metadata transaction is open, only the image's offset, epoch and timestamp change.
+        Raises AssertionError if the batch begins at or before the image's offset, and
+        MetadataRecordError if a record cannot be replayed.
+        """
         if batch.base_offset <= self.image.offset:
             raise AssertionError(
                 f"batch at {batch.base_offset} came after offset {self.image.offset}"
@@ -140,8 +148,9 @@ class MetadataLoader:
         return delta
 
     def _publish(self, delta: MetadataDelta) -> None:
-        """Call the listeners with a change, if it is not empty. An error of a listener is logged
-        and counted."""
+        """Call the listeners with a change, if it is not empty, and begin the steps that they
+        return. An error of a listener is logged and counted, except AssertionError, which is
+        raised."""
         if delta.is_empty:
             return
         for listener, work in self._listeners:
@@ -155,7 +164,8 @@ class MetadataLoader:
                 self._work_done(None, error)
 
     def _work_done(self, _result: object, error: Exception | None) -> None:
-        """Log and count an error of a listener."""
+        """Log an error of a listener at ERROR and add it to `apply_errors`; do nothing if `error`
+        is None."""
         if error is None:
             return
         self.apply_errors += 1
@@ -190,6 +200,8 @@ def delta_between(before: MetadataImage, after: MetadataImage) -> MetadataDelta:
 
 
 def _note_changed_users(before: ScramImage, after: ScramImage, delta: MetadataDelta) -> None:
+    """Add to `delta` all present credentials of each user that differs between two images; none for
+    a removed user."""
     for user in (*before.users, *after.users):
         credentials = after.users.get(user, {})
         if before.users.get(user, {}) != credentials:
@@ -215,6 +227,8 @@ def _note_changed_tokens(before: Tokens, after: Tokens, delta: MetadataDelta) ->
 
 
 def _note_changed_quotas(before: MetadataImage, after: MetadataImage, delta: MetadataDelta) -> None:
+    """Add to `delta` all present quotas of each entity that differs between two images; none for a
+    removed entity."""
     for entity in (*before.client_quotas, *after.client_quotas):
         values = after.client_quotas.get(entity, {})
         if before.client_quotas.get(entity, {}) != values:

@@ -24,9 +24,11 @@ _MAGIC = b"\x02"
 
 
 def check_whole(filesystem: Filesystem, directory: str, snapshot_end: int) -> None:
-    """Check the log after the metadata snapshot with end offset `snapshot_end` (0: none).
+    """Check the segments in `directory` after the metadata snapshot with end offset `snapshot_end`
+    (0: none). A missing directory is valid.
 
-    Raises MetadataRecordError if more than a torn append would be truncated, and OSError.
+    Raises MetadataRecordError, with the commands that would truncate the log, if opening the log
+    would lose more than a torn append. Also raises OSError.
     """
     if not filesystem.exists(directory):
         return
@@ -36,7 +38,7 @@ def check_whole(filesystem: Filesystem, directory: str, snapshot_end: int) -> No
     end, cut, has_more = first, "", False
     segments = [base for base in bases if base >= first]
     for base in segments:
-        path = _log(directory, base)
+        path = _log_path(directory, base)
         if base > end and base != segments[0]:
             has_more = True
             break
@@ -50,12 +52,12 @@ def check_whole(filesystem: Filesystem, directory: str, snapshot_end: int) -> No
         finally:
             file.close()
     later = [base for base in segments if base > end]
-    has_more = has_more or any(filesystem.size(_log(directory, base)) for base in later)
+    has_more = has_more or any(filesystem.size(_log_path(directory, base)) for base in later)
     snapshots = [
         offset for offset in _offsets(names, SNAPSHOT_SUFFIX) if offset > max(end, snapshot_end)
     ]
     if has_more or snapshots:
-        files = [_log(directory, base) for base in later]
+        files = [_log_path(directory, base) for base in later]
         files += [segment_path(directory, offset, SNAPSHOT_SUFFIX) for offset in snapshots]
         commands = [cut] if cut else []
         commands += [f"rm {' '.join(files)}"] if files else []
@@ -66,17 +68,19 @@ def check_whole(filesystem: Filesystem, directory: str, snapshot_end: int) -> No
         )
 
 
-def _log(directory: str, base: int) -> str:
+def _log_path(directory: str, base: int) -> str:
     return segment_path(directory, base, LOG_SUFFIX)
 
 
 def _offsets(names: list[str], suffix: str) -> list[int]:
+    """Return, in ascending order, the base offsets in the names of files with this suffix."""
     offsets = [base_offset_of(name, suffix) for name in names]
     return sorted(offset for offset in offsets if offset is not None)
 
 
 def _valid_until(file: File, base: int) -> tuple[int, int]:
-    """Return the offset and the position after the last of the batches readable without a gap."""
+    """Return the offset and the file position after the last valid batch of a segment. The batches
+    are read from `base` on, up to the first damage or gap."""
     end, position = base, 0
     for batch_position, header in valid_batches(file, 0):
         if header.base_offset != end:  # not covered by the CRC; a Raft log has no gaps
@@ -86,7 +90,8 @@ def _valid_until(file: File, base: int) -> tuple[int, int]:
 
 
 def _has_whole_batch(file: File, position: int, end: int) -> bool:
-    """Return whether a complete batch from offset `end` on begins anywhere after `position`."""
+    """Return whether a complete batch with a valid CRC and a base offset of at least `end` begins
+    anywhere from `position` on."""
     data = file.pread(file.size - position, position)
     magic_position = data.find(_MAGIC, _MAGIC_AT)
     while magic_position >= 0:

@@ -40,7 +40,8 @@ def record_name(record: MetadataRecord) -> str:
 
 
 def encode_record(record: MetadataRecord, version: int) -> bytes:
-    """Return the value of the log record that carries `record`."""
+    """Return `record` in its frame, as the value of a log record. `version` is the version of the
+    message."""
     out = p.MessageBuffer()
     out += p.uvarint(FRAME_VERSION)
     out += p.uvarint(record.API_KEY)
@@ -52,7 +53,8 @@ def encode_record(record: MetadataRecord, version: int) -> bytes:
 def decode_record(value: bytes | memoryview) -> MetadataRecord:
     """Return the record in `value`.
 
-    Raises MetadataRecordError, with the unknown type or version.
+    Raises MetadataRecordError for an unknown frame version, type or version, and if bytes are
+    missing or left over.
     """
     view = memoryview(value)
     try:

@@ -51,14 +51,15 @@ class ScramCredential:
     iterations: int
 
     def __repr__(self) -> str:
+        """Return a text without the salt and the keys."""
         return f"ScramCredential([hidden], iterations={self.iterations})"
 
 
 def salted_password(
     mechanism: ScramMechanism, password: str, salt: bytes, iterations: int
 ) -> bytes:
-    """Return the salted password. This takes milliseconds of CPU: do not call it on the event loop
-    of a node that serves other clients."""
+    """Return the salted password of RFC 5802: PBKDF2 with the mechanism's hash. This takes
+    milliseconds of CPU, so do not call it on the event loop of a node that serves other clients."""
     import hashlib
 
     return hashlib.pbkdf2_hmac(mechanism.hash_name, password.encode(), salt, iterations)
@@ -77,7 +78,8 @@ def credential_of(
 
 
 def client_key(mechanism: ScramMechanism, salted: bytes) -> bytes:
-    """Return the key that a client proves to have at login."""
+    """Return the ClientKey of RFC 5802, which is derived from the salted password. A client proves
+    at login that it has this key."""
     import hmac
 
     return hmac.digest(salted, b"Client Key", mechanism.hash_name)

@@ -26,7 +26,8 @@ from protocol.primitives import uuid_to_string
 
 
 def in_words(value: bytes) -> str | None:
-    """Return the text that replaces the record in `value`; None if it may be shown as it is."""
+    """Return the text that replaces the record of a user, an ACL or a token in `value`. None for
+    any other record, or if it cannot be decoded."""
     if not value.startswith(_BEGINNINGS):
         return None
     try:
@@ -37,13 +38,15 @@ def in_words(value: bytes) -> str | None:
 
 
 def _removed_credential_text(record: MetadataRecord) -> str:
+    """Return the user and the mechanism of a credential's record as text."""
     names = [kind.mechanism_name for kind in ScramMechanism if kind == record.mechanism]
     mechanism = names[0] if names else str(record.mechanism)
     return f"name: {_shown(record.name)} mechanism: {mechanism}"
 
 
 def _credential_text(record: MetadataRecord) -> str:
-    """Return the text of a record's fields, without the salt and the keys."""
+    """Return the user, mechanism and iterations of a credential's record as text, without the salt
+    and the keys."""
     hidden = "(salt and keys are not shown)"
     return f"{_removed_credential_text(record)} iterations: {record.iterations} {hidden}"
 
@@ -53,6 +56,7 @@ def _removed_acl_text(record: MetadataRecord) -> str:
 
 
 def _acl_text(record: MetadataRecord) -> str:
+    """Return the id of an ACL's record and all fields of the ACL as text."""
     return f"{_removed_acl_text(record)} {_shown(str(acl_of(record)))}"
 
 
@@ -61,6 +65,7 @@ def _removed_token_text(record: MetadataRecord) -> str:
 
 
 def _token_text(record: MetadataRecord) -> str:
+    """Return all fields of a token's record as text; times are in milliseconds since the epoch."""
     renewers = ", ".join(record.renewers) or "nobody"
     return (
         f"{_removed_token_text(record)} owner: {_shown(record.owner)} requester: "
@@ -70,7 +75,8 @@ def _token_text(record: MetadataRecord) -> str:
 
 
 def _shown(name: str) -> str:
-    """Return the name, escaped if it contains control characters, which a terminal would obey."""
+    """Return the name, or its `repr` if a character is not printable, because a terminal would obey
+    control characters."""
     return name if name.isprintable() else repr(name)
 
 

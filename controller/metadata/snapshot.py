@@ -83,7 +83,8 @@ def encode_snapshot(
     now_ms: int,
     control: Sequence[tuple[ControlRecordType, Any]] = (),
 ) -> bytes:
-    """Return the content of a snapshot file. `level` is the finalized `metadata.version`."""
+    """Return the content of a snapshot file: header, `control` records, `records`, footer. `level`
+    is the finalized `metadata.version`, which decides the records' versions."""
     header = SnapshotHeaderRecord(0, last_contained_timestamp_ms)
     parts = [
         control_batch([(ControlRecordType.SNAPSHOT_HEADER, header), *control], 0, epoch, now_ms)
@@ -163,7 +164,8 @@ def _security_records(image: MetadataImage) -> Iterator[MetadataRecord]:
 
 
 def feature_records(levels: Mapping[str, int]) -> list[MetadataRecord]:
-    """Return the features' records, `metadata.version` first: later records depend on it."""
+    """Return the records of all features with a level above 0, `metadata.version` first, because
+    later records depend on it."""
     names = [METADATA_VERSION, *sorted(name for name in levels if name != METADATA_VERSION)]
     return [m.FeatureLevelRecord(name, levels[name]) for name in names if levels.get(name)]
 
@@ -210,6 +212,7 @@ def token_record(token: DelegationToken) -> m.DelegationTokenRecord:
 
 
 def _endpoint(cls: Any, endpoint: Endpoint) -> Any:
+    """Return `endpoint` as an endpoint of a record; `cls` is the message class."""
     return cls(endpoint.name, endpoint.host, endpoint.port, endpoint.security_protocol)
 
 
@@ -220,6 +223,7 @@ def _optional_list(values: tuple[bytes, ...] | None) -> list[bytes] | None:
 def _partition_record(
     topic_id: bytes, index: int, partition: PartitionRegistration
 ) -> m.PartitionRecord:
+    """Return the record with the whole state of a partition."""
     return m.PartitionRecord(
         partition_id=index,
         topic_id=topic_id,
@@ -241,7 +245,7 @@ def _partition_record(
 
 
 def decode_snapshot(data: bytes) -> SnapshotContent:
-    """Return the records of a snapshot file. Raises MetadataRecordError if it is damaged or
+    """Return the records of a snapshot file. Raises MetadataRecordError if the file is damaged or
     incomplete."""
     content = SnapshotContent()
     kinds: list[ControlRecordType] = []
@@ -269,7 +273,8 @@ def decode_snapshot(data: bytes) -> SnapshotContent:
 
 
 def image_of(content: SnapshotContent, snapshot_id: SnapshotId) -> MetadataImage:
-    """Return the image that a snapshot's records make."""
+    """Return the image that a snapshot's records make, at the snapshot's last offset. Raises
+    MetadataRecordError if a record cannot be replayed."""
     delta = MetadataDelta(MetadataImage())
     for record in content.records:
         delta.replay(record)

@@ -16,7 +16,8 @@ _LEGAL = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567
 
 
 def topic_name_fault(name: str) -> str | None:
-    """Return why `name` is not a topic name, as INVALID_TOPIC_EXCEPTION says it; None if it is."""
+    """Return the text of INVALID_TOPIC_EXCEPTION for a name that no topic may have; None if `name`
+    is valid."""
     if not name:
         return "Topic name is invalid: the empty string is not allowed"
     if name in (".", ".."):
@@ -35,20 +36,22 @@ def topic_name_fault(name: str) -> str | None:
 
 
 def can_collide(name: str) -> bool:
-    """Return whether another name can share the metrics of `name`."""
+    """Return whether another name can share the metrics of `name`: it contains `.` or `_`."""
     return "." in name or "_" in name
 
 
 def normalized(name: str) -> str:
-    """Return the form of a name that is equal for colliding names."""
+    """Return the form of a name that is equal for colliding names: with `_` for each `.`."""
     return name.replace(".", "_")
 
 
 def collision_index(names: Iterable[str]) -> dict[str, str]:
-    """Return the names that can collide, by their normalized form."""
+    """Return the names that can collide, by their normalized form; of several with one form, the
+    last."""
     return {normalized(name): name for name in names if can_collide(name)}
 
 
 def is_internal(name: str) -> bool:
-    """Return whether the broker itself keeps its state in the topic."""
+    """Return whether the topic is one of INTERNAL_TOPICS, in which the broker itself keeps its
+    state."""
     return name in INTERNAL_TOPICS

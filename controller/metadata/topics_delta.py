@@ -63,18 +63,19 @@ class TopicsDelta:
         self._names: dict[str, bytes] = {}
 
     def create(self, name: str, topic_id: bytes) -> TopicDelta:
-        """Replay a TopicRecord."""
+        """Replay a TopicRecord: add a new topic without partitions, and return its delta."""
         delta = self.changed[topic_id] = TopicDelta(name, topic_id, None)
         self._names[name] = topic_id
         return delta
 
     def set_partition(self, topic_id: bytes, index: int, to: PartitionRegistration) -> None:
-        """Replay a PartitionRecord."""
+        """Replay a PartitionRecord: set the state of a new or existing partition. Raises
+        MetadataRecordError if the topic is unknown or deleted."""
         self._topic_to_change(topic_id).changed[index] = to
 
     def change_partition(self, record: PartitionChangeRecord) -> None:
-        """Replay a PartitionChangeRecord. Raises MetadataRecordError if the topic or partition is
-        unknown."""
+        """Replay a PartitionChangeRecord: merge the record's values into the partition. Raises
+        MetadataRecordError if the topic or partition is unknown."""
         topic = self._topic_to_change(record.topic_id)
         before = topic.partition(record.partition_id)
         if before is None:
@@ -84,8 +85,8 @@ class TopicsDelta:
         topic.changed[record.partition_id] = merge(before, record)
 
     def remove(self, topic_id: bytes) -> TopicDelta:
-        """Replay a RemoveTopicRecord, and return the topic's delta. Raises MetadataRecordError if
-        the topic is unknown."""
+        """Replay a RemoveTopicRecord: delete the topic, and return the delta that it had. Raises
+        MetadataRecordError if the topic is unknown."""
         topic = self._topic_to_change(topic_id)
         del self.changed[topic_id]
         if topic.before is not None:
@@ -93,7 +94,8 @@ class TopicsDelta:
         return topic
 
     def clear_elr(self, name: str) -> None:
-        """Replay a ClearElrRecord; an empty name means all topics."""
+        """Replay a ClearElrRecord: empty the ELR and last known ELR of the topic's partitions. An
+        empty name means all topics; an unknown name is ignored."""
         ids = [self._names.get(name)] if name in self._names else self._image_ids(name)
         if not name:
             ids += [topic_id for topic_id in self.changed if topic_id not in self.image.by_id]
@@ -110,13 +112,14 @@ class TopicsDelta:
         return [None if topic is None else topic.id]
 
     def _clear_topic_elr(self, topic: TopicDelta) -> None:
+        """Empty the ELR and last known ELR of all partitions of a topic."""
         partitions = dict(topic.before.partitions) if topic.before is not None else {}
         for index, registration in (partitions | topic.changed).items():
             if registration.elr or registration.last_known_elr:
                 topic.changed[index] = registration._replace(elr=(), last_known_elr=())
 
     def _topic_to_change(self, topic_id: bytes) -> TopicDelta:
-        """Return the delta of a topic, which counts as changed from now on. Raises
+        """Return the delta of a topic, which is in `changed` from now on. Raises
         MetadataRecordError if the topic is unknown or deleted."""
         topic = self.changed.get(topic_id)
         if topic is None:
@@ -127,7 +130,7 @@ class TopicsDelta:
         return topic
 
     def replace_all(self, after: TopicsImage) -> None:
-        """Compute the changes that lead to `after`, the topics of a loaded snapshot."""
+        """Add to this delta the changes that lead to `after`, the topics of a loaded snapshot."""
         for topic_id, topic in self.image.by_id.items():
             if topic_id not in after.by_id:
                 self.deleted[topic_id] = topic
@@ -139,7 +142,7 @@ class TopicsDelta:
                 self.changed[topic_id] = TopicDelta(topic.name, topic_id, before, changed)
 
     def apply(self) -> TopicsImage:
-        """Return the topics with all changes."""
+        """Return the topics with all changes; `image` itself if there is none."""
         if not self.changed and not self.deleted:
             return self.image
         by_name, by_id = dict(self.image.by_name), dict(self.image.by_id)
@@ -201,7 +204,8 @@ def merge(before: PartitionRegistration, record: PartitionChangeRecord) -> Parti
     """Return `before` with the values that `record` contains.
 
     The leader epoch grows if the record contains a leader, even the same one; the partition epoch
-    grows with every change.
+    grows with every change. New replicas have the directories in the record, else
+    UNASSIGNED_DIRECTORY.
     """
     replicas, directories = before.replicas, before.directories
     if record.replicas is not None:
@@ -227,7 +231,7 @@ def merge(before: PartitionRegistration, record: PartitionChangeRecord) -> Parti
 
 
 def _directory_of(before: PartitionRegistration, replica: int) -> bytes:
-    """Return the directory id of a replica, that of unassigned ones if the broker had none."""
+    """Return the directory id of a replica in `before`; UNASSIGNED_DIRECTORY for a new replica."""
     if replica in before.replicas:
         return before.directory_of(replica)
     return UNASSIGNED_DIRECTORY

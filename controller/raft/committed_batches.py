@@ -32,16 +32,18 @@ class CommittedBatches:
         self._next_offset = from_offset
 
     def appended(self, batch: CommittedBatch) -> None:
-        """Keep a batch that the leader appended until it is committed."""
+        """Keep a batch in memory that this node appended as the leader, until it is committed."""
         self._in_memory.append(batch)
 
     def truncated(self, offset: int) -> None:
-        """Drop the batches in memory from `offset` on, because the log was truncated."""
+        """Drop the batches in memory that have a record at `offset` or later, because the log was
+        truncated there."""
         while self._in_memory and self._in_memory[-1].last_offset >= offset:
             self._in_memory.pop()
 
     def snapshot_loaded(self, end_offset: int) -> None:
-        """Continue at `end_offset`; the listener got everything before it from a snapshot."""
+        """Drop the batches in memory, and continue at `end_offset`; the listener got everything
+        before it from a snapshot."""
         self._in_memory.clear()
         self._next_offset = end_offset
 
@@ -61,6 +63,7 @@ class CommittedBatches:
                 self._deliver_one(_decoded(raw))
 
     def _deliver_one(self, batch: CommittedBatch) -> None:
+        """Pass a batch to the listener, and set the next offset to the end of the batch."""
         self._next_offset = batch.last_offset + 1
         self._deliver_to(batch)
 

@@ -47,7 +47,8 @@ class EpochIndex:
         return self._start_epoch
 
     def append(self, epoch: int, base_offset: int, next_offset: int) -> None:
-        """Add records of `epoch` at the end."""
+        """Add the records from `base_offset` to `next_offset`, exclusive, at the end of the log. An
+        epoch before that of the last record is a broken invariant."""
         assert base_offset == self.end_offset, f"{base_offset} does not follow {self.end_offset}"
         assert epoch >= self.last_epoch, f"epoch {epoch} after {self.last_epoch}"
         if not self._epochs or epoch > self._epochs[-1]:
@@ -63,7 +64,8 @@ class EpochIndex:
         self.end_offset = min(self.end_offset, offset)
 
     def snapshot_taken(self, snapshot: tuple[int, int], start_offset: int) -> None:
-        """Use a newer snapshot, with a log that now begins at `start_offset`."""
+        """Set the latest snapshot of a log that now begins at `start_offset`, and drop the entries
+        of epochs that end before."""
         self.snapshot = snapshot
         if start_offset <= self.start_offset:
             return
@@ -78,7 +80,7 @@ class EpochIndex:
         self.start_offset = start_offset
 
     def snapshot_loaded(self, snapshot: tuple[int, int]) -> None:
-        """Restart with an empty log at the end of `snapshot`."""
+        """Set the latest snapshot, and restart with an empty log at its end."""
         self.snapshot = snapshot
         self.start_offset = self.end_offset = snapshot[0]
         self._start_epoch = snapshot[1]
@@ -92,7 +94,8 @@ class EpochIndex:
         return self._epochs[slot] if slot >= 0 else self._start_epoch
 
     def end_offset_for(self, epoch: int) -> tuple[int, int]:
-        """Return the largest epoch up to `epoch`, and its end offset."""
+        """Return the largest epoch up to `epoch` that the log has, and the offset after its last
+        record. If the log has none, return the epoch before its start, and its start offset."""
         slot = bisect_right(self._epochs, epoch) - 1
         if slot < 0:
             return self._start_epoch, self.start_offset
@@ -101,17 +104,19 @@ class EpochIndex:
         return self._epochs[slot], end
 
     def diverging(self, offset: int, last_epoch: int) -> tuple[int, int] | None:
-        """Return the epoch and end offset at which a log that ends at `offset` in `last_epoch`
-        diverges from this one; None if it does not diverge."""
+        """Compare with a follower's log, which ends at `offset` in `last_epoch`. If it diverges,
+        return the largest epoch of this log up to `last_epoch`, and the end offset of that epoch;
+        otherwise None. An empty log does not diverge."""
         if offset == 0:
             return None
         epoch, end = self.end_offset_for(last_epoch)
         return (epoch, end) if epoch != last_epoch or end < offset else None
 
     def needs_snapshot(self, offset: int, last_epoch: int) -> bool:
-        """Return whether a follower at `offset` has to fetch a snapshot: the log no longer has the
-        next records, or the follower's log is empty. An empty snapshot, which only names the voters
-        (KIP-853), does not count, because each voter was formatted with its own."""
+        """Return whether a follower whose log ends at `offset` in `last_epoch` has to fetch a
+        snapshot: this log no longer has the next records, or the follower's log is empty. An empty
+        snapshot, which only names the voters (KIP-853), does not count, because each voter was
+        formatted with its own."""
         if offset == 0 and self.snapshot is not None and self.snapshot[0] > 0:
             return True
         if self.start_offset == 0:
@@ -121,11 +126,13 @@ class EpochIndex:
         return offset == self.start_offset and last_epoch != self._start_epoch
 
     def truncation_for(self, diverging: tuple[int, int]) -> int:
-        """Return the offset at which to truncate this log when a leader reports a divergence."""
+        """Return the offset at which to truncate this log when the leader reports `diverging`, its
+        own epoch and the end offset of that epoch."""
         epoch, end = diverging
         own_epoch, own_end = self.end_offset_for(epoch)
         return min(own_end, end) if own_epoch == epoch else own_end
 
     def is_up_to_date(self, last_epoch: int, end_offset: int) -> bool:
-        """Return whether a log with this end has everything that may be committed (Raft §5.4.1)."""
+        """Return whether a candidate's log with this end is at least as recent as this log, so that
+        it has everything that may be committed (Raft §5.4.1)."""
         return (last_epoch, end_offset) >= (self.last_epoch, self.end_offset)

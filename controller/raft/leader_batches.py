@@ -31,8 +31,8 @@ class ProposedRecords(NamedTuple):
 
 
 def proposal(records: Sequence[MetadataRecord], level: int, now_ms: int) -> Steps[ProposedRecords]:
-    """Encode `records` in the versions of `level`. Raises StringTooLong before anything is
-    proposed."""
+    """Return `records` encoded in the versions of the metadata level `level`, as values that
+    `leader_batch` puts into a batch. Raises StringTooLong before anything is proposed."""
     values: list[bytes] = []
     pace = Pace(RECORDS_A_SLICE)
     for record in records:
@@ -43,7 +43,8 @@ def proposal(records: Sequence[MetadataRecord], level: int, now_ms: int) -> Step
 
 
 def leader_batch(append: m.Append, now_ms: int) -> tuple[bytearray, CommittedBatch]:
-    """Return the bytes of a leader's own batch, and the batch for the listener after the commit."""
+    """Return the encoded batch for the log, and the same batch as the listener gets it after the
+    commit. `now_ms` is the time of a LeaderChange record; proposed records have their own."""
     base, payload = append.base_offset, append.payload
     records: tuple[MetadataRecord, ...] = ()
     data: bytearray
@@ -59,6 +60,7 @@ def leader_batch(append: m.Append, now_ms: int) -> tuple[bytearray, CommittedBat
 
 
 def _data_batch(proposed: ProposedRecords, base_offset: int, epoch: int) -> bytearray:
+    """Return the encoded batch of proposed records, the first of which has `base_offset`."""
     builder = RecordBatchBuilder(base_offset=base_offset, leader_epoch=epoch)
     for value in proposed.values:
         builder.append(None, value, proposed.now_ms)

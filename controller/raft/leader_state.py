@@ -37,6 +37,8 @@ class LeaderState:
     def __init__(
         self, node_id: int, epoch: int, epoch_start: int, voters: tuple[int, ...], now_ms: float
     ) -> None:
+        """Begin to lead `epoch`, whose LeaderChange record has the offset `epoch_start`. The wait
+        for fetches of a majority starts at `now_ms`."""
         self.node_id = node_id
         self.epoch = epoch
         self.epoch_start = epoch_start
@@ -54,15 +56,16 @@ class LeaderState:
         return len(self.voters) // 2 + 1
 
     def flushed(self, end_offset: int) -> bool:
-        """Note that this node's own log is durable up to `end_offset`. Return whether the high
-        watermark has advanced."""
+        """Raise this node's own end offset to `end_offset`, before which its log is durable. Return
+        whether the high watermark has advanced."""
         own = self.voters[self.node_id]
         own.end_offset = max(own.end_offset, end_offset)
         return self._advance()
 
     def fetched(self, replica_id: int, offset: int, end_offset: int, now_ms: float) -> bool:
-        """Note a fetch: `replica_id` has everything before `offset`, the leader everything before
-        `end_offset`. Return whether the high watermark has advanced."""
+        """Update the progress of `replica_id`, a voter or an observer, at a fetch: it has
+        everything before `offset`, the leader everything before `end_offset`. Return whether the
+        high watermark has advanced."""
         progress = self.voters.get(replica_id)
         if progress is None:
             progress = self.observers.pop(replica_id, None) or ReplicaProgress()
@@ -82,7 +85,8 @@ class LeaderState:
         return replica_id in self.voters and self._advance()
 
     def fetched_snapshot(self, replica_id: int, now_ms: float) -> None:
-        """Note that a voter fetches a snapshot, so it is alive though its log does not grow."""
+        """Update the time of a voter that fetches a snapshot: it is alive, though its log does not
+        grow. Ignore observers."""
         progress = self.voters.get(replica_id)
         if progress is not None:
             progress.fetched_ms = now_ms
@@ -90,7 +94,8 @@ class LeaderState:
             self._note_majority(now_ms)
 
     def acknowledged(self, voter: int) -> None:
-        """Note that a voter has answered BeginQuorumEpoch."""
+        """Mark a voter as acknowledged, because it has answered BeginQuorumEpoch. Ignore other
+        nodes."""
         progress = self.voters.get(voter)
         if progress is not None:
             progress.acknowledged = True
@@ -100,23 +105,26 @@ class LeaderState:
         return [voter for voter, progress in self.voters.items() if not progress.acknowledged]
 
     def successors(self) -> tuple[int, ...]:
-        """Return the other voters, the one with the longest log first."""
+        """Return the other voters, in descending order of their logs' ends."""
         others = [voter for voter in self.voters if voter != self.node_id]
         return tuple(sorted(others, key=lambda voter: (-self.voters[voter].end_offset, voter)))
 
     def is_followed(self, now_ms: float) -> bool:
-        """Return whether there are other voters, or observers that have fetched lately."""
+        """Return whether there are other voters, or observers that have fetched within
+        `OBSERVERS_REMEMBERED_MS`."""
         self._forget_silent(now_ms)
         return len(self.voters) > 1 or bool(self.observers)
 
     def majority_lost_ms(self, fetch_timeout_ms: int) -> float | None:
-        """Return when to resign unless a majority fetches before; None for a quorum of one."""
+        """Return the monotonic time in milliseconds at which the leader must resign unless a
+        majority fetches before. None if this node is the only voter."""
         if self.majority <= 1:
             return None
         return self._majority_ms + CHECK_QUORUM_FACTOR * fetch_timeout_ms
 
     def _note_majority(self, now_ms: float) -> None:
-        """Set the time at which a majority had fetched: that of the majority-th latest fetch."""
+        """Set the latest time at which a majority had fetched: that of the majority-th latest
+        fetch, this node counted."""
         times = sorted(
             (progress.fetched_ms for voter, progress in self.voters.items()
              if voter != self.node_id),
@@ -126,8 +134,8 @@ class LeaderState:
             self._majority_ms = max(self._majority_ms, times[self.majority - 2])
 
     def _advance(self) -> bool:
-        """Commit the records that a majority has, if they include one of this epoch (Raft §5.4.2).
-        Return whether the high watermark has advanced."""
+        """Raise the high watermark to the end of the records that a majority has, if they include a
+        record of this epoch (Raft §5.4.2). Return whether it has advanced."""
         ends = sorted((p.end_offset for p in self.voters.values()), reverse=True)
         candidate = ends[self.majority - 1]
         if candidate <= self.epoch_start:
@@ -139,7 +147,7 @@ class LeaderState:
         return True
 
     def _forget_silent(self, now_ms: float) -> None:
-        """Forget observers that have not fetched for `OBSERVERS_REMEMBERED_MS`."""
+        """Remove observers that have not fetched for `OBSERVERS_REMEMBERED_MS`."""
         limit = now_ms - OBSERVERS_REMEMBERED_MS
         while self.observers:
             observer, progress = next(iter(self.observers.items()))

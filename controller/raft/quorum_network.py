@@ -49,7 +49,7 @@ class Receiver(Protocol):
         """Whether this node leads the quorum."""
 
     def receive(self, event: m.Received | m.Unreachable) -> None:
-        """Process a reply, or the lack of one."""
+        """Process a voter's reply, or an Unreachable if there is none."""
 
     def can_lead(self, leader_id: int, epoch: int) -> bool:
         """Return whether `leader_id` may be the leader of `epoch`."""
@@ -80,11 +80,13 @@ class QuorumNetwork:
         self._receiver = receiver
 
     def send(self, message: m.Send) -> None:
-        """Send a message to a voter; without a valid response, the receiver gets an Unreachable."""
+        """Queue a message to a voter. The receiver later gets a Received with the reply, or an
+        Unreachable if there is no valid response."""
         self._lane(message).send(message.message)
 
     def when_resignation_acknowledged(self, done: Callable[[], None]) -> None:
-        """Call `done()` after every EndQuorumEpoch has its response."""
+        """Call `done()` once, now or later, when no EndQuorumEpoch waits or is in flight: each has
+        its response or has failed."""
         self._when_resignation_acknowledged = done
         self._check_resignation()
 
@@ -95,8 +97,8 @@ class QuorumNetwork:
             lane.close()
 
     def _lane(self, message: m.Send) -> _Lane:
-        """Return the lane of a message, which is made at its first use. A voter has two, of which
-        one is for fetches."""
+        """Return the lane of a message; create it at its first use. A voter has a lane for Fetch
+        and FetchSnapshot and another for all other messages."""
         fetches = isinstance(message.message, m.Fetch | m.FetchSnapshot)
         lane = self._lanes.get((message.to, fetches))
         if lane is None:
@@ -113,7 +115,8 @@ class QuorumNetwork:
         return self._requests.request(to, message, self._receiver.high_watermark)
 
     def check(self, answer: m.Message) -> None:
-        """Raise UnusableResponse if the reply names an impossible leader. Called by lanes."""
+        """Raise UnusableResponse if the reply names a leader that cannot lead its epoch
+        (`RaftClient.can_lead`). Called by lanes."""
         assert isinstance(answer, m.VoteReply | m.EpochReply | m.FetchReply | m.SnapshotReply)
         assert self._receiver is not None
         leader_id, epoch = answer.leader_id, answer.epoch
@@ -121,13 +124,15 @@ class QuorumNetwork:
             raise UnusableResponse(f"node {leader_id} does not lead epoch {epoch}")
 
     def deliver(self, event: m.Received | m.Unreachable) -> None:
-        """Pass a reply, or the lack of one, to the receiver. Called by lanes."""
+        """Pass a reply, or an Unreachable, to the receiver; then check whether a resignation is
+        acknowledged. Do nothing after `close`. Called by lanes."""
         if self._receiver is not None:
             self._receiver.receive(event)
             self._check_resignation()
 
     def failed(self, node: int, failure: ChannelFailure) -> None:
-        """Log that a request got no response. Called by lanes."""
+        """Keep the reason why a request got no response, for the log line about a missing leader
+        (`no_leader`). Called by lanes."""
         host, port = self._settings.voter_endpoints[node]
         if failure is ChannelFailure.REFUSED:
             reason = "connection refused"
@@ -138,14 +143,17 @@ class QuorumNetwork:
         self.no_leader(node, reason)
 
     def response_received(self, node: int, answer: m.Message) -> None:
-        """Note that a voter sent a valid response. Called by lanes."""
+        """End the time without a leader if `answer` is a leader's reply to Fetch or FetchSnapshot.
+        If it is an EpochReply without a leader, keep that as the voter's failure. Called by
+        lanes."""
         if isinstance(answer, m.FetchReply | m.SnapshotReply):
             self._silence.ended()
         elif isinstance(answer, m.EpochReply) and answer.leader_id is None:
             self.no_leader(node, "it knows of no leader")
 
     def no_leader(self, node: int, reason: str) -> None:
-        """Note why a voter's response, or the lack of one, named no leader. Called by lanes."""
+        """Keep why a voter did not lead to a leader, and log it if a line is due (`QuorumSilence`).
+        If this node leads itself, end the time without a leader. Called by lanes."""
         if self._receiver is not None and self._receiver.is_leader:
             self._silence.ended()
         else:
@@ -154,8 +162,8 @@ class QuorumNetwork:
             self._silence.failed(f"{node}@{shown_host}:{port}", reason)
 
     def _check_resignation(self) -> None:
-        """Report the end of the resignation, once, when no EndQuorumEpoch is waiting or in
-        flight."""
+        """Call the callback of `when_resignation_acknowledged`, once, if no EndQuorumEpoch is
+        waiting or in flight."""
         if self._when_resignation_acknowledged is None:
             return
         if not any(lane.carries(m.EndQuorumEpoch) for lane in self._lanes.values()):
@@ -192,7 +200,8 @@ class _Lane:
         return kind in self._waiting or isinstance(self._in_flight, kind)
 
     def send(self, message: m.Message) -> None:
-        """Send `message` in its turn, in place of a waiting one of the same kind."""
+        """Queue `message`, in place of a waiting message of the same kind, and send it if the lane
+        is free."""
         self._waiting[type(message)] = message
         self._send_next()
 
@@ -216,7 +225,8 @@ class _Lane:
             self._channel.send(request, self._on_response, self._timeout_ms)
 
     def _back_off(self, grows: bool) -> None:
-        """Send nothing until a wait is over, which doubles each time if `grows`."""
+        """Send nothing until a wait is over. With `grows`, each failure in a row doubles the wait,
+        up to `BACKOFF_MAX_MS`."""
         low = float(self._backoff_min_ms)
         if grows:
             self._backoff_ms = min(max(self._backoff_ms * 2, low), BACKOFF_MAX_MS)
@@ -224,11 +234,13 @@ class _Lane:
         self._timer = self._scheduler.call_later(wait_ms, self._backoff_over)
 
     def _backoff_over(self) -> None:
+        """End the wait, and send the first waiting message."""
         self._timer = None
         self._send_next()
 
     def _on_response(self, response: Any, failure: ChannelFailure | None) -> None:
-        """Pass the reply, or the failure to get one, to Raft, and send the next message."""
+        """Pass the reply, or an Unreachable after a failure, to the receiver, and send the next
+        message. Ignore a response after `close`."""
         message, self._in_flight = self._in_flight, None
         if self._closed:
             return
@@ -244,8 +256,8 @@ class _Lane:
         self._send_next()
 
     def _reply_event(self, message: m.Message, response: Any) -> m.Received | m.Unreachable:
-        """Return the event for a response: an unusable one counts as Unreachable. Back off after a
-        fetch that brought nothing."""
+        """Return the event for a response: Received, or Unreachable if the response cannot be used.
+        Back off after an unusable response or a fetch that brought nothing."""
         kind = type(message).__name__
         try:
             answer = message_of(message, response)
@@ -268,7 +280,8 @@ class _Lane:
         return m.Received(self._node, answer)
 
     def _failed(self, reason: str, *, refused: bool = False) -> m.Unreachable:
-        """Treat an unusable response as if there was none."""
+        """Back off after an unusable response, keep `reason` for the log line about a missing
+        leader, and return an Unreachable."""
         self._network.no_leader(self._node, reason)
         self._back_off(grows=True)
         return m.Unreachable(self._node, refused)

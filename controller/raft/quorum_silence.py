@@ -33,8 +33,9 @@ class QuorumSilence:
         self._logged_ms: float | None = None
 
     def failed(self, address: str, reason: str) -> None:
-        """Note that `address` (`ID@HOST:PORT` or `HOST:PORT`) led to no leader, and log it if a
-        line is due."""
+        """Keep why `address` (`ID@HOST:PORT` or `HOST:PORT`) led to no leader. From `FIRST_LOG_MS`
+        after the first failure on, log a WARNING with the latest failure of every address, once a
+        minute."""
         now_ms = self._monotonic_ms()
         if self._began_ms is None:
             self._began_ms = now_ms
@@ -53,7 +54,8 @@ class QuorumSilence:
         )
 
     def ended(self) -> None:
-        """Note that a leader has answered, or that this node leads."""
+        """Forget all failures, because a leader has answered or this node leads. Log a WARNING that
+        says so if a failure was logged before."""
         if self._logged_ms is not None:
             logger.warning("a leader of the quorum is reached again")
         self._failures.clear()

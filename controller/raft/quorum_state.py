@@ -86,8 +86,8 @@ def check_transition(before: Role, after: Role, is_voter: bool) -> None:
 def encode_quorum_state(
     state: ElectionState, voters: tuple[int, ...], kraft_version: int = 0
 ) -> bytes:
-    """Return the content of the file, as Kafka writes it: version 0 with static voters, version 1
-    with voters in the log."""
+    """Return the content of `quorum-state`, as Kafka writes it: version 0 with static voters,
+    version 1, without voters, if the log has them."""
     leader = NO_ID if state.leader_id is None else state.leader_id
     voted = NO_ID if state.voted_id is None else state.voted_id
     content: dict[str, object]
@@ -113,8 +113,8 @@ def encode_quorum_state(
 
 
 def decode_quorum_state(data: bytes) -> ElectionState:
-    """Return the state in a file's content. Raises QuorumStateError, also for an unknown version
-    (KAFKA-15412)."""
+    """Return the state in the content of `quorum-state`. Raises QuorumStateError if it is damaged
+    or has an unknown version (KAFKA-15412)."""
     try:
         content = json.loads(data)
         version = content["data_version"]
@@ -135,8 +135,8 @@ def decode_quorum_state(data: bytes) -> ElectionState:
 
 
 def decode_static_voters(data: bytes) -> list[int]:
-    """Return the voters in the file of a static quorum; none for a dynamic quorum. Raises
-    QuorumStateError."""
+    """Return the node ids of the voters in `quorum-state` of a static quorum; an empty list for a
+    dynamic quorum. Raises QuorumStateError."""
     try:
         return [int(voter["voterId"]) for voter in json.loads(data).get("currentVoters") or ()]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -144,7 +144,7 @@ def decode_static_voters(data: bytes) -> list[int]:
 
 
 def _optional(node_id: object) -> int | None:
-    """Return a node id, None for a negative one. Raises TypeError."""
+    """Return a node id, or None if it is negative. Raises TypeError if it is not a number."""
     if not isinstance(node_id, int):
         raise TypeError("a node id is a number")
     return None if node_id < 0 else node_id

@@ -49,9 +49,10 @@ def voters_on_disk(
     filesystem: Filesystem, metadata_log_dir: str, listener_name: str
 ) -> list[tuple[int, str, int]]:
     """Return id, host and port of each voter in the metadata log of a stopped node, from its latest
-    snapshot and the log after it; an empty list if the log has none. Raises OSError.
+    snapshot and the log after it. An empty list: the log names no voters. Raises OSError.
 
-    Of a damaged file, only the records before the damage count; opening the log reports the damage.
+    Of a voter's endpoints, that of `listener_name` counts, else the first. Of a damaged file, only
+    the records before the damage count; opening the log reports the damage.
     """
     folder = f"{metadata_log_dir}/{METADATA_FOLDER}"
     if not filesystem.exists(folder):
@@ -114,7 +115,7 @@ class QuorumVoters:
 
     def is_stranger(self, node_id: int, directory_id: bytes) -> bool:
         """Return whether a node has a voter's id but another directory id, so its log is not the
-        voter's."""
+        voter's. False if the quorum is static or the node sent no directory id."""
         own = self.directory_of(node_id)
         return own != ZERO_UUID and directory_id not in (own, ZERO_UUID)
 
@@ -159,14 +160,15 @@ class QuorumVoters:
             self._check()
 
     def _read_batches(self, data: memoryview) -> None:
-        """Note the level and voters of the control records in `data`."""
+        """Set the level and the voters from the control records in `data`."""
         for position, header in iterate_batches(data):
             if header.is_control:
                 for record in iterate_records(data, position):
                     self._note(*decode_control_record(record))
 
     def _note(self, kind: ControlRecordType, message: Any) -> None:
-        """Note a record's level of kraft.version, or its voters. Ignore other kinds."""
+        """Set the level of kraft.version, or the voters, from a control record. Ignore other
+        kinds."""
         if kind is ControlRecordType.KRAFT_VERSION:
             self.kraft_version = message.k_raft_version
         elif kind is ControlRecordType.KRAFT_VOTERS:
@@ -197,7 +199,8 @@ class QuorumVoters:
             )
 
     def _setting(self) -> str:
-        """Return these voters as `controller.quorum.voters` has them."""
+        """Return these voters in the form of `controller.quorum.voters`: `ID@HOST:PORT`, separated
+        by commas."""
         assert self._record is not None
         voters = []
         for voter in self._record.voters:
@@ -210,7 +213,8 @@ class QuorumVoters:
 
 
 def _endpoint_of(voter: VotersRecordVoter, listener_name: str) -> Endpoint | None:
-    """Return the voter's endpoint of this listener, else its first one, None without any."""
+    """Return the voter's endpoint of this listener, or else its first endpoint; None if it has no
+    endpoint."""
     endpoints = [
         endpoint for endpoint in voter.endpoints if endpoint.name == listener_name
     ] or voter.endpoints
@@ -218,4 +222,5 @@ def _endpoint_of(voter: VotersRecordVoter, listener_name: str) -> Endpoint | Non
 
 
 def _shown(ids: Sequence[int]) -> str:
+    """Return the ids in ascending order, separated by commas."""
     return ",".join(map(str, sorted(ids)))

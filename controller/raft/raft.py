@@ -1,16 +1,13 @@
 """Raft as Kafka does it: leaders are elected by votes, followers fetch. No I/O, no clock.
 
-`step(event, now_ms)` takes an event and returns a `Ready`: the values to persist, append, send and
-commit, and the time of the next call. The duties of the caller are in
+`step(event, now_ms)` returns a `Ready`, the caller's work. The duties of the caller are in
 `controller.raft.raft_messages`, the roles and their transitions in `controller.raft.quorum_state`.
 
-Owns: the effects of each event, of each message of another node, and of each change of role: the
-state that the node persists, its requests, its waits. Never: reads or writes the log
-(`controller.raft.epoch_index` has the part that Raft needs), and never sleeps.
+Owns: the effects of each event and message: the state that the node persists, its requests, its
+waits. Never: reads or writes the log (`controller.raft.epoch_index` has what Raft needs of it).
 
-A voter's wait before an election differs from Kafka. The first attempt follows within
-`FIRST_TRY_MS` if no leader is known, or if the known leader is gone. It is a pre-vote, which
-changes nothing on other nodes, and which no node grants while it gets responses from a leader.
+Unlike in Kafka, a voter's first attempt follows within `FIRST_TRY_MS` if no leader is known, or if
+the leader is gone. It is a pre-vote, which no node grants while it gets responses from a leader.
 
 Follows KIP-595 (Raft by Fetch), KIP-630 (snapshots), KIP-996 (pre-vote), KAFKA-15489
 (check-quorum), and Kafka's `KafkaRaftClient`, `QuorumState` and `EpochElection`. Raft: Ongaro and
@@ -59,8 +56,7 @@ class Raft:
         self.role = Role.UNATTACHED
         self.high_watermark: int | None = None
         self.announced_high_watermark: int | None = None
-        """The high watermark that a leader, or this node as leader, has announced; it may be beyond
-        this node's log."""
+        """The high watermark of the leader, which may be beyond this node's log."""
         self.leading: LeaderState | None = None
         self._draw = draw
         self._deadline_ms: float | None = None
@@ -69,8 +65,7 @@ class Raft:
         self._tries = 0
         """The number of lost elections and failed leaders since the latest reply of a leader."""
         self._leader_is_gone = False
-        """Whether the leader is gone, as far as this node knows, and the wait before a pre-vote
-        runs."""
+        """Whether the leader is gone, so that the wait before a pre-vote runs."""
         self._durable = 0
         self._fetch_held: bool | None = None
         self._fetching: tuple[int, int] | None = None
@@ -105,10 +100,8 @@ class Raft:
         has_resigned = leader_id == self.config.node_id and self.role is not Role.LEADER
         return None if has_resigned else leader_id
 
-    # --- events --------------------------------------------------------------------------------
-
     def start(self, now_ms: float) -> m.Ready:
-        """Continue after a restart, from the state on disk."""
+        """Begin with the state on disk; return the caller's work. A sole voter elects itself."""
         leader_id = self.election.leader_id
         if leader_id == self.config.node_id:
             # No node leads an epoch twice: it has to be elected again, in a later epoch.
@@ -151,34 +144,35 @@ class Raft:
         return ready
 
     def _next_deadline(self) -> float | None:
+        """Return when a Tick is due in monotonic ms, for a leader when it resigns; None: never."""
         if self.leading is not None:
             return self.leading.majority_lost_ms(self.config.fetch_timeout_ms)
         return self._deadline_ms
 
-    # --- this node's own events ----------------------------------------------------------------
-
     def _on_tick(self, now_ms: float) -> None:
+        """Resign, begin an election, or fetch again: a voter from a leader that other voters still
+        reach, an observer from a random voter. Do nothing before the deadline."""
         deadline = self._next_deadline()
         if deadline is None or now_ms < deadline:
             return
         if self.role is Role.LEADER:
             self._step_down(now_ms)
         elif self.role is Role.PROSPECTIVE and self._has_other_leader():
-            # The other voters still reach the leader: fetch again before the next attempt.
             self._become_follower(self.epoch, self.election.leader_id or 0, now_ms)
         elif self.is_voter:
             self._become_prospective(now_ms)
         else:
-            # If its leader does not answer, an observer asks a random voter for the leader.
             self._deadline_ms = now_ms + self.config.fetch_timeout_ms
             self._fetch(any_voter=True)
 
     def _on_propose(self, event: m.Propose) -> None:
+        """Append the records that the leader proposes at the end of the log."""
         assert self.role is Role.LEADER and event.epoch == self.epoch, "only a leader proposes"
         start = self.log.end_offset
         self._append(m.Append(event.epoch, start, start + event.record_count, event.payload))
 
     def _on_flushed(self, end_offset: int) -> None:
+        """Commit the records that a majority now has, and send a Fetch that waited for this."""
         if self.leading is not None and self.leading.flushed(end_offset):
             self._commit(self.leading.high_watermark)
         self._durable = max(self._durable, min(end_offset, self.log.end_offset))
@@ -186,11 +180,12 @@ class Raft:
             self._fetch(any_voter=self._fetch_held)
 
     def _on_resign(self, event: m.Resign, now_ms: float) -> None:
+        """Resign if this node still leads that epoch."""
         if self.role is Role.LEADER and event.epoch == self.epoch:
             self._step_down(now_ms)
 
     def _step_down(self, now_ms: float) -> None:
-        """Resign, and tell the other voters with EndQuorumEpoch."""
+        """Resign, and send EndQuorumEpoch to the other voters."""
         assert self.leading is not None
         successors = self.leading.successors()
         self._become(Role.RESIGNED)
@@ -201,7 +196,7 @@ class Raft:
         self._announce_leader()
 
     def _on_unreachable(self, event: m.Unreachable, now_ms: float) -> None:
-        """Send the unanswered request again; the caller delays requests to an unreachable node."""
+        """Repeat the request, which the caller delays. Without its leader, a voter soon elects."""
         node = event.node
         if self.role is Role.FOLLOWER and node == self.election.leader_id:
             if self.is_voter and (event.refused or not self._heard_from_leader):
@@ -218,19 +213,15 @@ class Raft:
         elif not self.is_voter:
             self._fetch(any_voter=True)
 
-    # --- messages of other nodes ---------------------------------------------------------------
-
     def _answer(self, event: m.Received, message: m.Message) -> None:
+        """Add the reply to a request to the messages that the caller sends."""
         self._ready.send.append(m.SendReply(event.source, message, event.correlation))
 
     def _learn(
         self, epoch: int, leader_id: int | None, now_ms: float, from_leader: bool = False
     ) -> None:
-        """Adopt a later epoch, or the leader of this one, from another node's message.
-
-        A prospective node may know a leader that it cannot reach. Only a message of that leader
-        makes it a follower again, not a message of a node that names the leader.
-        """
+        """Adopt a later epoch, or this epoch's leader; assert that there are not two. A prospective
+        node follows the leader it knows again only if that leader sent the message."""
         if epoch < self.epoch or leader_id == self.config.node_id:
             return
         if epoch > self.epoch:
@@ -246,6 +237,7 @@ class Raft:
                 self._become_follower(epoch, leader_id, now_ms)
 
     def _on_vote(self, event: m.Received, vote: m.Vote, now_ms: float) -> None:
+        """Enter a later epoch; reply with this node's vote, which is persisted if no pre-vote."""
         if vote.epoch > self.epoch:
             self._become_unattached(vote.epoch, now_ms)
         granted = vote.epoch == self.epoch and self._would_grant(vote)
@@ -258,8 +250,7 @@ class Raft:
         if not self.log.is_up_to_date(vote.last_epoch, vote.end_offset):
             return False
         if self.role is Role.FOLLOWER:
-            # A follower grants a pre-vote only if it got no response of this epoch's leader
-            # (KIP-996).
+            # KIP-996: a follower grants a pre-vote only if this epoch's leader has not responded.
             return vote.pre_vote and not self._heard_from_leader
         if vote.pre_vote:
             return self.role in (Role.UNATTACHED, Role.PROSPECTIVE, Role.CANDIDATE, Role.RESIGNED)
@@ -270,26 +261,29 @@ class Raft:
         return self.election.voted_id in (None, vote.candidate_id)
 
     def _give_vote(self, vote: m.Vote, now_ms: float) -> None:
+        """Persist the vote for the candidate, and restart the wait before an election."""
         if self.election.voted_id is None:
             self._become(Role.UNATTACHED)
             self._persist(ElectionState(self.epoch, None, vote.candidate_id))
         self._arm_election(now_ms)
 
     def _on_vote_reply(self, event: m.Received, reply: m.VoteReply, now_ms: float) -> None:
+        """Adopt a later epoch, and count the vote if this node still asks for it."""
         self._learn(reply.epoch, reply.leader_id, now_ms)
         voting_role = Role.PROSPECTIVE if reply.pre_vote else Role.CANDIDATE
         if self.role is voting_role and reply.epoch == self.epoch:
             self._count_vote(event.source, reply.granted, now_ms)
 
     def _on_begin_epoch(self, event: m.Received, begin: m.BeginQuorumEpoch, now_ms: float) -> None:
+        """Follow the leader of this or a later epoch; reply with this node's epoch and leader."""
         self._learn(begin.epoch, begin.leader_id, now_ms, from_leader=True)
         self._answer(event, m.EpochReply(self.epoch, self.leader_id))
 
     def _on_end_epoch(self, event: m.Received, end: m.EndQuorumEpoch, now_ms: float) -> None:
+        """Set the next election, because the leader has resigned, and grant pre-votes (KIP-996).
+        The wait grows with this node's place among the successors. Reply with epoch and leader."""
         self._learn(end.epoch, end.leader_id, now_ms)
         if self.role is Role.FOLLOWER and end.epoch == self.epoch and self.is_voter:
-            # The leader itself says that it is gone, so pre-votes may be granted (KIP-996). The
-            # later in its list, the longer the wait, so that the first successor has a head start.
             self._heard_from_leader = False
             successors = (*end.successors, self.config.node_id)
             place = successors.index(self.config.node_id)
@@ -297,12 +291,12 @@ class Raft:
         self._answer(event, m.EpochReply(self.epoch, self.leader_id))
 
     def _on_epoch_reply(self, event: m.Received, reply: m.EpochReply, now_ms: float) -> None:
+        """Adopt the epoch and leader; mark the voter as reached if this node leads, else fetch."""
         was_following = self.role is Role.FOLLOWER
         self._learn(reply.epoch, reply.leader_id, now_ms)
         if self.leading is not None and reply.epoch == self.epoch:
             self.leading.acknowledged(event.source)
         elif was_following and self.role is Role.FOLLOWER and not self._ready.send:
-            # The node does not lead (any more): fetch again, which the caller delays.
             resigned = event.source == self.election.leader_id and reply.leader_id is None
             if self.is_voter and resigned and reply.epoch == self.epoch:
                 self._note_leader_gone(now_ms)
@@ -312,7 +306,8 @@ class Raft:
             self._fetch(any_voter=True)
 
     def _on_fetch(self, event: m.Received, fetch: m.Fetch, now_ms: float) -> None:
-        # As in Kafka, a Fetch does not make this node follow a later epoch: any node may fetch.
+        """Reply with the offset to read from, the point of divergence or a snapshot to fetch. As in
+        Kafka, a Fetch does not make this node follow a later epoch: any node may fetch."""
         if self.leading is None or fetch.epoch != self.epoch:
             self._answer(event, m.EpochReply(self.epoch, self.leader_id))
             return
@@ -331,6 +326,7 @@ class Raft:
         self._answer(event, reply)
 
     def _on_fetch_reply(self, event: m.Received, reply: m.FetchReply, now_ms: float) -> None:
+        """Append the batches and commit, truncate, or fetch a snapshot; then fetch again."""
         self._learn(reply.epoch, reply.leader_id, now_ms)
         if self.role is not Role.FOLLOWER or reply.epoch != self.epoch:
             return
@@ -364,9 +360,8 @@ class Raft:
             self._commit(min(reply.high_watermark, self.log.end_offset))
         self._fetch()
 
-    # --- snapshots -----------------------------------------------------------------------------
-
     def _on_fetch_snapshot(self, event: m.Received, fetch: m.FetchSnapshot, now_ms: float) -> None:
+        """Reply to a replica's FetchSnapshot; the caller adds the data if this node leads."""
         if self.leading is None or fetch.epoch != self.epoch:
             self._answer(event, m.EpochReply(self.epoch, self.leader_id))
             return
@@ -375,12 +370,14 @@ class Raft:
         self._answer(event, m.SnapshotReply(self.epoch, node_id, fetch.snapshot, fetch.position))
 
     def _fetch_part(self, snapshot: tuple[int, int], position: int) -> None:
+        """Request the part of `snapshot` at `position` from the leader."""
         leader_id = self.election.leader_id
         assert leader_id is not None, "a snapshot comes from a leader"
         fetch = m.FetchSnapshot(self.epoch, self.config.node_id, snapshot, position)
         self._ready.send.append(m.Send(leader_id, fetch))
 
     def _on_snapshot_reply(self, event: m.Received, reply: m.SnapshotReply, now_ms: float) -> None:
+        """Pass the part to the caller, which writes it; fetch again if the snapshot is gone."""
         self._learn(reply.epoch, reply.leader_id, now_ms)
         if self.role is not Role.FOLLOWER or reply.epoch != self.epoch:
             return
@@ -388,7 +385,6 @@ class Raft:
             return
         self._note_leader_reply(now_ms)
         if reply.data is None:
-            # The leader has a newer snapshot by now, which its reply to a Fetch names.
             self._fetching = None
             self._fetch()
             return
@@ -400,6 +396,8 @@ class Raft:
         self,
         event: m.SnapshotTaken | m.SnapshotWritten | m.SnapshotStored | m.SnapshotUnusable,
     ) -> None:
+        """Request the next part of a fetched snapshot, load the stored snapshot, or fetch again
+        after a failure. A snapshot that this node wrote moves the log's start."""
         if isinstance(event, m.SnapshotTaken):
             self.log.snapshot_taken(event.snapshot, event.start_offset)
             return
@@ -427,10 +425,8 @@ class Raft:
         self._ready.load_snapshot = snapshot
         self._commit(end_offset)
 
-    # --- changes of role -----------------------------------------------------------------------
-
     def _become(self, role: Role) -> None:
-        """Change the role, and forget what belonged to the former one."""
+        """Change the role, and clear the state that belonged to the former role."""
         check_transition(self.role, role, self.is_voter)
         self.role = role
         self.leading = None
@@ -448,10 +444,11 @@ class Raft:
             self._ready.persist = election
 
     def _announce_leader(self) -> None:
+        """Add the present leader and epoch to the work of the caller, which passes them on."""
         self._ready.leader = m.Leader(self.leader_id, self.epoch)
 
     def _arm_election(self, now_ms: float) -> None:
-        """Set the next election after a random time; observers then look for a leader."""
+        """Set the deadline after the election time-out and a random part, which observers omit."""
         timeout = self.config.election_timeout_ms
         self._deadline_ms = now_ms + timeout + (self._draw(timeout) if self.is_voter else 0)
 
@@ -464,8 +461,8 @@ class Raft:
         )
 
     def _note_leader_gone(self, now_ms: float) -> None:
-        """Note that the leader of this epoch is gone: grant pre-votes (KIP-996), and try soon. If
-        other voters still reach the leader, the attempt fails and the next wait is longer."""
+        """Grant pre-votes (KIP-996), and set an election soon, because the leader is gone. If other
+        voters still reach the leader, the attempt fails and the next wait is longer."""
         self._heard_from_leader = False
         if not self._leader_is_gone:
             self._leader_is_gone = True
@@ -473,7 +470,7 @@ class Raft:
             self._tries += 1
 
     def _note_leader_reply(self, now_ms: float) -> None:
-        """Note that the leader replied."""
+        """Restart the fetch time-out, and grant no pre-votes, because the leader replied."""
         self._deadline_ms = now_ms + self.config.fetch_timeout_ms
         self._heard_from_leader = True
         self._leader_is_gone = False
@@ -491,6 +488,7 @@ class Raft:
             self._fetch()
 
     def _become_follower(self, epoch: int, leader_id: int, now_ms: float) -> None:
+        """Persist and announce the leader of `epoch`, and begin to fetch from it."""
         self._become(Role.FOLLOWER)
         voted = self.election if self.election.epoch == epoch else ElectionState(epoch)
         self._persist(voted._replace(leader_id=leader_id))
@@ -499,11 +497,13 @@ class Raft:
         self._fetch()
 
     def _become_prospective(self, now_ms: float) -> None:
+        """Request pre-votes from the other voters, in the present epoch."""
         self._become(Role.PROSPECTIVE)
         self._arm_election(now_ms)
         self._ask_for_votes(pre_vote=True, now_ms=now_ms)
 
     def _become_candidate(self, now_ms: float) -> None:
+        """Enter the next epoch, persist the vote for this node, and request the others' votes."""
         self._become(Role.CANDIDATE)
         node_id = self.config.node_id
         self._persist(ElectionState(self.epoch + 1, None, node_id))
@@ -511,6 +511,7 @@ class Raft:
         self._ask_for_votes(pre_vote=False, now_ms=now_ms)
 
     def _ask_for_votes(self, pre_vote: bool, now_ms: float) -> None:
+        """Request a vote or pre-vote from each other voter, and count this node's own."""
         node_id = self.config.node_id
         for voter in self.config.voters:
             if voter != node_id:
@@ -518,12 +519,13 @@ class Raft:
         self._count_vote(node_id, True, now_ms)
 
     def _ask_for_vote(self, voter: int, pre_vote: bool) -> None:
+        """Request a vote or pre-vote from `voter`, with the end of this node's log."""
         log = self.log
         vote = m.Vote(self.epoch, self.config.node_id, log.last_epoch, log.end_offset, pre_vote)
         self._ready.send.append(m.Send(voter, vote))
 
     def _count_vote(self, voter: int, granted: bool, now_ms: float) -> None:
-        """Note a vote. Enter the next role with a majority; without the chance of it, back off."""
+        """Count a vote. Enter the next role with a majority; without the chance of it, back off."""
         self._granted[voter] = granted
         majority = len(self.config.voters) // 2 + 1
         granting = [v for v, is_granted in self._granted.items() if is_granted]
@@ -536,8 +538,7 @@ class Raft:
             self._lost_election(now_ms)
 
     def _lost_election(self, now_ms: float) -> None:
-        """Set the next attempt after a random time, with a bound that grows with each lost
-        election."""
+        """Set the next attempt after a random time that grows, or follow the known leader."""
         self._tries += 1
         if self.role is Role.PROSPECTIVE:
             if self._has_other_leader():
@@ -552,11 +553,11 @@ class Raft:
         return self.election.leader_id not in (None, self.config.node_id)
 
     def _become_leader(self, granting: tuple[int, ...], now_ms: float) -> None:
+        """Persist the leadership, append LeaderChange, and announce it to listeners and voters."""
         self._become(Role.LEADER)
         self._tries = 0
         node_id, epoch = self.config.node_id, self.epoch
-        # The node voted for itself, and no other node can lead the epoch, so the file needs only
-        # the leader, as Kafka writes it.
+        # No other node can lead the epoch, so the file needs only the leader, as Kafka writes it.
         self._persist(ElectionState(epoch, node_id))
         start = self.log.end_offset
         self.leading = LeaderState(node_id, epoch, start, self.config.voters, now_ms)
@@ -566,14 +567,12 @@ class Raft:
         for voter in self.leading.unacknowledged():
             self._ready.send.append(m.Send(voter, m.BeginQuorumEpoch(epoch, node_id)))
 
-    # --- its log -------------------------------------------------------------------------------
-
     def _append(self, append: m.Append) -> None:
         self.log.append(append.epoch, append.base_offset, append.next_offset)
         self._ready.append.append(append)
 
     def _commit(self, high_watermark: int | None) -> None:
-        """Raise the high watermark; a lower one or None has no effect."""
+        """Raise the high watermark, and that of the Ready; a lower value or None does nothing."""
         if high_watermark is None:
             return
         if self.leading is not None:
@@ -583,8 +582,9 @@ class Raft:
             self._ready.high_watermark = high_watermark
 
     def _fetch(self, any_voter: bool = False) -> None:
-        """Ask for the next records. The offset tells the leader how much is durable on this node,
-        so a Fetch waits until the present log is fsynced."""
+        """Request the next records from the leader, or with `any_voter` from a random voter. The
+        offset shows how much is durable on this node, so a Fetch waits until the present log is
+        fsynced."""
         self._fetch_held = None
         if self._durable < self.log.end_offset:
             self._fetch_held = any_voter

@@ -88,6 +88,8 @@ class RaftApis:
     def __init__(
         self, settings: ControllerSettings, raft: RaftClient, log: RaftLog, scheduler: Scheduler
     ) -> None:
+        """Take requests for the Raft of this node; the Fetches that wait are answered when `raft`
+        changes."""
         self._settings = settings
         self._raft = raft
         self._log = log
@@ -103,7 +105,9 @@ class RaftApis:
         }
 
     def handle(self, context: RaftRequestContext, request: Any, respond: Respond) -> None:
-        """Answer a request, now or later, through `respond`."""
+        """Answer a request, now or later, through `respond`. The sender needs ClusterAction on the
+        cluster, or Describe for DescribeQuorum; otherwise the response is
+        CLUSTER_AUTHORIZATION_FAILED."""
         key = request.API_KEY
         describes = key == describe.DescribeQuorumRequest.API_KEY
         operation = Operation.DESCRIBE if describes else Operation.CLUSTER_ACTION
@@ -117,7 +121,8 @@ class RaftApis:
     # --- votes and epochs ----------------------------------------------------------------------
 
     def _refusal(self, request: Any) -> ErrorCode:
-        """Return the error that rejects a whole request; NONE if it is valid."""
+        """Return the error that rejects a whole Vote, BeginQuorumEpoch or EndQuorumEpoch: another
+        cluster, not the metadata partition alone, or a node that stops. NONE if it is valid."""
         if request.cluster_id not in (None, self._settings.cluster_id):
             return ErrorCode.INCONSISTENT_CLUSTER_ID
         if not _is_metadata_partition(request.topics):
@@ -127,6 +132,8 @@ class RaftApis:
         return ErrorCode.NONE
 
     def _is_for_another(self, voter_id: int, directory_id: bytes) -> bool:
+        """Return whether a request names another voter than this node, or another directory of it.
+        A negative `voter_id` or a zero `directory_id` names none."""
         if voter_id < 0:
             return False
         own = (bytes(16), self._settings.directory_id)
@@ -135,6 +142,8 @@ class RaftApis:
     def _handle_vote(
         self, _context: RaftRequestContext, request: voting.VoteRequest, respond: Respond
     ) -> None:
+        """Pass a Vote to Raft, and respond with Raft's reply. Respond with an error to an invalid
+        Vote, and without the vote to a sender that can never lead; neither changes Raft."""
         refusal = self._refusal(request)
         if refusal is not ErrorCode.NONE:
             respond(voting.VoteResponse(refusal))
@@ -142,6 +151,8 @@ class RaftApis:
         requested = request.topics[0].partitions[0]
 
         def answer(error: ErrorCode, reply: m.VoteReply) -> None:
+            """Respond with `error` for the partition, and with the epoch, leader and vote of
+            `reply`."""
             partition = voting.VoteResponsePartitionData(
                 0, error, _id(reply.leader_id), reply.epoch, reply.granted
             )
@@ -150,6 +161,8 @@ class RaftApis:
             respond(voting.VoteResponse(ErrorCode.NONE, topics, nodes))
 
         def on_reply(reply: m.VoteReply) -> None:
+            """Respond with Raft's reply, and with FENCED_LEADER_EPOCH if the epoch of the request
+            is older."""
             fenced = requested.replica_epoch < reply.epoch
             answer(ErrorCode.FENCED_LEADER_EPOCH if fenced else ErrorCode.NONE, reply)
 
@@ -171,7 +184,8 @@ class RaftApis:
     def _vote_fault(
         self, request: voting.VoteRequest, requested: voting.VoteRequestPartitionData
     ) -> ErrorCode:
-        """Return the error of a vote request, NONE if it is valid or Raft itself rejects it."""
+        """Return the error of a vote request. NONE if it is valid, or if its epoch is earlier than
+        this node's, which Raft itself rejects."""
         if requested.last_offset < 0 or requested.last_offset_epoch < 0:
             return ErrorCode.INVALID_REQUEST
         # A candidate has raised its epoch above all that its log has; a prospective has not.
@@ -207,7 +221,12 @@ class RaftApis:
     def _handle_begin_epoch(
         self, _context: RaftRequestContext, request: begin.BeginQuorumEpochRequest, respond: Respond
     ) -> None:
+        """Pass a BeginQuorumEpoch to Raft, which may follow its leader, and respond with Raft's
+        epoch and leader. Respond with an error to an invalid request."""
+
         def answer(code: ErrorCode, error: ErrorCode, epoch: int, leader_id: int | None) -> None:
+            """Respond with the top-level error `code`, or else with `error`, epoch and leader for
+            the partition."""
             if code is not ErrorCode.NONE:
                 respond(begin.BeginQuorumEpochResponse(code))
                 return
@@ -228,7 +247,12 @@ class RaftApis:
     def _handle_end_epoch(
         self, context: RaftRequestContext, request: end.EndQuorumEpochRequest, respond: Respond
     ) -> None:
+        """Pass an EndQuorumEpoch to Raft, by which its leader resigns, and respond with Raft's
+        epoch and leader. Respond with an error to an invalid request."""
+
         def answer(code: ErrorCode, error: ErrorCode, epoch: int, leader_id: int | None) -> None:
+            """Respond with the top-level error `code`, or else with `error`, epoch and leader for
+            the partition."""
             if code is not ErrorCode.NONE:
                 respond(end.EndQuorumEpochResponse(code))
                 return
@@ -256,8 +280,9 @@ class RaftApis:
         is_for_another: bool,
         answer: Callable[[ErrorCode, ErrorCode, int, int | None], None],
     ) -> None:
-        """Pass a leader's message to Raft, or answer it with an error. `answer` gets the response's
-        error, the partition's error, the epoch and the leader."""
+        """Pass a leader's message to Raft, or answer it with an error: INVALID_REQUEST if its
+        sender cannot lead that epoch, INVALID_VOTER_KEY if it is for another voter. `answer` gets
+        the response's error, the partition's error, the epoch and the leader."""
         raft = self._raft
         error = ErrorCode.NONE
         # An earlier epoch is fenced by Raft itself, after its own epoch is durable.
@@ -271,6 +296,8 @@ class RaftApis:
             return
 
         def on_reply(reply: m.EpochReply) -> None:
+            """Pass Raft's reply to `answer`, with FENCED_LEADER_EPOCH if the epoch of the request
+            is older."""
             fenced = message.epoch < reply.epoch
             code = ErrorCode.FENCED_LEADER_EPOCH if fenced else ErrorCode.NONE
             answer(ErrorCode.NONE, code, reply.epoch, reply.leader_id)
@@ -292,6 +319,8 @@ class RaftApis:
         request: snapshots.FetchSnapshotRequest,
         respond: Respond,
     ) -> None:
+        """Pass a FetchSnapshot to Raft. If this node leads, respond with a part of the snapshot,
+        which is read in a thread; otherwise with an error and the leader."""
         if request.cluster_id not in (None, self._settings.cluster_id):
             respond(snapshots.FetchSnapshotResponse(0, ErrorCode.INCONSISTENT_CLUSTER_ID))
             return
@@ -312,6 +341,8 @@ class RaftApis:
         )
 
         def on_reply(reply: m.SnapshotReply | m.EpochReply) -> None:
+            """Read the part and respond with it, or respond with the error of a node that does not
+            lead."""
             if isinstance(reply, m.EpochReply):
                 code = epoch_error(message.epoch, reply.epoch)
                 respond(self._snapshot_response(code, reply.epoch, reply.leader_id))
@@ -321,7 +352,8 @@ class RaftApis:
         self._raft.receive(m.Received(request.replica_id, message, on_reply))
 
     def _read_part(self, reply: m.SnapshotReply, max_bytes: int, respond: Respond) -> None:
-        """Read a part of a snapshot off the loop, and answer with it or with an error."""
+        """Read a part of a snapshot in a thread, and respond with it. Respond with
+        SNAPSHOT_NOT_FOUND or POSITION_OUT_OF_RANGE if this node does not have it."""
 
         def refuse(code: ErrorCode) -> None:
             respond(self._snapshot_response(code, reply.epoch, reply.leader_id))
@@ -335,6 +367,8 @@ class RaftApis:
             return
 
         def read(part: tuple[int, bytes] | None, error: Exception | None) -> None:
+            """Respond with `part` (file size, bytes), or with an error if the file is gone or ends
+            before the position."""
             if error is not None or part is None:
                 refuse(ErrorCode.SNAPSHOT_NOT_FOUND)  # removed since the check above
             elif reply.position >= part[0]:
@@ -354,7 +388,8 @@ class RaftApis:
         leader_id: int | None,
         reply: m.SnapshotReply | None = None,
     ) -> snapshots.FetchSnapshotResponse:
-        """Return the response with an error, or with the part in `reply`."""
+        """Return the response with the error `code`, or, if it is NONE, with the part in `reply`;
+        both name the leader."""
         partition = snapshots.FetchSnapshotResponsePartitionSnapshot(
             0, code, current_leader=snapshots.LeaderIdAndEpoch(_id(leader_id), epoch)
         )
@@ -374,6 +409,8 @@ class RaftApis:
         request: describe.DescribeQuorumRequest,
         respond: Respond,
     ) -> None:
+        """Respond with the leader's view of voters and observers: end offset, times of the last
+        fetch and of the last time caught up. NOT_LEADER_OR_FOLLOWER if this node does not lead."""
         topics = request.topics
         leading = self._raft.leading
         if not _is_metadata_partition(topics):
@@ -421,7 +458,8 @@ class RaftApis:
         )
 
     def _wall_ms(self, monotonic_ms: float) -> int:
-        """Convert monotonic to wall-clock ms. Return -1 for a negative time: never."""
+        """Convert a monotonic time to milliseconds since 1970. Return -1 for a negative time, which
+        means never."""
         if monotonic_ms < 0:
             return -1
         ago_ms = self._scheduler.monotonic_ms() - monotonic_ms
@@ -439,11 +477,13 @@ def epoch_error(requested_epoch: int, epoch: int) -> ErrorCode:
 
 
 def _id(leader_id: int | None) -> int:
+    """Return the id as a response has it: -1 for None."""
     return -1 if leader_id is None else leader_id
 
 
 def _denied(api_key: int) -> object:
-    """Return the response to a sender without the right that the API needs."""
+    """Return the response with CLUSTER_AUTHORIZATION_FAILED, for a sender without the right that
+    the API needs."""
     code = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
     if api_key == describe.DescribeQuorumRequest.API_KEY:
         return describe.DescribeQuorumResponse(code, _MESSAGES[code])

@@ -58,10 +58,12 @@ class RaftNetwork(Protocol):
     """The requests to other nodes of the quorum; a quorum of one has no network."""
 
     def send(self, message: m.Send) -> None:
-        """Send a message; without a valid response, Raft receives an Unreachable."""
+        """Queue a message to a voter. Raft later receives the reply as Received, or an Unreachable
+        if there is no valid response."""
 
     def when_resignation_acknowledged(self, done: Callable[[], None]) -> None:
-        """Call `done()` after every EndQuorumEpoch has its response."""
+        """Call `done()` once, now or later, when no EndQuorumEpoch waits or is in flight: each has
+        its response or has failed."""
 
     def close(self) -> None:
         """Close all connections."""
@@ -79,7 +81,10 @@ class RaftClient:
         on_failure: Callable[[Exception], None],
         network: RaftNetwork | None = None,
     ) -> None:
-        """`on_failure(error)` runs once if the metadata log fails; the process has to end then.
+        """Read the election state and the epochs of `log`; `start` begins to take part. `draw(n)`
+        returns a random number from 0 to n-1. `network` is None for a quorum of this node alone.
+
+        `on_failure(error)` runs once if the metadata log fails; the process has to end then.
 
         Raises OSError and QuorumStateError.
         """
@@ -124,12 +129,14 @@ class RaftClient:
 
     @property
     def durable_leader_and_epoch(self) -> m.EpochReply:
-        """The durable epoch and its leader, which responses to other nodes may contain."""
+        """The durable epoch and its leader, which responses to other nodes may contain. The leader
+        is None if it is not known, or if it was this node and has resigned."""
         epoch, leader_id, *_ = self._durable
         is_me = leader_id == self._raft.config.node_id
         return m.EpochReply(epoch, None if is_me and not self._leads(epoch) else leader_id)
 
     def _leads(self, epoch: int) -> bool:
+        """Return whether this node leads `epoch` now."""
         return self.is_leader and self._raft.epoch == epoch
 
     @property
@@ -148,8 +155,9 @@ class RaftClient:
         return self._raft.role
 
     def can_lead(self, leader_id: int, epoch: int) -> bool:
-        """Return whether `leader_id` may be the leader of `epoch`. A peer's message that
-        contradicts what this node knows is ignored, because it must not stop this node."""
+        """Return whether `leader_id` may be the leader of `epoch`: it is a voter, and this node
+        knows no other leader of that epoch. A peer's message that contradicts this is ignored,
+        because it must not stop this node."""
         if leader_id not in self._raft.config.voters:
             return False
         return epoch != self._raft.epoch or self.elected_id in (None, leader_id)
@@ -191,7 +199,8 @@ class RaftClient:
         return leading is not None and leading.is_followed(self._scheduler.monotonic_ms())
 
     def start(self, listener: RaftListener, from_offset: int) -> None:
-        """Take part from now on; `listener` already has everything before `from_offset`."""
+        """Take part in the quorum from now on. `listener` already has everything before
+        `from_offset`, and gets each later record after its commit."""
         self._listener = listener
         self._batches = CommittedBatches(self._log, from_offset, listener.handle_commit)
         self._take(self._raft.start(self._scheduler.monotonic_ms()))
@@ -199,7 +208,7 @@ class RaftClient:
             self._flush()  # on a leader, the first append does this fsync
 
     def append(self, epoch: int, records: Sequence[MetadataRecord], level: int) -> int:
-        """Append `records` as one batch, and return the offset of the last one.
+        """Append `records` as a single batch, and return the offset of the last record.
 
         They are committed when the listener gets them. Raises NotLeader, and StringTooLong if they
         cannot be written; then nothing was appended.
@@ -207,11 +216,13 @@ class RaftClient:
         return self.propose(epoch, in_one_go(self.prepare(records, level)))
 
     def prepare(self, records: Sequence[MetadataRecord], level: int) -> Steps[ProposedRecords]:
-        """Encode `records` for `propose`. Raises StringTooLong."""
+        """Return `records` encoded for `propose`, in the versions of the metadata level `level`.
+        Raises StringTooLong."""
         return proposal(records, level, self._scheduler.wall_ms())
 
     def propose(self, epoch: int, proposed: ProposedRecords) -> int:
-        """Append prepared records, like `append`. Raises NotLeader; then nothing was appended."""
+        """Append prepared records as a single batch, and return the offset of the last record.
+        Raises NotLeader if this node does not lead `epoch`; then nothing was appended."""
         if not self.is_leader or epoch != self._raft.epoch:
             raise NotLeader
         assert proposed.records, "an empty batch has no offset"
@@ -219,14 +230,16 @@ class RaftClient:
         return self._raft.log.end_offset - 1
 
     def resign(self, epoch: int) -> None:
-        """Resign as the leader of `epoch`."""
+        """Resign as the leader of `epoch`, so that another voter is elected. Do nothing if this
+        node does not lead it."""
         self._step(m.Resign(epoch))
 
     def hand_over(self, done: Callable[[], None], limit_ms: float) -> None:
-        """Resign for good and announce it to the others, so that they elect at once.
+        """Stop taking part, and stop the timer. If this node leads, resign and announce that to the
+        other voters, so that they elect at once.
 
-        Call `done()` when they have answered, or `limit_ms` milliseconds later. Call this once,
-        before `close`.
+        Call `done()` when they have answered, or `limit_ms` milliseconds later; soon if this node
+        does not lead. Call this once, before `close`.
         """
         self._leaving = True
         self._arm(None)
@@ -236,6 +249,7 @@ class RaftClient:
         callbacks = [done]
 
         def announced() -> None:
+            """Cancel the time-out and call `done`; do nothing at a second call."""
             if callbacks:
                 timer.cancel()
                 callbacks.pop()()
@@ -245,12 +259,13 @@ class RaftClient:
         self._network.when_resignation_acknowledged(announced)
 
     def receive(self, event: m.Received | m.Unreachable) -> None:
-        """Process a message of another node, or the lack of one. The correlation of a request is
-        called with the reply."""
+        """Pass another node's message, or an Unreachable, to Raft. If the message is a request, its
+        `correlation(reply)` is called, now or later."""
         self._step(event)
 
     def snapshot_taken(self, snapshot: tuple[int, int], start_offset: int) -> None:
-        """Use a newer snapshot that this node wrote; the log begins at `start_offset`."""
+        """Pass to Raft a newer snapshot (end offset, epoch) that this node wrote, and the offset at
+        which the log now begins."""
         self._step(m.SnapshotTaken(snapshot, start_offset))
 
     def watch(self, changed: Callable[[], None]) -> None:
@@ -258,7 +273,8 @@ class RaftClient:
         self._watchers.append(changed)
 
     def close(self) -> None:
-        """Stop for good. Raises LogDirFailure."""
+        """Stop for good: cancel the timer, and close the network and the log. Raises
+        LogDirFailure."""
         self._stopped = True
         if self._timer is not None:
             self._timer.cancel()
@@ -282,8 +298,9 @@ class RaftClient:
             self._execute_all()
 
     def _execute_all(self) -> None:
-        """Execute all Readys up to one that has to be persisted first. A Ready that is added
-        meanwhile, because a listener appends, is executed after the present one."""
+        """Execute the queued Readys in order, up to a Ready whose election state must be persisted
+        first. A Ready that is added meanwhile, because a listener appends, is executed after the
+        present Ready. An error of the log or of a record calls `fail`."""
         self._executing = True
         try:
             while self._readys and not self._persisting and not self._stopped:
@@ -334,8 +351,8 @@ class RaftClient:
                 watcher()
 
     def _change_log(self, ready: m.Ready) -> None:
-        """Load a snapshot, truncate and append, as far as the Ready says, and begin a flush of what
-        was appended."""
+        """Do what the Ready asks of the log: load a snapshot, truncate, append. Begin a flush after
+        an append."""
         if ready.load_snapshot is not None:
             self._load_snapshot(ready.load_snapshot)
         if ready.truncate_to is not None:
@@ -349,8 +366,8 @@ class RaftClient:
             self._flush()
 
     def _send(self, message: m.Send | m.SendReply) -> None:
-        """Send a message, or answer the request to which it replies. Without a network, drop
-        messages."""
+        """Pass a message to the network, or a reply to the callback of its request. Without a
+        network, drop messages."""
         if isinstance(message, m.SendReply):
             assert callable(message.correlation)
             message.correlation(message.message)
@@ -358,8 +375,8 @@ class RaftClient:
             self._network.send(message)
 
     def _append(self, append: m.Append) -> None:
-        """Append batches of the leader as they are, or this leader's own as a new batch, which
-        waits for its commit."""
+        """Append batches that were fetched from the leader, after reading voters in them. As the
+        leader, append a new batch of this node, and keep it in memory until its commit."""
         payload = append.payload
         if append.fetched:
             assert isinstance(payload, bytes | bytearray | memoryview)
@@ -381,8 +398,8 @@ class RaftClient:
         self._log.flush(lambda error: self._flush_done(end, error))
 
     def _flush_done(self, end_offset: int, error: Exception | None) -> None:
-        """Report the durable end of the log to Raft, and flush the rest. Retry after a lack of
-        descriptors; fail after another error."""
+        """Pass the durable end of the log to Raft, and flush what was appended since. Retry after a
+        lack of descriptors; fail after another error."""
         self._flushing = False
         if self._stopped:
             return
@@ -399,7 +416,8 @@ class RaftClient:
         self._step(m.Flushed(end_offset))
 
     def fail(self, error: Exception) -> None:
-        """Stop taking part, because the log cannot be written or read, and report `error`."""
+        """Stop taking part, because the log cannot be written or read, and call
+        `on_failure(error)`. Do nothing after a stop."""
         if self._stopped:
             return
         self._stopped = True
@@ -419,14 +437,15 @@ class RaftClient:
             self._timer = self._scheduler.call_later(delay, self._tick)
 
     def _tick(self) -> None:
+        """Pass a Tick to Raft, because its deadline has come."""
         self._timer = None
         self._step(m.Tick())
 
     # --- listeners -----------------------------------------------------------------------------
 
     def _committed(self, high_watermark: int) -> None:
-        """Deliver the batches up to the high watermark. With the first commit of its own epoch, a
-        leader begins to act."""
+        """Set the log's high watermark, and deliver the batches before it to the listener. At the
+        first commit of its own epoch, the leader calls the listener's `handle_leader_change`."""
         assert self._batches is not None and self._listener is not None
         self._log.committed(high_watermark)
         self._batches.deliver(high_watermark)
@@ -436,8 +455,8 @@ class RaftClient:
             self._listener.handle_leader_change(self._raft.config.node_id, self._raft.epoch)
 
     def _load_snapshot(self, snapshot: tuple[int, int]) -> None:
-        """Replace the log by a fetched snapshot, and pass its image to the listener. Raises
-        MetadataRecordError if it has other voters."""
+        """Restart the log at the end of a fetched snapshot, and pass its image to the listener.
+        Raises MetadataRecordError if it has other voters."""
         assert self._batches is not None and self._listener is not None
         self._log.load_snapshot(SnapshotId(*snapshot))
         self._flushed_to = snapshot[0]
@@ -445,8 +464,8 @@ class RaftClient:
         self._listener.handle_load_snapshot(self._download.image(snapshot))
 
     def _leader_changed(self, leader: m.Leader) -> None:
-        """Report another node's leadership to the listener. Its own leadership begins in
-        `_committed`."""
+        """Call the listener's `handle_leader_change` if another node leads or no leader is known.
+        The leadership of this node begins in `_committed`."""
         assert self._listener is not None
         if leader.leader_id != self._raft.config.node_id:
             self._listener.handle_leader_change(leader.leader_id, leader.epoch)

@@ -76,6 +76,8 @@ class RaftFetches:
     def __init__(
         self, settings: ControllerSettings, raft: RaftClient, log: RaftLog, scheduler: Scheduler
     ) -> None:
+        """Answer the Fetches that wait whenever `raft` reports that the log has grown, more is
+        committed or the leader has changed."""
         self._settings = settings
         self._raft = raft
         self._log = log
@@ -85,8 +87,8 @@ class RaftFetches:
         raft.watch(self._answer_ready)
 
     def directory_of(self, replica_id: int) -> bytes:
-        """Return the directory id that an observer fetches with; for a voter that in the log, which
-        is zero in a static quorum."""
+        """Return the directory id of a replica. For an observer, that of its latest Fetch; for a
+        voter, that in the log, which is zero in a static quorum. Zero if it is not known."""
         if replica_id in self._settings.voters:
             return self._log.voters.directory_of(replica_id)
         return self._directories.get(replica_id, bytes(16))
@@ -94,7 +96,9 @@ class RaftFetches:
     def handle(
         self, context: FetchContext, request: fetching.FetchRequest, respond: Respond
     ) -> None:
-        """Answer a request, now or later, through `respond`."""
+        """Answer a Fetch through `respond`, at once if it is invalid, this node does not lead or
+        the logs diverge. Without new records or a new high watermark, the answer takes up to its
+        `max_wait_ms`. The caller has checked the sender's right."""
         version = context.api_version
         if request.cluster_id not in (None, self._settings.cluster_id):
             respond(fetching.FetchResponse(error_code=ErrorCode.INCONSISTENT_CLUSTER_ID))
@@ -147,7 +151,8 @@ class RaftFetches:
         )
 
     def _note_directory(self, replica_id: int, directory_id: bytes) -> None:
-        """Remember the directory id of a replica. If there are too many, forget all others."""
+        """Keep the directory id of a replica for `directory_of`. If there are MAX_DIRECTORIES
+        others, drop all of them."""
         if replica_id >= 0 and self._directories.get(replica_id) != directory_id:
             if len(self._directories) >= MAX_DIRECTORIES:
                 self._directories.clear()
@@ -169,8 +174,8 @@ class RaftFetches:
             self._hold(pending)
 
     def _hold(self, pending: _PendingFetch) -> None:
-        """Let a Fetch wait for news, at most its own wait time. An earlier one of the same replica
-        is answered."""
+        """Let a Fetch wait for news, at most its own wait time. Answer a waiting Fetch of the same
+        replica at once."""
         replica_id = pending.message.replica_id
         for other in [
             fetch for fetch in self._waiting if fetch.message.replica_id == replica_id >= 0
@@ -189,6 +194,7 @@ class RaftFetches:
             pending.timer.cancel()
 
     def _timed_out(self, pending: _PendingFetch) -> None:
+        """Answer a Fetch whose wait time is over, with or without records."""
         self._release(pending)
         self._answer_late(pending)
 
@@ -200,13 +206,15 @@ class RaftFetches:
                 self._answer_late(pending)
 
     def _answer_late(self, pending: _PendingFetch) -> None:
-        """Answer a Fetch that has waited; its sender may have lost the right meanwhile."""
+        """Answer a Fetch that has waited: CLUSTER_AUTHORIZATION_FAILED if its sender has lost
+        ClusterAction meanwhile."""
         if pending.rights.allows_on_cluster(Operation.CLUSTER_ACTION):
             self._answer(pending)
         else:
             pending.respond(denied_fetch(pending.request, pending.version))
 
     def _leads(self, pending: _PendingFetch) -> bool:
+        """Return whether this node still leads the epoch that the Fetch names."""
         return self._raft.is_leader and self._raft.epoch == pending.message.epoch
 
     def _has_news(self, pending: _PendingFetch) -> bool:
@@ -216,11 +224,13 @@ class RaftFetches:
         return self._known_high_watermark() > pending.high_watermark
 
     def _known_high_watermark(self) -> int:
+        """Return the high watermark; -1 while it is not known."""
         high_watermark = self._raft.high_watermark
         return -1 if high_watermark is None else high_watermark
 
     def _reject(self, pending: _PendingFetch, reply: m.EpochReply) -> None:
-        """Answer a Fetch with the error that its epoch has on this node, which does not lead it."""
+        """Answer a Fetch with the error that its epoch has on this node, which does not lead it:
+        FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH or NOT_LEADER_OR_FOLLOWER."""
         epoch = pending.message.epoch
         code = ErrorCode.NOT_LEADER_OR_FOLLOWER
         if epoch != reply.epoch:
@@ -229,8 +239,8 @@ class RaftFetches:
         pending.respond(self._refusal(code, reply, pending.version))
 
     def _answer(self, pending: _PendingFetch) -> None:
-        """Respond with the present records. Raft has checked that the sender's log does not
-        diverge."""
+        """Respond with the present records from the requested offset on, maybe none, or with an
+        error. Raft has checked that the sender's log does not diverge."""
         raft, message = self._raft, pending.message
         if not self._leads(pending):
             self._reject(pending, self._raft.durable_leader_and_epoch)
@@ -270,7 +280,8 @@ class RaftFetches:
     def _refusal(
         self, code: ErrorCode, reply: m.EpochReply, version: int
     ) -> fetching.FetchResponse:
-        """Return the response with an error, and the leader."""
+        """Return the response with the error `code` for the partition, and with the epoch and
+        leader in `reply`."""
         partition = self._partition_data(code, reply.epoch, reply.leader_id)
         return self._whole_response(partition, reply.leader_id, version)
 
@@ -304,8 +315,9 @@ class RaftFetches:
 
 
 def denied_fetch(request: fetching.FetchRequest, version: int) -> fetching.FetchResponse:
-    """Return the response to a sender without the right. Old versions get the error in each
-    partition, because the oldest have no top-level error."""
+    """Return the response to a sender without ClusterAction: CLUSTER_AUTHORIZATION_FAILED at the
+    top. Versions before 13 get it in each partition too, because the oldest have no top-level
+    error."""
     code = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
     response = fetching.FetchResponse(error_code=code)
     for topic in request.topics if version < VERSION_WITH_IDS else ():

@@ -63,8 +63,9 @@ class RaftLog:
     """A node's copy of the metadata log. All calls come from one thread."""
 
     def __init__(self, settings: ControllerSettings, environment: LogEnvironment) -> None:
-        """Open the log, or create it. Raises OSError, and MetadataRecordError if its beginning is
-        missing, or if a quorum of one would lose records."""
+        """Open the log, or create it, and finish what a crash interrupted. Raises OSError, and
+        MetadataRecordError if the log's beginning is missing, or if a quorum of this node alone
+        would lose records."""
         self._filesystem, self._environment = environment.filesystem, environment
         self.voters = QuorumVoters(settings)
         self._alone = settings.voters == (settings.node_id,)
@@ -101,8 +102,9 @@ class RaftLog:
             self._begin_at_a_snapshot()
 
     def _begin_at_a_snapshot(self) -> None:
-        """Finish a `clean` that a crash interrupted, so that the log begins at a snapshot. Raises
-        MetadataRecordError if that snapshot is missing."""
+        """Finish a `clean` that a crash interrupted: remove the snapshots before the log's start,
+        and move the start to the end of the oldest other. Raises MetadataRecordError if the log
+        does not begin at 0 and has no snapshot."""
         start = self._log.log_start_offset
         self._remove_snapshots(
             [snapshot for snapshot in self.snapshots if snapshot.end_offset < start]
@@ -119,7 +121,8 @@ class RaftLog:
             )
 
     def _is_behind(self, snapshot: SnapshotId) -> bool:
-        """Return whether the log lacks records of `snapshot`, or has other ones in their place."""
+        """Return whether the log lacks records of `snapshot`, or has different records in their
+        place."""
         end = self._log.log_end_offset
         if self._log.log_start_offset == end == snapshot.end_offset:
             return False
@@ -175,17 +178,18 @@ class RaftLog:
     # --- batches -------------------------------------------------------------------------------
 
     def append(self, batches: bytearray | memoryview, epoch: int) -> None:
-        """Append batches that have their offsets and epochs. Raises MetadataLogFailure."""
+        """Append batches that have their offsets and epochs; they are durable after a `flush`.
+        Raises MetadataLogFailure."""
         info: LogAppendInfo = self._log.append_as_follower(memoryview(batches), epoch)
         if info.error is not ErrorCode.NONE:
             raise MetadataLogFailure(f"append to the metadata log failed: {info.error_message}")
 
     def truncate_to(self, offset: int) -> None:
-        """Remove the records from `offset` on. Raises LogDirFailure."""
+        """Remove the batch that holds `offset`, and all batches after it. Raises LogDirFailure."""
         self._log.truncate_to(offset)
 
     def flush(self, done: Callable[[Exception | None], None]) -> None:
-        """Make the present log durable, then call `done(error)`."""
+        """Make the present log durable, then call `done(error)`; None: it is durable."""
         self._log.flush(done)
 
     def committed(self, high_watermark: int) -> None:
@@ -193,7 +197,8 @@ class RaftLog:
         self._log.update_high_watermark(high_watermark)
 
     def read(self, start_offset: int, end_offset: int) -> Iterator[RawBatch]:
-        """Yield the batches from `start_offset` to `end_offset`. Raises MetadataLogFailure."""
+        """Yield the batches from `start_offset` to `end_offset`, exclusive. Raises
+        MetadataLogFailure."""
         while start_offset < end_offset:
             data = self.read_slice(start_offset, end_offset)
             if not len(data):
@@ -204,13 +209,16 @@ class RaftLog:
                 yield RawBatch(header, view[position : position + header.size_in_bytes])
 
     def read_voters(self, snapshot: ControlRecords) -> None:
-        """Read `voters` from the latest snapshot and the log after it."""
+        """Read `voters` from `snapshot`, the control records of the latest snapshot, and from the
+        log after it. Raises MetadataLogFailure, and MetadataRecordError if this node cannot run
+        with those voters."""
         start = self.snapshots[-1].end_offset if self.snapshots else self.start_offset
         self.voters.read(snapshot, (batch.data for batch in self.read(start, self.end_offset)))
 
     def read_slice(self, start_offset: int, end_offset: int, max_bytes: int = READ_BYTES) -> bytes:
-        """Return the bytes of batches from `start_offset` on, at least one whole batch if there is
-        any. Raises MetadataLogFailure."""
+        """Return bytes of the log from the batch that holds `start_offset`, only of batches wholly
+        below `end_offset`. The first batch is whole; the last may be cut at `max_bytes`. Raises
+        MetadataLogFailure."""
         info: FetchDataInfo = self._log.read(start_offset, max_bytes, end_offset)
         if info.error is not ErrorCode.NONE:
             raise MetadataLogFailure(
@@ -222,9 +230,11 @@ class RaftLog:
     # --- quorum-state --------------------------------------------------------------------------
 
     def read_election(self) -> ElectionState:
-        """Return the persisted epoch, vote and leader. Raises OSError and QuorumStateError.
+        """Return the persisted epoch, vote and leader of `quorum-state`. Raises OSError and
+        QuorumStateError.
 
-        If the file is missing or older than the log, return the log's latest epoch, as Kafka does.
+        If the file is older than the log, or missing, return the log's latest epoch without vote
+        and leader, as Kafka does. Log a WARNING then, unless the log has no epoch yet.
         """
         path, election = f"{self.directory}/{_QUORUM_STATE}", ElectionState()
         if self._filesystem.exists(path):
@@ -242,7 +252,8 @@ class RaftLog:
     def persist_election(
         self, election: ElectionState, done: Callable[[Exception | None], None]
     ) -> None:
-        """Write and fsync the file, then call `done(error)`."""
+        """Write and fsync `quorum-state` in a thread, then call `done(error)`; None: it is
+        durable."""
         path, filesystem = f"{self.directory}/{_QUORUM_STATE}", self._filesystem
         data = self.voters.encode_election(election)
         self._environment.blocking.submit(
@@ -273,11 +284,12 @@ class RaftLog:
         encode: Callable[[], bytes],
         done: Callable[[Exception | None], None],
     ) -> None:
-        """Write a snapshot in a thread, then call `done(error)`. The thread calls `encode`; the
-        data that this reads must not change."""
+        """Write a snapshot file in a thread, add it to `snapshots`, then call `done(error)`. The
+        thread calls `encode`; the data that this reads must not change."""
         path, filesystem = f"{self.directory}/{snapshot_id.file_name}", self._filesystem
 
         def written(_: object, error: Exception | None) -> None:
+            """Add the snapshot if it was written, and call `done(error)`."""
             if error is None:
                 self._add_snapshot(snapshot_id)
             done(error)
@@ -287,7 +299,8 @@ class RaftLog:
         )
 
     def _add_snapshot(self, snapshot_id: SnapshotId) -> None:
-        """Add a complete snapshot, or remove it if the log starts after its end."""
+        """Add a complete snapshot to `snapshots`, or remove its file if the log starts after its
+        end."""
         if snapshot_id.end_offset < self.start_offset:
             self._remove_snapshots([snapshot_id])  # a newer one was loaded meanwhile
             return
@@ -330,8 +343,8 @@ class RaftLog:
         path, filesystem = self._part_path(snapshot_id), self._filesystem
 
         def write() -> bool:
-            """Append the part, and return True; False if it does not follow the last one. Raises
-            OSError."""
+            """Append the part, and return True; position 0 empties the file first. Return False if
+            the file does not end at `position`. Raises OSError."""
             file = filesystem.open(path, create=position == 0)
             try:
                 if position == 0 and file.size:
@@ -351,8 +364,8 @@ class RaftLog:
         check: Callable[[bytes], T],
         done: Callable[[T | None, Exception | None], None],
     ) -> None:
-        """Make a fetched snapshot durable, rename its part file, then call `done(result of check,
-        error)`.
+        """Check the bytes of a fetched snapshot in a thread, make its part file durable, rename it,
+        and add it to `snapshots`. Then call `done(result of check, error)`.
 
         If `check` raises MetadataRecordError, `done` gets it and the part file is removed.
         """
@@ -377,6 +390,7 @@ class RaftLog:
             return checked
 
         def stored(checked: T | None, error: Exception | None) -> None:
+            """Add the snapshot if it was stored, and call `done(checked, error)`."""
             if error is None:
                 self._add_snapshot(snapshot_id)
             done(checked, error)
@@ -384,14 +398,17 @@ class RaftLog:
         self._environment.blocking.submit(store, stored)
 
     def load_snapshot(self, snapshot_id: SnapshotId) -> None:
-        """Restart the log at the end of a stored snapshot. Raises LogDirFailure."""
+        """Restart the log, empty, at the end of a stored snapshot, and remove the earlier
+        snapshots. Raises LogDirFailure."""
         self._begin_at(snapshot_id)
 
     def _part_path(self, snapshot_id: SnapshotId) -> str:
+        """Return the path of the part file, into which a snapshot is fetched."""
         return f"{self.directory}/{snapshot_id.file_name}.part"
 
     def clean(self) -> int:
-        """Remove all but the latest snapshots, and the log before them. Return the new log start.
+        """Remove all but the two latest snapshots, and the records before the older of them. Return
+        the log's new start.
 
         The log always begins at 0 or at the end of a snapshot, so that a replica without the
         removed records can fetch the snapshot.
@@ -406,7 +423,8 @@ class RaftLog:
         return self.start_offset
 
     def _remove_snapshots(self, unwanted: list[SnapshotId]) -> None:
-        """Remove the files of snapshots off the loop; an error is ignored."""
+        """Remove the files of snapshots in a thread; an error is ignored. `snapshots` does not
+        change."""
         paths = [f"{self.directory}/{snapshot.file_name}" for snapshot in unwanted]
         filesystem = self._filesystem
 

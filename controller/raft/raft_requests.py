@@ -74,11 +74,13 @@ class RaftRequests:
     """The requests of a node to the other voters."""
 
     def __init__(self, settings: ControllerSettings, voters: QuorumVoters | None = None) -> None:
+        """`voters` are those in this node's log; None: the quorum is static."""
         self._settings = settings
         self._voters = voters or QuorumVoters(settings)
 
     def request(self, to: int, message: m.Message, high_watermark: int | None) -> Request:
-        """Return the request that carries `message` to voter `to`."""
+        """Return the request that carries `message` to voter `to`. Only a Fetch contains
+        `high_watermark`; None: it is not known."""
         if isinstance(message, m.Fetch):
             return self._fetch_request(message, high_watermark)
         if isinstance(message, m.FetchSnapshot):
@@ -173,7 +175,7 @@ class RaftRequests:
 
 
 def message_of(message: m.Message, response: Response) -> m.Message:
-    """Return the message in `response` to the request with `message`.
+    """Return the reply in `response` to the request with `message`, as Raft receives it.
 
     Raises UnusableResponse, NotAllowed, OtherCluster and PeerStopping.
     """
@@ -190,7 +192,8 @@ def message_of(message: m.Message, response: Response) -> m.Message:
 
 
 def _election_reply(message: m.Message, response: Elections) -> m.VoteReply | m.EpochReply:
-    """Return the reply to a vote or to a leader's message. Raises as `_check` does."""
+    """Return the reply to a Vote, BeginQuorumEpoch or EndQuorumEpoch. The error of an older or
+    unknown epoch is part of the reply; others raise as `_check` does."""
     _check(response.error_code)
     topics: Sequence[Any] = response.topics  # all three have the same fields for the leader
     partition = _only(_only(topics).partitions)
@@ -206,8 +209,9 @@ def _election_reply(message: m.Message, response: Elections) -> m.VoteReply | m.
 
 
 def _fetch_reply(message: m.Fetch, response: fetching.FetchResponse) -> m.Message:
-    """Return the reply to a Fetch: one on the epoch, or the batches that follow the log. Raises as
-    `_check` does."""
+    """Return the reply to a Fetch: an EpochReply if the node does not lead that epoch, otherwise a
+    FetchReply. It has the batches, the point where the logs diverge, or the snapshot to fetch.
+    Raises CorruptBatch, and as `_check` does."""
     _check(response.error_code)
     partition = _only(_only(response.responses).partitions)
     # An omitted tagged field has its default.
@@ -239,8 +243,9 @@ def _fetch_reply(message: m.Fetch, response: fetching.FetchResponse) -> m.Messag
 def followers_batches(
     records: memoryview, offset: int, last_epoch: int, leader_epoch: int
 ) -> tuple[tuple[m.AppendedBatch, ...], int]:
-    """Return the complete batches in `records` and their size in bytes. Raises CorruptBatch if one
-    is damaged, or does not follow a log that ends at `offset` in `last_epoch`."""
+    """Return the complete batches in `records` and their size in bytes. Raises CorruptBatch if a
+    batch is damaged, does not follow a log that ends at `offset` in `last_epoch`, or has a later
+    epoch than the leader."""
     batches: list[m.AppendedBatch] = []
     size = 0
     for position, header in iterate_batches(records, allow_partial_tail=True):
@@ -261,8 +266,9 @@ def followers_batches(
 def _snapshot_reply(
     message: m.FetchSnapshot, response: snapshots.FetchSnapshotResponse
 ) -> m.Message:
-    """Return the reply to FetchSnapshot: one on the epoch, or the part, which has no data if the
-    snapshot is gone. Raises as `_check` does."""
+    """Return the reply to a FetchSnapshot: an EpochReply if the node does not lead that epoch,
+    otherwise a SnapshotReply with the part, or without data if the snapshot is gone. Raises as
+    `_check` does."""
     _check(response.error_code)
     partition = _only(_only(response.topics).partitions)
     current = partition.current_leader or snapshots.LeaderIdAndEpoch()
@@ -286,7 +292,8 @@ def _snapshot_reply(
 
 
 def _check(error_code: int) -> None:
-    """Raise PeerStopping, NotAllowed, OtherCluster or UnusableResponse for an error code."""
+    """Return if there is no error. Otherwise raise PeerStopping, NotAllowed or OtherCluster for
+    their codes, UnusableResponse for all others."""
     if error_code == ErrorCode.BROKER_NOT_AVAILABLE:
         raise PeerStopping
     if error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
@@ -298,11 +305,12 @@ def _check(error_code: int) -> None:
 
 
 def _only(values: Sequence[T]) -> T:
-    """Return the only value. Raises UnusableResponse if there are none or several."""
+    """Return the only value. Raises UnusableResponse if there is no value or more."""
     if len(values) != 1:
         raise UnusableResponse(f"{len(values)} topics or partitions in place of one")
     return values[0]
 
 
 def _optional(value: int) -> int | None:
+    """Return the value, or None if it is negative."""
     return None if value < 0 else value

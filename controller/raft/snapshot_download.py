@@ -46,6 +46,8 @@ class SnapshotDownload:
         step: Callable[[m.Event], None],
         fail: Callable[[Exception], None],
     ) -> None:
+        """`step(event)` passes an event to Raft; `fail(error)` stops the node after a disk
+        failure."""
         self._log = log
         self._scheduler = scheduler
         self._step = step
@@ -55,7 +57,9 @@ class SnapshotDownload:
         self._loaded: dict[tuple[int, int], _Loaded] = {}
 
     def write(self, part: m.SnapshotPart) -> None:
-        """Write `part`, then pass the result to Raft."""
+        """Append `part` to the part file in a thread; after the last part, check and store the
+        snapshot. Then pass SnapshotWritten, SnapshotStored or SnapshotUnusable to Raft; a disk
+        failure calls `fail`. While another part is written, the newest part waits."""
         if self._writing:
             self._next = part
             return
@@ -63,6 +67,8 @@ class SnapshotDownload:
         snapshot_id = SnapshotId(*part.snapshot)
 
         def written(is_appended: bool | None, error: Exception | None) -> None:
+            """Continue after a part is on disk: pass SnapshotWritten to Raft, or store the complete
+            snapshot. An error makes it unusable, or stops the node."""
             if is_lack_of_descriptors(error):
                 self._unusable(snapshot_id, str(error))
             elif error is not None:
@@ -75,6 +81,8 @@ class SnapshotDownload:
                 self._log.store_snapshot(snapshot_id, _loader_of(snapshot_id), stored)
 
         def stored(loaded: _Loaded | None, error: Exception | None) -> None:
+            """Keep the image of the stored snapshot, and pass SnapshotStored to Raft. A damaged
+            snapshot is unusable; a disk failure stops the node."""
             if isinstance(error, MetadataRecordError) or is_lack_of_descriptors(error):
                 self._unusable(snapshot_id, str(error))
             elif error is not None:
@@ -88,14 +96,14 @@ class SnapshotDownload:
         self._log.write_snapshot_part(snapshot_id, part.position, part.data, written)
 
     def image(self, snapshot: tuple[int, int]) -> MetadataImage:
-        """Return the image of `snapshot`, which was just stored. Raises MetadataRecordError if it
-        has other voters than this node's configuration."""
+        """Return the image of `snapshot`, which was just stored, once, and set the log's voters to
+        those in it. Raises MetadataRecordError if they differ from this node's configuration."""
         image, control = self._loaded.pop(snapshot)
         self._log.voters.read(control, [])
         return image
 
     def _done(self, event: m.Event) -> None:
-        """Report the end of a write to Raft, and write the part that came meanwhile."""
+        """Pass `event`, the result of a write, to Raft, and write the part that has waited."""
         self._writing = False
         part, self._next = self._next, None
         self._step(event)
@@ -103,8 +111,8 @@ class SnapshotDownload:
             self.write(part)
 
     def _unusable(self, snapshot_id: SnapshotId, why: str) -> None:
-        """Log why the snapshot cannot be used, and report that to Raft after a wait, so that it is
-        fetched again."""
+        """Log a WARNING with the reason, and pass SnapshotUnusable to Raft after `AGAIN_AFTER_MS`,
+        so that the snapshot is fetched again."""
         logger.warning("fetched snapshot %s is of no use: %s", snapshot_id.file_name, why)
 
         def again() -> None:
@@ -114,7 +122,8 @@ class SnapshotDownload:
 
 
 def _loader_of(snapshot_id: SnapshotId) -> Callable[[bytes], _Loaded]:
-    """Return a function that decodes a snapshot's bytes. It raises MetadataRecordError."""
+    """Return a function that decodes the bytes of this snapshot into its image and its control
+    records. It raises MetadataRecordError."""
 
     def load(data: bytes) -> _Loaded:
         content = decode_snapshot(data)

@@ -45,7 +45,8 @@ class SnapshotGenerator:
         self._writing = False
 
     def maybe_generate(self) -> None:
-        """Start to write a snapshot if one is due and none is being written."""
+        """Begin to write a snapshot if the log has grown enough or the last snapshot is old enough.
+        Do nothing during a write or an open metadata transaction."""
         if self._writing or self._loader.in_transaction:
             return
         grown = self._log.size_bytes - self._at_bytes
@@ -59,8 +60,9 @@ class SnapshotGenerator:
         self._at_ms = self._scheduler.monotonic_ms()
 
     def _generate(self) -> None:
-        """Write a snapshot of the present image off the loop, then remove what it replaces from the
-        log, and report it. After an error, the next trigger tries again."""
+        """Write a snapshot of the present image in a thread. Then remove from the log the records
+        that snapshots replace, and call `on_taken`. An error is logged, and the next trigger tries
+        again."""
         image, now_ms = self._loader.image, self._scheduler.wall_ms()
         snapshot_id = SnapshotId(image.offset + 1, image.epoch)
         self._writing = True
@@ -68,6 +70,8 @@ class SnapshotGenerator:
         self._at_ms = self._scheduler.monotonic_ms()
 
         def written(error: Exception | None) -> None:
+            """Clean the log after a snapshot was written, and call `on_taken` with the latest
+            snapshot; log an error."""
             self._writing = False
             if error is not None:
                 # The log still has all records; the next trigger tries again.

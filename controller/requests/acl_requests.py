@@ -74,19 +74,24 @@ class AclRequests:
     def describe(
         self, context: VersionedSender, request: DescribeAclsRequest, respond: Respond
     ) -> None:
-        """Answer a DescribeAcls request."""
+        """Respond at once with the committed ACLs that match the request's filter. Needs Describe
+        on the cluster; without an authorizer, the response is SECURITY_DISABLED."""
         acls = self._controller.committed_image.acls
         version = context.api_version
         respond(in_one_go(described_acls(acls, context.rights, request, version)))
 
     def create(self, context: RequestSender, request: CreateAclsRequest, respond: Respond) -> None:
-        """Answer a CreateAcls request."""
+        """Create ACLs, and respond after the commit, with a result for each. Needs Alter on the
+        cluster; without an authorizer, each result is SECURITY_DISABLED."""
 
         def decide(view: DecisionView) -> Steps[Decision[Created]]:
+            """Return the decision that creates the ACLs of the request."""
             acls = yield from map_in_slices(request.creations, _acl_to_create)
             return (yield from self._controller.acls.create(view, acls))
 
         def answer(outcome: Created | ApiError) -> Steps[CreateAclsResponse]:
+            """Return the response: the result of each ACL, or the error in `outcome` for every
+            ACL."""
             if isinstance(outcome, ApiError):
                 return (yield from refused_creations(request, outcome))
             return CreateAclsResponse(results=(yield from map_in_slices(outcome, _creation_result)))
@@ -98,13 +103,18 @@ class AclRequests:
         self._long.submit("create ACLs", allowed, answer, respond)
 
     def delete(self, context: RequestSender, request: DeleteAclsRequest, respond: Respond) -> None:
-        """Answer a DeleteAcls request."""
+        """Delete the ACLs that match the request's filters, and respond after the commit, with the
+        removed ACLs of each filter. Needs Alter on the cluster; without an authorizer, each result
+        is SECURITY_DISABLED."""
 
         def decide(view: DecisionView) -> Steps[Decision[Deleted]]:
+            """Return the decision that deletes the ACLs that match the filters of the request."""
             filters = yield from map_in_slices(request.filters, _filter)
             return (yield from self._controller.acls.delete(view, filters))
 
         def answer(outcome: Deleted | ApiError) -> Steps[DeleteAclsResponse]:
+            """Return the response: the ACLs that each filter removed, or the error in `outcome` for
+            every filter."""
             if isinstance(outcome, ApiError):
                 return (yield from refused_deletions(request, outcome))
             results = yield from map_parts_in_slices(
@@ -122,7 +132,9 @@ class AclRequests:
 def described_acls(
     acls: AclsImage, rights: Rights, request: DescribeAclsRequest, version: int
 ) -> Steps[DescribeAclsResponse]:
-    """Return the matching ACLs of an image, grouped by pattern."""
+    """Return the response with the ACLs of an image that match the request's filter, grouped by
+    pattern, in slices. It is an error if the filter is invalid, or if the client may not see
+    ACLs."""
     acl_filter = _filter(request)
     error = _access_error(rights) or fault_of_description(acl_filter)
     if error is not None:
@@ -148,7 +160,8 @@ def described_acls(
 
 
 def _access_error(rights: Rights) -> ApiError | None:
-    """Return the error if no ACL may be shown; None otherwise."""
+    """Return the error if no ACL may be shown: SECURITY_DISABLED without an authorizer,
+    CLUSTER_AUTHORIZATION_FAILED without Describe on the cluster. None otherwise."""
     if rights.unlimited:
         return _DISABLED_HERE
     return None if rights.allows_on_cluster(Operation.DESCRIBE) else CLUSTER_DENIED
@@ -167,20 +180,21 @@ def refused_deletions(request: DeleteAclsRequest, error: ApiError) -> Steps[Dele
 
 
 def _creation_result(error: ApiError | None) -> AclCreationResult:
-    """Return the result of a creation; None as the error: it was created."""
+    """Return the result of an ACL's creation: `error`, or success if it is None."""
     if error is None:
         return AclCreationResult()
     return AclCreationResult(error.code, error.message)
 
 
 def _matches_or_none(matches: Sequence[Acl] | ApiError) -> Sequence[Acl]:
+    """Return the ACLs that a filter matched; none if the filter had an error."""
     return () if isinstance(matches, ApiError) else matches
 
 
 def _filter_result(
     matches: Sequence[Acl] | ApiError, removed: list[DeleteAclsMatchingAcl]
 ) -> DeleteAclsFilterResult:
-    """Return the result of a filter: its error, or the ACLs that it removed."""
+    """Return the result of a filter: the error in `matches`, or the ACLs in `removed`."""
     if isinstance(matches, ApiError):
         return DeleteAclsFilterResult(matches.code, matches.message)
     return DeleteAclsFilterResult(ErrorCode.NONE, None, removed)
@@ -214,7 +228,8 @@ def _acl_to_create(creation: AclCreation) -> Acl:
 
 
 def _filter(request: DescribeAclsRequest | DeleteAclsFilter) -> AclFilter:
-    """Return the filter of a request, with an address as host in its one spelling."""
+    """Return the filter of a request. If its host is an address, write it as ACLs have it, so that
+    equal addresses match."""
     return AclFilter(
         request.resource_type_filter,
         request.resource_name_filter,

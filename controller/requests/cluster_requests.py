@@ -83,12 +83,14 @@ class ClusterRequests:
     def unregister_broker(
         self, context: RequestSender, request: UnregisterBrokerRequest, respond: Respond
     ) -> None:
-        """Answer an UnregisterBroker request."""
+        """Remove a broker's registration, and respond after the commit. Needs Alter on the cluster.
+        The request is not checked for a broker that still runs."""
 
         def decide(view: DecisionView) -> Decision[None]:
             return self._controller.cluster.unregister(view, request.broker_id)
 
         def reply(outcome: ApiError | None) -> None:
+            """Respond with success for None, or with the error."""
             error = outcome or ApiError(ErrorCode.NONE)
             respond(UnregisterBrokerResponse(error_code=error.code, error_message=error.message))
 
@@ -99,15 +101,19 @@ class ClusterRequests:
     def register_controller(
         self, context: RequestSender, request: ControllerRegistrationRequest, respond: Respond
     ) -> None:
-        """Answer a ControllerRegistration request."""
+        """Write the registration of a controller into the metadata, and respond after the commit.
+        Needs ClusterAction on the cluster, and metadata.version 3.7-IV0."""
 
         def decide(view: DecisionView) -> Decision[None]:
+            """Return the decision that registers the controller. UNSUPPORTED_VERSION if
+            metadata.version is older than 3.7-IV0."""
             if view.image.metadata_level < _REGISTRATION:
                 text = "The current MetadataVersion is too old to support controller registrations."
                 return Decision(ApiError(ErrorCode.UNSUPPORTED_VERSION, text))
             return Decision(None, [_controller_record(request)])
 
         def reply(outcome: ApiError | None) -> None:
+            """Respond with success for None, or with the error."""
             response = ControllerRegistrationResponse()
             if outcome is not None:
                 response.error_code, response.error_message = outcome.code, outcome.message
@@ -120,7 +126,8 @@ class ClusterRequests:
     def update_features(
         self, context: Any, request: UpdateFeaturesRequest, respond: Respond
     ) -> None:
-        """Answer an UpdateFeatures request. Its `timeout_ms` is ignored, as in Kafka."""
+        """Change finalized feature levels, all or none, or only validate that, and respond after
+        the commit. Needs Alter on the cluster. `timeout_ms` is ignored, as in Kafka."""
         version = context.api_version
         # Kafka ignores the flag of version 0 too: it only ever upgrades.
 
@@ -134,6 +141,8 @@ class ClusterRequests:
             return (yield from self._features.update(view, updates, request.validate_only))
 
         def answer(outcome: ApiError | None) -> Steps[UpdateFeaturesResponse]:
+            """Return the response: the error, or success, which up to version 1 has a result for
+            each feature."""
             if outcome is not None:
                 return refused_update(outcome)
             results = yield from map_in_slices(
@@ -148,7 +157,8 @@ class ClusterRequests:
     def describe_cluster(
         self, context: ListenerContext, request: DescribeClusterRequest, respond: Respond
     ) -> None:
-        """Answer a DescribeCluster request with the controllers of the quorum."""
+        """Respond at once with the registered controllers of the quorum and its leader. Needs Alter
+        on the cluster. A request for brokers is an error."""
         rights = context.rights
         if not rights.allows_on_cluster(Operation.ALTER):
             code, text = CLUSTER_DENIED.code, CLUSTER_DENIED.message
@@ -172,7 +182,8 @@ class ClusterRequests:
 
 
 def refused_update(error: ApiError) -> UpdateFeaturesResponse:
-    """Return the response to rejected updates: an error of one feature rejects all."""
+    """Return the response to rejected updates. The error of a single feature rejects all of them,
+    which its text says."""
     text = error.message
     if error.code is ErrorCode.INVALID_UPDATE_VERSION:
         text = (
@@ -189,6 +200,8 @@ def _operations(rights: Rights) -> int:
 
 
 def _controller_record(request: ControllerRegistrationRequest) -> RegisterControllerRecord:
+    """Return the record that registers the controller, with its listeners and supported
+    features."""
     return RegisterControllerRecord(
         controller_id=request.controller_id,
         incarnation_id=request.incarnation_id,
@@ -209,7 +222,8 @@ def _controller_record(request: ControllerRegistrationRequest) -> RegisterContro
 
 
 def _controller_endpoints(image: MetadataImage, listener_name: str) -> list[DescribeClusterBroker]:
-    """Return the controllers for DescribeCluster, without those that do not have this listener."""
+    """Return the registered controllers, each with its endpoint of this listener. Leave out
+    controllers without such an endpoint."""
     brokers = []
     for controller in image.controllers.values():
         endpoint = controller.endpoints.get(listener_name)
@@ -219,7 +233,8 @@ def _controller_endpoints(image: MetadataImage, listener_name: str) -> list[Desc
 
 
 def _wrong_endpoints(endpoint_type: int, version: int) -> DescribeClusterResponse:
-    """Return the error of a wrong endpoint type; version 0 of the API has no endpoint types."""
+    """Return the error for an endpoint type that is not the controllers'. Version 0 of the API has
+    no endpoint types."""
     if endpoint_type == BROKER_ENDPOINTS:
         code = ErrorCode.MISMATCHED_ENDPOINT_TYPE if version else ErrorCode.INVALID_REQUEST
         text = (

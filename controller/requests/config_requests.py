@@ -63,6 +63,7 @@ class ConfigRequests:
     def __init__(
         self, controller: QuorumController, long: LongRequests, policies: Policies | None = None
     ) -> None:
+        """Use `policies` only if they have a policy for configs; None: no policy."""
         self._controller = controller
         self._long = long
         self._policies = policies if policies is not None and policies.has_config_policy else None
@@ -74,7 +75,9 @@ class ConfigRequests:
         request: change_messages.IncrementalAlterConfigsRequest,
         respond: Respond,
     ) -> None:
-        """Answer an IncrementalAlterConfigs request."""
+        """Change single configs of resources, or only validate that, and respond after the commit,
+        with a result for each. Needs AlterConfigs on a topic or group, and on the cluster for other
+        resources. A configured policy may reject resources."""
         name, result = "alter configs incrementally", change_messages.AlterConfigsResourceResponse
         response = change_messages.IncrementalAlterConfigsResponse
         self._submit(name, context.rights, request, self._changes, result, response, respond)
@@ -85,7 +88,9 @@ class ConfigRequests:
         request: replace_messages.AlterConfigsRequest,
         respond: Respond,
     ) -> None:
-        """Answer an AlterConfigs request."""
+        """Replace all configs of resources, or only validate that, and respond after the commit,
+        with a result for each. Needs AlterConfigs on a topic or group, and on the cluster for other
+        resources. A configured policy may reject resources."""
         name, result = "alter configs", replace_messages.AlterConfigsResourceResponse
         response = replace_messages.AlterConfigsResponse
         self._submit(name, context.rights, request, self._replacement, result, response, respond)
@@ -101,10 +106,14 @@ class ConfigRequests:
         response: Callable[..., R],
         respond: Respond,
     ) -> None:
-        """Submit a request; `result` and `response` are classes of the API's messages."""
+        """Run a request: check its resources, have the policy judge them if it is configured, and
+        submit the decision. Then respond; `result` and `response` are classes of the API's
+        messages."""
         alteration = _Alteration(self._controller, rights, request, alter)
 
         def answer(outcome: list[ApiError | None] | ApiError) -> Steps[R]:
+            """Return the response with the error or success of each resource, or with the error in
+            `outcome` for all."""
             errors = repeat(outcome) if isinstance(outcome, ApiError) else outcome
             rows = zip(request.resources, errors, strict=False)
             results = yield from map_in_slices(rows, lambda row: result(*_row(*row)))
@@ -115,6 +124,8 @@ class ConfigRequests:
             `settle` gets an error or None for each resource."""
 
             def decide_the_rest(rejections: Rejections) -> None:
+                """Settle the resources that the policy rejects, and submit the decision on the
+                others."""
                 alteration.settled.update(rejections)
                 self._controller.submit(name, alteration.decide, settle)
 
@@ -124,6 +135,7 @@ class ConfigRequests:
                 return
 
             def submit_to_policies(outcome: _Possible | ApiError) -> None:
+                """Have the policy judge the resources in `outcome`, or settle with its error."""
                 if isinstance(outcome, ApiError):
                     settle(outcome)
                 else:
@@ -136,7 +148,7 @@ class ConfigRequests:
     def _changes(
         self, view: DecisionView, resource: change_messages.AlterConfigsResource
     ) -> Steps[list[MetadataRecord] | ApiError]:
-        """Return the records of an incremental change of a resource, or the error."""
+        """Return the records of the request's incremental changes of a resource, or the error."""
         changes: list[ConfigChange] = []
         yield from in_bulk(
             lambda batch: changes.extend(
@@ -177,6 +189,8 @@ class _Alteration:
         | replace_messages.AlterConfigsRequest,
         alter: _Alter,
     ) -> None:
+        """Begin a request without rejected resources. `alter(view, resource)` returns the records
+        of a resource's change, or its error."""
         self._controller = controller
         self._rights = rights
         self._resources: Sequence[Any] = request.resources
@@ -189,13 +203,15 @@ class _Alteration:
         """The errors of the resources that are already rejected, by index in the request."""
 
     def judge_ahead(self) -> Steps[None]:
-        """Reject invalid and forbidden resources before the decision, if there are many. Only the
-        active controller does so, because others may not have replayed every ACL."""
+        """Reject invalid and forbidden resources before the decision if there are many: put their
+        errors into `settled`. Only the active controller does so, because others may not have
+        replayed every ACL."""
         if len(self._resources) > PIECES_AT_ONCE and self._controller.is_active:
             yield from self._judge()
 
     def look(self, view: DecisionView) -> Steps[Decision[_Possible]]:
-        """Return the records that would alter each resource that is not rejected, for policies."""
+        """Return each resource that is not rejected, with the records that would alter it, for
+        policies. The decision has no records; resources with an error are added to `settled`."""
         yield from self._judge()
         possible: _Possible = {}
         pace = Pace()
@@ -213,7 +229,9 @@ class _Alteration:
         return Decision(possible)
 
     def decide(self, view: DecisionView) -> Steps[Decision[list[ApiError | None]]]:
-        """Decide on each resource on its own; an error does not stop the others."""
+        """Return the decision on all resources: its reply is an error or None for each. An error of
+        a resource does not stop the others; too many records reject all. If unclean elections may
+        now be allowed, run them soon."""
         yield from self._judge()
         records: list[MetadataRecord] = []
         outcome: list[ApiError | None] = []
@@ -241,7 +259,8 @@ class _Alteration:
         return Decision(outcome, [] if self._validate_only else records)
 
     def _judge(self) -> Steps[None]:
-        """Reject invalid and forbidden resources, unless that was done and no right has changed."""
+        """Add the errors of invalid and forbidden resources to `settled`, unless that was done and
+        no right has changed."""
         if self._epoch is not None and self._rights.unchanged_since(self._epoch):
             return
         self._epoch = self._rights.epoch
@@ -261,18 +280,21 @@ class _Alteration:
 
 
 def _text_size(records: Sequence[MetadataRecord]) -> int:
+    """Return the number of characters in the values of config records."""
     return sum(len(record.value or "") for record in records if isinstance(record, ConfigRecord))
 
 
 def _allows_unclean(record: MetadataRecord) -> bool:
+    """Return whether a record sets or removes `unclean.leader.election.enable`, which may allow
+    unclean elections."""
     return isinstance(record, ConfigRecord) and record.name == UNCLEAN_LEADER_ELECTION
 
 
 def _resource_error(
     rights: Rights, resource: Any, counts: Counter[tuple[int, str]]
 ) -> Steps[ApiError | None]:
-    """Return the error of a resource: duplicate, denied, with duplicate keys or a logger. None if
-    it is valid."""
+    """Return the error of a resource that is named twice, not allowed, a broker's logger, or that
+    names a config twice. None if it has none of these."""
     kind, name = resource.resource_type, resource.resource_name
     if counts[(kind, name)] > 1:
         return ApiError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
@@ -292,6 +314,6 @@ def _resource_error(
 
 
 def _row(resource: Any, error: ApiError | None) -> _Row:
-    """Return error code, message, type and name of a resource."""
+    """Return the fields of a resource's result: error code, message, resource type and name."""
     code, message = (ErrorCode.NONE, None) if error is None else (error.code, error.message)
     return code, message, resource.resource_type, resource.resource_name

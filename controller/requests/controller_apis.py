@@ -171,7 +171,8 @@ class ControllerApis:
         }
 
     def handle(self, context: ControllerRequestContext, request: Any, respond: Respond) -> None:
-        """Answer `request`, now or after its decision is committed."""
+        """Answer `request` through `respond`: a Describe request at once, others after their
+        decision is committed; some errors at once."""
         handler = self._handlers.get(request.API_KEY)
         if handler is None:
             self._import_admin_handlers()
@@ -179,7 +180,8 @@ class ControllerApis:
         handler(context, request, respond)
 
     def _import_admin_handlers(self) -> None:
-        """Import the handlers of admin requests at the first one, so that a start is quick."""
+        """Import the handlers of all other APIs and register them by API key, at the first such
+        request, so that a start is quick."""
         from controller.requests.acl_requests import AclRequests
         from controller.requests.cluster_requests import ClusterRequests
         from controller.requests.config_requests import ConfigRequests
@@ -234,10 +236,14 @@ class ControllerApis:
         request: AllocateProducerIdsRequest,
         respond: Respond,
     ) -> None:
+        """Reserve a block of producer ids for a broker, and respond with it after the commit. Needs
+        ClusterAction on the cluster."""
+
         def decide(view: DecisionView) -> Decision[ProducerIdsBlock]:
             return allocate_producer_ids(view, request.broker_id, request.broker_epoch)
 
         def reply(outcome: ProducerIdsBlock | ApiError) -> None:
+            """Respond with the first id and the size of the block, or with the error code."""
             if isinstance(outcome, ApiError):
                 respond(AllocateProducerIdsResponse(error_code=outcome.code))
             else:
@@ -255,7 +261,11 @@ class ControllerApis:
         request: BrokerRegistrationRequest,
         respond: Respond,
     ) -> None:
+        """Register a broker, and respond with its broker epoch after the commit. Needs
+        ClusterAction on the cluster."""
+
         def reply(outcome: int | ApiError) -> None:
+            """Respond with the broker epoch, or with the error code."""
             if isinstance(outcome, ApiError):
                 respond(BrokerRegistrationResponse(error_code=outcome.code))
             else:
@@ -268,15 +278,20 @@ class ControllerApis:
     def _decide_registration(
         self, request: BrokerRegistrationRequest, view: DecisionView
     ) -> Decision[int]:
+        """Return the decision that registers the broker; its reply is the broker epoch."""
         return self._controller.cluster.register(view, request)
 
     def _broker_heartbeat(
         self, context: ControllerRequestContext, request: BrokerHeartbeatRequest, respond: Respond
     ) -> None:
+        """Renew a broker's session, and fence, unfence or shut it down as it wants. Respond with
+        its state after the commit. Needs ClusterAction on the cluster."""
+
         def decide(view: DecisionView) -> Decision[HeartbeatReply]:
             return self._controller.cluster.heartbeat(view, request)
 
         def reply(outcome: HeartbeatReply | ApiError) -> None:
+            """Respond with the broker's state, or with the error code."""
             if isinstance(outcome, ApiError):
                 respond(BrokerHeartbeatResponse(error_code=outcome.code))
                 return
@@ -298,6 +313,7 @@ class ControllerApis:
         decide: Callable[[DecisionView], Decision[T]],
         reply: Callable[[T | ApiError], None],
     ) -> None:
-        """Submit a request that a node sends in its own name, which needs ClusterAction."""
+        """Submit a request that a node sends in its own name. Without ClusterAction on the cluster,
+        `reply` gets CLUSTER_AUTHORIZATION_FAILED."""
         allowed = if_allowed(context, Operation.CLUSTER_ACTION, decide)
         self._controller.submit(name, allowed, reply)

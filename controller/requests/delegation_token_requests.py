@@ -81,7 +81,8 @@ class DelegationTokenRequests:
     def create(
         self, context: TokenContext, request: CreateDelegationTokenRequest, respond: Respond
     ) -> None:
-        """Answer a CreateDelegationToken request."""
+        """Create a delegation token, and respond with it and its HMAC after the commit. Respond
+        with an error at once if the request is invalid or not allowed (`creation_fault`)."""
         error = creation_fault(context, request)
         if error is not None:
             respond(refused_creation(context, request, error))
@@ -97,6 +98,7 @@ class DelegationTokenRequests:
             return self._controller.tokens.create(view, new_token, self._scheduler.wall_ms())
 
         def reply(outcome: DelegationToken | ApiError) -> None:
+            """Respond with the new token and its HMAC, or with the error."""
             if isinstance(outcome, ApiError):
                 respond(refused_creation(context, request, outcome.code, time_ms=0))
             else:
@@ -105,6 +107,7 @@ class DelegationTokenRequests:
         self._controller.submit("create delegation token", decide, reply)
 
     def _creation_response(self, token: DelegationToken) -> CreateDelegationTokenResponse:
+        """Return the response with the values of the new token and with its HMAC. Needs a key."""
         assert self._key is not None
         return CreateDelegationTokenResponse(
             ErrorCode.NONE,
@@ -120,7 +123,8 @@ class DelegationTokenRequests:
     def renew(
         self, context: TokenContext, request: RenewDelegationTokenRequest, respond: Respond
     ) -> None:
-        """Answer a RenewDelegationToken request."""
+        """Extend the expiry of the token with this HMAC, and respond with the new expiry after the
+        commit. The token's owner and renewers may do this."""
 
         def answer(error_code: int, expiry_ms: int) -> None:
             respond(RenewDelegationTokenResponse(error_code, expiry_ms))
@@ -133,7 +137,8 @@ class DelegationTokenRequests:
     def expire(
         self, context: TokenContext, request: ExpireDelegationTokenRequest, respond: Respond
     ) -> None:
-        """Answer an ExpireDelegationToken request."""
+        """Change the expiry of the token with this HMAC, or remove it if the period is negative.
+        Respond with the new expiry after the commit. The token's owner and renewers may do this."""
 
         def answer(error_code: int, expiry_ms: int) -> None:
             respond(ExpireDelegationTokenResponse(error_code, expiry_ms))
@@ -151,8 +156,9 @@ class DelegationTokenRequests:
         change: ExpiryChange,
         answer: Callable[[int, int], None],
     ) -> None:
-        """Submit a change of a token's expiry. `answer` gets the error code, and the expiry in ms
-        (not positive after an error)."""
+        """Submit a change of a token's expiry. After the commit, `answer` gets the error code and
+        the expiry in ms since 1970; after an error, 0 or -1 as expiry. A client without a login, or
+        with a token's login, gets DELEGATION_TOKEN_REQUEST_NOT_ALLOWED at once."""
         if not may_deal_with_tokens(context):
             answer(ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, -1)
             return
@@ -161,6 +167,7 @@ class DelegationTokenRequests:
             return decide_expiry(view, change, self._scheduler.wall_ms())
 
         def reply(outcome: int | ApiError) -> None:
+            """Pass the new expiry, or the error code and 0, to `answer`."""
             if isinstance(outcome, ApiError):
                 answer(outcome.code, 0)
             else:
@@ -171,7 +178,8 @@ class DelegationTokenRequests:
     def describe(
         self, context: TokenContext, request: DescribeDelegationTokenRequest, respond: Respond
     ) -> None:
-        """Answer a DescribeDelegationToken request."""
+        """Respond at once with the committed tokens that the request names and the client may
+        see."""
         tokens = self._controller.committed_image.tokens
         respond(described_tokens(context, request, self._key, tokens))
 
@@ -180,13 +188,15 @@ class DelegationTokenRequests:
 
 
 def may_deal_with_tokens(context: TokenContext) -> bool:
-    """Return whether the client has authenticated, and not with a token. For a forwarded request
-    no more is known here; the broker also checks the listener."""
+    """Return whether the client may use the token APIs: it has authenticated, and not with a token.
+    For a forwarded request no more is known here; the broker also checks the listener."""
     return context.principal != _ANONYMOUS and not context.token_authenticated
 
 
 def creation_fault(context: TokenContext, request: CreateDelegationTokenRequest) -> int | None:
-    """Return the error code of a creation that is invalid under any metadata; else None."""
+    """Return the error code of a creation; None if it is valid, as far as this does not depend on
+    the metadata. Errors: a client that may not use tokens, an owner for which it lacks
+    CreateTokens, a principal that is not a User."""
     if not may_deal_with_tokens(context):
         return ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
     if request.owner_principal_name and request.owner_principal_type is None:
@@ -202,7 +212,8 @@ def creation_fault(context: TokenContext, request: CreateDelegationTokenRequest)
 
 
 def owner_of(context: TokenContext, request: CreateDelegationTokenRequest) -> str:
-    """Return the owner of the requested token: the client itself, unless the request names one."""
+    """Return the owner of the requested token, as `Type:name`: the client's principal, unless the
+    request names another owner."""
     if not request.owner_principal_name:
         return context.principal
     return f"{request.owner_principal_type or ''}:{request.owner_principal_name}"
@@ -214,7 +225,8 @@ def owner_of(context: TokenContext, request: CreateDelegationTokenRequest) -> st
 def refused_creation(
     context: TokenContext, request: CreateDelegationTokenRequest, error: int, time_ms: int = -1
 ) -> CreateDelegationTokenResponse:
-    """Return the response with `error`; `time_ms` is the value of its three timestamps."""
+    """Return the response with `error`, the owner and the requester; `time_ms` is the value of its
+    three timestamps."""
     return CreateDelegationTokenResponse(
         error,
         *_split(owner_of(context, request)),
@@ -231,8 +243,9 @@ def described_tokens(
     key: TokenKey | None,
     tokens: Tokens,
 ) -> DescribeDelegationTokenResponse:
-    """Return the tokens that the client may see, with their HMACs. If the request names owners,
-    return only tokens that one of these owns, requested or may renew."""
+    """Return the response with the tokens that the client may see, with their HMACs. If the request
+    names owners, leave out tokens that no such principal owns, requested or may renew. Respond with
+    an error if the client may not use tokens or they are disabled."""
     if not may_deal_with_tokens(context):
         return DescribeDelegationTokenResponse(ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED)
     if key is None:
@@ -261,8 +274,8 @@ def _is_requested(token: DelegationToken, owners: set[str] | None) -> bool:
 
 
 def _may_see(context: TokenContext, token: DelegationToken) -> bool:
-    """Return whether the principal may see a token: as its owner, requester or renewer, or by its
-    rights."""
+    """Return whether the client may see a token: as its owner, requester or renewer, or by Describe
+    on the token or DescribeTokens on its owner."""
     if token.concerns(context.principal):
         return True
     rights = context.rights
@@ -285,6 +298,6 @@ def _description(token: DelegationToken, key: TokenKey) -> DescribedDelegationTo
 
 
 def _split(principal: str) -> tuple[str, str]:
-    """Return (type, name) of a principal."""
+    """Return the type and the name of a principal such as `User:alice`."""
     kind, _, name = principal.partition(":")
     return kind, name

@@ -45,8 +45,8 @@ class Slices(Protocol):
         ended: Callable[[T], None],
         done: Callable[[T | None, Exception | None], None],
     ) -> None:
-        """Call `ended(result)` after steps that fit one turn, `done(result, error)` after longer
-        ones."""
+        """Run `steps`. Call `ended(result)` at once if they fit a single turn; otherwise
+        `done(result, error)` later."""
 
 
 class LongRequests:
@@ -71,8 +71,12 @@ class LongRequests:
         respond: Respond,
         timeout_ms: int | None = None,
     ) -> None:
-        """Submit a command, and send the response that `answer` builds from its committed outcome,
-        or from REQUEST_TIMED_OUT after `timeout_ms` milliseconds; None: no time-out."""
+        """Submit a command to the controller. Then pass the response that `answer` builds from its
+        committed outcome to `respond`.
+
+        After `timeout_ms` milliseconds, the outcome is REQUEST_TIMED_OUT, though the command goes
+        on; None: no time-out.
+        """
 
         def begin(settle: Settle[T]) -> None:
             self._controller.submit(name, decide, settle)
@@ -86,8 +90,8 @@ class LongRequests:
         answer: Callable[[T | ApiError], Steps[R]],
         respond: Respond,
     ) -> None:
-        """Send the response that `answer` builds from `outcome`, a committed one or one without a
-        decision."""
+        """Pass the response that `answer` builds from `outcome` to `respond`, without submitting a
+        command. If `answer` raises, build it from UNKNOWN_SERVER_ERROR."""
         self._make(_response(name, answer, outcome), respond)
 
     def run(
@@ -99,12 +103,18 @@ class LongRequests:
         respond: Respond,
         timeout_ms: int | None = None,
     ) -> None:
-        """Run `before` in slices, call `begin(settle)` to decide, and respond like `submit`."""
+        """Run `before` in slices, and call `begin(settle)`, which must call `settle(outcome)`, now
+        or later. Then respond like `submit`, also after the time-out.
+
+        If `before` raises, the outcome is UNKNOWN_SERVER_ERROR, and `begin` is not called.
+        """
 
         def reply(outcome: T | ApiError) -> None:
             self.settle(name, outcome, answer, respond)
 
         def prepare(settle: Settle[T]) -> None:
+            """Run `before`, then begin the decision, or settle with UNKNOWN_SERVER_ERROR if
+            `before` failed."""
             self._make(
                 _prepared(name, before),
                 lambda is_prepared: begin(settle) if is_prepared else settle(_FAILED),
@@ -116,10 +126,11 @@ class LongRequests:
             self._timeouts.within(timeout_ms, reply, prepare)
 
     def _make(self, steps: Steps[T], ended: Callable[[T], None]) -> None:
-        """Run the steps, in slices if they can be, then call `ended` with the result. An error is
-        raised."""
+        """Run the steps, in slices if there are turns for them, then call `ended` with the result.
+        Raises the error of a step."""
 
         def done(result: T | None, error: Exception | None) -> None:
+            """Raise the error of the steps, or call `ended` with their result."""
             raise_error(result, error)
             ended(cast(T, result))
 
@@ -130,11 +141,13 @@ class LongRequests:
 
 
 def _nothing() -> Steps[None]:
+    """Return steps that do no work."""
     yield from ()
 
 
 def _prepared(name: str, before: Steps[None]) -> Steps[bool]:
-    """Run `before`. Return whether it succeeded; an exception is a bug, which is logged."""
+    """Run `before`. Return whether it succeeded; an exception is a bug, which is logged with its
+    trace. Raises AssertionError."""
     try:
         yield from before
     except AssertionError:
@@ -148,8 +161,9 @@ def _prepared(name: str, before: Steps[None]) -> Steps[bool]:
 def _response(
     name: str, answer: Callable[[T | ApiError], Steps[R]], outcome: T | ApiError
 ) -> Steps[R]:
-    """Return the response; UNKNOWN_SERVER_ERROR if `answer` raises, because of a bug or because the
-    client's own names do not fit into it."""
+    """Return the response that `answer` builds from `outcome`. If `answer` raises, because of a bug
+    or because the client's own names do not fit, log that, and build it from
+    UNKNOWN_SERVER_ERROR."""
     try:
         return (yield from answer(outcome))
     except AssertionError:

@@ -73,12 +73,14 @@ class PartitionRequests:
     def alter_partition(
         self, context: RequestSender, request: AlterPartitionRequest, respond: Respond
     ) -> None:
-        """Answer an AlterPartition request."""
+        """Change the ISRs that a leader requests, and respond after the commit. Needs ClusterAction
+        on the cluster."""
 
         def decide(view: DecisionView) -> Decision[AlterPartitionResponse]:
             return alter_partitions(view, request, self._rules)
 
         def reply(outcome: AlterPartitionResponse | ApiError) -> None:
+            """Respond with the outcome, or with its error at the top."""
             if isinstance(outcome, ApiError):
                 outcome = AlterPartitionResponse(error_code=outcome.code)
             respond(outcome)
@@ -90,12 +92,15 @@ class PartitionRequests:
     def elect_leaders(
         self, context: RequestSender, request: ElectLeadersRequest, respond: Respond
     ) -> None:
-        """Answer an ElectLeaders request."""
+        """Elect leaders of the named partitions, or of all, and respond after the commit, with a
+        result for each. Needs Alter on the cluster. An empty list of partitions gets an empty
+        response at once."""
 
         def decide(view: DecisionView) -> Steps[Decision[ElectLeadersResponse]]:
             return elect_leaders(view, request, self._rules)
 
         def answer(outcome: ElectLeadersResponse | ApiError) -> Steps[ElectLeadersResponse]:
+            """Return the outcome, or the response with its error for every partition."""
             if isinstance(outcome, ApiError):
                 return (yield from refused_elections(request, outcome))
             return outcome
@@ -116,7 +121,9 @@ class PartitionRequests:
     def alter_reassignments(
         self, context: RequestSender, request: AlterPartitionReassignmentsRequest, respond: Respond
     ) -> None:
-        """Answer an AlterPartitionReassignments request."""
+        """Begin or cancel reassignments of partitions, and respond after the commit, with a result
+        for each. Needs Alter on the cluster. A request without topics gets an empty response at
+        once."""
 
         def decide(view: DecisionView) -> Steps[Decision[AlterPartitionReassignmentsResponse]]:
             return alter_reassignments(view, request, self._rules, self._hosting)
@@ -124,6 +131,7 @@ class PartitionRequests:
         def answer(
             outcome: AlterPartitionReassignmentsResponse | ApiError,
         ) -> Steps[AlterPartitionReassignmentsResponse]:
+            """Return the outcome, or the response with its error for every partition."""
             if isinstance(outcome, ApiError):
                 return (yield from refused_reassignments(request, outcome))
             return outcome
@@ -146,7 +154,8 @@ class PartitionRequests:
     def list_reassignments(
         self, context: RequestSender, request: ListPartitionReassignmentsRequest, respond: Respond
     ) -> None:
-        """Answer a ListPartitionReassignments request. Its `timeout_ms` is ignored, as in Kafka."""
+        """Respond with the reassignments in progress, of the named partitions or of all. Needs
+        Describe on the cluster. `timeout_ms` is ignored, as in Kafka."""
 
         def decide(view: DecisionView) -> Steps[Decision[ListPartitionReassignmentsResponse]]:
             return list_reassignments(view, request)
@@ -154,6 +163,7 @@ class PartitionRequests:
         def answer(
             outcome: ListPartitionReassignmentsResponse | ApiError,
         ) -> Steps[ListPartitionReassignmentsResponse]:
+            """Return the outcome, or the response with its error."""
             if isinstance(outcome, ApiError):
                 return (yield from _refused_list(request, outcome))
             return outcome
@@ -165,12 +175,14 @@ class PartitionRequests:
     def assign_replicas_to_dirs(
         self, context: RequestSender, request: AssignReplicasToDirsRequest, respond: Respond
     ) -> None:
-        """Answer an AssignReplicasToDirs request."""
+        """Set the log directories in which a broker has its replicas, and respond after the commit.
+        Needs ClusterAction on the cluster."""
 
         def decide(view: DecisionView) -> Decision[AssignReplicasToDirsResponse]:
             return assign_replicas(view, request, self._leadership)
 
         def reply(outcome: AssignReplicasToDirsResponse | ApiError) -> None:
+            """Respond with the outcome, or with its error at the top."""
             if isinstance(outcome, ApiError):
                 outcome = AssignReplicasToDirsResponse(error_code=outcome.code)
             respond(outcome)
@@ -185,7 +197,8 @@ class PartitionRequests:
 def _refused_list(
     request: ListPartitionReassignmentsRequest, error: ApiError
 ) -> Steps[ListPartitionReassignmentsResponse]:
-    """Return the error response, which repeats the requested partitions without their replicas."""
+    """Return the response with `error` at the top. It repeats the requested partitions without
+    their replicas."""
     topics = yield from map_parts_in_slices(
         request.topics or (),
         lambda topic: topic.partition_indexes,
@@ -196,7 +209,8 @@ def _refused_list(
 
 
 def refused_elections(request: ElectLeadersRequest, error: ApiError) -> Steps[ElectLeadersResponse]:
-    """Return the response with `error` for every partition; from v1 on also for the whole."""
+    """Return the response with `error` for every requested partition, and at the top, which version
+    0 does not have."""
     results = yield from map_parts_in_slices(
         request.topic_partitions or (),
         lambda topic: topic.partitions,
@@ -209,7 +223,7 @@ def refused_elections(request: ElectLeadersRequest, error: ApiError) -> Steps[El
 def refused_reassignments(
     request: AlterPartitionReassignmentsRequest, error: ApiError
 ) -> Steps[AlterPartitionReassignmentsResponse]:
-    """Return the response with `error` for the whole and for every partition."""
+    """Return the response with `error` at the top and for every requested partition."""
     topics = yield from map_parts_in_slices(
         request.topics,
         lambda topic: topic.partitions,

@@ -46,12 +46,15 @@ class QuotaRequests:
     def alter(
         self, context: RequestSender, request: AlterClientQuotasRequest, respond: Respond
     ) -> None:
-        """Answer an AlterClientQuotas request."""
+        """Alter or remove client quotas, or only validate that, and respond after the commit, with
+        a result for each entity. Needs AlterConfigs on the cluster."""
 
         def decide(view: DecisionView) -> Steps[Decision[QuotaErrors]]:
             return alter_client_quotas(view, request.entries, request.validate_only)
 
         def answer(outcome: QuotaErrors | ApiError) -> Steps[AlterClientQuotasResponse]:
+            """Return the response: the result of each entity, or the error in `outcome` for every
+            entry."""
             if isinstance(outcome, ApiError):
                 return (yield from refused_quotas(request, outcome))
             return (yield from _alteration_response(outcome.items()))
@@ -77,7 +80,7 @@ def refused_quotas(
 def _alteration_response(
     outcome: Iterable[tuple[QuotaEntity, ApiError | None]],
 ) -> Steps[AlterClientQuotasResponse]:
-    """Return the response, made in slices, with each entity's error or none."""
+    """Return the response with the error of each entity, in slices; None: no error."""
     entries = yield from map_parts_in_slices(
         outcome,
         lambda altered: altered[0],
@@ -91,6 +94,7 @@ def _entry(
     altered: tuple[QuotaEntity, ApiError | None],
     entity: list[AlterClientQuotasResponseEntityData],
 ) -> AlterClientQuotasResponseEntryData:
-    """Return the part of a response for an entity, whose own parts are made already."""
+    """Return the part of a response for an entity: its error or none, and `entity`, its components
+    as messages."""
     error = altered[1] or ApiError(ErrorCode.NONE)
     return AlterClientQuotasResponseEntryData(int(error.code), error.message, entity)

@@ -57,11 +57,13 @@ class SenderWithQuota(RequestSender, Protocol):
 def if_allowed(
     sender: RequestSender, operation: Operation, decide: Callable[[DecisionView], Decided[T]]
 ) -> Callable[[DecisionView], Decided[T]]:
-    """Return a decider that calls `decide` if `operation` is allowed on the cluster, and otherwise
-    replies CLUSTER_AUTHORIZATION_FAILED."""
+    """Return a decider that calls `decide` if `operation` is allowed on the cluster. Otherwise its
+    decision has the reply CLUSTER_AUTHORIZATION_FAILED and no records."""
     rights = sender.rights
 
     def decide_if_allowed(view: DecisionView) -> Decided[T]:
+        """Check the right at the time of the decision, and return the decision of `decide` or the
+        rejection."""
         if not rights.allows_on_cluster(operation):
             return Decision(CLUSTER_DENIED)
         return decide(view)
@@ -73,6 +75,7 @@ class _Everything:
     """A container of every name."""
 
     def __contains__(self, _name: object) -> bool:
+        """Return True for every name."""
         return True
 
 
@@ -87,8 +90,8 @@ def allowed_in_slices(
     *,
     audited: bool = True,
 ) -> Steps[Container[str]]:
-    """Return those of many names on which `operation` is allowed, like `Rights.allowed`, in
-    slices."""
+    """Return those of many names on which `operation` is allowed, like `Rights.allowed`, in slices.
+    If the sender has all rights, return EVERYTHING, which contains every name."""
     if rights.unlimited:
         return EVERYTHING
     counts = Counter[str]()
@@ -105,7 +108,8 @@ def allowed_in_slices(
 def split_in_slices(
     rights: Rights, operation: Operation, resource: Resource, names: Collection[str]
 ) -> Steps[tuple[list[str], list[str]]]:
-    """Return those of `names` on which `operation` is allowed, and the others."""
+    """Return the list of `names` on which `operation` is allowed, and the list of the others, in
+    slices."""
     allowed = yield from allowed_in_slices(rights, operation, resource, names)
     pace, split = Pace(BULK_AT_ONCE), (list[str](), list[str]())
     for name in names:
@@ -116,7 +120,8 @@ def split_in_slices(
 
 
 def creatable_in_slices(rights: Rights, names: Iterable[str]) -> Steps[Container[str]]:
-    """Return those topics of `names` that may be created; Create on the cluster allows all."""
+    """Return those topics of `names` that may be created, in slices. Create on the cluster allows
+    all: then return EVERYTHING."""
     if rights.allows_on_cluster(Operation.CREATE, audited=False):
         return EVERYTHING
     return (yield from allowed_in_slices(rights, Operation.CREATE, Resource.TOPIC, names))

@@ -61,9 +61,11 @@ class ScramRequests:
     def alter(
         self, context: RequestSender, request: AlterUserScramCredentialsRequest, respond: Respond
     ) -> None:
-        """Answer an AlterUserScramCredentials request."""
+        """Set and delete SCRAM credentials, and respond after the commit, with a result for each
+        user. Needs Alter on the cluster."""
 
         def decide(view: DecisionView) -> Steps[Decision[UserErrors]]:
+            """Return the decision on the request's deletions and upsertions."""
             changes = [
                 *(yield from map_in_slices(request.deletions, _deletion)),
                 *(yield from map_in_slices(request.upsertions, _upsertion)),
@@ -73,6 +75,8 @@ class ScramRequests:
         def answer(
             outcome: UserErrors | ApiError,
         ) -> Steps[AlterUserScramCredentialsResponse]:
+            """Return the response: the result of each user, or the error in `outcome` for every
+            user."""
             if isinstance(outcome, ApiError):
                 return (yield from refused_credentials(request, outcome))
             return (yield from _alteration_response(outcome.items()))
@@ -83,7 +87,9 @@ class ScramRequests:
     def describe(
         self, context: RequestSender, request: DescribeUserScramCredentialsRequest, respond: Respond
     ) -> None:
-        """Answer a DescribeUserScramCredentials request."""
+        """Respond at once with mechanisms and iterations of the requested users, without secrets.
+        Needs Describe on the cluster. The image may have uncommitted records on the active
+        controller."""
         respond(in_one_go(described_to(context, self._controller.image.scram, request)))
 
 
@@ -104,7 +110,7 @@ def refused_credentials(
 def _alteration_response(
     outcome: Iterable[tuple[str, ApiError | None]],
 ) -> Steps[AlterUserScramCredentialsResponse]:
-    """Return the response, made in slices, with each user's error or none."""
+    """Return the response with the error of each user, in slices; None: no error."""
     results = yield from map_in_slices(
         outcome,
         lambda altered: _result(altered[0], altered[1] or _DONE),
@@ -133,8 +139,9 @@ def _upsertion(upsertion: ScramCredentialUpsertion) -> CredentialDeletion | Upse
 def described_to(
     sender: RequestSender, scram: ScramImage, request: DescribeUserScramCredentialsRequest
 ) -> Steps[DescribeUserScramCredentialsResponse]:
-    """Return the response to a client; without Describe on the cluster, an error that names no
-    user. Kafka sends such a client no response if it asks for all users."""
+    """Return the response with the requested credentials. If the client lacks Describe on the
+    cluster, return an error that names no user; Kafka sends no response then if the request is for
+    all users."""
     if not sender.rights.allows_on_cluster(Operation.DESCRIBE):
         return refuse_describe_user_scram_credentials(
             request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED
@@ -145,8 +152,8 @@ def described_to(
 def refuse_describe_user_scram_credentials(
     request: DescribeUserScramCredentialsRequest, error: ErrorCode
 ) -> DescribeUserScramCredentialsResponse:
-    """Return the response with `error` at the top and, as Kafka does, an unnamed user with the
-    error for each requested one."""
+    """Return the response with `error` at the top and, as Kafka does, a result with an empty name
+    and the error for each requested user."""
     code = int(error)
     unnamed = DescribeUserScramCredentialsResult("", code, None)
     return DescribeUserScramCredentialsResponse(0, code, None, [unnamed] * len(request.users or ()))
@@ -155,8 +162,8 @@ def refuse_describe_user_scram_credentials(
 def described_credentials(
     scram: ScramImage, request: DescribeUserScramCredentialsRequest
 ) -> Steps[DescribeUserScramCredentialsResponse]:
-    """Return the credentials of the requested users, in the order of their first mention, or of all
-    users by name if the request has none."""
+    """Return the response with mechanisms and iterations of the requested users, in the order of
+    their first mention. If the request names no user, return all users, sorted by name."""
     counts, results, pace = Counter[str](), list[DescribeUserScramCredentialsResult](), Pace()
     if request.users:
         yield from in_bulk(counts.update, (user.name for user in request.users))
@@ -170,8 +177,8 @@ def described_credentials(
 
 
 def _description(scram: ScramImage, user: str, count: int) -> DescribeUserScramCredentialsResult:
-    """Return the credentials of a user, or the error: unknown, or `count` is above 1, a
-    duplicate."""
+    """Return the mechanisms and iterations of a user. RESOURCE_NOT_FOUND if the user has none;
+    DUPLICATE_RESOURCE if `count`, how often the request names the user, is above 1."""
     if count > 1:
         code = ErrorCode.DUPLICATE_RESOURCE
         text = (
@@ -187,6 +194,7 @@ def _description(scram: ScramImage, user: str, count: int) -> DescribeUserScramC
 
 
 def _infos(credentials: Mapping[ScramMechanism, ScramCredential]) -> list[CredentialInfo]:
+    """Return mechanism and iterations of each credential, sorted by mechanism."""
     return [
         CredentialInfo(mechanism, credentials[mechanism].iterations)
         for mechanism in sorted(credentials)

@@ -78,7 +78,12 @@ class TopicCreation:
             yield from self._judge()
 
     def run(self, policies: Policies | None, answer: Answer) -> None:
-        """Create the allowed topics; call `answer(results or error)` after the commit."""
+        """Create the topics that the client may create. Call `answer` after the commit, with the
+        result of each topic or with an error of the whole request.
+
+        With `policies`, the topics are first validated without creating them, and the policies
+        judge the valid topics.
+        """
         if policies is None or not self._topics:
             self._controller.submit("create topics", self._decide, answer)
             return
@@ -91,8 +96,9 @@ class TopicCreation:
         answer: Answer,
         outcome: list[tuple[CreatableTopic, CreatableTopicResult]] | ApiError,
     ) -> None:
-        """Settle the topics that failed validation, submit the others to the policies, and then
-        create those that are left."""
+        """Settle the topics that failed validation, and submit the others to the policies. Then
+        submit the decision on the topics that the policies accept. An error of the whole request
+        goes to `answer`."""
         if isinstance(outcome, ApiError):
             answer(outcome)
             return
@@ -100,6 +106,7 @@ class TopicCreation:
         self._settled.update((topic.name, result) for topic, result in outcome if result.error_code)
 
         def create_the_rest(rejections: Rejections) -> None:
+            """Settle the topics that the policies reject, and submit the decision on the others."""
             for index, error in rejections.items():
                 name = outcome[index][0].name
                 self._settled[name] = refused_topic(name, error)
@@ -110,7 +117,8 @@ class TopicCreation:
     def _look(
         self, view: DecisionView
     ) -> Steps[Decision[list[tuple[CreatableTopic, CreatableTopicResult]]]]:
-        """Return the validated result of each topic that is not rejected, for policies."""
+        """Return each topic that is not rejected, with its result as if the request only validated,
+        for policies. The decision has no records."""
         permitted = yield from self._permitted()
         decision = yield from self._replication.create_topics(view, permitted, True)
         if isinstance(decision.reply, ApiError):
@@ -118,7 +126,9 @@ class TopicCreation:
         return Decision(list(zip(permitted, decision.reply, strict=True)))
 
     def _decide(self, view: DecisionView) -> Steps[Decision[list[CreatableTopicResult]]]:
-        """Decide on the remaining topics. Their results come first, then those of rejected ones."""
+        """Return the decision on the remaining topics, without records if the request only
+        validates. Its reply has their results, without configs that the client may not see, and
+        then the results of the rejected topics."""
         permitted = yield from self._permitted()
         decision = yield from self._replication.create_topics(
             view, permitted, self._validate_only, self._quota
@@ -131,8 +141,9 @@ class TopicCreation:
         return Decision([*decision.reply, *self._settled.values()], decision.records)
 
     def _write_configs(self, results: Sequence[CreatableTopicResult]) -> Steps[None]:
-        """Encode the configs of new topics: with about thirty of them for each topic, they are
-        nearly all of the response. Topics with equal overrides share one encoding."""
+        """Replace the configs of new topics in `results` by their encoding: with about thirty for
+        each topic, they are nearly all of the response. Topics with equal overrides share an
+        encoding."""
         overrides: dict[str, tuple[tuple[str, str | None], ...]] = {}
         yield from in_bulk(
             lambda batch: overrides.update(
@@ -155,14 +166,16 @@ class TopicCreation:
             result.configs = configs
 
     def _permitted(self) -> Steps[Sequence[CreatableTopic]]:
-        """Return the topics to decide on, after rejecting the forbidden ones."""
+        """Return the topics to decide on. First reject those that the client may not create, unless
+        that was done and no ACL has changed."""
         if self._epoch is None or not self._rights.unchanged_since(self._epoch):
             yield from self._judge()
         self._epoch = None
         return (yield from self._remaining())
 
     def _judge(self) -> Steps[None]:
-        """Refuse the topics that the principal may not create, by the ACLs of the present epoch."""
+        """Reject the topics that the client may not create, by the present ACLs: put their results
+        into `_settled`. Keep the epoch of these rights."""
         self._epoch = self._rights.epoch
         remaining = yield from self._remaining()
         allowed = yield from creatable_in_slices(self._rights, (topic.name for topic in remaining))
@@ -188,7 +201,8 @@ class TopicCreation:
 
 
 def _hide_configs(rights: Rights, results: Sequence[CreatableTopicResult]) -> Steps[None]:
-    """Leave out the configs and counts of new topics that the client may not describe."""
+    """Remove configs and counts from the results of new topics on which the client lacks
+    DescribeConfigs, and set their `topic_config_error_code`."""
     created: list[str] = []
     yield from in_bulk(
         lambda batch: created.extend(result.name for result in batch if not result.error_code),

@@ -72,7 +72,8 @@ class TopicDeletion:
             self._ahead = yield from sort_out(self._rights, topics, states)
 
     def decide(self, view: DecisionView) -> Steps[Decision[list[DeletableTopicResult]]]:
-        """Delete the topics that the client may delete."""
+        """Return the decision that deletes the topics that the client may delete, with a result for
+        each topic of the request. An error of the whole request is the reply instead."""
         if self._ahead is not None and not self._ahead.topic_ids:
             return Decision(self._ahead.results)
         results, topic_ids = yield from sort_out(self._rights, view.image.topics, self._states)
@@ -100,7 +101,9 @@ def _refuse(results: list[DeletableTopicResult], refusals: Mapping[bytes, ApiErr
 def sort_out(
     rights: Rights, topics: TopicsImage, states: Sequence[DeleteTopicState]
 ) -> Steps[DeletionPlan]:
-    """Return the result of each topic in `states`, and the ids of those to delete."""
+    """Return the result of each topic in `states`, and the ids of the topics to delete: those that
+    exist, that the request names once, and that the client may delete. Of a repeated topic, return
+    a single error."""
     permitted = yield from _rights_on(rights, topics, states)
     keys: list[object] = []
     yield from in_bulk(
@@ -166,12 +169,14 @@ def _rights_on(
 
 
 def _named_topic(topics: TopicsImage, state: DeleteTopicState) -> TopicImage | None:
+    """Return the topic that an entry names by its name or its id; None if it does not exist."""
     return topics.get_by_id(state.topic_id) if state.name is None else topics.get(state.name)
 
 
 def _key(topic: TopicImage | None, state: DeleteTopicState, permitted: _Permitted) -> object:
-    """Return the key by which duplicates are found. Only a client that may delete the topic learns
-    that a name and an id belong to the same topic."""
+    """Return the key by which duplicates are found: the topic's id if the client may delete it,
+    otherwise the name or id of the entry. So only such a client learns that a name and an id belong
+    together."""
     if topic is not None and topic.name in permitted.delete:
         return topic.id
     return state.name or state.topic_id
@@ -180,7 +185,7 @@ def _key(topic: TopicImage | None, state: DeleteTopicState, permitted: _Permitte
 def _named_both_ways(
     states: Sequence[DeleteTopicState], keys: Sequence[object]
 ) -> Steps[set[object]]:
-    """Return the keys that are named both by name and by id."""
+    """Return those of `keys` that some entries give by name and others by id."""
     by_name: set[object] = set()
     both_ways: set[object] = set()
     pairs = list(zip(states, keys, strict=True))
@@ -197,6 +202,7 @@ def _named_both_ways(
 
 
 def _duplicate_error(state: DeleteTopicState) -> ApiError:
+    """Return the INVALID_REQUEST of an entry that repeats a topic's name or id."""
     shown = "topic name" if state.name is not None else "topic id"
     return ApiError(ErrorCode.INVALID_REQUEST, f"Duplicate {shown}.")
 
@@ -204,8 +210,8 @@ def _duplicate_error(state: DeleteTopicState) -> ApiError:
 def _topic_error(
     topic: TopicImage | None, state: DeleteTopicState, permitted: _Permitted
 ) -> ApiError | None:
-    """Return the error of a topic's deletion, None if it is allowed. An unknown name without the
-    right to describe it is denied."""
+    """Return the error of a topic's deletion; None if it is allowed. A name that the client may not
+    describe is TOPIC_AUTHORIZATION_FAILED, whether or not the topic exists."""
     if state.name is not None and state.name not in permitted.describe:
         return TOPIC_DENIED
     if topic is None:

@@ -75,12 +75,15 @@ class TopicRequests:
     def create_topics(
         self, context: SenderWithQuota, request: CreateTopicsRequest, respond: Respond
     ) -> None:
-        """Answer a CreateTopics request."""
+        """Create topics, or only validate them, and respond after the commit. Each topic has its
+        own result: a repeated or internal name is INVALID_REQUEST, a topic that the client may not
+        create TOPIC_AUTHORIZATION_FAILED. After `timeout_ms` all are REQUEST_TIMED_OUT."""
         refused: dict[str, ApiError] = {}
         valid_topics: list[CreatableTopic] = []
 
         def prepare() -> Steps[None]:
-            """Refuse internal and duplicate topics, then judge the rights to create the others."""
+            """Put internal and repeated topics into `refused` with their error, and the others into
+            `valid_topics`. Judge the rights to many topics now."""
             counts = Counter[str]()
             yield from in_bulk(counts.update, (topic.name for topic in request.topics))
             pace = Pace(BULK_AT_ONCE)
@@ -97,6 +100,8 @@ class TopicRequests:
             yield from creation.judge_ahead()
 
         def answer(outcome: list[CreatableTopicResult] | ApiError) -> Steps[CreateTopicsResponse]:
+            """Return the response: the results of the decision and the refused topics, or `outcome`
+            as the error of every topic."""
             if isinstance(outcome, ApiError):
                 topics = yield from map_in_slices(
                     request.topics, lambda topic: refused_topic(topic.name, outcome)
@@ -121,10 +126,14 @@ class TopicRequests:
     # --- DeleteTopics --------------------------------------------------------------------------
 
     def delete_topics(self, context: Any, request: DeleteTopicsRequest, respond: Respond) -> None:
-        """Answer a DeleteTopics request."""
+        """Delete the topics on which the client has Delete, and respond after the commit, with a
+        result for each. After `timeout_ms` all are REQUEST_TIMED_OUT. If `delete.topic.enable` is
+        false, respond with that error for every topic."""
         deletion = TopicDeletion(self._controller, context.rights, context.quota)
 
         def prepare() -> Steps[None]:
+            """Pass the topics of the request to `deletion`; those of old versions are names. Do
+            nothing if deletion is disabled."""
             if not self._settings.delete_topic_enable:
                 return
             states = request.topics
@@ -133,6 +142,8 @@ class TopicRequests:
             yield from deletion.prepare(states)
 
         def answer(outcome: list[DeletableTopicResult] | ApiError) -> Steps[DeleteTopicsResponse]:
+            """Return the response: the results of the decision, or `outcome` as the error of every
+            topic."""
             if not isinstance(outcome, ApiError):
                 return DeleteTopicsResponse(responses=outcome)
             by_name = (DeleteTopicState(name) for name in request.topic_names)
@@ -161,12 +172,16 @@ class TopicRequests:
     def create_partitions(
         self, context: SenderWithQuota, request: CreatePartitionsRequest, respond: Respond
     ) -> None:
-        """Answer a CreatePartitions request."""
+        """Add partitions to topics, or only validate that, and respond after the commit. Each topic
+        has its own result: a repeated name is INVALID_REQUEST, a topic that the client may not
+        alter TOPIC_AUTHORIZATION_FAILED. After `timeout_ms` all are REQUEST_TIMED_OUT."""
         growth = _Growth(self._controller, request, context.rights, context.quota)
 
         def answer(
             outcome: list[CreatePartitionsTopicResult] | ApiError,
         ) -> Steps[CreatePartitionsResponse]:
+            """Return the response: the results of the decision and the refused topics, or `outcome`
+            as the error of every topic."""
             if isinstance(outcome, ApiError):
                 results = yield from map_in_slices(
                     request.topics, lambda topic: _refused_growth(topic.name, outcome)
@@ -178,6 +193,7 @@ class TopicRequests:
             return CreatePartitionsResponse(results=[*outcome, *refusals])
 
         def begin(settle: Settle[list[CreatePartitionsTopicResult]]) -> None:
+            """Submit the request's decision to the controller."""
             self._controller.submit("create partitions", growth.decide, settle)
 
         self._long.run(
@@ -206,8 +222,9 @@ class _Growth:
         self.refused: dict[str, ApiError] = {}
 
     def prepare(self) -> Steps[None]:
-        """Reject duplicates and, if there are many topics, forbidden ones. Only the active
-        controller does the latter, because others may not have replayed every ACL."""
+        """Refuse topics that are named twice. If there are many topics, refuse those that the
+        client may not alter too, but only on the active controller: others may not have replayed
+        every ACL."""
         counts = Counter[str]()
         topics = self._request.topics
         yield from in_bulk(counts.update, (topic.name for topic in topics))
@@ -216,7 +233,8 @@ class _Growth:
             yield from self._judge()
 
     def decide(self, view: DecisionView) -> Steps[Decision[list[CreatePartitionsTopicResult]]]:
-        """Add partitions to the topics that the client may alter."""
+        """Return the decision that adds partitions to the topics that the client may alter. Judge
+        the rights first, unless that was done and no ACL has changed."""
         if self._epoch is None or not self._rights.unchanged_since(self._epoch):
             yield from self._judge()
         return (
@@ -226,7 +244,8 @@ class _Growth:
         )
 
     def _judge(self) -> Steps[None]:
-        """Refuse the topics that the principal may not alter, by the ACLs of the present epoch."""
+        """Refuse the topics that the client may not alter, by the present ACLs, and keep the epoch
+        of these rights."""
         self._epoch, topics, self._topics = self._rights.epoch, self._topics, []
         names = (topic.name for topic in topics)
         allowed = yield from allowed_in_slices(self._rights, Operation.ALTER, Resource.TOPIC, names)
@@ -238,7 +257,8 @@ class _Growth:
         is_accepted: Callable[[str], object],
         error: ApiError,
     ) -> Steps[None]:
-        """Keep the topics whose name is accepted, and refuse the others with `error`."""
+        """Add the topics whose name is accepted to `_topics`, and the others to `refused` with
+        `error`."""
         pace = Pace(BULK_AT_ONCE)
         for topic in topics:
             if pace.is_full():

@@ -39,6 +39,11 @@ class CleanedSegment:
         index_interval_bytes: int,
         buffer_bytes: int,
     ) -> None:
+        """Create the segment's `.log.cleaned` file in `directory`, in place of one that exists.
+
+        `buffer_bytes` is the number of bytes that are collected before they are written to the
+        file.
+        """
         self._filesystem = filesystem
         self._path = f"{directory}/{offset_name(base_offset)}"
         self._interval = index_interval_bytes
@@ -54,14 +59,15 @@ class CleanedSegment:
         self._file = self._create(LOG_SUFFIX)
 
     def _create(self, suffix: str) -> File:
-        """Create a new file. First remove that of an earlier cleaning, which may still write to
-        it."""
+        """Create the new segment's file with `suffix`. First remove that of an earlier cleaning,
+        which may still write to it."""
         path = self._path + suffix + CLEANED_SUFFIX
         self._filesystem.remove(path)
         return self._filesystem.open(path, create=True)
 
     def note(self, header: RecordBatchHeader, max_timestamp: int, size: int) -> None:
-        """Add the next batch, of `size` bytes, to the indexes, as `LogSegment.note` does."""
+        """Count the next batch, of `size` bytes, which `write` gets later. Add index entries for it
+        if more than the index interval precedes it."""
         last_offset = header.last_offset
         if max_timestamp > self._max_timestamp:
             self._max_timestamp, self._offset_of_max_timestamp = max_timestamp, last_offset
@@ -95,9 +101,11 @@ class CleanedSegment:
         return written
 
     def finish(self, sources: tuple[int, ...], aborted: Iterable[AbortedTxn]) -> CleanedGroup:
-        """Make all files durable. Their names still need a sync of the folder.
+        """Write the buffered batches and the indexes, fsync and close all files, and return the
+        group. The files' names still need a sync of the folder.
 
-        `sources` are the base offsets of the segments that this one replaces.
+        `sources` are the base offsets of the segments that this one replaces. `aborted` are the
+        entries of its transaction index; without any there is no such file.
         """
         self._write_out()
         self._file.sync()

@@ -32,6 +32,7 @@ class CleanedTransactions:
     __slots__ = ("_open_aborted", "_open_committed", "_kept", "_next", "_waiting")
 
     def __init__(self, aborted: Iterable[AbortedTxn]) -> None:
+        """Begin a walk. `aborted` are the aborted transactions of the whole log, in any order."""
         self._waiting = sorted(aborted, key=lambda transaction: transaction.first_offset)
         self._next = 0
         self._open_aborted: dict[int, _OpenAborted] = {}
@@ -42,13 +43,14 @@ class CleanedTransactions:
     def take_kept(self) -> list[AbortedTxn]:
         """Return, and forget, the aborted transactions whose marker stayed since the last call.
 
-        They are the entries for the transaction index of the segment written meanwhile.
+        They are the entries for the transaction index of the segment that was written since then.
         """
         kept, self._kept = self._kept, []
         return kept
 
     def is_aborted(self, header: RecordBatchHeader) -> bool:
-        """Note the walk's next batch of records. Return whether its transaction was aborted."""
+        """Advance the walk to its next data batch. Return whether the batch is of an aborted
+        transaction."""
         self._open_up_to(header)
         if not header.is_transactional:
             return False
@@ -60,9 +62,11 @@ class CleanedTransactions:
         return True
 
     def is_over(self, header: RecordBatchHeader, kind: ControlRecordType | None) -> bool:
-        """Note the walk's next control batch. Return whether no batch of its transaction is left.
+        """Advance the walk to its next control batch. Return True if it is empty, or a marker of a
+        transaction that has no data batch left. Any other control batch gives False.
 
-        `kind` is None for an empty batch, whose marker was dropped before.
+        `kind` is None for an empty batch, whose marker was dropped before, and for an unknown type.
+        An aborted transaction whose marker stays is added to those of `take_kept`.
         """
         self._open_up_to(header)
         if header.record_count == 0:

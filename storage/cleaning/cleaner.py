@@ -62,7 +62,8 @@ _BUFFER_BYTES_MIN = 64 * 1024
 def clean(
     filesystem: Filesystem, job: CleanJob, throttle: Throttle = lambda _: None
 ) -> CleanResult:
-    """Run the job. Raises CleaningFailed if a file of the log is damaged; OSError."""
+    """Run one round of compaction, and return its result. The new segments are `.cleaned` files in
+    the log's folder. Raises CleaningFailed if a file of the log is damaged; OSError."""
     try:
         return Cleaner(filesystem, job, throttle).run()
     except CorruptBatch as damage:
@@ -83,7 +84,8 @@ class Cleaner:
         self._records_read = self._records_kept = self._keyless = 0
 
     def run(self) -> CleanResult:
-        """Write the new segments, and return the result of the round.
+        """Write the new segments as `.cleaned` files, sync the folder, and return the result of the
+        round.
 
         Raises CorruptBatch, CleaningFailed, OSError.
         """
@@ -129,7 +131,8 @@ class Cleaner:
     # ---- the dirty section ----------------------------------------------------------------------
 
     def _build_map(self, transactions: CleanedTransactions) -> None:
-        """Note each key's last offset, from the first dirty offset on, until the map is full."""
+        """Put each key's last offset into the offset map, from the first dirty offset on, until the
+        map is full. Its `latest_offset` becomes the last offset that it covers."""
         job, offsets = self._job, self._offsets
         start = job.first_dirty_offset
         offsets.reach(start - 1)
@@ -158,17 +161,16 @@ class Cleaner:
         header: RecordBatchHeader,
         transactions: CleanedTransactions,
     ) -> bool:
-        """Note a batch in `transactions`. Return whether none of its records counts.
-
-        That is so for a marker, and for a batch of an aborted transaction.
-        """
+        """Advance `transactions` to a batch. Return whether the batch is a control batch, or of an
+        aborted transaction: its records have no keys for the offset map."""
         if header.is_control:
             transactions.is_over(header, _marker(data, position, header))
             return True
         return transactions.is_aborted(header)
 
     def _batches(self, segment: SourceSegment) -> Iterator[tuple[bytes, int, RecordBatchHeader]]:
-        """Yield (bytes, position in them, header) of each batch of a segment.
+        """Yield (bytes, position in them, header) of each batch of a segment. Count the bytes as
+        read, and throttle the reading.
 
         Raises CorruptBatch for a wrong checksum or a batch that the file's end cuts off.
         """
@@ -261,7 +263,8 @@ class Cleaner:
     def _copy(
         self, segment: SourceSegment, cleaned: CleanedSegment, transactions: CleanedTransactions
     ) -> None:
-        """Copy the batches of a segment that stay. Adjacent unchanged batches are one write."""
+        """Write the batches of a segment that stay to `cleaned`, and count the records read and
+        kept. Adjacent unchanged batches are one write."""
         unchanged: bytes = b""
         start = end = 0
         for data, position, header in self._batches(segment):
@@ -347,8 +350,8 @@ class Cleaner:
         return rebuild(body, [(first, end)], header, self._new_horizon())
 
     def _new_horizon(self) -> int:
-        """Return the delete horizon of a batch whose records this round found deletable, in
-        wall-clock ms."""
+        """Return the delete horizon for a batch that has none yet: this round's time plus
+        `delete.retention.ms`, in wall-clock ms."""
         return self._job.now_ms + self._job.delete_retention_ms
 
     def _without_records(self, header: RecordBatchHeader) -> bytearray | RecordBatchHeader | None:

@@ -46,13 +46,18 @@ class IoThrottle:
 
 
 def _die_with_the_broker() -> None:
+    """Wait for the end of standard input, then exit the process with code 1."""
     while os.read(0, 4096):
         pass
     os._exit(1)
 
 
 def main() -> None:
-    """Run one job: read it from standard input, write the answer to standard output."""
+    """Run one job: read it as a line from standard input, and write its result as a line of JSON to
+    standard output. Then exit the process with code 0.
+
+    A damaged log, or an OSError, is a line of JSON too. Without a job return at once.
+    """
     with contextlib.suppress(OSError):
         os.nice(_NICEST)
     line = sys.stdin.buffer.readline()

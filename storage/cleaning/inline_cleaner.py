@@ -18,10 +18,12 @@ class InlineRunner:
         self._environment = environment
 
     def submit(self, job: CleanJob, done: CleanCallback) -> None:
+        """Run the job by the port for blocking work, which then calls `done(result, error)`."""
         filesystem = self._environment.filesystem
         self._environment.blocking.submit(lambda: clean(filesystem, job), done)
 
     def cancel(self, directory: str) -> None:
         """Do nothing: blocking work cannot be interrupted, so the job runs to its end."""
 
-    def stop(self) -> None: ...
+    def stop(self) -> None:
+        """Do nothing: the jobs run to their end."""

@@ -70,7 +70,8 @@ class _Round:
 
     @property
     def is_gone(self) -> bool:
-        """Whether the log was deleted, or is in another folder now."""
+        """Whether the log is offline, because it was deleted or its directory failed, or is in
+        another folder now."""
         return self.log.offline or self.log.directory != self.directory
 
 
@@ -86,10 +87,10 @@ class LogCleaner:
         swapped: Callable[[], None] = lambda: None,
         sliced: SlicedWork | None = None,
     ) -> None:
-        """Clean `logs` by `runner`.
+        """Clean `logs` by `runner`, after `start`.
 
-        `swapped()` is called after each round; it writes the recovery points. Without `sliced` one
-        turn of the loop looks at all logs.
+        `swapped()` is called after each finished round; it writes the recovery points. Without
+        `sliced` one turn of the loop looks at all logs.
         """
         self._environment = environment
         self._logs = logs
@@ -110,7 +111,8 @@ class LogCleaner:
     # ---- start and stop ------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Start cleaning, after all logs are open. Do nothing if `log.cleaner.enable` is false."""
+        """Read the cleaner's checkpoints, and look for due logs every `log.cleaner.backoff.ms` from
+        now on. The logs must be open. Do nothing if `log.cleaner.enable` is false."""
         if not self._settings.log_cleaner_enable or not self._stopped:
             return
         self._stopped = False
@@ -118,7 +120,7 @@ class LogCleaner:
         self._schedule_turn()
 
     def stop(self) -> None:
-        """Stop cleaning, and cancel the rounds under way."""
+        """Stop cleaning: cancel the rounds under way, and end the runner's jobs."""
         self._stopped = True
         for log_round in self._running.values():
             log_round.is_cancelled = True
@@ -155,6 +157,7 @@ class LogCleaner:
     # ---- which log, when -------------------------------------------------------------------------
 
     def _schedule_turn(self) -> None:
+        """Call `_turn` after `log.cleaner.backoff.ms`."""
         wait_ms = self._settings.log_cleaner_backoff_ms
         self._timer = self._environment.scheduler.call_later(wait_ms, self._turn)
 
@@ -187,6 +190,8 @@ class LogCleaner:
                 self._begin_if_still_due(candidate.log)
 
     def _has_room(self) -> bool:
+        """Return whether another round may begin: the cleaner runs, and a thread of
+        `log.cleaner.threads` is free."""
         return not self._stopped and len(self._running) < self._settings.log_cleaner_threads
 
     def _begin_if_still_due(self, log: UnifiedLog) -> None:
@@ -204,8 +209,8 @@ class LogCleaner:
             self._environment.scheduler.call_soon(self.look)
 
     def _forget_gone(self, logs: Iterable[UnifiedLog]) -> Steps[None]:
-        """Drop the marks of logs that are deleted or moved, and cancel the rounds of logs that are
-        offline."""
+        """Remove logs that are deleted or moved from the uncleanable and the held-back ones. Cancel
+        the rounds of logs that are offline."""
         if self.uncleanable or self._held_until:
             log_dirs: dict[TopicPartition, str] = {}
             pace = Pace(_LOGS_A_SLICE)
@@ -238,7 +243,9 @@ class LogCleaner:
         return due
 
     def _look_at(self, log: UnifiedLog, now_ms: int) -> LogToClean | None:
-        """Return the cleanable sections of a log; None if no round may begin now."""
+        """Return the cleanable sections of a log; None if no round may begin now. Flush a log whose
+        closed segments are not all fsynced. After an OSError take the directory offline, and return
+        None."""
         if not log.config.compact or not self._may_begin(log):
             return None
         if log.recovery_point < log.segments.active.base_offset:
@@ -307,7 +314,8 @@ class LogCleaner:
     def _round_ended(
         self, log_round: _Round, result: CleanResult | None, error: Exception | None
     ) -> None:
-        """Use the runner's result, or handle its error: some `.cleaned` files may exist then."""
+        """Remove `.cleaned` files that are not of the result, then replace the log's segments.
+        After an error, handle it, and remove all `.cleaned` files. After a stop, do nothing."""
         if self._stopped:
             return
         if error is not None:
@@ -351,7 +359,7 @@ class LogCleaner:
         _log.warning("%s is not cleaned any more until the next start: %s", log.partition, reason)
 
     def _hold_back(self, log: UnifiedLog) -> None:
-        """Delay the next round of this log by several backoff intervals."""
+        """Delay the next round of this log by ten backoff intervals."""
         wait_ms = _HELD_BACK_INTERVALS * self._settings.log_cleaner_backoff_ms
         now_ms = self._environment.scheduler.monotonic_ms()
         self._held_until[log.partition] = now_ms + wait_ms
@@ -370,8 +378,10 @@ class LogCleaner:
 
     def _replace_segments(self, log_round: _Round, result: CleanResult, group_number: int) -> None:
         """Replace the log's segments by the groups from `group_number` on, a group in each turn.
+        The folder is synced after each.
 
-        After the last group the round ends.
+        After the last group, finish the round. If the result is of no use any more, or the disk
+        fails, discard the rest.
         """
         if not self._is_still_wanted(log_round):
             self._discard(log_round)
@@ -398,6 +408,8 @@ class LogCleaner:
         directory offline, unless the log is gone, and end the round instead."""
 
         def done(_: object, error: Exception | None) -> None:
+            """Call `then`. After an OSError end the round instead, and take the directory offline
+            unless the log is gone."""
             if isinstance(error, OSError):
                 if not log_round.is_gone:
                     failures = self._environment.failures
@@ -413,7 +425,8 @@ class LogCleaner:
     def _remove_cleaned_files(
         self, log_round: _Round, keep: tuple[str, ...], then: Callable[[], None]
     ) -> None:
-        """Remove the log's `.cleaned` files except those in `keep`, then call `then`."""
+        """Remove the log's `.cleaned` files except those in `keep`, off the loop, then call
+        `then`."""
         filesystem, directory = self._environment.filesystem, log_round.directory
         self._run_blocking(log_round, lambda: remove_cleaned(filesystem, directory, keep), then)
 
@@ -426,8 +439,8 @@ class LogCleaner:
             self._remove_cleaned_files(log_round, (), lambda: self._end(log_round))
 
     def _finish(self, log_round: _Round, result: CleanResult) -> None:
-        """Note the offset up to which the log is clean, log the counts, end the round, and look for
-        the next one. After a stop, do nothing."""
+        """Write the offset up to which the log is clean to the checkpoint, and call `swapped`. Log
+        the counts at INFO, end the round, and look for the next one. After a stop, do nothing."""
         log = log_round.log
         if self._stopped:
             return
@@ -450,6 +463,6 @@ class LogCleaner:
         self._look_soon()
 
     def _end(self, log_round: _Round) -> None:
-        """Mark the log as not being cleaned, and free the thread of its round."""
+        """Mark the log as not being cleaned, and remove the round from those under way."""
         log_round.log.set_being_cleaned(False)
         self._running.pop(log_round.log.partition, None)

@@ -74,11 +74,14 @@ class LogCleanerManager:
         self._files: dict[str, OffsetCheckpoint] = {}
 
     def open(self, log_dirs: Iterable[str], logs: Iterable[UnifiedLog]) -> None:
-        """Read the checkpoints of the directories, after their logs are open."""
+        """Read each directory's `cleaner-offset-checkpoint`, and keep the offsets of the `logs`
+        that are in it. A damaged file counts as empty. A directory whose file cannot be read goes
+        offline."""
         environment = self._environment
         for path in log_dirs:
 
             def failed(error: OSError, path: str = path) -> None:
+                """Take the directory offline, because its checkpoint cannot be written."""
                 environment.failures.fail(path, "writing a checkpoint", error)
 
             name = f"{path}/{CLEANER_CHECKPOINT}"
@@ -97,7 +100,8 @@ class LogCleanerManager:
             }
 
     def settle(self, logs: Iterable[UnifiedLog]) -> Steps[None]:
-        """Forget logs that are gone, and apply truncations to the offsets.
+        """Forget the offsets of logs that are gone, lower those of truncated logs, and write the
+        changed checkpoints.
 
         `logs` are all logs of the node. A log that is made meanwhile has no offset yet.
         """
@@ -129,12 +133,14 @@ class LogCleanerManager:
                     changed[path] = None
 
     def settle_one(self, log: UnifiedLog) -> None:
-        """Apply a log's truncation, which may have come after its turn in `settle`."""
+        """Lower the log's clean offset to a truncation, which may have come after its turn in
+        `settle`. Write the checkpoint if the offset changed."""
         if self._apply_truncation(log):
             self._write(log.log_dir)
 
     def _apply_truncation(self, log: UnifiedLog) -> bool:
-        """Lower a log's clean offset to where the log was truncated. Return whether it changed."""
+        """Take the log's last truncation from its flusher, and lower the clean offset to it. Return
+        whether the clean offset changed."""
         cut = log.flusher.take_truncation()
         clean = self._clean_up_to.get(log.log_dir, {}).get(log.partition)
         if cut is None or clean is None or clean.topic_id != log.topic_id or cut >= clean.offset:
@@ -143,7 +149,8 @@ class LogCleanerManager:
         return True
 
     def done(self, log: UnifiedLog, offset: int) -> None:
-        """Note that the log is clean up to `offset`, also in its directory's checkpoint."""
+        """Set the offset up to which the log is clean, exclusively, and write its directory's
+        checkpoint off the loop. Do nothing for a directory that `open` has not read."""
         if log.log_dir in self._clean_up_to:
             self._clean_up_to[log.log_dir][log.partition] = _CleanUpTo(log.topic_id, offset)
             self._write(log.log_dir)
@@ -167,7 +174,7 @@ class LogCleanerManager:
         return clean.offset
 
     def look_at(self, log: UnifiedLog, now_ms: int) -> LogToClean:
-        """Return the cleanable section of a compacted log. Raises OSError."""
+        """Return the clean and the cleanable section of a compacted log. Raises OSError."""
         dirty = self.first_dirty_offset(log)
         segments = list(log.segments)
         closed = segments[:-1]

@@ -34,17 +34,19 @@ class OffsetMap:
     __slots__ = ("_entries_max", "by_key", "latest_offset")
 
     def __init__(self, memory_bytes: int, load_factor: float) -> None:
+        """Begin an empty map, which is full with the entries that fit into `memory_bytes *
+        load_factor`, at least one."""
         self._entries_max = max(int(memory_bytes * load_factor) // ENTRY_BYTES, 1)
         self.by_key: dict[bytes, int] = {}
         self.latest_offset = -1
 
     @property
     def is_full(self) -> bool:
-        """Whether the limit is reached: no further batch is to be noted."""
+        """Whether the limit is reached: the keys of no further batch are to be added."""
         return len(self.by_key) >= self._entries_max
 
     def reach(self, offset: int) -> None:
-        """Note that all keys up to `offset` are in the map."""
+        """Set `latest_offset`: all keys up to `offset`, inclusively, are in the map."""
         self.latest_offset = offset
 
     def get(self, key: bytes) -> int:

@@ -58,7 +58,8 @@ def index_keys(
     start_offset: int,
     offsets: OffsetMap,
 ) -> None:
-    """Note the last offset of each key, from `start_offset` on. Raises CorruptBatch."""
+    """Set the offset of each key of a batch in `offsets.by_key`, if it is `start_offset` or later.
+    A later record overwrites an earlier one. Raises CorruptBatch."""
     latest = offsets.by_key
     for _, _, offset, key, _ in _records(body, position, end, header):
         if key is not None and offset >= start_offset:
@@ -145,13 +146,15 @@ def _records(  # noqa: C901  a call for each field would take longer than the fi
 
 
 def _overrun(position: int) -> CorruptBatch:
+    """Return the error of a record whose fields do not end within it."""
     return CorruptBatch(f"a record goes beyond its end near byte {position}")
 
 
 def _varint_rest(body: bytes, position: int, value: int, shift: int) -> tuple[int, int]:
     """Read the rest of a varint. Its first bytes gave `value`, which has `shift` bits.
 
-    Return its raw (zigzag) value and the position behind it. Raises CorruptBatch.
+    Return its raw (zigzag) value and the position behind it. Raises CorruptBatch; IndexError if the
+    body ends before.
     """
     while shift < 70:
         byte = body[position]
@@ -172,7 +175,8 @@ def rebuild(
     """Return the batch with only the records in `kept`, which is not empty.
 
     Offsets, producer, sequence, leader epoch and codec stay; CRC, count and largest timestamp are
-    recomputed. `delete_horizon_ms` is the new horizon, None to keep the batch's own.
+    recomputed, except the timestamp under LogAppendTime. `delete_horizon_ms` is the new horizon,
+    None to keep the batch's own.
     """
     attributes, base_timestamp = header.attributes, header.base_timestamp
     if delete_horizon_ms is None:
@@ -197,13 +201,15 @@ def rebuild(
 
 
 def empty_batch(header: RecordBatchHeader) -> bytearray:
-    """Return the batch without records: it keeps its offsets and its producer's last sequence."""
+    """Return the batch without records: it keeps its offsets, its producer and the sequences. It
+    has no codec, base timestamp or delete horizon."""
     attributes = header.attributes & ~(CODEC_MASK | DELETE_HORIZON_FLAG)
     emptied = header._replace(attributes=attributes, base_timestamp=NO_TIMESTAMP, record_count=0)
     return batch_of(emptied, b"")
 
 
 def _timestamp_delta(body: bytes, start: int) -> int:
+    """Return the timestamp delta of the record that begins at position `start`, in ms."""
     while body[start] > 127:  # the record's length
         start += 1
     return read_varlong(body, start + 2)[0]

@@ -76,7 +76,7 @@ class FutureLogs:
             self._logs[log.partition] = log
 
     def create(self, current: UnifiedLog, log_dir: str, config: LogConfig) -> UnifiedLog:
-        """Create an empty copy of `current` in `log_dir`.
+        """Create an empty copy of `current` in `log_dir`, and add it to the copies under way.
 
         Raises LogDirFailure; LogPlaceTaken if a file or folder has the name that the copy gets in
         the end.
@@ -107,7 +107,8 @@ class FutureLogs:
         return log
 
     def take_over(self, partition: TopicPartition) -> UnifiedLog:
-        """Rename the copy to the partition's name, which makes it the log. Raises LogDirFailure."""
+        """Rename the copy to the partition's name, which makes it the log, and sync the directory.
+        Return it, and remove it from the copies under way. Raises LogDirFailure."""
         log = self._logs.pop(partition)
         directory = log.directory
         log.rename(f"{log.log_dir}/{partition}")
@@ -123,7 +124,7 @@ class FutureLogs:
         return log
 
     def drop(self, partition: tuple[str, int]) -> None:
-        """Remove the partition's copy, if there is one."""
+        """Forget the partition's copy, if there is one, and remove its folder."""
         log = self._logs.pop(TopicPartition(*partition), None)
         if log is not None and not log.offline:
             self._remove(log)

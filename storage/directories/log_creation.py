@@ -36,8 +36,8 @@ class LogCreation:
     def create(
         self, partition: TopicPartition, topic_id: bytes, config: LogConfig, wanted: str | None
     ) -> UnifiedLog:
-        """Create a log in the directory that `prefer` named, else in `wanted`, else in the one
-        with the fewest logs.
+        """Create a log, with its folder and `partition.metadata`. Its directory is that of `prefer`
+        if it is online, else `wanted`, else the online one with the fewest logs.
 
         Raises LogDirFailure; LogPlaceTaken if another file or folder has the name of its folder.
         """
@@ -55,7 +55,8 @@ class LogCreation:
             raise environment.failures.fail(path, f"creating {partition}", error) from error
 
     def _check_free(self, path: str, directory: str, topic_id: bytes) -> None:
-        """Raise LogPlaceTaken if the folder holds another topic's files."""
+        """Raise LogPlaceTaken if a file, another topic's log, or a folder without a partition's
+        files is at `directory`. Raises OSError."""
         why = why_taken(self._environment.filesystem, directory, topic_id)
         if why is not None:
             raise LogPlaceTaken(path, f"{why}: move it away, and start again")
@@ -83,6 +84,8 @@ class LogCreation:
         filesystem.replace_atomically(path, encode_partition_metadata(topic_id), sync=False)
 
         def sync() -> None:
+            """Fsync `partition.metadata`, the log's folder and the log directory. Do nothing if the
+            file was deleted meanwhile. Raises OSError."""
             if not filesystem.exists(path):
                 return  # deleted meanwhile
             file = filesystem.open(path)
@@ -94,6 +97,8 @@ class LogCreation:
             filesystem.sync_dir(log_dir)
 
         def synced(_: object, error: Exception | None) -> None:
+            """Take the log directory offline after an OSError, unless the file was deleted
+            meanwhile."""
             if isinstance(error, OSError) and filesystem.exists(path):
                 environment.failures.fail(log_dir, f"creating {directory}", error)
 

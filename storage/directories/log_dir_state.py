@@ -41,9 +41,11 @@ class LogDirState:
 
     def __init__(self, path: str, environment: LogEnvironment) -> None:
         def failed(error: OSError) -> None:
+            """Take the directory offline, because a checkpoint cannot be written."""
             environment.failures.fail(path, "writing a checkpoint", error)
 
         def checkpoint(name: str) -> OffsetCheckpoint:
+            """Return the checkpoint file with this name in the directory."""
             filesystem, blocking = environment.filesystem, environment.blocking
             return OffsetCheckpoint(filesystem, blocking, f"{path}/{name}", failed)
 
@@ -59,30 +61,32 @@ class LogDirState:
         """The offsets of logs that cannot be opened: new checkpoints keep them."""
 
     def hold_lock(self, lock: Lock) -> None:
-        """Keep the lock, which prevents other processes from opening the directory."""
+        """Set `lock`, which prevents other processes from opening the directory."""
         self.lock = lock
 
     def set_was_clean(self, was_clean: bool) -> None:
-        """Note whether the last stop of the directory was clean."""
+        """Set `was_clean`: whether the last stop of the directory was clean."""
         self.was_clean = was_clean
 
     # --- the content of the checkpoints: in slices for many logs --------------------------------
 
     def recovery_offsets(self) -> Offsets:
-        """Return the offset up to which each log is fsynced."""
+        """Return the offset up to which each log is fsynced; for a log that cannot be opened, that
+        of the last checkpoint."""
         return in_one_go(self.recovery_steps())
 
     def recovery_steps(self) -> Steps[Offsets]:
-        """Return the recovery points, in slices."""
+        """Return the offsets of `recovery_offsets`, collected in slices."""
         kept = {partition: offsets.recovery_point for partition, offsets in self.unopened.items()}
         return self._with_open_logs(kept, lambda log: log.recovery_point)
 
     def start_offsets(self) -> Offsets:
-        """Return the log starts that are above the first segment's base offset."""
+        """Return the log starts that are above the first segment's base offset; for a log that
+        cannot be opened, that of the last checkpoint."""
         return in_one_go(self.start_steps())
 
     def start_steps(self) -> Steps[Offsets]:
-        """Return the log starts of `start_offsets`, in slices."""
+        """Return the log starts of `start_offsets`, collected in slices."""
         kept = {
             partition: offsets.log_start
             for partition, offsets in self.unopened.items()
@@ -91,11 +95,12 @@ class LogDirState:
         return self._with_open_logs(kept, _start_within_segment)
 
     def watermarks(self) -> Offsets:
-        """Return the high watermark of each log."""
+        """Return the high watermark of each log; for a log that cannot be opened, that of the last
+        checkpoint."""
         return in_one_go(self.watermark_steps())
 
     def watermark_steps(self) -> Steps[Offsets]:
-        """Return the high watermarks, in slices."""
+        """Return the high watermarks of `watermarks`, collected in slices."""
         kept = {partition: offsets.high_watermark for partition, offsets in self.unopened.items()}
         return self._with_open_logs(kept, lambda log: log.high_watermark)
 
@@ -114,5 +119,6 @@ class LogDirState:
 
 
 def _start_within_segment(log: UnifiedLog) -> int | None:
+    """Return the log start offset if it is above the first segment's base offset, else None."""
     start = log.log_start_offset
     return start if start > log.segments.first.base_offset else None

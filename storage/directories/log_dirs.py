@@ -40,7 +40,8 @@ def lock_dir(filesystem: Filesystem, log_dir: str) -> Lock:
 
 
 def _holder(filesystem: Filesystem, log_dir: str) -> str:
-    """Return words that name the process in the lock file. Apache Kafka writes none: ""."""
+    """Return words with the process id in the lock file. Return "" without an id, as in Apache
+    Kafka's lock file, or if the file cannot be read."""
     try:
         text = filesystem.read(f"{log_dir}/{LOCK_FILE}").decode("ascii", "replace").strip()
     except OSError:
@@ -64,7 +65,8 @@ def read_meta_properties(filesystem: Filesystem, log_dir: str) -> MetaProperties
 
 
 def write_meta_properties(filesystem: Filesystem, log_dir: str, properties: MetaProperties) -> None:
-    """Format the directory. Its file is durable when this returns. Raises OSError."""
+    """Create the directory if it is missing, and write its `meta.properties`, which is durable when
+    this returns. Raises OSError."""
     filesystem.make_dirs(log_dir)
     filesystem.replace_atomically(
         f"{log_dir}/{META_PROPERTIES}", encode_meta_properties(properties)

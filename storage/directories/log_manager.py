@@ -68,6 +68,7 @@ class LogManager:
         """Manage the directories of `settings`; `load` opens their logs.
 
         `config_for(topic)` returns a topic's configs on top of the server's defaults.
+        `random_bytes(n)` gives unique parts for the names of renamed folders.
         """
         self._environment = environment
         self.sliced = SlicedWork(environment.scheduler, environment.blocking, UNPACKED_LIMIT_BYTES)
@@ -95,7 +96,8 @@ class LogManager:
     # ---- start ---------------------------------------------------------------------------------
 
     def lock(self) -> None:
-        """Lock the directories against other processes, before a file in them is opened.
+        """Create missing directories, and lock all against other processes, before a file in them
+        is opened.
 
         A directory that fails goes offline (see `online_dirs`). Raises LogDirLocked, and OSError
         for lack of descriptors.
@@ -111,7 +113,8 @@ class LogManager:
                 self._environment.failures.fail(log_dir.path, "locking", error)
 
     def read_previous_broker_epoch(self) -> int:
-        """Return the broker epoch of the last stop if it was clean in every directory, else -1.
+        """Return the broker epoch of the last stop if it was clean, with one epoch, in every online
+        directory; else -1. A directory that cannot be read goes offline.
 
         The broker's registration, which precedes `load`, contains it: after an unclean stop a
         replica may lack records that it had acknowledged (KIP-966).
@@ -127,7 +130,8 @@ class LogManager:
         return first if same and first is not None else UNKNOWN_BROKER_EPOCH
 
     def count_folders(self) -> tuple[int, int]:
-        """Return how many logs, and how many copies under way, the locked directories have."""
+        """Return how many logs, and how many copies under way, the online directories have. A
+        directory that cannot be read goes offline."""
         logs = moves = 0
         for log_dir in self._online():
             try:
@@ -158,6 +162,7 @@ class LogManager:
         self._home_of = home_of
 
         def loaded(error: Exception | None) -> None:
+            """Set aside as stray the logs whose topic was deleted meanwhile, then call `done`."""
             self._loaded = error is None
             if error is None:
                 for log in self.logs:
@@ -177,9 +182,11 @@ class LogManager:
         self._loading.begin()
 
     def put_stray_aside(self, log_folder: LogFolder) -> None:
-        """Rename an unopened folder of a partition that belongs to no topic, or remove a copy.
+        """Rename the unopened folder of a partition without a topic to `-stray`. A copy under way
+        is removed instead. Raises OSError.
 
-        A folder that cannot be read may be anything, and is left as it is. Raises OSError.
+        A folder that cannot be read may be anything, and is left as it is; so is one that cannot be
+        renamed. Each case but the removal is a line of `report`.
         """
         directory = log_folder.directory
         path = directory.rpartition("/")[0]
@@ -200,7 +207,8 @@ class LogManager:
         self.report.append(f"{directory} belongs to no topic: renamed to {stray}")
 
     def take(self, log: UnifiedLog) -> None:
-        """Add a log that was opened or created.
+        """Add a log that was opened or created. If its partition cannot be used, close the log
+        instead.
 
         A crash during a move leaves two copies of a log. If both have the same records, one is
         kept. If not, the metadata has to name the directory of the replica; otherwise the partition
@@ -216,8 +224,11 @@ class LogManager:
             self._choose_copy(twin, log)
 
     def _choose_copy(self, first: UnifiedLog, second: UnifiedLog) -> None:
-        """Keep one of two copies of a log, and set the other aside as stray. If neither can be
-        chosen, stop using both: the partition is offline. Add a line to the report."""
+        """Keep one of two copies of a log: the one that the metadata names, or either if both have
+        the same records. Rename the other's folder to `-stray`.
+
+        If neither can be chosen, stop using both: the partition is offline. Add a line to `report`.
+        """
         partition = first.partition
         where = f"{partition} lies in {first.log_dir} and in {second.log_dir}"
         replica_dir = self._home_of(partition)
@@ -246,9 +257,10 @@ class LogManager:
         self._dirs[kept.log_dir].logs[partition] = kept
 
     def leave_unopened(self, log_folder: LogFolder, why: str, kept: KeptOffsets) -> None:
-        """Note that a folder cannot be opened: its partition is offline on this node.
+        """Add a folder that cannot be opened to `unopened`: its partition is offline on this node.
+        A copy under way is removed instead. Each is a line of `report`.
 
-        `kept` are its offsets in the checkpoints, which later checkpoints keep.
+        `kept` are the partition's offsets in the checkpoints, which later checkpoints keep.
         """
         partition = log_folder.partition
         path = log_folder.directory.rpartition("/")[0]
@@ -267,7 +279,8 @@ class LogManager:
         self._dirs[path].unopened[partition] = kept
 
     def _stop_using(self, log: UnifiedLog) -> None:
-        """Stop using a log, and change no file of it."""
+        """Move a log to the unopened ones, and close it. Its files stay as they are; later
+        checkpoints keep its offsets."""
         partition, log_dir = log.partition, self._dirs[log.log_dir]
         self.unopened[partition].folders.append((log.log_dir, log.directory))
         log_dir.unopened[partition] = KeptOffsets.of(log)
@@ -276,7 +289,8 @@ class LogManager:
         log.retire()
 
     def _forget_unopened(self, partition: TopicPartition) -> None:
-        """Delete all readable folders of an unopened log, because its topic is gone."""
+        """Remove a partition from `unopened`, because its topic is gone, and delete its folders.
+        Folders that cannot be read or renamed stay."""
         unopened = self.unopened.pop(partition)
         filesystem = self._environment.filesystem
         for path, directory in unopened.folders:
@@ -293,7 +307,7 @@ class LogManager:
         self.checkpoint_soon()
 
     def start(self) -> None:
-        """Start the periodic work."""
+        """Start the periodic work of `upkeep`."""
         self.upkeep.start()
 
     # ---- logs ----------------------------------------------------------------------------------
@@ -331,12 +345,13 @@ class LogManager:
         log_dir: str | None = None,
         is_new: bool = True,
     ) -> UnifiedLog:
-        """Return the partition's log. If there is none, create it in the emptiest online directory.
+        """Return the partition's log. If there is none, create it: in the directory of
+        `prefer_dir`, else in `log_dir`, else in the online one with the fewest logs.
 
         No log is created if the partition had one before (`is_new` False) and a directory is
         offline. Its records may be there, and an empty log in their place would lose them. A log
         with another topic id was left by a deleted topic of the same name: it is renamed to
-        `-stray`, never written to (KAFKA-14616).
+        `-stray`, never written to (KAFKA-14616). A log without a topic id gets this one.
 
         Raises LogDirFailure; LogUnusable if the partition's folder cannot be opened;
         DescriptorsLack if there are too few file descriptors for another log; LogPlaceTaken if
@@ -400,7 +415,8 @@ class LogManager:
     def delete(self, partition: tuple[str, int]) -> bool:
         """Delete a log: rename its folder now, and remove its files after `file.delete.delay.ms`.
 
-        Return False if there is no open log. Raises LogDirFailure.
+        Return False if there is no open log; the folders of an unopened one are deleted. Raises
+        LogDirFailure.
         """
         self.lacking.pop(TopicPartition(*partition), None)
         log = self.get(partition)
@@ -423,10 +439,13 @@ class LogManager:
         log.retire()
 
     def remove_later(self, log_dir: str, directory: str, delay_ms: int) -> None:
-        """Remove a folder that was renamed before, off the loop, after `delay_ms`."""
+        """Remove a folder that was renamed before, off the loop, after `delay_ms`. Retry after a
+        lack of descriptors; another OSError takes the directory offline."""
         environment = self._environment
 
         def done(_: object, error: Exception | None) -> None:
+            """Retry the removal after a lack of descriptors. Another OSError takes the directory
+            offline."""
             if is_lack_of_descriptors(error):
                 self.remove_later(log_dir, directory, REMOVE_AGAIN_MS)
             elif isinstance(error, OSError):
@@ -459,6 +478,7 @@ class LogManager:
         self.upkeep.checkpoint_soon()
 
     def _online(self) -> list[LogDirState]:
+        """Return the directories that have not failed, in the order of `log.dirs`."""
         return [self._dirs[path] for path in self.online_dirs]
 
     # ---- failure and stop ----------------------------------------------------------------------
@@ -468,7 +488,8 @@ class LogManager:
         self._environment.failures.listen(lambda log_dir, _: callback(log_dir))
 
     def _dir_failed(self, path: str, _: str) -> None:
-        """Take all logs of a failed directory offline, and stop using them."""
+        """Take all logs and copies in a failed directory offline, and remove them from those in
+        use."""
         log_dir = self._dirs.get(path)
         if log_dir is None:
             return
@@ -478,11 +499,13 @@ class LogManager:
         self.future_logs.dir_failed(path)
 
     def set_recovery_threads(self, threads: int) -> None:
-        """Open, and close, at most `threads` logs of a directory at a time from now on."""
+        """Let a later `load` or `begin_close` open or close at most `threads` logs of a directory
+        at a time."""
         self._settings = replace(self._settings, num_recovery_threads_per_data_dir=threads)
 
     def begin_close(self, done: Callable[[], None]) -> None:
-        """Make all logs durable before `close`, several at a time; then call `done`."""
+        """Stop the periodic work, and make all logs durable before `close`, several at a time. Then
+        call `done`. After a failed start no log is flushed."""
         self.upkeep.stop()
         directories = [
             (log_dir.lock, (*log_dir.logs.values(), *self.future_logs.logs_in(log_dir.path)))

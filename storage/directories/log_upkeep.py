@@ -63,7 +63,8 @@ class LogUpkeep:
         self._retained: list[Retained] = []
 
     def start(self) -> None:
-        """Start the timers."""
+        """Schedule the checkpoints, retention, expiry of producers and flushes, each at its
+        interval."""
         settings, first_ms = self._settings, self._settings.log_initial_task_delay_ms
         self._every(
             settings.log_flush_offset_checkpoint_interval_ms,
@@ -96,6 +97,7 @@ class LogUpkeep:
         upkeep is stopped."""
 
         def run() -> None:
+            """Call `work`, and schedule the next call, unless the upkeep is stopped."""
             if not self._stopped:
                 work()
                 self._environment.scheduler.call_later(interval_ms, run)
@@ -104,20 +106,23 @@ class LogUpkeep:
         self._environment.scheduler.call_later(first_ms, run)
 
     def _logs(self) -> list[UnifiedLog]:
+        """Return the logs of all online directories."""
         return [log for log_dir in self._online() for log in log_dir.logs.values()]
 
     # ---- checkpoints ---------------------------------------------------------------------------
 
     def checkpoint_recovery_points(self) -> None:
-        """Write the offset up to which each log is fsynced."""
+        """Write the offset up to which each log is fsynced to its directory's checkpoint, in
+        slices."""
         self._run(self._write_checkpoints(_recovery_points))
 
     def checkpoint_log_starts(self) -> None:
-        """Write the log starts that are above the first segment's base offset."""
+        """Write the log starts that are above the first segment's base offset to their directory's
+        checkpoint, in slices."""
         self._run(self._write_checkpoints(_log_starts))
 
     def checkpoint_high_watermarks(self) -> None:
-        """Write the high watermarks."""
+        """Write the high watermarks to their directory's checkpoint, in slices."""
         self._run(self._write_checkpoints(_high_watermarks))
 
     def _write_checkpoints(self, checkpoint_of: _Checkpoint) -> Steps[None]:
@@ -150,8 +155,8 @@ class LogUpkeep:
     def deletions(self) -> Iterator[None]:
         """Return a context in which many logs are deleted, maybe in many turns of the loop.
 
-        At its end all checkpoints are written once. No log with the name of a deleted one may be
-        created before that.
+        At the end of the last such context all checkpoints are written once, if a log was deleted.
+        No log with the name of a deleted one may be created before that.
         """
         self._deletions += 1
         try:
@@ -174,6 +179,7 @@ class LogUpkeep:
             self.checkpoint_soon()
 
     def _checkpoint_now(self) -> None:
+        """Write all checkpoints in slices, after the work of earlier calls."""
         self._run(self._write_all())
 
     def _write_all(self) -> Steps[None]:
@@ -190,7 +196,8 @@ class LogUpkeep:
         self._retained.append(callback)
 
     def retain(self) -> None:
-        """Delete the segments of all logs that exceed their retention."""
+        """Delete the segments of all logs that exceed their retention, `_LOGS_A_GO` logs in a turn
+        of the loop."""
         self._retain_some(iter(self._logs()))
 
     def _retain_some(self, logs: Iterator[UnifiedLog]) -> None:
@@ -224,10 +231,12 @@ class LogUpkeep:
     # ---- the rest ------------------------------------------------------------------------------
 
     def _flush_due(self) -> None:
+        """Flush, in slices, each log whose last flush was `flush.ms` ago."""
         self._run(each(self._flush_one, self._logs(), _LOGS_A_GO))
 
     def _flush_one(self, log: UnifiedLog) -> None:
-        """Flush the log if its last flush was `flush.ms` ago."""
+        """Flush the log if its last flush was `flush.ms` ago and it has unflushed records. Do
+        nothing after a stop, or for a log that is offline."""
         if not self._stopped and not log.offline:
             log.flusher.flush_if_due(log.config.flush_ms)
 
@@ -236,6 +245,8 @@ class LogUpkeep:
         now_ms = self._environment.scheduler.wall_ms()
 
         def expire(log: UnifiedLog) -> None:
+            """Remove the log's expired producers, unless the upkeep is stopped or the log
+            offline."""
             if not self._stopped and not log.offline:
                 log.producer_state.remove_expired(now_ms)
 
@@ -243,12 +254,18 @@ class LogUpkeep:
 
 
 def _recovery_points(log_dir: LogDirState) -> tuple[OffsetCheckpoint, Steps[Offsets]]:
+    """Return a directory's checkpoint of recovery points, and the steps that collect the offsets
+    for it."""
     return log_dir.recovery_points, log_dir.recovery_steps()
 
 
 def _log_starts(log_dir: LogDirState) -> tuple[OffsetCheckpoint, Steps[Offsets]]:
+    """Return a directory's checkpoint of log starts, and the steps that collect the offsets for
+    it."""
     return log_dir.log_starts, log_dir.start_steps()
 
 
 def _high_watermarks(log_dir: LogDirState) -> tuple[OffsetCheckpoint, Steps[Offsets]]:
+    """Return a directory's checkpoint of high watermarks, and the steps that collect the offsets
+    for it."""
     return log_dir.high_watermarks, log_dir.watermark_steps()

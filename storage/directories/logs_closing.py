@@ -106,6 +106,7 @@ class LogsClosing:
         def keep(
             job: Callable[[], None], ended: Callable[[object, Exception | None], None]
         ) -> None:
+            """Add the job to `flushes`, in place of running it."""
             flushes.append(_Flush(job, ended))
 
         try:
@@ -115,13 +116,14 @@ class LogsClosing:
             pass  # `close_directory` gets the same error, and leaves no marker
 
     def _written(self, flushes: list[_Flush] | None, error: Exception | None) -> None:
-        """Run the flushes. Raises `error`, if there is one."""
+        """Run a directory's flushes, several at a time. Raises `error`, if there is one."""
         if error is not None:
             raise error  # our own bug: errors of a disk are handled in `_write`
         assert flushes is not None
         _FlushQueue(self._blocking, flushes, self._ended).begin(self._at_once)
 
     def _ended(self) -> None:
+        """Count a directory whose logs are flushed. After the last one call `done`."""
         self._open -= 1
         if not self._open:
             self._done()
@@ -146,11 +148,13 @@ class _FlushQueue:
                 self._next()
 
     def _next(self) -> None:
-        """Submit the next flush. After the last one has ended, report the end."""
+        """Submit the next flush. After the last one has ended, call `done`."""
         flush = self._waiting.pop()
         self._under_way += 1
 
         def ended(result: object, error: Exception | None) -> None:
+            """Call the flush's callback, then submit the next flush. After the last one has ended,
+            call `done`."""
             self._under_way -= 1
             flush.ended(result, error)
             if self._waiting:
@@ -169,7 +173,8 @@ def close_directory(
 ) -> bool:
     """Close a directory's logs and the copies under way in it, and write its checkpoints.
 
-    Return True, with the marker of a clean stop written, if each step succeeded; else False.
+    Return True, with the marker of a clean stop written, if each step succeeded; else False. A disk
+    that fails takes the directory offline.
     """
     try:
         for log in (*log_dir.logs.values(), *moves):

@@ -39,11 +39,21 @@ class LogOwner(Protocol):
     lacking: dict[TopicPartition, str]
     future_logs: FutureLogs
 
-    def take(self, log: UnifiedLog) -> None: ...
-    def leave_unopened(self, log_folder: LogFolder, why: str, kept: KeptOffsets) -> None: ...
-    def put_stray_aside(self, log_folder: LogFolder) -> None: ...
-    def remove_later(self, log_dir: str, directory: str, delay_ms: int) -> None: ...
-    def checkpoint_soon(self) -> None: ...
+    def take(self, log: UnifiedLog) -> None:
+        """Add an opened log."""
+
+    def leave_unopened(self, log_folder: LogFolder, why: str, kept: KeptOffsets) -> None:
+        """Take a folder that cannot be opened: its partition is offline."""
+
+    def put_stray_aside(self, log_folder: LogFolder) -> None:
+        """Rename a folder of no topic to `-stray`; remove it if it is a copy under way. Raises
+        OSError."""
+
+    def remove_later(self, log_dir: str, directory: str, delay_ms: int) -> None:
+        """Remove a folder of `log_dir` after `delay_ms`."""
+
+    def checkpoint_soon(self) -> None:
+        """Write all checkpoints after the current turn of the loop."""
 
 
 class LogsLoading:
@@ -74,22 +84,27 @@ class LogsLoading:
         self._timer: Timer | None = None
 
     def begin(self) -> None:
-        """Begin. `done` follows at the end, at once if there is no directory."""
+        """Survey each directory off the loop, then open its logs. After all directories call
+        `done`, at once if there is none."""
         if not self._loaders:
             self._finish(None)
         for loader in list(self._loaders):
             loader.look(lambda survey, error, loader=loader: self._looked(loader, survey, error))  # type: ignore[misc]
 
     def stop(self) -> None:
-        """Ignore the results of jobs under way, because the node stops."""
+        """Ignore the results of jobs under way, because the node stops. `done` is not called any
+        more."""
         self._done = None
         self._cancel()
 
     # ---- one directory ---------------------------------------------------------------------------
 
     def _looked(self, loader: LogDirLoader, survey: Survey | None, error: Exception | None) -> None:
-        """Use the survey of a directory: set stray logs aside, and open the others. With an error
-        in place of a survey, the directory's loading ends."""
+        """Use the survey of a directory: set stray logs aside, remove folders to be deleted, and
+        open the other logs. Its notes go to the owner's report.
+
+        With an error in place of a survey, the directory's loading ends.
+        """
         if self._done is None:
             return
         self._looking -= 1
@@ -125,7 +140,8 @@ class LogsLoading:
             (self._owner.future_logs.resume if log_folder.is_future else self._owner.take)(log)
 
     def _leave_unopened(self, survey: Survey, log_folder: LogFolder, error: Exception) -> None:
-        """Leave a folder that cannot be opened, after any error: its partition is offline."""
+        """Pass a folder that cannot be opened to the owner, with the error as text and the
+        partition's offsets in the checkpoints. Its partition is offline then."""
         kept = KeptOffsets(
             survey.recovery_points.get(log_folder.partition, 0),
             survey.log_starts.get(log_folder.partition, 0),
@@ -135,7 +151,12 @@ class LogsLoading:
         self._owner.leave_unopened(log_folder, why, kept)
 
     def _dir_ended(self, loader: LogDirLoader, error: Exception | None) -> None:
-        """Note that all logs of a directory are open, or that it has failed."""
+        """Count a directory as ended, and add its recovery to the owner's report. An OSError takes
+        the directory offline instead. A lack of descriptors, or another error, ends the whole
+        start.
+
+        After the last directory, finish the start.
+        """
         if self._done is None:
             return
         self._open -= 1
@@ -152,8 +173,8 @@ class LogsLoading:
             self._finish(None)
 
     def _forget_stale_watermarks(self, loader: LogDirLoader) -> None:
-        """Write the checkpoint soon if it has a high watermark that is above its log's, or of a log
-        that is gone."""
+        """Let the owner write its checkpoints soon if one has a high watermark that is above its
+        log's, or of a log that is gone."""
         assert loader.survey is not None
         current = loader.log_dir.watermarks()
         if any(current.get(name, -1) < old for name, old in loader.survey.high_watermarks.items()):
@@ -161,8 +182,7 @@ class LogsLoading:
             self._owner.checkpoint_soon()
 
     def _finish(self, error: Exception | None) -> None:
-        """Stop the progress lines, and report the end with `error` or None. A second call has no
-        effect."""
+        """Stop the progress lines, and call `done(error)`. A second call has no effect."""
         done, self._done = self._done, None
         self._cancel()
         if done is not None:
@@ -171,7 +191,8 @@ class LogsLoading:
     # ---- for people ------------------------------------------------------------------------------
 
     def _report(self, log_dir: LogDirState) -> None:
-        """Report the recovery: a line for the directory, and one for each log that was repaired."""
+        """Add lines on the recovery to the owner's report: one for the directory if segments were
+        scanned, and one for each log with repairs or losses."""
         lines = self._owner.report
         scanned = [log for log in log_dir.logs.values() if log.recovery.segments_scanned]
         if scanned:
@@ -188,7 +209,8 @@ class LogsLoading:
                 lines.append(f"{log.partition}: {line}")
 
     def _announce_recovery(self) -> None:
-        """Report, after all directories were surveyed, how much recovery has to scan, if any."""
+        """Call `report_line` with the amount that recovery has to scan, after all directories were
+        surveyed, and begin the progress lines. Do nothing if there is nothing to scan."""
         to_scan = sum(loader.bytes_to_scan for loader in self._loaders)
         if self._looking or not to_scan or not self._open or self._timer is not None:
             return
@@ -200,10 +222,12 @@ class LogsLoading:
         self._schedule_progress()
 
     def _schedule_progress(self) -> None:
+        """Call `_progress` after `PROGRESS_INTERVAL_MS`."""
         self._timer = self._environment.scheduler.call_later(PROGRESS_INTERVAL_MS, self._progress)
 
     def _progress(self) -> None:
-        """Report a line on the logs opened and the bytes scanned, and schedule the next one."""
+        """Call `report_line` with a line on the logs opened and the bytes scanned, and schedule the
+        next line."""
         if self._done is None:
             return
         loaders = self._loaders
@@ -219,6 +243,7 @@ class LogsLoading:
         self._schedule_progress()
 
     def _cancel(self) -> None:
+        """Cancel the timer of the progress lines."""
         if self._timer is not None:
             self._timer.cancel()
 
@@ -239,6 +264,8 @@ def progress_line(
 
 
 def _size_text(size: int) -> str:
+    """Return a number of bytes in GB, MB or kB (10^9, 10^6, 10^3), with one decimal; below 1 kB in
+    bytes."""
     for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if size >= factor:
             return f"{size / factor:.1f} {unit}"

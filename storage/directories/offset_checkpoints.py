@@ -49,6 +49,7 @@ class OffsetCheckpoint:
         path: str,
         failed: Callable[[OSError], object],
     ) -> None:
+        """Write to the file at `path`. `failed(error)` is called if a write off the loop fails."""
         self._filesystem = filesystem
         self._blocking = blocking
         self._failed = failed
@@ -75,6 +76,8 @@ class OffsetCheckpoint:
         filesystem, path = self._filesystem, self.path
 
         def done(_: object, error: Exception | None) -> None:
+            """Write the data that came meanwhile. After an error drop it, and call `failed` with an
+            OSError."""
             self._is_writing = False
             if error is not None:
                 self._written = self._next_data = None  # a later write has newer offsets
@@ -89,7 +92,7 @@ class OffsetCheckpoint:
         self._blocking.submit(lambda: filesystem.replace_atomically(path, data), done)
 
     def write_now(self, offsets: Offsets) -> None:
-        """Write the offsets before this returns. Raises OSError.
+        """Write the offsets before this returns, unless the file has them already. Raises OSError.
 
         For a stop, when no write is under way.
         """

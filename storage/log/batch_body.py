@@ -33,7 +33,8 @@ class BatchBody:
         self.view = self._packed
 
     def open(self) -> Steps[None]:
-        """Decompress the records into `view`. Raises CorruptBatch."""
+        """Decompress the records into `view`; records that are not compressed are there already.
+        Raises CorruptBatch."""
         if not self._codec:
             return
         room = max(_GUESS_BYTES, min(len(self._packed) * _GUESS_FACTOR, UNPACKED_LIMIT_BYTES))
@@ -75,4 +76,5 @@ class BatchBody:
         return size
 
     def _drop(self) -> None:
+        """Drop the buffer, which frees its memory."""
         self._buffer = None

@@ -64,7 +64,8 @@ def encode_leader_epochs(entries: Iterable[tuple[int, int]]) -> bytes:
 
 
 def decode_leader_epochs(data: bytes) -> list[tuple[int, int]] | None:
-    """Return (epoch, start offset) pairs, None if the file is damaged or they do not rise."""
+    """Return (epoch, start offset) pairs. None if the file is damaged, an epoch is not above the
+    one before, or a start is below it."""
     lines = checkpoint_lines(data)
     if lines is None:
         return None
@@ -82,6 +83,7 @@ def decode_leader_epochs(data: bytes) -> list[tuple[int, int]] | None:
 
 
 def _encode(entries: Iterable[str]) -> bytes:
+    """Return a checkpoint file: lines of version, number of entries, and each entry."""
     lines = list(entries)
     return "\n".join((str(_VERSION), str(len(lines)), *lines, "")).encode()
 

@@ -69,12 +69,12 @@ class ClosedFiles:
         self.give_up(self.room())
 
     def used(self, holder: Holder) -> None:
-        """Note that the open file of `holder` was used: it becomes the last to be closed."""
+        """Make the open file of `holder` the last to be closed, because it was used."""
         self._holders.pop(holder, None)
         self._holders[holder] = None
 
     def forget(self, holder: Holder) -> None:
-        """Note that `holder` keeps no file open any more."""
+        """Remove `holder`, which keeps no file open any more."""
         self._holders.pop(holder, None)
 
     def leave(self, file: File) -> None:
@@ -92,6 +92,7 @@ class ClosedFiles:
             holder.release()
 
     def _on_file_closed(self, reference: ReferenceType[File]) -> None:
+        """Stop counting a file that was freed, and so closed."""
         self._open.pop(reference, None)
 
 
@@ -116,7 +117,7 @@ class ClosedFile:
             files.take(self, file)
 
     def set_path(self, path: str) -> None:
-        """Note that the file was renamed: it is opened at `path` from now on."""
+        """Open the file at `path` from now on, because it was renamed."""
         self.path = path
 
     def opened(self) -> File:
@@ -136,7 +137,7 @@ class ClosedFile:
         return file
 
     def _hold(self, file: File) -> None:
-        """Keep the file open, and a weak reference to it by which slices share its descriptor after
+        """Set the open file, and a weak reference to it by which slices share its descriptor after
         it is released here."""
         self._file = file
         self._last = ref(file)
@@ -190,6 +191,7 @@ class ClosedFile:
         self.opened().give_back_room()
 
     def close(self) -> None:
+        """Drop the file, as `release` does. It opens again when it is used."""
         self.release()
 
     def fileno(self) -> int:

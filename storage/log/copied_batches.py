@@ -49,6 +49,7 @@ def batches_to_copy(
 def _unexpected_offset(
     header: RecordBatchHeader, partition: TopicPartition, next_offset: int
 ) -> AppendRefusal:
+    """Return the refusal of a batch that begins before `next_offset`."""
     return AppendRefusal(
         ErrorCode.OFFSET_OUT_OF_RANGE,
         f"Unexpected offset in append to {partition}. First offset {header.base_offset} is less "

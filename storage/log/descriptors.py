@@ -39,6 +39,7 @@ def default_reserve(limit: int) -> int:
 
 
 def _none() -> int:
+    """Return 0, until a function that counts is set."""
     return 0
 
 
@@ -78,6 +79,8 @@ class Descriptors:
         return self._logs_beside(kept)
 
     def _logs_beside(self, kept: int) -> int:
+        """Return how many logs fit beside `kept` descriptors. Copies under way above MOVES_MIN take
+        the place of logs."""
         more_moves = max(0, self.moves() - MOVES_MIN)
         return max(0, self.limit - kept) // DESCRIPTORS_PER_LOG - more_moves
 
@@ -111,5 +114,7 @@ class Descriptors:
         return limit
 
     def _room_for_closed_files(self) -> int:
+        """Return how many files of closed segments may be open now: what logs and connections
+        leave, with two descriptors for each connection, but at least CLOSED_FILES_MIN."""
         logs = (self.logs() + self.moves()) * DESCRIPTORS_PER_LOG
         return max(CLOSED_FILES_MIN, self.limit - OWN_USE - logs - 2 * self.connections())

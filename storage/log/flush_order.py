@@ -36,6 +36,8 @@ class FlushOrder:
         self._flushes.append(flush)
 
         def ended(error: Exception | None) -> None:
+            """Mark the flush as ended, with its error or None. Call `counted` of each flush that
+            has ended with all before it."""
             flush.ended = True
             flush.error = flush.error or error
             self._report_ended()

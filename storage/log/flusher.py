@@ -76,8 +76,8 @@ class Flusher:
         """The offset up to which flushes under way sync the log; 0 after a truncation."""
 
     def cut(self, end: int) -> None:
-        """Note that the log is truncated to `end`: earlier flushes no longer move the recovery
-        point."""
+        """Lower the recovery point to `end`, because the log is truncated there. Flushes under way
+        no longer raise it."""
         self.truncations += 1
         self._covered_to = 0
         self.recovery_point = min(self.recovery_point, end)
@@ -123,6 +123,9 @@ class Flusher:
         end, truncations, directory = self._end(), self.truncations, self._local.directory
 
         def counted(error: Exception | None) -> None:
+            """Raise the recovery point to the flush's end, unless the log was truncated meanwhile.
+            An OSError takes the directory offline, except for a missing file in a renamed folder.
+            Then call `done(error)`."""
             if isinstance(error, FileNotFoundError) and self._local.directory != directory:
                 pass  # the topic was deleted meanwhile: its folder was renamed, or removed
             elif isinstance(error, OSError):
@@ -182,7 +185,8 @@ class Flusher:
             raise self._failed("closing", error) from error
 
     def _write_last_files(self) -> bool:
-        """Write the files that a start after a clean stop reads. Return whether to sync now."""
+        """Write the producer snapshot and the active segment's indexes, for a start after a clean
+        stop. Return whether to sync now."""
         self._local.snapshots.take(self._producers, self._end())
         indexes_are_new = self._local.write_indexes()
         return indexes_are_new or self.recovery_point < self._end()

@@ -43,7 +43,8 @@ class IndexedSegment(Protocol):
 
 
 def check_last_entries(segment: IndexedSegment) -> None:
-    """Check that the last entry of each index leads to its batch. Raises CorruptIndex, OSError."""
+    """Check that the last entry of each index leads to its batch, and is not far from the segment's
+    end. Raises CorruptIndex, OSError."""
     if not segment.file.size:
         return
     offset, position = segment.offset_index.last(segment.path(INDEX_SUFFIX))

@@ -117,7 +117,8 @@ class _Index:
         return floor
 
     def _keep_below(self, offsets: array[int] | None, offset: int) -> None:
-        """Forget entries from `offset` on. `offsets` are the relative offsets of the entries."""
+        """Drop the entries from `offset` on from memory. `offsets` are the relative offsets of the
+        entries."""
         assert self._firsts is not None and offsets is not None, "a closed index cannot shrink"
         relative = offset - self.base_offset
         keep = bisect_right(offsets, relative - 1) if relative > 0 else 0
@@ -137,22 +138,25 @@ class _Index:
             raise CorruptIndex(f"{path} has {size} bytes, no multiple of {self.ENTRY.size}")
 
     def clear(self) -> None:
-        """Make the index open and empty, for a rebuild."""
+        """Make the index empty and open: its entries are in memory and it can grow. For a rebuild;
+        the file stays as it is."""
         self.release()
         self._firsts = array(self.TYPES[0])
 
     def release(self) -> None:
-        """Make the index closed: free its memory and its handle. Look-ups read the file then."""
+        """Make the index closed: drop its entries from memory and close its file. Look-ups read the
+        file then."""
         self._firsts = None
         self._seconds = array(self.TYPES[1])
         self._close_file()
 
     def use(self, files: ClosedFiles) -> None:
-        """Use `files` from now on to keep the closed index's file open."""
+        """Let `files` limit the open files from now on, and close the index's file."""
         self._close_file()
         self._files = files
 
     def _close_file(self) -> None:
+        """Close the handle of the index file, if it is open."""
         file, self._file = self._file, None
         if file is not None:
             self._files.forget(self)
@@ -181,7 +185,8 @@ class OffsetIndex(_Index):
         return self._firsts is not None and len(self._firsts) >= self.entries_max
 
     def append(self, offset: int, position: int) -> None:
-        """Note that the batch ending with `offset` starts at `position`."""
+        """Add an entry in memory: the batch that ends with `offset` starts at `position`. Raises
+        AssertionError unless the offset is above the last entry's."""
         offsets = self._firsts
         assert offsets is not None, "a closed index cannot grow"
         relative = offset - self.base_offset
@@ -197,7 +202,8 @@ class OffsetIndex(_Index):
         return entry[1] if entry is not None else 0
 
     def ceiling(self, path: str, position: int) -> int | None:
-        """Return the offset of the first entry at or after `position`, None without one."""
+        """Return the offset of the first entry whose position is `position` or later, None without
+        one."""
         count = self.entries(path)
         numbers = range(count)
         slot = bisect_left(numbers, position, key=lambda number: self._entry(path, number)[1])
@@ -209,7 +215,7 @@ class OffsetIndex(_Index):
         return self.base_offset + relative, position
 
     def truncate_to(self, offset: int) -> None:
-        """Forget the entries from `offset` on."""
+        """Drop the entries from `offset` on from memory. The index must be open."""
         self._keep_below(self._firsts, offset)
 
     def encode(self) -> bytes:
@@ -259,7 +265,8 @@ class TimeIndex(_Index):
         return self._firsts is not None and len(self._firsts) >= self.entries_max - 1
 
     def maybe_append(self, timestamp: int, offset: int) -> None:
-        """Note the largest timestamp so far and its offset, if it rose since the last entry."""
+        """Add an entry in memory with the largest timestamp so far and its offset, if it is above
+        the last entry's and not negative."""
         timestamps = self._firsts
         assert timestamps is not None, "a closed index cannot grow"
         if timestamp < 0 or timestamps and timestamp <= timestamps[-1]:
@@ -278,7 +285,8 @@ class TimeIndex(_Index):
         return timestamp, self.base_offset + relative
 
     def truncate_to(self, offset: int) -> None:
-        """Forget the entries whose offset is `offset` or above."""
+        """Drop the entries whose offset is `offset` or above from memory. The index must be
+        open."""
         self._keep_below(self._seconds, offset)
 
     def encode(self) -> bytes:
@@ -308,4 +316,5 @@ class TimeIndex(_Index):
 
 
 def _rises(values: array[int]) -> bool:
+    """Return whether each value is larger than the one before."""
     return all(values[i] < values[i + 1] for i in range(len(values) - 1))

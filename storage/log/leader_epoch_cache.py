@@ -50,7 +50,7 @@ class LeaderEpochCache:
         """Whether the file exists."""
 
     def set_directory(self, directory: str) -> None:
-        """Note that the folder was renamed."""
+        """Use `directory` from now on, because the folder was renamed."""
         self.directory = directory
 
     @property
@@ -77,9 +77,10 @@ class LeaderEpochCache:
         return True
 
     def assign(self, epoch: int, start_offset: int) -> None:
-        """Add `epoch`, which begins at `start_offset`. An epoch that has an entry keeps it.
+        """Add `epoch`, which begins at `start_offset`, in place of entries with this or a later
+        epoch or start. The latest epoch keeps an earlier start; a negative epoch is ignored.
 
-        Raises OSError.
+        If entries were replaced, write the file now, else with the next flush. Raises OSError.
         """
         count = len(self._epochs)
         if epoch < 0 or not self._assign(epoch, start_offset):
@@ -90,12 +91,13 @@ class LeaderEpochCache:
             self._changed_from(start_offset)
 
     def _changed_from(self, offset: int) -> None:
-        """Note that entries from `offset` on are not written to the file yet."""
+        """Mark the entries from `offset` on as not written to the file yet."""
         if self._unwritten_from is None or offset < self._unwritten_from:
             self._unwritten_from = offset
 
     def note(self, epoch: int, start_offset: int) -> None:
-        """Add `epoch` without a write: for a scan, which calls `write` once at its end."""
+        """Add `epoch`, if it is later than the latest, without a write: for a scan, which calls
+        `write` once at its end."""
         if epoch > self.latest:
             self._assign(epoch, start_offset)
 

@@ -59,7 +59,8 @@ class LocalLog:
         leader_epochs: LeaderEpochCache,
         failed: Callable[[str, OSError], object],
     ) -> None:
-        """Use segments that a loader opened. It may run on another thread."""
+        """Use segments that a loader opened: keep the last one's file open, and let the others
+        share the node's descriptors. It may run on another thread. Raises OSError."""
         filesystem, files = environment.filesystem, environment.descriptors.closed_files
         self._environment = environment
         self._failed = failed
@@ -78,7 +79,7 @@ class LocalLog:
         self._next_segment = NextSegment(filesystem)
 
     def update_config(self, config: LogConfig) -> None:
-        """Apply a new config to all segments at once."""
+        """Apply a new config to the log and to all its segments."""
         self._config = config
         for segment in self.segments:
             segment.update_config(config)
@@ -126,14 +127,16 @@ class LocalLog:
         return end
 
     def truncate_fully(self, offset: int, now_ms: int) -> None:
-        """Remove all segments, and begin an empty one at `offset`. Durable when this returns."""
+        """Remove all segments and snapshots, and begin an empty segment at `offset`. Durable when
+        this returns."""
         self.snapshots.remove_outside(-1, -1)
         self.set_aside(list(self.segments)[::-1])
         self.segments.add(self._create(offset, now_ms))
         self._filesystem.sync_dir(self.directory)
 
     def remove_oldest(self, segments: list[LogSegment]) -> None:
-        """Remove the oldest segments, and the producer snapshots before the remaining ones."""
+        """Remove the oldest segments, as `set_aside` does, and the producer snapshots before the
+        remaining ones."""
         self.set_aside(segments)
         self.snapshots.remove_before(self.segments.first.base_offset)
 
@@ -164,6 +167,7 @@ class LocalLog:
                 filesystem.remove(path)
 
         def removed(_: object, error: Exception | None) -> None:
+            """Pass an OSError of the removal to the log's failure callback."""
             if isinstance(error, OSError):
                 self._failed("deletion of segments", error)
 
@@ -183,6 +187,8 @@ class LocalLog:
         self._names_unsynced = False
 
         def sync() -> None:
+            """Fsync the segments, the other files, and the folder if names are new. Raises
+            OSError."""
             for job in jobs:
                 job()
             for path in also:
@@ -208,13 +214,14 @@ class LocalLog:
         return written
 
     def close(self) -> None:
-        """Close all segments. The active segment's indexes were written before."""
+        """Close all segments, and free preallocated disk space. The active segment's indexes were
+        written before."""
         self._give_back_room()
         for segment in self.segments:
             segment.close()
 
     def release_descriptors(self) -> None:
-        """Give the descriptors back. Only slices that are being sent keep theirs."""
+        """Close the files of all segments. Slices that are being sent keep their descriptors."""
         for segment in self.segments:
             segment.release_descriptors()
 
@@ -233,6 +240,7 @@ class LocalLog:
             self._next_segment.prepare(active, now_ms, environment.blocking, self._disk_failed)
 
     def _disk_failed(self, error: OSError) -> None:
+        """Pass an error of preallocation or write-back to the log's failure callback."""
         self._failed("preparing the disk", error)
 
     def give_back_unused_room(self, end: int) -> None:
@@ -246,6 +254,7 @@ class LocalLog:
             self._give_back_room()
 
     def _give_back_room(self) -> None:
+        """Remove the preallocated file, and free unused blocks of the active segment."""
         self._next_segment.give_back(self.directory, self.segments.active)
 
     def _create(self, base_offset: int, now_ms: int) -> LogSegment:

@@ -63,7 +63,8 @@ class LogAppendInfo:
 
     @classmethod
     def refused(cls, refusal: AppendRefusal, log_start_offset: int) -> LogAppendInfo:
-        """Return the result of an append that was refused: the log is unchanged."""
+        """Return the result of an append that was refused, with the refusal's error: the log is
+        unchanged."""
         start = log_start_offset if refusal.names_log_start else -1
         info = cls(*refusal.offsets, -1, -1, start)
         info.error = refusal.error

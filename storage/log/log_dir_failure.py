@@ -46,6 +46,7 @@ class LogDirFailure(Exception):
     """A log directory that is offline, or cannot do this now. A client gets KAFKA_STORAGE_ERROR."""
 
     def __init__(self, log_dir: str, message: str) -> None:
+        """Make an error for `message`; its text names the directory too."""
         super().__init__(f"{message} (log directory {log_dir})")
         self.log_dir = log_dir
         self.why = message
@@ -88,7 +89,8 @@ class LogDirFailureChannel:
         return dict(self._offline)
 
     def fail(self, log_dir: str, doing: str, error: OSError) -> LogDirFailure:
-        """Take the directory offline, except for a lack of descriptors. Return the exception.
+        """Take the directory offline, and call the listeners, except for a lack of descriptors.
+        Return the exception.
 
         The caller may raise it. `doing` names the failed work in the message.
         """

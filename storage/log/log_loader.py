@@ -82,7 +82,8 @@ class LogLoader:
         self.report = report if report is not None else RecoveryReport()
 
     def load(self) -> None:
-        """Fill `segments`, `next_offset`, `log_start_offset`, `recovery_point` and `report`.
+        """Open the folder, and repair its files. Fill `segments`, `epochs`, `producers`,
+        `snapshots` and `report`, and set the offsets and `has_aborted`.
 
         Raises OSError.
         """
@@ -111,7 +112,8 @@ class LogLoader:
         self.snapshots.keep_only(self.segments.base_offsets)
 
     def _remove_leftovers(self, names: list[str]) -> list[str]:
-        """Remove the files of interrupted work, and complete a replacement of segments.
+        """Remove the files of interrupted work, and indexes without a `.log`; complete a
+        replacement of segments.
 
         Return the names that remain.
         """
@@ -163,11 +165,12 @@ class LogLoader:
         )
 
     def _unflushed(self) -> list[LogSegment]:
+        """Return the segment that holds the recovery point, and those after it."""
         return self.segments.from_floor(self.recovery_point)
 
     def _open_closed(self, segment: LogSegment, following: LogSegment) -> None:
-        """Check the indexes of a closed segment and rebuild damaged ones. Note records that are
-        missing up to `following` in the report; a compacted log may lack records."""
+        """Check the indexes of a closed segment, and rebuild damaged ones. Add damage, and records
+        that are missing up to `following`, to the report; a compacted log may lack records."""
         try:
             segment.open_closed()
             end = segment.next_offset()
@@ -186,7 +189,8 @@ class LogLoader:
             self.report.lost(end, following.base_offset, f"segment {segment.base_offset}")
 
     def _handle_damage(self, segment: LogSegment, invalid: int) -> None:
-        """Cut off a last batch that lacks its end; report any other damage, and keep its bytes.
+        """Cut off a last batch that lacks its end. Keep the bytes of any other damage, and add a
+        line on it to the report.
 
         After the cut, reads continue with the next segment, as in Kafka. Reads of other damage
         fail.
@@ -299,6 +303,8 @@ class LogLoader:
         scanned_before = report.bytes_scanned
 
         def on_batch(position: int, header: RecordBatchHeader) -> None:
+            """Count the batch in the report, and add its leader epoch. With `cut`, replay its
+            producer, and add a transaction that it aborts to the segment's index."""
             report.scanning(header.size_in_bytes)
             self.epochs.note(header.partition_leader_epoch, header.base_offset)
             if cut and header.last_offset >= self.log_start_offset:
@@ -312,8 +318,8 @@ class LogLoader:
         return invalid
 
     def _open_active(self, unflushed: list[LogSegment]) -> None:
-        """Open the active segment, unless recovery of unflushed segments has opened it. With
-        damaged indexes, scan it and note that in the report."""
+        """Open the active segment, unless recovery of unflushed segments has opened it, and free
+        preallocated blocks. With damaged indexes, scan the segment and note that in the report."""
         active = self.segments.active
         active.file.give_back_room()  # blocks that a killed process had preallocated
         if unflushed:
@@ -357,7 +363,8 @@ class LogLoader:
         return False
 
     def _rebuild_epochs(self, flushed: list[LogSegment]) -> None:
-        """Rebuild the epoch checkpoint, which lacks entries, from the flushed batches."""
+        """Rebuild the leader epochs from the flushed batches, and write their checkpoint, which
+        lacks entries."""
         self.epochs.forget()
         for segment in flushed:
             try:

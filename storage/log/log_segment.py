@@ -124,10 +124,11 @@ class LogSegment(SegmentReads, SegmentTransactions):
         return position
 
     def note(self, last_offset: int, max_timestamp: int, position: int, size: int) -> bool:
-        """Note a batch that was written at `position`. Return whether it got an index entry.
+        """Add a batch that was written at `position` to the indexes and the recent batches. Return
+        whether it got an index entry.
 
-        As in Kafka, a batch gets an entry if `index.interval.bytes` were written since the last
-        entry. The entry has the batch's last offset and its position.
+        As in Kafka, a batch gets an entry if more than `index.interval.bytes` were written since
+        the last entry. The entry has the batch's last offset and its position.
         """
         if max_timestamp > self.max_timestamp:
             self.max_timestamp = max_timestamp
@@ -150,7 +151,8 @@ class LogSegment(SegmentReads, SegmentTransactions):
         return True
 
     def is_full(self, last_offset: int, max_timestamp: int, size: int, now_ms: int) -> bool:
-        """Return whether a batch of `size` bytes, up to `last_offset`, needs a new segment."""
+        """Return whether a batch of `size` bytes, up to `last_offset`, needs a new segment: because
+        of its size or offset, full indexes, or the segment's age."""
         own = self.file.size
         if own > self.bytes_max - size or last_offset - self.base_offset > RELATIVE_OFFSET_MAX:
             return True
@@ -185,9 +187,11 @@ class LogSegment(SegmentReads, SegmentTransactions):
         return -1 if self._first_timestamp is None else self._first_timestamp
 
     def take_for_write_back(self, multiple: int) -> tuple[int, int]:
-        """Return (position, size) of the bytes appended since the last call, for `write_back`.
+        """Return (position, size) of the bytes appended since the last call, for `write_back`, and
+        count them as written back.
 
-        They end at a `multiple` of bytes.
+        They end at a `multiple` of bytes. The size may be 0 or negative: then there is nothing to
+        write.
         """
         start = self.written_back_to
         self.written_back_to = self.size - self.size % multiple
@@ -310,7 +314,8 @@ class LogSegment(SegmentReads, SegmentTransactions):
         return min(base, offset)
 
     def _rescan_tail(self) -> None:
-        """Find the largest timestamp and the distance to the last index entry, after a cut."""
+        """Set the largest timestamp and the distance to the last index entry, by a scan of the tail
+        after a cut."""
         start = self.offset_index.last("")[1]
         self.max_timestamp, self._offset_of_max_timestamp = self.time_index.last("")
         self._largest_is_known = True
@@ -324,7 +329,7 @@ class LogSegment(SegmentReads, SegmentTransactions):
         self.roll_at_ms = -1
 
     def _ensure_open(self) -> None:
-        """Open both indexes, unless they are open."""
+        """Read both indexes into memory, unless they are there."""
         if not self.offset_index.is_open:
             self.offset_index.open(self.path(INDEX_SUFFIX))
             self.time_index.open(self.path(TIME_INDEX_SUFFIX))
@@ -361,7 +366,8 @@ class LogSegment(SegmentReads, SegmentTransactions):
         self._recent.forget(self._offset_beyond_all)
 
     def update_config(self, config: LogConfig) -> None:
-        """Apply the topic's changed configs."""
+        """Apply the topic's changed configs: when the segment is full, and how often it adds index
+        entries."""
         self._roll_after_ms += config.roll_ms - self.config.roll_ms
         self.roll_at_ms = -1
         self.bytes_max = config.segment_size_bytes

@@ -58,7 +58,7 @@ class LogSegments:
         self._by_base[base] = segment
 
     def remove(self, segment: LogSegment) -> None:
-        """Forget a segment."""
+        """Take a segment out of the log. Its files stay."""
         self._bases.remove(segment.base_offset)
         del self._by_base[segment.base_offset]
         if segment in self._warm:
@@ -105,7 +105,8 @@ class LogSegments:
         return [self._by_base[base] for base in self._bases[bisect_right(self._bases, offset) :]]
 
     def warm(self, segment: LogSegment) -> None:
-        """Note the read of a segment. Only the closed segments read last keep index files open."""
+        """Record that a segment was read last. Only the WARM_SEGMENTS_MAX closed segments read last
+        keep their files open; another one's are closed."""
         warm = self._warm
         if (warm and warm[-1] is segment) or segment.base_offset == self._bases[-1]:
             return

@@ -144,7 +144,8 @@ def _fit_to_topic(
     partition: str,
     check_result: RecordCheckResult | None,
 ) -> Validated | AppendRefusal:
-    """Check a client's records if the topic's configs need it, and set codec and timestamps."""
+    """Check a client's records if the topic's configs need it, and set codec and timestamps. Return
+    the batch to append, or the refusal."""
     records = records[: header.size_in_bytes]
     if must_decode(config, header):
         if check_result is not None and check_result.config is config:
@@ -240,6 +241,8 @@ def _check_time(header: RecordBatchHeader, config: LogConfig, now_ms: int) -> Ap
 
 
 def _invalid_timestamp(index: int, message: str) -> AppendRefusal:
+    """Return the refusal INVALID_TIMESTAMP, with a message for the record at `index` of the
+    batch."""
     return AppendRefusal(
         ErrorCode.INVALID_TIMESTAMP,
         "One or more records have been rejected due to invalid timestamp",

@@ -81,8 +81,8 @@ class NextSegment:
     def _made(
         self, failed: Callable[[OSError], object], made: bool | None, error: Exception | None
     ) -> None:
-        """Note the preallocated file. `failed` gets an OSError; another error is raised. With
-        `made` None or False there is no file."""
+        """Record that the preallocated file exists, if `made` is True; otherwise there is none.
+        `failed` gets an OSError; another error is raised."""
         self._under_way = False
         if isinstance(error, OSError):
             failed(error)
@@ -92,14 +92,15 @@ class NextSegment:
             self._has_file = self.holds_room = True
 
     def take(self, directory: str, path: str) -> None:
-        """Rename the file, if there is one, to `path`, for a roll. Raises OSError."""
+        """Rename the preallocated file, if there is one, to `path`, for a roll. Raises OSError."""
         self.holds_room = self._has_file
         if self._has_file:
             self._has_file = False
             self._filesystem.rename(f"{directory}/{NEXT_SEGMENT}", path)
 
     def give_back(self, directory: str, active: LogSegment) -> None:
-        """Free the disk space that the log holds and does not use. Raises OSError."""
+        """Remove the preallocated file, and free the blocks of the active segment that are unused.
+        Raises OSError."""
         if self._has_file:
             self._has_file = False
             self._filesystem.remove(f"{directory}/{NEXT_SEGMENT}")
@@ -109,7 +110,8 @@ class NextSegment:
 
 
 def _make(filesystem: Filesystem, path: str, size: int) -> bool:
-    """Make a file at `path` with `size` bytes of blocks. Return whether it exists now.
+    """Create a file at `path` with `size` bytes of blocks. Return False, without a file, if the
+    disk has space for too few segments or cannot preallocate.
 
     It runs on another thread, and touches nothing else. Raises OSError.
     """

@@ -35,7 +35,8 @@ class OngoingTransactions:
         self.open = dict(sorted(self.open.items()))
 
     def end(self, first_offset: int, marker_offset: int) -> int:
-        """Note that a transaction's marker is in the log.
+        """Move a transaction from the open to the unreplicated ones, because its marker is in the
+        log.
 
         Return the last stable offset that applies after the marker is committed.
 
@@ -61,7 +62,8 @@ class OngoingTransactions:
 
     def first_unstable(self, high_watermark: int) -> int | None:
         """Return the lowest first offset of the transactions without a marker below
-        `high_watermark`, None if there are none."""
+        `high_watermark`, None if there are none. Forget the ended transactions whose marker is
+        below."""
         unreplicated = self.unreplicated
         while unreplicated and unreplicated[0][1] < high_watermark:
             unreplicated.popleft()

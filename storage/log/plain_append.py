@@ -53,7 +53,8 @@ class PlainLog(Protocol):
     timestamp_max: int
 
     def write_plain(self, records: memoryview, size: int, last: int, max_timestamp: int) -> bool:
-        """Write a batch at the end of the active segment, which has room for it.
+        """Write a batch at the end of the active segment, which has room for it, and raise the log
+        end offset.
 
         Return False if the disk failed.
         """
@@ -123,7 +124,8 @@ def append_plain(
 def _is_allowed(
     log: PlainLog, size: int, length: int, delta: int, count: int, timestamp: int
 ) -> bool:
-    """Return whether the topic accepts a client's batch, by its header alone."""
+    """Return whether the topic accepts a client's batch, by the size, record count and largest
+    timestamp in its header."""
     return (
         size <= log.max_message_bytes
         and count == delta + 1

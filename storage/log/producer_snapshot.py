@@ -94,16 +94,17 @@ class ProducerSnapshots:
         return list(self._offsets)
 
     def scan(self, names: list[str]) -> None:
-        """Note which snapshots exist, by the names in the folder."""
+        """Set `offsets` to those of the snapshot files among `names`, the files of the folder."""
         offsets = [base_offset_of(name, SNAPSHOT_SUFFIX) for name in names]
         self._offsets = sorted(offset for offset in offsets if offset is not None)
 
     def set_directory(self, directory: str) -> None:
-        """Note that the folder was renamed."""
+        """Use `directory` from now on, because the folder was renamed."""
         self.directory = directory
 
     def take(self, producers: ProducerStateManager, offset: int) -> None:
-        """Write a snapshot of the state, which is that at `offset`, unless it exists."""
+        """Write a snapshot of the state, which is that at `offset`, unless the last one has this
+        offset. It is not fsynced. Raises OSError."""
         producers.reached(offset)
         if self._offsets and self._offsets[-1] == offset:
             return
@@ -113,6 +114,7 @@ class ProducerSnapshots:
 
     def load_latest(self, producers: ProducerStateManager, up_to: int, now_ms: int) -> None:
         """Set the state to the last undamaged snapshot at or before `up_to`; clear it without one.
+        Damaged snapshots are removed, and expired producers left out.
 
         Batches have to be replayed from `producers.map_end_offset` on. Raises OSError.
         """
@@ -153,6 +155,7 @@ class ProducerSnapshots:
                 self._remove(snapshot)
 
     def _remove(self, offset: int) -> None:
+        """Remove the snapshot at `offset`, and its file."""
         self._offsets.remove(offset)
         self._filesystem.remove(self._path(offset))
 

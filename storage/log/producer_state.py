@@ -102,7 +102,8 @@ class ProducerStateEntry:
         return self.batches[-1].last_offset if self.batches else -1
 
     def add(self, last_sequence: int, last_offset: int, delta: int, timestamp: int) -> None:
-        """Add a batch of the present epoch as the latest of five."""
+        """Add a batch of the present epoch as the latest of five, and set the last sequence and
+        timestamp."""
         self.batches.append(BatchMetadata(last_sequence, last_offset, delta, timestamp))
         self.last_sequence = last_sequence
         self.last_timestamp = timestamp
@@ -238,7 +239,9 @@ class ProducerStateManager:
     def _transaction_fault(
         self, header: RecordBatchHeader, guard: VerificationGuard | None
     ) -> ApiError | None:
-        """Return an error if a transaction would begin here without verification (KIP-890)."""
+        """Return INVALID_TXN_STATE if the batch would begin a transaction without its
+        verification's `guard` (KIP-890). Return INVALID_PRODUCER_EPOCH if its epoch is old, None if
+        it is valid."""
         producer_id, epoch = header.producer_id, header.producer_epoch
         if self.has_ongoing_transaction(producer_id, epoch):
             return None
@@ -257,6 +260,8 @@ class ProducerStateManager:
         return None
 
     def _epoch_fault(self, producer_id: int, epoch: int, offset: int) -> ApiError | None:
+        """Return INVALID_PRODUCER_EPOCH if the epoch is below the producer's last one, else
+        None."""
         entry = self.entries.get(producer_id)
         seen = NO_PRODUCER_EPOCH if entry is None else entry.producer_epoch
         if epoch >= seen:
@@ -268,7 +273,8 @@ class ProducerStateManager:
         )
 
     def _sequence_fault(self, header: RecordBatchHeader, offset: int) -> ApiError | None:
-        """Return an error if the batch's sequence is not the producer's next one.
+        """Return OUT_OF_ORDER_SEQUENCE_NUMBER if the batch's sequence is not the producer's next
+        one, or above the lowest that waits for a verification; else None.
 
         An unknown producer id may start with any sequence, because its records may have been
         deleted (KIP-360). With version 2 of the transactions protocol it starts with 0.
@@ -312,6 +318,8 @@ class ProducerStateManager:
         )
 
     def _mixture_fault(self, header: RecordBatchHeader, offset: int) -> ApiError | None:
+        """Return INVALID_TXN_STATE for a batch without a transaction while the producer has one
+        open, else None."""
         entry = self.entries.get(header.producer_id)
         if entry is None or entry.current_txn_first_offset is None or header.is_transactional:
             return None
@@ -361,7 +369,9 @@ class ProducerStateManager:
     # ---- after an append -----------------------------------------------------------------------
 
     def update(self, header: RecordBatchHeader, base_offset: int) -> None:
-        """Note a data batch, with a producer id, that was appended at `base_offset`."""
+        """Add a data batch, with a producer id, that was appended at `base_offset` to its
+        producer's state. A transactional batch begins a transaction if none is open, and ends the
+        verification."""
         entry = self.entries.get(header.producer_id)
         if entry is None:
             entry = self.entries[header.producer_id] = ProducerStateEntry(header.producer_id)
@@ -386,7 +396,8 @@ class ProducerStateManager:
         *,
         raised: bool = False,
     ) -> AbortedTxn | None:
-        """Note a marker at `offset`, which ends the producer's transaction if one is open here.
+        """Apply a marker at `offset` to its producer's state. It ends the producer's transaction if
+        one is open here.
 
         Return the entry for the transaction index if the transaction was aborted, else None.
 
@@ -417,14 +428,15 @@ class ProducerStateManager:
         return AbortedTxn(producer_id, first, offset, last_stable_offset)
 
     def reached(self, offset: int) -> None:
-        """Note that the state covers the log up to `offset`, also after batches without a
-        producer."""
+        """Set `map_end_offset`: the state covers the log up to `offset`, also after batches without
+        a producer."""
         self.map_end_offset = offset
 
     def replay(
         self, header: RecordBatchHeader, marker: EndTransactionMarker | None = None
     ) -> AbortedTxn | None:
-        """Note the log's next batch. Return the index entry if it aborts a transaction, else None.
+        """Apply the log's next batch to the state. Return the index entry if it aborts a
+        transaction, else None.
 
         `marker` is that of a producer's control batch, None if compaction has removed it.
         """
@@ -455,7 +467,8 @@ class ProducerStateManager:
         return now_ms - entry.last_timestamp >= self.rules.expiration_ms
 
     def remove_expired(self, now_ms: int) -> int:
-        """Forget expired producers and unused verifications. Return the number of producers."""
+        """Forget expired producers, and verifications as old as `producer.id.expiration.ms`. Return
+        the number of producers."""
         expired = [pid for pid, entry in self.entries.items() if self.is_expired(entry, now_ms)]
         for producer_id in expired:
             del self.entries[producer_id]
@@ -471,7 +484,7 @@ class ProducerStateManager:
         self.map_end_offset = end_offset
 
     def restore(self, entry: ProducerStateEntry) -> None:
-        """Add an entry of a snapshot."""
+        """Add an entry of a snapshot, and its open transaction."""
         self.entries[entry.producer_id] = entry
         if entry.current_txn_first_offset is not None:
             self.transactions.restore(entry.current_txn_first_offset, entry.producer_id)

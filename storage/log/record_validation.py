@@ -123,7 +123,8 @@ class _RecordChecks:
         self.max_timestamp = NO_TIMESTAMP
 
     def run(self, header: RecordBatchHeader, body: memoryview) -> Steps[None]:
-        """Check all records. Raises CorruptBatch."""
+        """Check all records, and collect their errors and the largest timestamp. Raises
+        CorruptBatch."""
         config = self._config
         compact = config.compact
         checks_time = config.message_timestamp_type != LOG_APPEND_TIME

@@ -43,11 +43,13 @@ class RecoveryReport:
         self.bytes_cut += size
 
     def lost(self, first: int, end: int, where: str) -> None:
-        """Note that the records at the offsets from `first` up to `end`, exclusively, are lost."""
+        """Add a line to `notes`: the records at the offsets from `first` up to `end`, exclusively,
+        are lost."""
         self.notes.append(f"{where} lacks the offsets {first} to {end - 1}: they are lost")
 
     def lost_end(self, first: int, end: int) -> None:
-        """Note that the log's last records, from `first` up to `end`, are lost."""
+        """Add a line to `notes`: the log's last records, from `first` up to `end`, exclusively, are
+        lost. Set `lacks_its_end`."""
         self.lost(first, end, "the end")
         self.lacks_its_end = True
 

@@ -66,10 +66,11 @@ def breaches(
     high_watermark: int,
     now_ms: int,
 ) -> Breaches:
-    """Return how many of `segments`, oldest first, are to be deleted.
+    """Return how many of `segments`, oldest first, are to be deleted, by reason. Only segments that
+    end at or before the high watermark are.
 
-    The last segment may be among them if it is not empty. The caller then has to roll a new
-    segment first.
+    The last segment may be among them if it is not empty. The caller then has to roll a new segment
+    first.
     """
     deletable = [
         segment

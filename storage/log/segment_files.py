@@ -47,9 +47,11 @@ class SegmentFiles:
             self.file = self.filesystem.open(path, create=create)
 
     def _indexes_written(self) -> None:
+        """Let the next sync job fsync the index files too."""
         self._indexes_unsynced = True
 
     def _transactions_written(self) -> None:
+        """Let the next sync job fsync the transaction index too."""
         self._transactions_unsynced = True
 
     def path(self, suffix: str) -> str:
@@ -76,7 +78,8 @@ class SegmentFiles:
             self.file = ClosedFile(self._files, self.filesystem, path, file.size, file)
 
     def use(self, files: ClosedFiles) -> None:
-        """Use `files` from now on to keep the closed segment's files open."""
+        """Let `files` limit the open files of the segment from now on, once it is closed. Close
+        those that a closed segment has open."""
         self._files = files
         self.offset_index.use(files)
         self.time_index.use(files)
@@ -86,7 +89,8 @@ class SegmentFiles:
             self.file = ClosedFile(files, self.filesystem, file.path, file.size, None)
 
     def set_directory(self, directory: str) -> None:
-        """Note that the folder was renamed: files are opened there from now on."""
+        """Open files in `directory` from now on, because the folder was renamed. Close the files of
+        a closed segment."""
         self.directory = directory
         self.release_closed()
         file = self.file
@@ -94,7 +98,8 @@ class SegmentFiles:
             file.set_path(self.path(LOG_SUFFIX))
 
     def release_descriptors(self) -> None:
-        """Give the descriptors back. Only slices that are being sent keep theirs."""
+        """Close the segment's files, which open again when they are used. Slices that are being
+        sent keep their descriptors."""
         self.mark_closed()
         self.release_handles()
 
@@ -140,6 +145,7 @@ class SegmentFiles:
             self._transactions_unsynced = False
 
         def sync() -> None:
+            """Fsync the batches and the new index files. Raises OSError."""
             if file is not None:
                 file.sync()
             for path in paths:

@@ -22,6 +22,7 @@ class SegmentTransactions(SegmentFiles):
     __slots__ = ("_aborted",)
 
     def _forget_aborted(self) -> None:
+        """Drop the entries in memory: the next use reads them from the file."""
         self._aborted: list[AbortedTxn] | None = None  # not read from the file yet
 
     def marker_at(self, position: int, header: RecordBatchHeader) -> EndTransactionMarker | None:
@@ -69,7 +70,8 @@ class SegmentTransactions(SegmentFiles):
         raise CorruptBatch(f"{path} is damaged")
 
     def headers_from(self, offset: int) -> Iterator[tuple[int, RecordBatchHeader]]:
-        """Return the batches that end at or after `offset`, as `SegmentReads` does."""
+        """Raise NotImplementedError: `SegmentReads`, the other half of a segment, has this
+        method."""
         raise NotImplementedError
 
     def _read_aborted(self) -> list[AbortedTxn]:
@@ -81,7 +83,8 @@ class SegmentTransactions(SegmentFiles):
             raise OSError(str(damage)) from damage
 
     def add_aborted(self, transaction: AbortedTxn) -> None:
-        """Add an aborted transaction, after its marker was written. Raises OSError."""
+        """Add an aborted transaction to the file and in memory, after its marker was written.
+        Raises OSError."""
         aborted = self._read_aborted()
         file = self.filesystem.open(
             segment_path(self.directory, self.base_offset, TXN_INDEX_SUFFIX), create=True
@@ -94,7 +97,8 @@ class SegmentTransactions(SegmentFiles):
         self._transactions_written()
 
     def set_aborted(self, transactions: list[AbortedTxn]) -> None:
-        """Rewrite the transaction index. Remove its file if there are no `transactions`."""
+        """Rewrite the transaction index, in memory and without fsync in its file. Remove the file
+        if there are no `transactions`. Raises OSError."""
         path = segment_path(self.directory, self.base_offset, TXN_INDEX_SUFFIX)
         if transactions:
             data = encode_transactions(transactions)

@@ -143,7 +143,8 @@ def batch_of_max_timestamp(segments: LogSegments, start_offset: int) -> Candidat
 
 
 def _find_in_segment(segment: LogSegment, timestamp: int, start_offset: int) -> memoryview | None:
-    """Return the first batch with a record that is late enough, None if the segment has none."""
+    """Return the bytes of the first batch with this largest timestamp or later, and records at or
+    after `start_offset`; None if the segment has none."""
     entry_timestamp, near = segment.time_index.lookup(segment.path(TIME_INDEX_SUFFIX), timestamp)
     if entry_timestamp >= 0 and not _is_entry_of_a_batch(segment, entry_timestamp, near):
         near = segment.base_offset  # a damaged entry could lead past the batch
@@ -152,6 +153,8 @@ def _find_in_segment(segment: LogSegment, timestamp: int, start_offset: int) -> 
 
 
 def _is_entry_of_a_batch(segment: LogSegment, timestamp: int, offset: int) -> bool:
+    """Return whether the batch that holds `offset` ends with it, and has `timestamp` as its
+    largest."""
     header = next((header for _, header in segment.headers_from(offset)), None)
     return header is not None and (header.max_timestamp, header.last_offset) == (timestamp, offset)
 
@@ -159,8 +162,8 @@ def _is_entry_of_a_batch(segment: LogSegment, timestamp: int, offset: int) -> bo
 def _find_from(
     segment: LogSegment, place: tuple[int, int] | None, timestamp: int, start_offset: int
 ) -> memoryview | None:
-    """Return the first batch that is late enough, from the position in `place` on; None if there is
-    none or `place` is None."""
+    """Return the bytes of the first batch, from the position in `place` on, with this timestamp and
+    offset or later. None if there is none or `place` is None."""
     if place is None:
         return None
     scan = iterate_headers(segment.file, place[0], segment.size, LOOKUP_CHUNK_BYTES)

@@ -74,12 +74,10 @@ class UnifiedLog:
         log_start_offset: int = 0,
         report: RecoveryReport | None = None,
     ) -> None:
-        """Open the folder `directory` of `log_dir`, which exists. Raises OSError.
-
-        It changes no shared object, so it may run on another thread; `report` is filled meanwhile.
-        `clean` is whether the last stop left its marker; `recovery_point` and `log_start_offset`
-        come from the checkpoints of the log directory.
-        """
+        """Open the folder `directory` of `log_dir`, which exists. `clean` is whether the last stop
+        left its marker; `recovery_point` and `log_start_offset` come from the checkpoints of the
+        log directory. It changes no shared object, so it may run on another thread; `report` is
+        filled meanwhile. Raises OSError."""
         self.environment = environment
         self.log_dir = log_dir
         self.partition = partition
@@ -104,6 +102,7 @@ class UnifiedLog:
         self._take_config(config)
 
     def _take_loaded(self, loader: LogLoader, directory: str, config: LogConfig) -> None:
+        """Set the parts and offsets from `loader`. The high watermark begins at the log start."""
         self.leader_epochs = loader.epochs
         self.producer_state = loader.producers
         self._transactions = loader.producers.transactions
@@ -127,6 +126,7 @@ class UnifiedLog:
         """Whether any segment has a transaction index."""
 
     def _take_config(self, config: LogConfig) -> None:
+        """Set the attributes that depend on the topic's configs."""
         self.config = config
         self.checks_records = not header_check_suffices(config)
         self.takes_plain = not self.checks_records and config.flush_messages == LONG_MAX
@@ -136,7 +136,7 @@ class UnifiedLog:
         self._counts_messages = config.flush_messages != LONG_MAX
 
     def update_config(self, config: LogConfig) -> None:
-        """Apply the topic's changed configs, also to the active segment."""
+        """Apply the topic's changed configs to the log and to all its segments."""
         self._take_config(config)
         self._local.update_config(config)
 
@@ -174,7 +174,7 @@ class UnifiedLog:
         return bounded
 
     def assign_epoch_start(self, leader_epoch: int, start_offset: int) -> None:
-        """Note a new leader's epoch, even without records (KAFKA-7415). Raises LogDirFailure."""
+        """Add a new leader's epoch, even without records (KAFKA-7415). Raises LogDirFailure."""
         if self.offline:  # nothing is written to a disk that failed
             raise LogDirFailure(self.log_dir, f"{self.partition} is offline")
         with self._failing("writing leader epochs"):
@@ -196,9 +196,9 @@ class UnifiedLog:
         guard: VerificationGuard | None = None,
         check_result: RecordCheckResult | None = None,
     ) -> LogAppendInfo:
-        """Assign offsets to a client's batch, in place, and append it. `guard` is that of
-        `start_verification` if a transaction begins. `check_result` is the outcome of an earlier
-        check of the records."""
+        """Assign offsets to a client's batch, in place, and append it. Errors are in the result.
+        `guard` is that of `start_verification` if a transaction begins. `check_result` is the
+        outcome of an earlier check of the records."""
         self.timestamp_max = now_ms + self._after_max_ms
         # The records of a coordinator are not checked, although its topic is compacted.
         own = origin is AppendOrigin.COORDINATOR and not self._counts_messages
@@ -208,6 +208,7 @@ class UnifiedLog:
         return self._appended_plain(first, records)
 
     def _appended_plain(self, first: int, records: memoryview) -> LogAppendInfo:
+        """Return the result of an append by the fast path, of `records` at offset `first`."""
         (max_timestamp,) = _MAX_TIMESTAMP.unpack_from(records, _MAX_TIMESTAMP_AT)
         last, start = self.log_end_offset - 1, self.log_start_offset
         return LogAppendInfo(first, last, max_timestamp, -1, start, len(records))
@@ -221,7 +222,7 @@ class UnifiedLog:
         guard: VerificationGuard | None = None,
         check_result: RecordCheckResult | None = None,
     ) -> LogAppendInfo:
-        """Append with all checks, in Kafka's order, and all changes of a batch."""
+        """Append with all checks, in Kafka's order, and all changes. Errors are in the result."""
         if self.offline:
             return self.refused(OFFLINE)
         if records.readonly:
@@ -294,7 +295,8 @@ class UnifiedLog:
         written: Callable[[], AbortedTxn | None],
     ) -> LogAppendInfo:
         """Append the control batch that `storage.log.end_transaction` built for the log's end.
-        `written()` updates the producer state, and returns the transaction if it was aborted."""
+        Errors are in the result. `written()` updates the producers, and returns an aborted
+        transaction."""
         offset, size = self.log_end_offset, len(batch)
         try:
             if leader_epoch != self.leader_epochs.latest:
@@ -317,7 +319,8 @@ class UnifiedLog:
         last_offset: int,
         now_ms: int,
     ) -> int:
-        """Write checked batches at offsets from `first_offset` on; return the largest timestamp."""
+        """Write checked batches at offsets from `first_offset` on, into a new segment if the active
+        one is full, and replay their producers. Return the largest timestamp. Raises OSError."""
         segment = self.active
         max_timestamp = max(header.max_timestamp for _, header in batches)
         if segment.is_full(last_offset, max_timestamp, len(records), now_ms):
@@ -343,7 +346,7 @@ class UnifiedLog:
         return max_timestamp
 
     def write_plain(self, records: memoryview, size: int, last: int, max_timestamp: int) -> bool:
-        """Write a batch into the active segment, which has room. Return False if the disk fails."""
+        """Append a batch to the active segment, which has room. Return False if the disk fails."""
         segment = self.active
         file = segment.file
         position = file.size
@@ -358,6 +361,7 @@ class UnifiedLog:
         return True
 
     def _index_grew(self) -> None:
+        """Set `timestamp_max` by the clock, and preallocate or write back if it is time."""
         self.timestamp_max = self.environment.scheduler.wall_ms() + self._after_max_ms
         self._local.prepare_disk(early=self.is_replicated)
 
@@ -375,7 +379,7 @@ class UnifiedLog:
     def _appended(
         self, first: int, last: int, max_timestamp: int, size: int, log_append_time: int = -1
     ) -> LogAppendInfo:
-        """Return the result of an append, after the fsync that `flush.messages` may require."""
+        """Fsync if `flush.messages` requires it. Return the append's result, with its error."""
         if self._counts_messages:
             try:
                 self.flusher.appended(last - first + 1, self.config.flush_messages)
@@ -389,21 +393,20 @@ class UnifiedLog:
         return LogAppendInfo.refused(refusal, self.log_start_offset)
 
     def _append_failed(self, error: OSError) -> LogAppendInfo:
+        """Take the log offline, as `failed` does, and return the result KAFKA_STORAGE_ERROR."""
         failure = self.failed("append", error)
         return self.refused(AppendRefusal(ErrorCode.KAFKA_STORAGE_ERROR, str(failure)))
 
     def failed(self, doing: str, error: OSError, *, torn: bool = False) -> LogDirFailure:
-        """Report a failure of the disk. Return the exception, which the caller may raise.
-
-        With `torn` the log in memory no longer matches that on disk: after any error the log is
-        offline until the next start.
-        """
+        """Take the log and its directory offline, except for a lack of descriptors. Return the
+        exception, which the caller may raise. With `torn` the log in memory no longer matches that
+        on disk: after any error the log is offline until the next start."""
         self.offline = self.offline or torn or not is_lack_of_descriptors(error)
         return self.environment.failures.fail(self.log_dir, f"{doing} of {self.partition}", error)
 
     @contextmanager
     def _failing(self, doing: str, *, torn: bool = False) -> Iterator[None]:
-        """Report an OSError of the block as `failed` does, and raise its LogDirFailure."""
+        """Call `failed` for an OSError in the block, and raise its LogDirFailure."""
         try:
             yield
         except OSError as error:
@@ -427,12 +430,10 @@ class UnifiedLog:
         upper_offset: int | None = None,
         min_one_message: bool = True,
     ) -> FetchDataInfo:
-        """Return a slice of batches from the one that holds `start_offset` on.
-
-        All are wholly below `upper_offset`: the high watermark, the last stable offset, or None
-        for the log's end. With `min_one_message` the first batch is returned whole even if it is
-        larger than `max_bytes`. Errors are in the result.
-        """
+        """Return a slice of batches from the one that holds `start_offset` on. All are wholly below
+        `upper_offset`: the high watermark, the last stable offset, or None for the log's end. With
+        `min_one_message` the first batch is returned whole even if it is larger than `max_bytes`.
+        Errors are in the result."""
         end = self.log_end_offset
         if start_offset < self.log_start_offset or start_offset > end:
             return _OUT_OF_RANGE
@@ -458,11 +459,9 @@ class UnifiedLog:
     # ---- truncation and deletion ---------------------------------------------------------------
 
     def truncate_to(self, offset: int) -> bool:
-        """Remove the batch that holds `offset`, and all after it.
-
-        Return False if the log ends at `offset` or before. The log start does not go back, even if
-        the batch that held it is removed. Raises LogDirFailure.
-        """
+        """Remove the batch that holds `offset`, and all after it. Return False if the log ends at
+        `offset` or before. The log start does not go back, even if the batch that held it is
+        removed. Raises LogDirFailure."""
         with self._failing("truncation", torn=True):
             if offset >= self.log_end_offset:
                 self.leader_epochs.truncate_from_end(offset, durably=False)  # KAFKA-10706
@@ -477,7 +476,8 @@ class UnifiedLog:
         return True
 
     def truncate_fully_and_start_at(self, offset: int, log_start_offset: int | None = None) -> None:
-        """Remove all records, and continue the log at `offset`. Raises LogDirFailure."""
+        """Remove all records, epochs and producers, and continue the log at `offset`. The log start
+        becomes `log_start_offset`, at most `offset`; None: `offset`. Raises LogDirFailure."""
         with self._failing("truncation", torn=True):
             self.flusher.cut(offset)
             self._local.truncate_fully(offset, self.environment.scheduler.wall_ms())
@@ -496,6 +496,7 @@ class UnifiedLog:
         self.leader_epochs.truncate_from_end(offset)
 
     def _rebuild_producers(self) -> None:
+        """Rebuild the producer state up to the log's end, after a truncation."""
         if not self.producer_state.entries:  # no producer to forget: the log need not be read
             self.producer_state.clear(self.log_end_offset)
             return
@@ -505,11 +506,9 @@ class UnifiedLog:
         rebuild_producers(local.segments, self.producer_state, local.snapshots, start, end, now_ms)
 
     def increment_log_start_offset(self, offset: int) -> ErrorCode:
-        """Raise the log start to `offset`: readers no longer get records before it.
-
-        For DeleteRecords and a leader's log start. Return OFFSET_OUT_OF_RANGE above the high
-        watermark; NONE, without an effect, below the log start.
-        """
+        """Raise the log start to `offset`, for DeleteRecords and a leader's log start: readers no
+        longer get records before it. Return NONE, also without effect below the log start;
+        OFFSET_OUT_OF_RANGE above the high watermark; KAFKA_STORAGE_ERROR if the disk fails."""
         if self.offline:
             return ErrorCode.KAFKA_STORAGE_ERROR
         if offset > self.high_watermark:
@@ -524,16 +523,15 @@ class UnifiedLog:
         return ErrorCode.NONE
 
     def remove_oldest(self, segments: list[LogSegment]) -> None:
-        """Remove the oldest segments, after `file.delete.delay.ms`. Raises LogDirFailure."""
+        """Take the oldest segments out of the log; their files are removed after
+        `file.delete.delay.ms`. Raises LogDirFailure."""
         with self._failing("deletion of segments"):
             self._local.remove_oldest(segments)
 
     def replace_segments(self, group: CleanedGroup) -> None:
-        """Replace the group's source segments, which must be unchanged, by the cleaned one.
-
-        The names of its files are durable after the caller has synced the folder. Raises
-        LogDirFailure.
-        """
+        """Replace the group's source segments, which must be unchanged, by the cleaned one. The
+        names of its files are durable after the caller has synced the folder. Raises
+        LogDirFailure."""
         with self._failing("replacing segments"):
             replace_segments(self.environment.filesystem, self._local, self.config, group)
 
@@ -565,7 +563,8 @@ class UnifiedLog:
             self._roll(now_ms, self.log_end_offset)
 
     def _roll(self, now_ms: int, base_offset: int) -> LogSegment:
-        """Begin a new segment, and return it. Snapshot the producers, and flush the old segment."""
+        """Begin a new segment at `base_offset`, and return it. Snapshot the producers, and flush
+        the old segment off the loop. Raises OSError."""
         old = self.active
         self.active = self._local.roll(base_offset, now_ms)
         if self.active is not old:
@@ -581,7 +580,7 @@ class UnifiedLog:
         self.topic_id = topic_id
 
     def set_being_cleaned(self, being_cleaned: bool) -> None:
-        """Note whether the cleaner works on the segments."""
+        """Set `being_cleaned`: while it is true, retention deletes no segments."""
         self.being_cleaned = being_cleaned
 
     def go_offline(self) -> None:
@@ -589,7 +588,7 @@ class UnifiedLog:
         self.offline = True
 
     def retire(self) -> None:
-        """Take the log out of use. Slices that are being sent stay valid."""
+        """Reject appends and reads, and close the files. Slices that are being sent stay valid."""
         self.go_offline()
         self._local.release_descriptors()
 

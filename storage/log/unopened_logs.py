@@ -52,8 +52,8 @@ def have_same_records(first: UnifiedLog, second: UnifiedLog) -> bool:
 
 
 def _epochs_from(log: UnifiedLog, offset: int) -> list[tuple[int, int]]:
-    """Return (epoch, first offset) of the epochs that have records at or after `offset`, whose
-    first start is at least `offset`."""
+    """Return (epoch, first offset) of the epochs that have records at or after `offset`. A start
+    before `offset` is given as `offset`."""
     entries = log.leader_epochs.entries
     ends = [start for _, start in entries[1:]] + [log.log_end_offset + 1]
     return [

@@ -41,7 +41,8 @@ class VerificationState:
         self.supports_epoch_bump = supports_epoch_bump
 
     def note_batch(self, sequence: int, epoch: int) -> None:
-        """Note another batch that waits for the same answer."""
+        """Lower `lowest_sequence` to that of another batch that waits for the same answer. A batch
+        of a later epoch sets both epoch and sequence."""
         if epoch > self.epoch:
             self.epoch = epoch
             self.lowest_sequence = sequence

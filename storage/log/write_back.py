@@ -37,7 +37,8 @@ class WriteBack:
         self._under_way = False
 
     def appended(self, segment: LogSegment, blocking: Blocking, failed: Failed) -> None:
-        """Write back the segment's new bytes, off the loop, if they are enough.
+        """Write back the segment's new bytes, off the loop, if they are at least WRITE_BACK_BYTES.
+        One segment of the node is written back at a time; others wait.
 
         `failed(error)` is called later if the disk fails: an fsync would not report it again.
         """

@@ -105,9 +105,10 @@ class FetchApi:
         )
 
     def handle(self, context: RequestContext, request: FetchRequest, respond: Respond) -> None:
-        """Answer the fetch, at once or after it has waited for records.
+        """Answer the fetch, at once or after it has waited for records. An unknown isolation level
+        is INVALID_REQUEST.
 
-        Without an authorizer, a follower's fetch is refused on all listeners but the inter-broker
+        Without an authorizer, a follower's fetch is rejected on all listeners but the inter-broker
         one.
         """
         if request.isolation_level not in CONSUMER_ISOLATIONS:
@@ -123,6 +124,7 @@ class FetchApi:
         steps = self._steps(context, request, respond)
 
         def answer(response: FetchResponse | None) -> None:
+            """Respond; None: the fetch waits and responds by itself."""
             if response is not None:  # otherwise the fetch waits
                 respond(response)
 
@@ -131,7 +133,11 @@ class FetchApi:
     def _steps(
         self, context: RequestContext, request: FetchRequest, respond: Respond
     ) -> Steps[FetchResponse | None]:
-        """Return the response; None if the fetch waits and calls `respond` later."""
+        """Return the response, in slices. None if the fetch calls `respond` itself: it waits, or a
+        consumer's fetch is traced.
+
+        If a follower's fetch advances a high watermark, wake the requests that wait for that.
+        """
         pace = Pace(PARTITIONS_AT_ONCE)
         session = yield from self._session(context, request, pace)
         if isinstance(session, ErrorCode):
@@ -171,6 +177,7 @@ class FetchApi:
         self, context: RequestContext, request: FetchRequest, pace: Pace
     ) -> Steps[FetchSession | None | ErrorCode]:
         """Return the session that this request continues or opens; None if the request has none.
+        Close a session that the request ends or replaces.
 
         Return an error code if the session cannot be continued.
         """
@@ -210,7 +217,8 @@ def _replica(context: RequestContext, request: FetchRequest) -> tuple[int, int]:
 
 
 def _response_within_quota(fetch: ConsumerFetch, pace: Pace) -> Steps[FetchResponse]:
-    """Return the response; one without records if the client is over its quota."""
+    """Count the bytes of the response in the client's quota, and return it; one without records if
+    the client is over its quota."""
     quota = fetch.context.quota
     if quota is None or not quota.fetched(fetch.size()):
         return (yield from fetch.response(pace))
@@ -218,7 +226,7 @@ def _response_within_quota(fetch: ConsumerFetch, pace: Pace) -> Steps[FetchRespo
 
 
 def _answer_within_quota(fetch: ConsumerFetch, respond: Respond) -> None:
-    """Answer a fetch in one go, without records if the client is over its quota."""
+    """Respond to a fetch in one go, without records if the client is over its quota."""
     respond(in_one_go(_response_within_quota(fetch, Pace(sys.maxsize))))
 
 

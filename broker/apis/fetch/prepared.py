@@ -58,6 +58,8 @@ class PreparedFetch:
         request: FetchRequest,
         fetch_max_bytes: int,
     ) -> None:
+        """Prepare for fetches like `request`, which must have exactly one partition.
+        `fetch_max_bytes` limits their responses."""
         (topic,) = request.topics
         (requested,) = topic.partitions
         by_id = version >= TOPIC_IDS_FROM
@@ -86,7 +88,8 @@ class PreparedFetch:
         """Prepare nothing: what a read returns is known only after the request has arrived."""
 
     def answer(self, frame: memoryview, values: Values, later: Later) -> Answer | None:
-        """Return the response in parts; None, with nothing done, if the shortcut does not apply.
+        """Return the response in parts, and update the session; None, with nothing done, if the
+        shortcut does not apply.
 
         See `PreparedRequest`.
         """

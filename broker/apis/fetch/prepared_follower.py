@@ -44,7 +44,8 @@ class PreparedFollowerFetch:
         fetch_max_bytes: int,
         replica: tuple[int, int],
     ) -> None:
-        """`replica` is the follower's id and broker epoch."""
+        """Prepare for fetches like `request`, which must have exactly one partition. `replica` is
+        the follower's id and broker epoch."""
         (topic,) = request.topics
         (requested,) = topic.partitions
         self.replicas = replicas
@@ -75,10 +76,10 @@ class PreparedFollowerFetch:
         """Prepare nothing: what a read returns is known only after the request has arrived."""
 
     def answer(self, frame: memoryview, values: Values, later: Later) -> Answer | None:
-        """Return the response, empty if the fetch waits; None, with nothing done, if the shortcut
-        does not apply.
+        """Record the follower's position, which may advance the high watermark, and return the
+        response. It is empty if the fetch waits, and then comes by `later`.
 
-        See `PreparedRequest`.
+        Return None, with nothing done, if the shortcut does not apply. See `PreparedRequest`.
         """
         correlation_id, session_epoch, offset = values
         replicas, (replica_id, broker_epoch) = self.replicas, self.replica
@@ -208,14 +209,19 @@ class _Fetch(DelayedOperation):
         return self._general_fetch().read_again()
 
     def on_expiration(self) -> None:
+        """Read a last time. `on_complete`, which is called next, sends the result."""
         self.try_complete(self._session)
 
     def on_complete(self) -> None:
-        """Send what was read last."""
+        """Send the response with the last read."""
         self.reply(self.response())
 
     def response(self) -> Answer:
-        """Return the response with what was read last, as a whole frame."""
+        """Return the response with the last read, as a whole frame, and record its contents in the
+        session.
+
+        If the general fetch must continue this one, that reads again first.
+        """
         read, wanted, followed = self._read, self._wanted, self._followed
         plain = self._general is None and self._session.epoch == self._session_epoch
         if plain and read is not None and read.size:
@@ -238,8 +244,8 @@ class _Fetch(DelayedOperation):
         return encode_response(response, version, self._correlation_id).parts()
 
     def _read_plainly(self) -> PartitionRead | None:
-        """Read the partition, and return the result; None if the response needs more than
-        records."""
+        """Read the partition, and return the result. None if the general fetch must continue: the
+        session, the rights or a quota changed, or the read had an error."""
         partition, session, followed = self._partition, self._session, self._followed
         if (
             session.by_partition.get(partition) is not self._wanted
@@ -252,7 +258,7 @@ class _Fetch(DelayedOperation):
         return None if read.error or read.diverging_epoch is not None else read
 
     def _general_fetch(self) -> FollowerFetch:
-        """Return the fetch that answers what the prepared one cannot; made at the first call."""
+        """Return the general fetch that continues this one; it is made at the first call."""
         if self._general is None:
             self._general = self._followed.general_fetch(
                 self._session, self._session_epoch, self._allowed_as_of

@@ -75,6 +75,7 @@ def position_of(requested: RequestedPartition) -> tuple[int, int, int]:
 
 
 def _denied_read() -> PartitionRead:
+    """Return an empty read with TOPIC_AUTHORIZATION_FAILED."""
     return PartitionRead(_DENIED, aborted=())
 
 
@@ -115,7 +116,8 @@ class ConsumerFetch:
         self.session_epoch = session.epoch if session is not None else FINAL_EPOCH
 
     def begin(self, request: FetchRequest, pace: Pace) -> Steps[None]:
-        """Note the partitions of this fetch, and which of them the sender may read."""
+        """Set the partitions of this fetch from the request and its session, update the session,
+        and check the sender's rights."""
         yield from self._name_partitions(request, pace)
         self.wanted = yield from self._update_session(request, pace)
         self.rights = yield from self._checked_rights(pace)
@@ -152,7 +154,7 @@ class ConsumerFetch:
     def _checked_rights(self, pace: Pace) -> Steps[FetchRights | None]:
         """Return the rights of the sender to the partitions; None if they are unlimited.
 
-        A denied partition of a session is answered each time.
+        A denied partition of a session is marked as changed, so that each response has it.
         """
         rights = self._rights()
         if rights is None:
@@ -190,7 +192,12 @@ class ConsumerFetch:
         return in_one_go(self.read(Pace(sys.maxsize)))
 
     def read(self, pace: Pace) -> Steps[bool]:
-        """Read what there is now. Return whether that is enough to answer."""
+        """Read the partitions into `reads`, up to `max_bytes` in all. Return whether that is enough
+        to answer.
+
+        Partitions that are denied or absent get an error there. If all are denied, or a read
+        failed, that is enough.
+        """
         session = None if self.full else self.session
         candidates = list(self.wanted.values()) if session is None else session.changed_partitions()
         self.reads = {}
@@ -222,7 +229,8 @@ class ConsumerFetch:
         return self.is_urgent or self.max_bytes - left + withheld >= self.min_bytes
 
     def _move_rejected_last(self, pace: Pace) -> Steps[None]:
-        """Move partitions that the log rejected behind the others, as in Kafka's response."""
+        """Move unknown and denied partitions behind the others in `reads`, as Kafka's response
+        does."""
         for errors in (_AFTER_READS, _AT_THE_END):
             for key in list(self.reads):
                 if pace.is_full():
@@ -274,6 +282,7 @@ class ConsumerFetch:
         return FetchPartition(key, requested.fetch_offset, *position_of(requested))
 
     def _find(self, key: FetchKey) -> Partition | None:
+        """Return this broker's replica of the partition; None if it has none."""
         topic, index = key
         if isinstance(topic, bytes):
             return self.replicas.partition_by_id(topic, index)
@@ -298,7 +307,7 @@ class ConsumerFetch:
         """Return a response without partitions.
 
         A continued session still owes the last read's partitions; a session that would be new is
-        removed.
+        removed. If a later request has continued the session, return the error of that.
         """
         session = self.session
         if session is None:
@@ -311,7 +320,11 @@ class ConsumerFetch:
         return FetchResponse(session_id=session.session_id)
 
     def response(self, pace: Pace) -> Steps[FetchResponse]:
-        """Return the response with the results of the last `read`, and note them in the session."""
+        """Return the response with the results of the last `read`. Record its contents in the
+        session, and count the reads in the partitions' metrics.
+
+        If a later request has continued the session, return the error of that.
+        """
         session = self.session
         if session is not None and session.epoch != self.session_epoch:
             return _epoch_error(session)
@@ -350,7 +363,8 @@ class ConsumerFetch:
         partition.counts.fetched(read.size, bool(read.error))
 
     def _name_leaders(self, response: FetchResponse) -> None:
-        """Add the leader of each partition that another broker leads (KIP-951)."""
+        """Add to the response the leader of each partition that another broker leads, and its
+        address (KIP-951). Nothing before v16."""
         if self.context.api_version < CURRENT_LEADER_FROM:
             return
         image = self.replicas.image
@@ -482,21 +496,24 @@ class FollowerFetch(ConsumerFetch):
         super().__init__(replicas, context, request, session, max_bytes)
 
     def _rights(self) -> FetchRights | None:
+        """Return the object that judges all partitions, or None if the follower may read all."""
         rights = self.context.rights
         return None if rights.unlimited else FollowerRights(rights, self.allowed_as_of)
 
     def continue_from(self, session_epoch: int) -> None:
-        """Continue a fetch whose position is noted already, at this epoch of its session."""
+        """Continue, at this epoch of its session, a fetch whose position is recorded already."""
         self.notes_position = False
         self.session_epoch = session_epoch
 
     def read(self, pace: Pace) -> Steps[bool]:
+        """Read as a consumer's fetch does. Only the first read records the follower's position."""
         enough = yield from super().read(pace)
         self.notes_position = False  # a waiting fetch that reads again has the same position
         return enough
 
     def _read_one(self, wanted: FetchPartition, left: int) -> PartitionRead:
-        """Read a partition for a follower, and note its fetch offset if this is the first read.
+        """Read a partition for a follower. The first read also records its fetch offset, which may
+        advance the high watermark; then the partition is added to `moved`.
 
         No records are read over the follower's replication quota. The answer is sent at once if it
         has new offsets for the follower.
@@ -532,6 +549,7 @@ class FollowerFetch(ConsumerFetch):
         return read
 
     def _name_leaders(self, response: FetchResponse) -> None:
+        """Add the leaders as for a consumer, but no addresses, which a broker knows."""
         super()._name_leaders(response)
         response.node_endpoints = []  # a broker knows the addresses of the others
 
@@ -555,6 +573,7 @@ class FollowerFetch(ConsumerFetch):
             self.quota.record(read.size)
 
     def _position(self, key: FetchKey, requested: RequestedPartition) -> FetchPartition:
+        """Return the requested position and the follower's log start, without the partition."""
         return FollowerPartition(
             key, requested.fetch_offset, *position_of(requested), requested.log_start_offset
         )

@@ -24,7 +24,8 @@ class FetchRights(Protocol):
     """The rights of the sender of one Fetch."""
 
     def judge(self, keys: Collection[FetchKey], pace: Pace) -> Steps[bool]:
-        """Ask about all of these partitions, and return whether the sender may read all of them."""
+        """Ask the authorizer about all of these partitions, and return whether the sender may read
+        all of them."""
 
     def may_read(self, wanted: FetchPartition) -> bool:
         """Return whether the sender may read this partition.
@@ -33,7 +34,8 @@ class FetchRights(Protocol):
         """
 
     def renew(self) -> None:
-        """Forget answers that may have changed while the fetch waited."""
+        """Forget answers that may have changed while the fetch waited. Later checks ask the
+        authorizer again."""
 
 
 class ConsumerRights:
@@ -65,7 +67,8 @@ class ConsumerRights:
         return all_allowed
 
     def _judge(self, topics: Iterable[tuple[bytes | str, list[int]]]) -> bool:
-        """Ask about these topics and their partitions. Return whether all of them may be read."""
+        """Ask the authorizer about these topics, and keep its verdicts. Return whether all of them
+        may be read."""
         names: dict[bytes | str, str] = {}
         counts: dict[str, int] = {}
         for topic, indexes in topics:
@@ -79,7 +82,8 @@ class ConsumerRights:
         return len(allowed) == len(counts)
 
     def may_read(self, wanted: FetchPartition) -> bool:
-        """Return the kept verdict on the topic; a new topic is judged first."""
+        """Return the kept verdict on the topic; a new topic is judged first. True if the topic id
+        is unknown."""
         topic = wanted.key[0]
         if topic not in self._may_read:
             self._judge([(topic, [wanted.key[1]])])
@@ -120,6 +124,7 @@ class FollowerRights:
         return self._is_allowed()
 
     def may_read(self, wanted: FetchPartition) -> bool:
+        """Return whether the follower has CLUSTER_ACTION, whatever the partition."""
         return self._is_allowed()
 
     def renew(self) -> None:
@@ -129,6 +134,7 @@ class FollowerRights:
             self._allowed = None
 
     def _is_allowed(self) -> bool:
+        """Return the kept verdict on CLUSTER_ACTION; ask the authorizer if there is none."""
         if self._allowed is None:
             self._allowed = self._rights.allows_on_cluster(Operation.CLUSTER_ACTION)
         return self._allowed

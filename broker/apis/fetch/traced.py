@@ -19,7 +19,8 @@ PARTITIONS_MAX = 8
 def answer_traced(
     trace: RequestTrace, fetch: ConsumerFetch, max_wait_ms: int, answer: Callable[[], None]
 ) -> None:
-    """Read, then answer at once or after a wait in the purgatory; see `FetchApi.handle`."""
+    """Read, then answer at once or after a wait in the purgatory, and add that to the trace; see
+    `FetchApi.handle`."""
     traced = _TracedFetch(trace, fetch, answer)
     if traced.read() or max_wait_ms <= 0 or not fetch.wanted:
         traced.answer()
@@ -58,13 +59,13 @@ class _TracedFetch:
         return self._is_enough
 
     def _timed_read(self, read: Callable[[], bool]) -> None:
-        """Call `read`, keep its outcome and the time span of the read."""
+        """Call `read`. Store its result and the times of its start and end."""
         since_s = self._trace.now_s()
         self._is_enough = read()
         self._span_s = since_s, self._trace.now_s()
 
     def answer(self) -> None:
-        """Answer with what was read last."""
+        """Answer with the last read. If that has records, keep the trace for its readers."""
         if any(read.size for _, read in self._fetch.reads.values()):
             self._trace.keep()
         self._answer()

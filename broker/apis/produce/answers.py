@@ -37,6 +37,7 @@ def refuse_produce(request: ProduceRequest, error: ErrorCode) -> ProduceResponse
 
 
 def _closed_for(error: int) -> ProtocolError:
+    """Return the exception that closes the connection of an acks=0 request with this error."""
     return ProtocolError(f"a Produce with acks=0 was refused: {ErrorCode(error).name}")
 
 
@@ -57,7 +58,7 @@ def refused_whole(request: ProduceRequest, error: ErrorCode) -> ProduceResponse:
 def not_appended(
     index: int, error: ErrorCode, message: str | None = None
 ) -> PartitionProduceResponse:
-    """Return the answer for a partition whose log was not asked to append."""
+    """Return the answer with `error` for a partition whose log was not asked to append."""
     return PartitionProduceResponse(index, int(error), -1, -1, -1, error_message=message)
 
 

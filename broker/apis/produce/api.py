@@ -102,14 +102,16 @@ class ProduceApi:
     def _start_passage(
         self, context: RequestContext, request: ProduceRequest, answer: Answer
     ) -> None:
+        """Send the request, or a part of one, through the stations until it has to wait. `answer`
+        gets its response."""
         Passage(self._stations, context, request, answer).resume()
 
     def _start_passages(
         self, context: RequestContext, request: ProduceRequest, answer: Answer
     ) -> Steps[None]:
-        """Start one passage for each part of the request.
+        """Start one passage for each part of the request, a part in a slice.
 
-        If the client may not use its transactional id, refuse the whole request instead.
+        If the client may not use its transactional id, reject the whole request instead.
         """
         request.topic_data = yield from each_once(request.topic_data, Pace())
         if not may_use_transaction(context.rights, request):  # one part without rights: all fails
@@ -118,7 +120,8 @@ class ProduceApi:
         yield from in_parts(request, partial(self._start_passage, context), answer)
 
     def _answer(self, passage: Passage) -> bool:
-        """Send the answer, then wake the requests that wait for these appends. The last station."""
+        """Send the answer, then wake the requests that wait for these appends. The last station; it
+        returns True."""
         if passage.names_leaders:
             self._name_leaders(passage.context, passage.response)
         passage.end(passage.response)
@@ -127,6 +130,7 @@ class ProduceApi:
         return True
 
     def _name_leaders(self, context: RequestContext, response: ProduceResponse) -> None:
+        """Add the current leaders to the partitions that another broker leads (KIP-951)."""
         name_leaders(self._replicas, context.api_version, context.listener_name, response)
 
     def prepare(
@@ -141,6 +145,8 @@ class ProduceApi:
             return None
 
         def refuse(correlation_id: int, refused: PartitionProduceResponse) -> bytes:
+            """Return the encoded response with this partition's answer, and its leader if another
+            broker leads it."""
             response = ProduceResponse([TopicProduceResponse(name, topic_id, [refused])])
             self._name_leaders(context, response)
             return encode_response(response, context.api_version, correlation_id).joined()

@@ -41,7 +41,8 @@ class Appends:
         self._replicas = replicas
 
     def append(self, passage: Passage) -> bool:
-        """Append what is left of the request. Add each partition's answer to the response."""
+        """Append the batches that the request still has. Add each partition's answer to the
+        response. Return True: the next station follows."""
         now_ms = self._replicas.scheduler.wall_ms()
         topics = passage.response.responses
         for topic in passage.request.topic_data:
@@ -54,9 +55,10 @@ class Appends:
     def _append_partition(
         self, passage: Passage, topic: TopicProduceData, data: PartitionProduceData, now_ms: int
     ) -> PartitionProduceResponse:
-        """Append one partition's batch, and return its answer.
+        """Append one partition's batch, and return its answer or error. Add the partition to
+        `passage.appended` if its log has grown.
 
-        With acks=all this adds an entry to `passage.pending`, which fills in the answer later.
+        With acks=all this adds an entry to `passage.pending`, which sets the answer's error later.
         """
         index = data.index
         partition = partition_of(self._replicas, passage, topic, index)
@@ -90,9 +92,8 @@ class Appends:
     def _absent_partition(
         self, passage: Passage, topic: TopicProduceData, index: int
     ) -> PartitionProduceResponse:
-        """Return the reason why this broker has no such partition, and name the leaders in the
-        response.
-        """
+        """Return the reason why this broker has no such partition as its answer, and let the
+        response name the leaders."""
         passage.name_leaders()
         if passage.by_topic_id:
             error = self._replicas.why_absent_by_id(topic.topic_id, index)
@@ -109,7 +110,8 @@ def _append_to_log(
     guard: VerificationGuard | None,
     now_ms: int,
 ) -> LogAppendInfo | ErrorCode:
-    """Append the batch to the leader's log, and trace it. Return the log's answer or an error."""
+    """Append the batch to the leader's log, and trace it. Return the log's result, which may have
+    an error, or the error of the partition."""
     trace = passage.context.trace
     if trace is not None:
         trace.begins()
@@ -171,4 +173,5 @@ def _settle(answer: PartitionProduceResponse, verdict: ErrorCode) -> None:
 
 
 def _error_of(info: LogAppendInfo | ErrorCode) -> ErrorCode:
+    """Return the error of an append; NONE if the batch was appended."""
     return info if isinstance(info, ErrorCode) else info.error

@@ -30,16 +30,17 @@ class ProduceInterception:
         self._interceptor = interceptor
 
     def check(self, passage: Passage) -> bool:
-        """Remove from the passage the batches that the interceptor rejects.
+        """Remove from the passage the batches that the interceptor rejects. Copy the records out of
+        the frame first.
 
-        Return False if the passage continues later.
+        Return True if the next station follows, False if the passage continues later.
         """
         keep_records(passage.request)
         sliced = self._replicas.log_manager.sliced
         return bool(sliced.begin(self._check_all(passage), passage.after_slices))
 
     def _check_all(self, passage: Passage) -> Steps[None]:
-        """Show the interceptor every record, and take the partitions that it refuses from the
+        """Show the interceptor every record, and remove the partitions that it rejects from the
         request.
 
         Their answers go to `passage.refused`.

@@ -29,7 +29,8 @@ Answer = Callable[[ProduceResponse], None]
 
 
 def each_once_in_one_go(topics: list[TopicProduceData]) -> list[TopicProduceData]:
-    """Return what `each_once` returns, without slices, for a short request."""
+    """Return each partition once, with the last batch sent for it, and no topic without partitions.
+    Like `each_once` without slices, for a short request; `topics` itself if nothing changes."""
     for topic in topics:
         count = len(topic.partition_data)
         if count != 1 and (
@@ -67,9 +68,8 @@ def each_once(topics: list[TopicProduceData], pace: Pace) -> Steps[list[TopicPro
 def in_parts(
     request: ProduceRequest, handle: Callable[[ProduceRequest, Answer], None], respond: Answer
 ) -> Steps[None]:
-    """Call `handle` for each part of the request, then `respond` once with the answers of all
-    parts.
-    """
+    """Call `handle` for each part of the request, one in a slice. After all parts are answered,
+    call `respond` once with the joined answers."""
     gathered = _GatheredAnswers(respond)
     for part in _parts(request):
         handle(part, gathered.expect())
@@ -78,7 +78,8 @@ def in_parts(
 
 
 def _parts(request: ProduceRequest) -> Iterator[ProduceRequest]:
-    """Cut a request into requests of at most PARTITIONS_AT_ONCE partitions each."""
+    """Yield requests of at most PARTITIONS_AT_ONCE partitions each, which together have those of
+    `request`."""
     fields = request.transactional_id, request.acks, request.timeout_ms
     topics: list[TopicProduceData] = []
     count = 0
@@ -107,13 +108,15 @@ class _GatheredAnswers:
         """The number of parts without an answer, plus 1 until the last part is known."""
 
     def expect(self) -> Answer:
-        """Return a function that takes the answer of one more part."""
+        """Return a function that takes the answer of one more part. The last answer sends the whole
+        response."""
         self._responses.append(None)
         self._awaited += 1
         return partial(self._take_response, len(self._responses) - 1)
 
     def complete(self) -> None:
-        """Note that there is no further part."""
+        """Allow the whole response to be sent, because there is no further part. Send it if all
+        parts are answered."""
         self._awaited -= 1
         self._answer_if_complete()
 
@@ -124,6 +127,7 @@ class _GatheredAnswers:
         self._answer_if_complete()
 
     def _answer_if_complete(self) -> None:
+        """Send the joined answers if no part is awaited."""
         if not self._awaited:
             self._respond(_joined(filter(None, self._responses)))
 

@@ -91,11 +91,11 @@ class Passage:
         self.denied = denied
 
     def verify(self, verified: VerifiedTransaction) -> None:
-        """Store what the coordinator answered about the partitions of the transaction."""
+        """Store the coordinator's answer about the partitions of the transaction."""
         self.verified = verified
 
     def name_leaders(self) -> None:
-        """Have the response name the leader of each partition that is led by another broker."""
+        """Let the response name the leader of each partition that is led by another broker."""
         self.names_leaders = True
 
     # --- from station to station -----------------------------------------------------------------
@@ -107,7 +107,8 @@ class Passage:
                 return
 
     def resume_later(self) -> None:
-        """Continue after a station that had to wait. An exception is answered by `fail`."""
+        """Run the stations that are left now, after a station that had to wait. An exception is
+        answered by `fail`."""
         try:
             self.resume()
         except AssertionError:
@@ -116,9 +117,8 @@ class Passage:
             self.fail(error)
 
     def after_slices(self, _nothing: None, error: Exception | None) -> None:
-        """Continue after a station's work in slices. `error` is its exception, None if it
-        succeeded.
-        """
+        """Run the stations that are left, after a station's work in slices. If that raised `error`,
+        answer by `fail` instead."""
         if error is None:
             self.resume_later()
         else:

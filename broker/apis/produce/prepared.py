@@ -91,10 +91,10 @@ class PreparedProduce:
         )
 
     def answer(self, frame: memoryview, values: Values, later: Later) -> Answer | None:
-        """Append the batch and return the answer; None, with nothing done, if the log did not
-        accept it.
+        """Append the batch and return the answer. It is empty if acks=0, or if the append waits for
+        replicas; then it comes by `later`.
 
-        See `PreparedRequest`.
+        Return None, with nothing done, if the log did not accept the batch. See `PreparedRequest`.
         """
         correlation_id, start, end = values
         acks, partition = self._acks, self._find()
@@ -158,15 +158,18 @@ class _Append:
         self._error = ErrorCode.NONE
 
     def settle(self, verdict: ErrorCode) -> None:
+        """Store the verdict of the replicas for the answer."""
         self._error = verdict
 
     def answer(self) -> bytes:
+        """Return the encoded response: the offset, or the error of the wait for the replicas."""
         correlation_id_and_offset = self._correlation_id, self._offset
         if self._error:
             return self._prepared.refuse(*correlation_id_and_offset, self._log_start, self._error)
         return self._prepared.reply.fill(*correlation_id_and_offset, self._log_start)
 
     def respond(self) -> None:
+        """Send the answer, after the wait has ended."""
         self.reply(self.answer())
 
 

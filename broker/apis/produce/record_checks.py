@@ -29,9 +29,10 @@ class RecordChecks:
 
     def check(self, passage: Passage) -> bool:
         """Validate the records that need it, and leave the results in
-        `passage.record_check_results`.
+        `passage.record_check_results`. Return True if the next station follows at once.
 
-        Return False if that takes several slices; the passage then continues later.
+        Return False if that takes several slices: the records are copied out of the frame, and the
+        passage continues later.
         """
         for data, check in self._needed_looks(passage):
             outcome = (
@@ -49,16 +50,16 @@ class RecordChecks:
         return True
 
     def _check_in_slices(self, passage: Passage) -> Steps[None]:
-        """Look at the records in slices; the results go to `passage.record_check_results` by `id`
-        of the data.
-        """
+        """Validate the records in slices; the results go to `passage.record_check_results` by `id`
+        of the data."""
         for data, check in self._needed_looks(passage):
             outcome = yield from check.steps
             passage.record_check_results[id(data)] = RecordCheckResult(check.config, outcome)
             yield None
 
     def _needed_looks(self, passage: Passage) -> Iterator[tuple[PartitionProduceData, RecordCheck]]:
-        """Return the looks that logs need before an append; partitions without one are left out."""
+        """Yield the data of each partition whose records must be validated before the append, with
+        that check."""
         now_ms = self._replicas.scheduler.wall_ms()
         for topic in passage.request.topic_data:
             for data in topic.partition_data:

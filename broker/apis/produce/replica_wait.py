@@ -21,7 +21,8 @@ class ReplicaWait:
         self._replicas = replicas
 
     def wait(self, passage: Passage) -> bool:
-        """Wait for the in-sync replicas if some of them have not fetched the batches yet."""
+        """Wait for the in-sync replicas if some of them have not fetched the batches yet. Return
+        False then: the passage continues after the wait. Otherwise return True."""
         if not passage.pending:
             return True
         waiting = DelayedProduce(passage.pending, partial(_wait_ended, passage))
@@ -36,7 +37,7 @@ class ReplicaWait:
 
 
 def _wait_ended(passage: Passage) -> None:
-    """Trace the end of the wait, and continue the passage in a later turn of the loop."""
+    """Trace the end of the wait, and run the stations that are left."""
     if passage.context.trace is not None:
         passage.context.trace.woken(expired=_has_timed_out(passage.response))
     passage.resume_later()

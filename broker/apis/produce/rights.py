@@ -34,9 +34,11 @@ class WriteRights:
         self._replicas = replicas
 
     def judge(self, passage: Passage) -> bool:
-        """Remove from the passage the topics that the client may not write to.
+        """Remove from the passage the topics that the client may not write to. Return True: the
+        next station follows.
 
-        Without the right to the transactional id, the whole request is rejected.
+        Without the right to the transactional id, answer the whole request with an error, and
+        return False.
         """
         rights, request = passage.context.rights, passage.request
         if rights.unlimited:

@@ -57,7 +57,10 @@ class TransactionalProduce:
 
     def verify(self, passage: Passage) -> bool:
         """Ask the transaction's coordinator about the partitions, if the request has transactional
-        batches. Return False if the answer comes later, or if the request was rejected.
+        batches. Set the answer in the passage, and return True.
+
+        Return False if the answer comes later, or if the request was rejected because its batches
+        are of several producers.
         """
         if passage.request.transactional_id is None:
             return True
@@ -72,8 +75,8 @@ class TransactionalProduce:
         return _Attempt(self, passage, first_sequences, producer, operation).begin()
 
     def _batches(self, passage: Passage) -> _Batches:
-        """Return the transactional batches, with the first sequences of partitions that this broker
-        has.
+        """Return the producers of the transactional batches, and the first sequence of each
+        partition that this broker has.
 
         The station of appends answers for other partitions.
         """
@@ -95,7 +98,8 @@ class TransactionalProduce:
         return batches
 
     def ask(self, attempt: _Attempt) -> None:
-        """Send the attempt's question to the coordinator."""
+        """Let the coordinator verify or add the attempt's partitions. `attempt.take_answer` gets
+        the result, maybe during this call."""
         transactional_id = attempt.passage.request.transactional_id
         assert transactional_id is not None, "only transactions are verified"
         self._verification.verify(
@@ -164,7 +168,8 @@ class _Attempt:
         self._station.ask(self)
 
     def take_answer(self, errors: Errors, guards: Guards) -> None:
-        """Let the passage continue with the coordinator's answer, or schedule a retry."""
+        """Set the coordinator's answer in the passage, which continues if it has waited. Schedule a
+        retry instead while the previous transaction is being completed."""
         # The previous transaction is not complete yet; that takes a few milliseconds. A retry by
         # the producer would take longer, and would send all its records again.
         is_concurrent = ErrorCode.CONCURRENT_TRANSACTIONS in errors.values()

@@ -40,7 +40,8 @@ _UNITS: tuple[tuple[str, str, Mapping[str, int], int], ...] = (
 
 
 def advice(error: ConfigError, texts: Mapping[str, str], option: str = "") -> str:
-    """Return a sentence with a leading blank, or an empty text.
+    """Return advice on what to write instead, as a sentence with a leading blank; empty if there is
+    none.
 
     `texts` is the written configuration; `option` precedes its keys.
     """
@@ -51,7 +52,8 @@ def advice(error: ConfigError, texts: Mapping[str, str], option: str = "") -> st
 
 
 def advice_on(refusal: str) -> str:
-    """Return the advice for an error text of a cluster, which names the key and the value."""
+    """Return the advice for an error text of a cluster, which names the key and the value; empty if
+    there is none."""
     match = _NO_NUMBER.search(refusal)
     return "" if match is None else _as_a_number(match["key"], match["text"].strip())
 

@@ -39,7 +39,8 @@ def changed_listeners(
     """Return the names of the listeners that a change affects.
 
     `set_now` are the keys that the request sets, even to the same value, because the files behind
-    them may have changed. Raises ConfigError for a wrong key or value.
+    them may have changed. Raises ConfigError for a key that cannot change, or a value that names a
+    config provider.
     """
     names = [name for name in {**before, **after} if name.startswith(LISTENER_PREFIX)]
     touched = [name for name in names if name in set_now or before.get(name) != after.get(name)]
@@ -68,7 +69,8 @@ def security_in_force(
 def security_changes(
     config: BrokerConfig, delta: MetadataDelta, image: MetadataImage
 ) -> Iterator[ListenerSecurity]:
-    """Yield the new server half of each listener in `replayed_listeners`."""
+    """Yield the security in force of each of this node's listeners that are in
+    `replayed_listeners`."""
     for listener in replayed_listeners(config, delta):
         if listener in config.listener_security:
             yield security_in_force(config, image, listener)
@@ -146,9 +148,9 @@ def _is_changeable(rest: str, config: BrokerConfig, listener: str) -> bool:
 
 
 def _check(config: BrokerConfig, name: str, text: str) -> None:
-    """Check a key of a listener and its value.
+    """Check that a running node can change this key of a listener to `text`.
 
-    Raises ConfigError if the key cannot change, or the value is wrong.
+    Raises ConfigError if the key cannot change, or if `text` names a config provider.
     """
     listeners = _listeners(config)
     listener = next(

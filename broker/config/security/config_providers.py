@@ -53,7 +53,8 @@ class _Provider:
 
 
 def with_variables_resolved(texts: Mapping[str, str], platform: Platform) -> dict[str, str]:
-    """Return `texts` with the variables in their values replaced. Raises ConfigError."""
+    """Return `texts` with the variables in their values replaced, unchanged without
+    `config.providers`. Raises ConfigError."""
     names = [name.strip() for name in texts.get(PROVIDERS, "").split(",") if name.strip()]
     if not names:
         return dict(texts)
@@ -65,6 +66,7 @@ def with_variables_resolved(texts: Mapping[str, str], platform: Platform) -> dic
 
 
 def _is_of_providers(name: str) -> bool:
+    """Return whether the key configures a provider, so that its value has no variables."""
     return name == PROVIDERS or name.startswith(f"{PROVIDERS}.")
 
 

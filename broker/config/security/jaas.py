@@ -73,6 +73,7 @@ def _tokens(text: str) -> Iterator[_Token]:
 
 
 def _unescaped_character(match: re.Match[str]) -> str:
+    """Return the character that an escape stands for."""
     escape = match[1]
     if escape[0] in "01234567":
         return chr(int(escape, 8))

@@ -31,7 +31,8 @@ class Scope:
     prefixes: tuple[str, ...] = ("",)
 
     def name(self, key: str) -> str:
-        """Return the whole name that sets `key`, or the nearest name that could set it."""
+        """Return the whole name that sets `key`; if it is not set, the name with the nearest
+        prefix."""
         names = [f"{prefix}{key}" for prefix in self.prefixes]
         return next((name for name in names if name in self.texts), names[0])
 
@@ -40,7 +41,8 @@ class Scope:
         return self.texts.get(self.name(key))
 
     def value(self, key: str) -> ConfigValue:
-        """Return the value in force. Raises ConfigError with the name that is set."""
+        """Return the value in force: that of the nearest name that is set, or the default. Raises
+        ConfigError with the name that is set."""
         name, definition = self.name(key), BROKER_CONFIG_DEF[key]
         if name not in self.texts:
             return definition.parse(definition.default)
@@ -100,7 +102,7 @@ def _no_listener_warning(name: str, prefixes: Iterable[str]) -> str:
 def _key_warning(name: str, rest: str, text: str) -> str | None:
     """Return the warning about a key after a listener's prefix; None if it is right.
 
-    Raises ConfigError.
+    Raises ConfigError for an unknown key or a wrong value.
     """
     key = key_of(rest, BROKER_CONFIG_DEF)
     if key is None:

@@ -98,6 +98,8 @@ def tls_settings(scope: Scope) -> TlsSettings:
 
 
 def _tls_value(field: str, value: object) -> object:
+    """Return the value of a field of TlsSettings: a Secret for a password or key, and None for an
+    empty text."""
     if field in _SECRET:
         return None if value is None else Secret(str(value))
     return None if value == "" and field not in _MAY_BE_EMPTY else value
@@ -135,7 +137,8 @@ def _sasl_settings(
 def inter_broker_security(
     texts: Mapping[str, str], peers: PeerListeners, servers: Mapping[str, ListenerSecurity]
 ) -> ClientSecurity:
-    """Return the security of this node's connections to brokers. Raises ConfigError."""
+    """Return the security of this node's connections to brokers; PLAINTEXT if this node is no
+    broker. Raises ConfigError."""
     if peers.inter_broker is None:
         return ClientSecurity()
     return _client_security(
@@ -249,6 +252,7 @@ def open_controllers(
 
 
 def _needs_login(server: ListenerSecurity) -> bool:
+    """Return whether the listener's clients need SASL or a certificate."""
     return server.sasl is not None or (
         server.tls is not None and server.tls.client_auth == "required"
     )

@@ -129,7 +129,8 @@ def client_mechanism(
 
 
 def password_fault(mechanism: MechanismSettings) -> str | None:
-    """Return what the JAAS text lacks for a login; None if nothing."""
+    """Return what the JAAS text lacks for a login by a password, as an error names it; None if
+    nothing."""
     if mechanism.name not in WITH_PASSWORDS or mechanism.jaas is None:
         return None
     missing = [
@@ -141,8 +142,8 @@ def password_fault(mechanism: MechanismSettings) -> str | None:
 def _jaas_entry(scope: Scope, why: str, mechanism: str) -> JaasEntry:
     """Return the login module and its options for `mechanism`.
 
-    Raises ConfigError, with `why` the entry is needed, if it is missing, malformed or another
-    mechanism's.
+    Raises ConfigError if the text is missing, malformed or of another mechanism; `why` says in the
+    error what needs it.
     """
     key, text = scope.name(_JAAS), scope.text(_JAAS)
     modules = _LOGIN_MODULES[mechanism]
@@ -208,7 +209,7 @@ def _oauth_settings(scope: Scope) -> OAuthSettings:
 
 
 def _oauth_value(scope: Scope, key: str) -> object:
-    """Return a value of OAuthSettings, None for an empty text.
+    """Return a value of OAuthSettings: a Secret if it is sensitive, None for an empty text.
 
     Ottla's own keys apply to the whole node.
     """

@@ -71,6 +71,7 @@ def _limits_of(own: Scope) -> ListenerLimits:
     """Return the limits that the listener itself sets; each is None if only the node sets it."""
 
     def of(key: str) -> int | None:
+        """Return the listener's own value of `key`; None if it is not set."""
         return None if own.text(key) is None else cast(int, own.value(key))
 
     return ListenerLimits(

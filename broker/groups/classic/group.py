@@ -50,6 +50,7 @@ class ClassicGroup:
     """A classic group. `state_timestamp_ms` is −1 if an old record has no such time."""
 
     def __init__(self, group_id: str, state_timestamp_ms: int = -1) -> None:
+        """Create an Empty group of generation 0, without members."""
         self.group_id = group_id
         self.state = EMPTY
         self.previous_state = DEAD
@@ -83,7 +84,8 @@ class ClassicGroup:
         return event in TRANSITIONS[self.state]
 
     def fire(self, event: GroupEvent, now_ms: int) -> None:
-        """Change the state by `event`; `now_ms` is wall-clock time."""
+        """Change the state by `event`, and set its time to `now_ms`, wall-clock time. Raises
+        AssertionError if the event is illegal in this state."""
         assert self.can(event), f"group {self.group_id}: {event.value} in {self.state.value}"
         self.previous_state = self.state
         self.state = TRANSITIONS[self.state][event]
@@ -107,7 +109,8 @@ class ClassicGroup:
     # -- membership ----------------------------------------------------------------------------
 
     def add(self, member: ClassicMember) -> None:
-        """Add `member`; the first one becomes the leader."""
+        """Add `member`, whose id is then no longer pending. The first member becomes the leader and
+        sets the protocol type."""
         assert member.member_id not in self.members
         if member.group_instance_id is not None:
             assert member.group_instance_id not in self.static_members
@@ -124,7 +127,8 @@ class ClassicGroup:
         self.forget_pending(member.member_id)
 
     def remove(self, member_id: str) -> ClassicMember | None:
-        """Remove a member, or a pending member id, and stop its timer.
+        """Remove a member, or a pending member id, and stop its timer. If it was the leader, the
+        next member becomes the leader.
 
         Return the member, which keeps its parked replies; None if there was no such member.
         """
@@ -152,8 +156,11 @@ class ClassicGroup:
     def replace_static_member(
         self, instance_id: str, old_member_id: str, new_member_id: str
     ) -> ClassicMember:
-        """Give a static member a new member id, in the same position of the group. Return the new
-        member."""
+        """Replace a static member by a copy with a new member id, in the same position of the
+        group. Return the new member.
+
+        It stays the leader if it was, and has no session yet; the old session is cancelled.
+        """
         old = self.members[old_member_id]
         assert old.group_instance_id == instance_id
         assert not old.is_awaiting_join
@@ -182,7 +189,8 @@ class ClassicGroup:
         return new
 
     def validate_member(self, member_id: str, instance_id: str | None) -> ErrorCode:
-        """Return NONE if the group has this member, else the error for its request."""
+        """Return NONE if the group has this member, else UNKNOWN_MEMBER_ID, or FENCED_INSTANCE_ID
+        if the instance id belongs to another member."""
         if instance_id is not None:
             current = self.static_members.get(instance_id)
             if current is None:
@@ -196,8 +204,8 @@ class ClassicGroup:
     def supports(self, protocol_type: str, protocols: list[JoinGroupRequestProtocol]) -> bool:
         """Return whether a member with these protocols may join.
 
-        One of them must be common to all members, and the type the same; an empty group accepts
-        any.
+        One of them must be common to all members, and the type the same; an Empty group accepts any
+        type and protocols that are not empty.
         """
         if self.state is EMPTY:
             return bool(protocol_type) and bool(protocols)
@@ -259,7 +267,8 @@ class ClassicGroup:
         return reply
 
     def has_grown(self) -> bool:
-        """Return whether members joined an empty group's first join phase since the last call."""
+        """Return whether members joined an empty group's first join phase since the last call of
+        this method."""
         grown, self._has_grown = self._has_grown, False
         return grown
 
@@ -276,7 +285,8 @@ class ClassicGroup:
         self._sync_deadline = deadline
 
     def elect_joined_leader(self) -> bool:
-        """Make sure that the leader has joined. Return False if no member has."""
+        """Make the first joined member the leader, unless the leader has joined. Return False if no
+        member has joined or there is no leader."""
         if self.leader_id is None:
             return False
         if self.members[self.leader_id].is_awaiting_join:
@@ -288,7 +298,8 @@ class ClassicGroup:
         return False
 
     def begin_generation(self, now_ms: int) -> None:
-        """Start the next generation: choose its protocol, and wait for the leader's assignment."""
+        """Increment the generation, choose its protocol, and change to CompletingRebalance. A
+        SyncGroup is then pending for every member."""
         self.generation_id += 1
         self.protocol_name = self.select_protocol()
         self._keep_subscriptions()
@@ -348,7 +359,11 @@ class ClassicGroup:
         )
 
     def install(self, value: GroupMetadataValue, offset: int, now_ms: int) -> None:
-        """Apply the record that this live group decided, which is at `offset` in the log."""
+        """Apply the record, at `offset` in the log, that this live group decided.
+
+        With members, set their assignments, and the state is Stable. Without, set the generation,
+        and the state is Empty.
+        """
         self.record_offset = offset
         if value.members:
             assert [m.member_id for m in value.members] == list(self.members)
@@ -391,7 +406,8 @@ class ClassicGroup:
 
         A commit with generation −1 and no member id comes from an administrator, or from a consumer
         outside of group management. It is accepted while the group is empty. A transactional commit
-        of an old client, which looks the same, is always accepted.
+        of an old client, which looks the same, is always accepted. Another generation gets
+        ILLEGAL_GENERATION. REBALANCE_IN_PROGRESS: the leader computes the assignment.
         """
         member_id, instance_id, generation_id, is_transactional, _, _ = committer
         if self.state is DEAD:
@@ -474,17 +490,16 @@ class ClassicGroup:
         )
 
     def _keep_subscriptions(self) -> None:
-        """Keep the members' metadata, from which the subscribed topics can be read later.
-
-        Other protocol types have no known topics.
-        """
+        """Store the members' metadata, which `read_subscriptions` parses later, and forget the
+        subscribed topics. Metadata of other protocol types than consumers' is not stored."""
         name = self.protocol_name
         self.subscribed_topics = self._subscriptions = None
         if self.uses_consumer_protocol and (name is not None or not self.members):
             self._subscriptions = [member.metadata(name or "") for member in self.members.values()]
 
     def read_subscriptions(self) -> Steps[None]:
-        """Parse the subscriptions of this generation's members, unless that is done already.
+        """Set `subscribed_topics` from the metadata of this generation's members, unless that is
+        done already. It stays None if some metadata is unreadable.
 
         Each may be megabytes long, so that this runs in slices.
         """

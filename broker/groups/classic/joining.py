@@ -23,7 +23,7 @@ class Joining:
     reply: JoinReply
 
     def refuse(self, error: ErrorCode, member_id: str = "") -> None:
-        """Answer with an error."""
+        """Answer the JoinGroup with `error` and `member_id`."""
         self.reply(join_refusal(error, member_id))
 
     @property

@@ -95,7 +95,7 @@ class ClassicMember:
         return before
 
     def watch(self, session: Deadline) -> None:
-        """Set the deadline of the member's session."""
+        """Set the deadline of the member's session, whose expiry removes the member."""
         self.session = session
 
     def become_known(self) -> None:
@@ -115,14 +115,16 @@ class ClassicMember:
         return self.protocols == protocols
 
     def vote(self, candidates: dict[str, int]) -> str:
-        """Return the candidate that the member prefers."""
+        """Return the candidate that the member prefers. Raises AssertionError if it supports none
+        of them."""
         for protocol in self.protocols:
             if protocol.name in candidates:
                 return protocol.name
         raise AssertionError(f"member {self.member_id} supports none of {list(candidates)}")
 
     def record(self, protocol_name: str, assignment: bytes) -> MemberMetadata:
-        """Return the member's part of a GroupMetadata record."""
+        """Return the member's part of a GroupMetadata record. Raises KeyError if it does not
+        support the protocol."""
         return MemberMetadata(
             member_id=self.member_id,
             group_instance_id=self.group_instance_id,

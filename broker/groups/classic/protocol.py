@@ -70,7 +70,12 @@ class ClassicProtocol:
     # -- JoinGroup -----------------------------------------------------------------------------
 
     def join(self, group: ClassicGroup, joining: Joining) -> Outcome[Done]:
-        """Decide a JoinGroup of a member, new or not."""
+        """Return the outcome of a JoinGroup of a member, new or not; the request may be parked in
+        the group.
+
+        A client above `group.max.size` gets GROUP_MAX_SIZE_REACHED and is removed. A client whose
+        protocols do not fit the group's gets INCONSISTENT_GROUP_PROTOCOL.
+        """
         request = joining.request
         member_id = request.member_id
         refuse = partial(joining.refuse, member_id=member_id)
@@ -100,10 +105,11 @@ class ClassicProtocol:
         return True
 
     def _join_new(self, group: ClassicGroup, joining: Joining) -> Outcome[Done]:
-        """Decide the JoinGroup of a client without a member id.
+        """Return the outcome of the JoinGroup of a client without a member id.
 
         A static member joins or replaces its predecessor. A newer client gets MEMBER_ID_REQUIRED
-        with its id; an older client joins at once.
+        with its id, which is then pending; an older client joins at once. GROUP_MAX_SIZE_REACHED:
+        too many ids are pending.
         """
         request = joining.request
         instance_id = request.group_instance_id
@@ -123,7 +129,8 @@ class ClassicProtocol:
         return Outcome(refuse, error=ErrorCode.MEMBER_ID_REQUIRED)
 
     def _rejoin(self, group: ClassicGroup, joining: Joining) -> Outcome[Done]:
-        """Decide the JoinGroup of a known member.
+        """Return the outcome of the JoinGroup of a known member; an unknown or fenced member gets
+        an error.
 
         It starts or joins a rebalance, or repeats the last answer if nothing has changed.
         """
@@ -144,7 +151,8 @@ class ClassicProtocol:
         return _when_committed(group, joining, self._rebalancer.joined(group, member))
 
     def _add_member(self, group: ClassicGroup, joining: Joining, member_id: str) -> Outcome[Done]:
-        """Add a member, park its JoinGroup, and start or go on with the rebalance."""
+        """Add a member, park its JoinGroup, and start or go on with the rebalance. Its session is
+        NEW_MEMBER_JOIN_TIMEOUT_MS until the answer."""
         request = joining.request
         member = ClassicMember(
             member_id=member_id,
@@ -176,7 +184,8 @@ class ClassicProtocol:
         )
 
     def _park_join(self, group: ClassicGroup, joining: Joining, member: ClassicMember) -> None:
-        """Take over the member's protocols and time-outs, and park its JoinGroup.
+        """Replace the member's protocols and time-outs with those of its JoinGroup, and park the
+        request.
 
         An earlier parked JoinGroup of the member is answered with REBALANCE_IN_PROGRESS.
         """
@@ -191,7 +200,11 @@ class ClassicProtocol:
     def _replace_static_member(
         self, group: ClassicGroup, joining: Joining, old_id: str, new_id: str
     ) -> Outcome[Done]:
-        """Give a restarted static member a new id: its request has only an instance id."""
+        """Give a restarted static member, whose JoinGroup has only an instance id, a new member id.
+
+        Parked requests of the old id get FENCED_INSTANCE_ID. A Stable group keeps its generation if
+        its protocol stays the same, else it rebalances.
+        """
         instance_id = joining.request.group_instance_id
         assert instance_id is not None
         log.info("group %s: %s of %s is now %s", group.group_id, old_id, instance_id, new_id)
@@ -214,7 +227,8 @@ class ClassicProtocol:
     def _keep_generation(
         self, group: ClassicGroup, joining: Joining, old: ClassicMember, member: ClassicMember
     ) -> Outcome[Done]:
-        """Write the same generation with the new member id, without a rebalance."""
+        """Return the outcome that writes the same generation with the new member id, without a
+        rebalance, and then answers the JoinGroup."""
         instance_id = member.group_instance_id
         assert instance_id is not None
         is_leader = group.leader_id == member.member_id
@@ -224,7 +238,8 @@ class ClassicProtocol:
         assignments = {key: other.assignment for key, other in group.members.items()}
 
         def written(error: ErrorCode) -> Outcome[Done]:
-            """Answer the new static member; after an error, put its predecessor back first."""
+            """Return the outcome that answers the new static member. After an error, put its
+            predecessor back first, and answer with the error."""
             if error is not ErrorCode.NONE:
                 group.update_member(
                     member, old.protocols, old.rebalance_timeout_ms, old.session_timeout_ms
@@ -244,7 +259,8 @@ class ClassicProtocol:
         return Outcome(no_reply, [record], then=written)
 
     def _new_member_id(self, prefix: str) -> str:
-        """Return a new member id. Raises StringTooLong if no answer or record could contain it."""
+        """Return a new member id: `prefix` and a random UUID. Raises StringTooLong if no answer or
+        record could contain it."""
         raw = bytearray(self._random_bytes(16))
         raw[6] = raw[6] & 0x0F | 0x40
         raw[8] = raw[8] & 0x3F | 0x80
@@ -259,7 +275,12 @@ class ClassicProtocol:
     def sync(
         self, group: ClassicGroup, request: SyncGroupRequest, reply: SyncReply
     ) -> Steps[Outcome[Done]]:
-        """Decide a SyncGroup: a member requests its assignment, the leader sends all of them."""
+        """Return the outcome of a SyncGroup: a member requests its assignment, the leader sends all
+        of them.
+
+        In a Stable group, the answer is the member's assignment. Otherwise the request is parked;
+        the leader's request writes the assignments, and then all are answered.
+        """
         assignments: dict[str, bytes] = {}
         yield from in_bulk(
             lambda part: assignments.update((item.member_id, item.assignment) for item in part),
@@ -284,12 +305,15 @@ class ClassicProtocol:
         return NOTHING
 
     def _assign(self, group: ClassicGroup, assignments: dict[str, bytes]) -> Outcome[Done]:
-        """Write the leader's assignment, then answer the parked SyncGroups.
+        """Return the outcome that writes the leader's assignment, then answers the parked
+        SyncGroups.
 
         If the write fails, the members get its error and must rejoin.
         """
 
         def written(error: ErrorCode) -> Outcome[Done]:
+            """Return the outcome that answers the parked SyncGroups with their assignments. After
+            an error, answer them with that, and rebalance."""
             if error is ErrorCode.NONE:
                 return self._rebalancer.hand_out_assignment(group)
             self._rebalancer.fail_assignment(group, error)
@@ -302,7 +326,8 @@ class ClassicProtocol:
         return Outcome(no_reply, [record], then=written)
 
     def _sync_error(self, group: ClassicGroup, request: SyncGroupRequest) -> ErrorCode:
-        """Return the error for a SyncGroup, or NONE."""
+        """Return the error for a SyncGroup, or NONE: for a wrong member, generation or protocol, or
+        REBALANCE_IN_PROGRESS during the join phase."""
         if group.state is DEAD:
             return ErrorCode.COORDINATOR_NOT_AVAILABLE
         error = group.validate_member(request.member_id, request.group_instance_id)
@@ -323,7 +348,8 @@ class ClassicProtocol:
     # -- Heartbeat -----------------------------------------------------------------------------
 
     def heartbeat(self, group: ClassicGroup, request: HeartbeatRequest) -> ErrorCode:
-        """Extend the member's session. Return the error, or NONE."""
+        """Extend the member's session. Return REBALANCE_IN_PROGRESS during the join phase,
+        otherwise NONE, or the error for a wrong member or generation."""
         if group.state is DEAD:
             return ErrorCode.COORDINATOR_NOT_AVAILABLE
         error = group.validate_member(request.member_id, request.group_instance_id)
@@ -346,9 +372,11 @@ class ClassicProtocol:
         identities: list[MemberIdentity],
         reply: Callable[[list[MemberResponse]], None],
     ) -> Steps[Outcome[Done]]:
-        """Remove members that leave, or static ones that an administrator names by instance id.
+        """Remove members that leave, or static ones that an administrator names by instance id, and
+        rebalance.
 
-        The reply does not wait for a commit, which matters only to the remaining members.
+        The outcome answers each of them. The reply does not wait for a commit, which matters only
+        to the remaining members.
         """
         pace, responses = Pace(), list[MemberResponse]()
         left: list[str] = []
@@ -408,6 +436,7 @@ def _when_committed(
     """Return an outcome that answers with `response` when the group's last record is committed."""
 
     def respond(error: ErrorCode) -> None:
+        """Answer with `response`, or with the error of the commit."""
         if error is ErrorCode.NONE:
             joining.reply(response)
         else:

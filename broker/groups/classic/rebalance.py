@@ -47,12 +47,14 @@ class Rebalancer:
         scheduler: Scheduler,
         submit: Callable[[Callable[[], Outcome[Done]]], None],
     ) -> None:
+        """Create a rebalancer. `submit(decide)` runs the decision of an expired deadline in the
+        shard."""
         self._config = config
         self._scheduler = scheduler
         self._submit = submit
 
     def _deadline(self, reached: Callable[[], Outcome[Done]]) -> Deadline:
-        """Return a new deadline whose work runs as a decision of the shard."""
+        """Return a new deadline, not set yet, that submits `reached` as a decision of the shard."""
         return Deadline(self._scheduler, partial(self._submit, reached))
 
     # -- sessions ------------------------------------------------------------------------------
@@ -60,16 +62,19 @@ class Rebalancer:
     def extend_session(
         self, group: ClassicGroup, member: ClassicMember, timeout_ms: int | None = None
     ) -> None:
-        """Extend the member's session by `timeout_ms`; None: by its session time-out."""
+        """Set the end of the member's session to `timeout_ms` from now; None: to its session
+        time-out. At its end the member is removed."""
         if member.session is None:
             member.watch(self._deadline(partial(self._expire_session, group, member)))
         assert member.session is not None
         member.session.extend(member.session_timeout_ms if timeout_ms is None else timeout_ms)
 
     def expect_pending(self, group: ClassicGroup, member_id: str, session_timeout_ms: int) -> None:
-        """Note `member_id` as pending: the client must join within the time-out (KIP-394)."""
+        """Add `member_id` to the group's pending members. It is dropped unless the client joins
+        within the time-out (KIP-394)."""
 
         def expire() -> Outcome[Done]:
+            """Drop the pending member id, and finish the join phase if it waited only for that."""
             log.info("group %s: pending member %s expired", group.group_id, member_id)
             group.forget_pending(member_id)
             return self._maybe_complete_after_removal(group)
@@ -112,7 +117,8 @@ class Rebalancer:
             sync_reply(sync_refusal(error))
 
     def _maybe_complete_after_removal(self, group: ClassicGroup) -> Outcome[Done]:
-        """Finish the join phase if it waited only for a member that is gone now."""
+        """Finish the join phase if it waited only for a member that is gone now. Otherwise return
+        an outcome without records."""
         if group.state is PREPARING_REBALANCE and group.has_all_members_joined:
             return self._complete_join(group)
         return NOTHING
@@ -133,7 +139,11 @@ class Rebalancer:
         return self._maybe_complete_after_removal(group)
 
     def prepare(self, group: ClassicGroup, reason: str) -> Outcome[Done]:
-        """Start a rebalance: members must rejoin. An empty group first waits for more members."""
+        """Start a rebalance: members must rejoin, and parked SyncGroups get REBALANCE_IN_PROGRESS.
+
+        An empty group first waits for more members. If all members have joined, the join phase ends
+        at once.
+        """
         if group.state is COMPLETING_REBALANCE:
             self.fail_assignment(group, ErrorCode.REBALANCE_IN_PROGRESS)
         group.pending_sync.clear()
@@ -155,13 +165,16 @@ class Rebalancer:
         return self._wait_for_joins(group)
 
     def _wait_for_joins(self, group: ClassicGroup) -> Outcome[Done]:
+        """Set the end of the join phase to the longest rebalance time-out of the members. Return an
+        outcome without records."""
         complete = partial(self._complete_join, group)
         return self._end_join_phase_in(group, group.rebalance_timeout_ms, complete)
 
     def _end_join_phase_in(
         self, group: ClassicGroup, delay_ms: int, end: Callable[[], Outcome[Done]]
     ) -> Outcome[Done]:
-        """Call `end` after `delay_ms`, in place of the join phase's earlier deadline."""
+        """Set a deadline that calls `end` after `delay_ms`, in place of the join phase's earlier
+        deadline. Return an outcome without records."""
         deadline = self._deadline(end)
         group.expect_joins(deadline)
         deadline.extend(delay_ms)
@@ -173,6 +186,8 @@ class Rebalancer:
         """Wait `delay_ms`, and again while new members join, up to the rebalance time-out."""
 
         def end() -> Outcome[Done]:
+            """Finish the join phase, or wait again if members have joined meanwhile and time
+            remains."""
             if remaining_ms == 0 or not group.has_grown():
                 return self._complete_join(group)
             delay = min(self._config.group_initial_rebalance_delay_ms, remaining_ms)
@@ -181,7 +196,12 @@ class Rebalancer:
         return self._end_join_phase_in(group, delay_ms, end)
 
     def _complete_join(self, group: ClassicGroup) -> Outcome[Done]:
-        """End the join phase: remove absent members, and answer the others with the generation."""
+        """End the join phase: remove absent dynamic members, and answer the others with the new
+        generation.
+
+        Without members, the outcome writes the empty generation. If all members are static and
+        absent, the join phase goes on.
+        """
         group.expect_joins(None)
         if group.state is not PREPARING_REBALANCE:
             return NOTHING
@@ -210,7 +230,8 @@ class Rebalancer:
         log.info("group %s: generation %d is empty", group.group_id, group.generation_id)
 
     def _begin_generation(self, group: ClassicGroup) -> None:
-        """Begin the next generation: answer all parked JoinGroups and expect the SyncGroups."""
+        """Begin the next generation: answer all parked JoinGroups and expect the SyncGroups.
+        Extends the sessions of all members."""
         group.begin_generation(self._scheduler.wall_ms())
         log.info(
             "group %s: generation %d with %d members",
@@ -245,10 +266,13 @@ class Rebalancer:
     # -- the sync phase ------------------------------------------------------------------------
 
     def _expect_syncs(self, group: ClassicGroup) -> None:
-        """Remove members without a SyncGroup within the rebalance time-out, and rebalance."""
+        """Set the deadline of the sync phase, the group's rebalance time-out. It removes the
+        members without a SyncGroup, and rebalances."""
         generation = group.generation_id
 
         def evict() -> Outcome[Done]:
+            """Remove the members without a SyncGroup and rebalance, unless there is none or the
+            generation is over."""
             current = group.generation_id == generation and group.pending_sync
             if not current or group.state not in (COMPLETING_REBALANCE, STABLE):
                 return NOTHING
@@ -263,13 +287,15 @@ class Rebalancer:
         deadline.extend(group.rebalance_timeout_ms)
 
     def synced(self, group: ClassicGroup, member: ClassicMember) -> None:
-        """Note that the member has sent its SyncGroup. The sync phase ends when all have."""
+        """Remove the member from `pending_sync`, because it has sent its SyncGroup. After the last
+        member, cancel the deadline of the sync phase."""
         group.pending_sync.pop(member.member_id, None)
         if not group.pending_sync:
             group.expect_syncs(None)
 
     def fail_assignment(self, group: ClassicGroup, error: ErrorCode) -> None:
-        """Clear all assignments, and answer waiting SyncGroups with `error`."""
+        """Clear all assignments, and answer parked SyncGroups with `error`, which extends their
+        sessions."""
         for member in list(group.members.values()):
             member.assign(b"")
             reply = member.park_sync(None)
@@ -278,7 +304,8 @@ class Rebalancer:
                 reply(sync_refusal(error))
 
     def hand_out_assignment(self, group: ClassicGroup) -> Outcome[Done]:
-        """Answer waiting SyncGroups with their assignments when the generation is committed."""
+        """Return the outcome that answers parked SyncGroups with their assignments when the
+        generation is committed. Extends the sessions of these members now."""
         waiting: list[tuple[SyncReply, SyncGroupResponse]] = []
         for member in group.members.values():
             reply = member.park_sync(None)
@@ -287,6 +314,7 @@ class Rebalancer:
                 self.extend_session(group, member)
 
         def committed(error: ErrorCode) -> None:
+            """Answer each SyncGroup with its assignment, or with the error of the commit."""
             for reply, response in waiting:
                 reply(response if error is ErrorCode.NONE else sync_refusal(error))
 
@@ -303,8 +331,7 @@ class Rebalancer:
     # -- loading and unloading -----------------------------------------------------------------
 
     def resume(self, group: ClassicGroup) -> Outcome[Done]:
-        """Start the sessions of a loaded group, and rebalance it if it exceeds
-        `group.max.size`."""
+        """Start the sessions of a loaded group, and rebalance it if it exceeds `group.max.size`."""
         if group.state is DEAD:
             return NOTHING
         for member in group.members.values():
@@ -322,7 +349,8 @@ class Rebalancer:
         return self.prepare_or_complete(group, reason) if group.members else NOTHING
 
     def close(self, group: ClassicGroup, error: ErrorCode) -> None:
-        """Stop the timers of a removed group, and answer its parked requests with `error`."""
+        """Change a removed group to Dead, stop its timers, and answer its parked requests with
+        `error`."""
         group.fire(GroupEvent.REMOVED, self._scheduler.wall_ms())
         group.expect_joins(None)
         group.expect_syncs(None)

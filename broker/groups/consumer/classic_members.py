@@ -80,7 +80,11 @@ class ClassicMembers:
     # -- JoinGroup -----------------------------------------------------------------------------
 
     def join(self, group: ConsumerGroup, joining: Joining, now_ms: int) -> Steps[Outcome[Done]]:
-        """Decide a JoinGroup of a classic consumer, new or not."""
+        """Return the outcome of a JoinGroup of a classic consumer, new or not; it is never parked.
+
+        Errors are in the outcome: GROUP_MAX_SIZE_REACHED, INCONSISTENT_GROUP_PROTOCOL,
+        MEMBER_ID_REQUIRED with the id to use, or the fault of a static member.
+        """
         request = joining.request
         config = self._surroundings.config
         full = len(group.members) >= config.group_consumer_max_size
@@ -136,7 +140,8 @@ class ClassicMembers:
         matched: MatchedMember,
         now_ms: int,
     ) -> Steps[Outcome[Done]]:
-        """Decide the JoinGroup of a classic member: its next position, and the records to write.
+        """Return the outcome of the JoinGroup of a matched member: its next position, and the
+        records to write.
 
         The group becomes a classic one if this replaces its last consumer-protocol member.
         """
@@ -162,6 +167,7 @@ class ClassicMembers:
         respond = _join_reply(joining, turn)
 
         def written(error: ErrorCode) -> None:
+            """Extend the member's timers, unless the append failed."""
             if error is ErrorCode.NONE:
                 self._extend_timers(turn, request.session_timeout_ms, joining.rebalance_timeout_ms)
 
@@ -173,7 +179,8 @@ class ClassicMembers:
     def _join_and_downgrade(
         self, joining: Joining, turn: Turn, now_ms: int
     ) -> Steps[Outcome[Done]]:
-        """Convert the group, whose last member of the consumer protocol is replaced.
+        """Return the outcome of a JoinGroup that also converts the group to a classic one, because
+        its last member of the consumer protocol is replaced.
 
         The classic group rebalances only if the next epoch is due, or if a member does not have its
         target yet.
@@ -191,6 +198,7 @@ class ClassicMembers:
         )
 
         def written(error: ErrorCode) -> None:
+            """Call `became_classic` with the group, unless the append failed."""
             if error is ErrorCode.NONE:
                 self._became_classic(group.group_id, rebalances)
 
@@ -207,7 +215,8 @@ class ClassicMembers:
         return (yield from by_id(listed, self._surroundings.topics()))
 
     def _extend_timers(self, turn: Turn, session_ms: int, rebalance_ms: int) -> None:
-        """Extend the member's session, and expect its SyncGroup within the rebalance time-out."""
+        """Extend the member's session, and restart the rebalance time-out in which it must send a
+        SyncGroup."""
         member_key = (turn.group.group_id, turn.member_id)
         self._timers.extend_session(*member_key, session_ms)
         self._timers.stop_awaiting(*member_key)
@@ -218,7 +227,11 @@ class ClassicMembers:
     def sync(
         self, group: ConsumerGroup, request: SyncGroupRequest, reply: SyncReply
     ) -> Outcome[Done]:
-        """Decide a SyncGroup: the assignment exists already, so nothing is parked."""
+        """Return the outcome of a SyncGroup: the assignment exists already, so nothing is parked.
+
+        REBALANCE_IN_PROGRESS: the target has a newer epoch, so the member must join again.
+        Otherwise the request extends the session.
+        """
         member = self._find_member(
             group, request.member_id, request.group_instance_id, request.generation_id
         )
@@ -255,7 +268,7 @@ class ClassicMembers:
 
     def heartbeat(self, group: ConsumerGroup, request: HeartbeatRequest) -> ErrorCode:
         """Extend the member's session. Return NONE, or an error: REBALANCE_IN_PROGRESS if the
-        member must join again."""
+        member must join again, for which its rebalance time-out starts."""
         member = self._find_member(
             group, request.member_id, request.group_instance_id, request.generation_id
         )
@@ -272,6 +285,8 @@ class ClassicMembers:
         return ErrorCode.NONE
 
     def _await_return(self, group: ConsumerGroup, member: ConsumerMember) -> None:
+        """Start the rebalance time-out in which the member must join again, unless it runs
+        already."""
         timeout_ms = member.subscription.rebalance_timeout_ms
         self._timers.await_return(group.group_id, member.member_id, timeout_ms)
 
@@ -292,7 +307,8 @@ class ClassicMembers:
 
 
 def _join_reply(joining: Joining, turn: Turn) -> Done:
-    """Return the reply to a JoinGroup. It names no leader and no other members."""
+    """Return the callback that answers a JoinGroup, given an error or NONE. The answer names no
+    leader and no other members."""
     protocols = joining.request.protocols
     response = JoinGroupResponse(
         generation_id=turn.position.epoch,
@@ -302,6 +318,7 @@ def _join_reply(joining: Joining, turn: Turn) -> Done:
     )
 
     def respond(error: ErrorCode) -> None:
+        """Answer with the response, or with the error."""
         if error is ErrorCode.NONE:
             joining.reply(response)
         else:
@@ -311,4 +328,5 @@ def _join_reply(joining: Joining, turn: Turn) -> Done:
 
 
 def _refused(joining: Joining, error: ErrorCode, member_id: str) -> Outcome[Done]:
+    """Return the outcome that answers a JoinGroup with an error and `member_id`."""
     return Outcome(lambda code: joining.refuse(code, member_id), error=error)

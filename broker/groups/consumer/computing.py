@@ -63,7 +63,7 @@ class Computing:
         self._groups[group_id] = None
 
         def done(answer: GroupAssignment | None, error: Exception | None) -> None:
-            """Write the computed target, or log the error.
+            """Submit the write of the computed target, or log the error.
 
             The next heartbeat computes again after an error.
             """
@@ -86,7 +86,8 @@ class Computing:
         self._failures.pop(group_id, None)
 
     def _log_failure(self, group_id: str, assignor: str, error: Exception | None) -> None:
-        """Log an error of the group's assignor, once for each type of error."""
+        """Log an error of the group's assignor at ERROR, once for each type until a computation
+        succeeds."""
         logged = self._failures.setdefault(group_id, {})
         kind = (assignor, type(error).__name__)
         if kind not in logged:
@@ -94,7 +95,8 @@ class Computing:
             log.error("group %s: %s assigns nothing: %s", group_id, assignor, error, exc_info=error)
 
     def _install(self, group_id: str, answer: GroupAssignment, epoch: int) -> Steps[Outcome[Done]]:
-        """Write the target for `epoch`, unless the group has a newer one or is gone."""
+        """Return the outcome that writes the target for `epoch`; nothing if the group has a newer
+        target or is gone."""
         group = self._find(group_id)
         if group is None or not group.assignment_epoch < epoch <= group.epoch:
             return NOTHING

@@ -45,7 +45,12 @@ def leave(
     request: ConsumerGroupHeartbeatRequest,
     remove: Callable[[ConsumerGroup, Sequence[ConsumerMember]], Steps[MemberRemoval]],
 ) -> Steps[Outcome[ConsumerGroupHeartbeatResponse]]:
-    """Decide a heartbeat with epoch −1 or −2, by which a member leaves."""
+    """Return the outcome of a heartbeat with epoch −1 or −2, by which a member leaves, or its
+    error.
+
+    With −1, `remove` gives the records. With −2, a static member leaves for a while, and keeps its
+    place and its partitions.
+    """
     member = find_leaver(group, request.member_id, request.instance_id)
     if isinstance(member, ApiError):
         return Outcome(
@@ -65,7 +70,8 @@ def leave(
 def find_leaver(
     group: ConsumerGroup, member_id: str, instance_id: str | None
 ) -> ConsumerMember | ApiError:
-    """Return the member that leaves, or the error. An instance id, if present, must match, too."""
+    """Return the member that leaves, or the error: UNKNOWN_MEMBER_ID, or FENCED_INSTANCE_ID. An
+    instance id, if present, must match, too."""
     if instance_id is not None:
         return instance_fault(group, member_id, instance_id) or group.members[member_id]
     member = group.members.get(member_id)
@@ -85,7 +91,8 @@ def find_member_to_remove(
 def removal(
     group: ConsumerGroup, members: Sequence[ConsumerMember], topics: TopicsImage
 ) -> Steps[list[Record]]:
-    """Return the records that remove `members`; none if there are no members to remove."""
+    """Return the records that remove `members` and start the group's next epoch; none if there are
+    no members to remove."""
     if not members:
         return []
     records: list[Record] = []

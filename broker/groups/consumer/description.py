@@ -24,7 +24,8 @@ CONSUMER_MEMBER = 1
 
 
 def described(group: ConsumerGroup, assignor: str, topics: TopicsImage) -> Steps[DescribedGroup]:
-    """Return the description of a group with all members; they vote for `assignor`."""
+    """Return the description of a group with all members. `assignor`: the name of the group's
+    assignor."""
     pace, members = Pace(), []
     for member in list(group.members.values()):
         topic_count = len(member.position.assigned) + len(group.target(member.member_id))
@@ -42,6 +43,8 @@ def described(group: ConsumerGroup, assignor: str, topics: TopicsImage) -> Steps
 
 
 def _member(group: ConsumerGroup, member: ConsumerMember, topics: TopicsImage) -> Member:
+    """Return a member's entry in ConsumerGroupDescribe. Its assignment includes what it must still
+    revoke."""
     subscription, position = member.subscription, member.position
     return Member(
         member_id=member.member_id,

@@ -53,7 +53,7 @@ class TopicNameLookup(Protocol):
     ) -> None:
         """Find those of `names` that match and that pass `may_describe`, in slices.
 
-        `done` is called on the loop, perhaps within this call.
+        `done` gets them, sorted, by expression, on the loop and perhaps within this call.
         """
 
 
@@ -92,10 +92,10 @@ class Expressions:
         after: Subscription,
         records: list[Record],
     ) -> bool | ApiError:
-        """Return whether a member's expression now gives other topics, or the error if invalid.
+        """Return True if a member's expression changed, unless the new expression was never looked
+        up. Return the error if that is invalid.
 
-        If no member has the old expression any more, its tombstone is added to `records`. A new
-        expression gives no topics before its first look-up.
+        If no member has the old expression any more, its tombstone is added to `records`.
         """
         old = "" if before is None else before.regex
         if old == after.regex:
@@ -113,12 +113,14 @@ class Expressions:
         return not after.regex or after.regex in group.regexes
 
     def may_look_up(self, group: ConsumerGroup) -> bool:
-        """Return whether the last look-up of the group's expressions is long enough ago."""
+        """Return whether the last look-up of the group's expressions is more than SOONEST_MS ago,
+        or never was."""
         last = group.lookups.newest_ms
         return last is None or self._wall_ms() > last + SOONEST_MS
 
     def is_due(self, group: ConsumerGroup) -> bool:
-        """Return whether a look-up is due at a heartbeat of a member that has an expression."""
+        """Return whether a look-up is due at a heartbeat of a member that has an expression; False
+        while a look-up runs."""
         if group.group_id in self._looking_up or not self.may_look_up(group):
             return False
         return self._is_due(group, self._image().topics)
@@ -126,8 +128,9 @@ class Expressions:
     def maybe_look_up(self, group_id: str, may_describe: Describable) -> None:
         """Look up the group's expressions if that is due, after a heartbeat of a member with one.
 
-        The caller has checked `may_look_up` before the heartbeat. Topics that this member may not
-        DESCRIBE are left out, even if other members of the group may.
+        The result is submitted as a decision, which writes records. The caller has checked
+        `may_look_up` before the heartbeat. Topics that this member may not DESCRIBE are left out,
+        even if other members of the group may.
         """
         group = self._find(group_id)
         if group is None or group_id in self._looking_up:
@@ -139,6 +142,7 @@ class Expressions:
         self._seen[group_id] = image.topics
 
         def done(resolved: TopicsByRegex) -> None:
+            """Submit the decision that stores the topics of a finished look-up."""
             self._looking_up.pop(group_id, None)
             self._submit(partial(self._store_resolved, group_id, resolved, image.offset))
 
@@ -146,7 +150,7 @@ class Expressions:
         self._lookup.look_up(group.subscribed_regexes(), names, may_describe, done)
 
     def forget(self, group_id: str) -> None:
-        """Forget the soft state of a group, which is deleted."""
+        """Forget the topics of the last look-up of a group, which is deleted."""
         self._seen.pop(group_id, None)
 
     def _is_due(self, group: ConsumerGroup, topics: TopicsImage) -> bool:
@@ -158,9 +162,9 @@ class Expressions:
         return late or self._have_names_changed(group, topics)
 
     def _have_names_changed(self, group: ConsumerGroup, topics: TopicsImage) -> bool:
-        """Return True if topics were created or deleted since the group's last lookup.
+        """Return True if topics were created or deleted since the group's last look-up.
 
-        If not, notes that these topics are seen.
+        If not, keep `topics` as those seen, so that the next call is cheap.
         """
         seen = self._seen.get(group.group_id)
         if seen is topics:
@@ -173,7 +177,8 @@ class Expressions:
     def _store_resolved(
         self, group_id: str, resolved: TopicsByRegex, version: int
     ) -> Steps[Outcome[Done]]:
-        """Return the records of the lookup's result, or nothing if the group is gone."""
+        """Return the outcome that writes a look-up's result, and the next epoch if other topics
+        match; nothing if the group is gone."""
         group = self._find(group_id)
         if group is None:
             return NOTHING

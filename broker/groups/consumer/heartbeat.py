@@ -65,6 +65,7 @@ class Turn:
     """The decisions so far for one heartbeat: the group and the member as they will be."""
 
     def __init__(self, group: ConsumerGroup, matched: MatchedMember, topics: TopicsImage) -> None:
+        """Start with the group and the member as they are, without records."""
         self.group = group
         self.matched = matched
         self.topics = topics
@@ -117,17 +118,19 @@ class Turn:
         self.subscription = subscription
 
     def set_position(self, position: PartitionsPosition) -> None:
-        """Set the member's position, and add its record."""
+        """Set the member's position, and add its record to `records`."""
         self.position = position
         self.records.append(position_record(self.group.group_id, self.member_id, position))
 
     def next_epoch(self, new_hash: int) -> None:
-        """Start the group's next epoch, which needs a new assignment."""
+        """Increment the group's epoch, which needs a new assignment, and add its record to
+        `records`."""
         self.epoch += 1
         self.records.append(epoch_record(self.group.group_id, self.epoch, new_hash))
 
     def assign(self, answer: GroupAssignment, now_ms: int) -> None:
-        """Set the targets of all members for the present epoch, and add their records."""
+        """Add the records of `answer`, the targets of all members for the present epoch. Set this
+        member's target and the assignment epoch."""
         ids = [member.member_id for member in self.members()]
         # The assignor needed only one slice, so there are few records.
         self.records += in_one_go(target_records(self.group, ids, answer, self.epoch, now_ms))
@@ -155,9 +158,11 @@ class HeartbeatHandler:
     def heartbeat(
         self, group: ConsumerGroup, beat: Beat, now_ms: int, ahead: Sequence[Record] = ()
     ) -> Outcome[ConsumerGroupHeartbeatResponse]:
-        """Decide a heartbeat of a member, or of a client that joins; `group` may be a new one.
+        """Return the outcome of a heartbeat of a member, or of a client that joins; `group` may be
+        a new one.
 
-        `ahead`: records to write before those of the heartbeat. `now_ms`: wall-clock time.
+        A fenced or invalid heartbeat gets a response with the error, and no records. `ahead`:
+        records to write before those of the heartbeat. `now_ms`: wall-clock time.
         """
         matched = self._admitted_member(group, beat)
         if isinstance(matched, ApiError):
@@ -228,7 +233,8 @@ class HeartbeatHandler:
         return find_member(group, beat)
 
     def _advance(self, turn: Turn, expressions_changed: bool) -> None:
-        """Start the next epoch if subscribed names, or the metadata of their topics, changed."""
+        """Start the next epoch if subscribed names, or the metadata of their topics, changed. If
+        the hash of the topics is the same, only `seen_topics` of the group is set."""
         group, topics = turn.group, turn.topics
         old_topics = () if turn.before is None else turn.before.topics
         changed = expressions_changed or old_topics != turn.subscription.topics
@@ -244,7 +250,10 @@ class HeartbeatHandler:
             group.note_topics(topics)
 
     def _assign(self, turn: Turn, now_ms: int) -> None:
-        """Compute the target if it is older than the group's epoch and the interval is over."""
+        """Compute the target if it is older than the group's epoch and the interval is over.
+
+        A target that is complete at once becomes part of `turn`; another is submitted later.
+        """
         group = turn.group
         if turn.epoch <= group.assignment_epoch:
             return
@@ -258,7 +267,7 @@ class HeartbeatHandler:
             turn.assign(answer, now_ms)
 
     def _reconcile(self, turn: Turn, owned: Named[bytes] | None) -> None:
-        """Move the member to its next position."""
+        """Move the member to its next position in `turn`; nothing if it has its target already."""
         before = turn.matched.member.position
         at_target = before.state is STABLE and before.epoch == turn.assignment_epoch
         if at_target and not turn.subscription_changed:
@@ -291,6 +300,8 @@ class HeartbeatHandler:
         may_look_up = bool(turn.subscription.regex) and self._expressions.may_look_up(turn.group)
 
         def written(error: ErrorCode) -> None:
+            """Extend the session, start the time to revoke, and look up expressions, unless the
+            append failed."""
             if error is not ErrorCode.NONE:
                 return
             group_id, member_id = turn.group.group_id, turn.member_id

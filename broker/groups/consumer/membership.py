@@ -68,7 +68,8 @@ class HeartbeatSender(NamedTuple):
     client_host: str
 
     def is_current(self, group: ConsumerGroup, member: ConsumerMember) -> bool:
-        """Return whether this is `member`, with the instance id and client that the group has."""
+        """Return whether this is `member`, with the instance id and client that the group has.
+        Return False for a member of the classic protocol."""
         subscription, instance_id = member.subscription, self.instance_id
         if instance_id is not None and (
             group.static_members.get(instance_id) != self.member_id
@@ -88,7 +89,8 @@ class MatchedMember(NamedTuple):
 
 
 def find_member(group: ConsumerGroup, beat: Beat) -> MatchedMember | ApiError:
-    """Return the member that sent `beat`, or the error."""
+    """Return the member that sent `beat`, or the error. A join with an unknown member id makes a
+    new member, or takes the place of a static member that is away."""
     request = beat.request
     if request.instance_id is not None:
         return _find_static(group, beat, request.instance_id)
@@ -150,7 +152,8 @@ def unknown_member(group: ConsumerGroup, member_id: str) -> ApiError:
 
 
 def epoch_fault(member: ConsumerMember, beat: Beat) -> ApiError | None:
-    """Return the error if the epoch of `beat` is not the member's, else None.
+    """Return the error if the epoch of `beat` is not the member's, else None. A join is always
+    accepted.
 
     The previous epoch is accepted too if the member reports to own no more than it has: the last
     answer may have been lost.
@@ -183,7 +186,8 @@ def _fenced_error(epoch: int, how: str) -> ApiError:
 
 
 def updated_subscription(current: Subscription, beat: Beat) -> Subscription:
-    """Return the subscription with the fields of `beat`; a field that it omits stays as it was."""
+    """Return the subscription with the fields of `beat`; a field that it omits stays as it was. The
+    member then uses the consumer protocol."""
     request = beat.request
     changes: dict[str, object] = {}
     if request.instance_id is not None:

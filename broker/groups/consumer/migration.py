@@ -92,7 +92,7 @@ def version_of(data: bytes) -> int:
 
 
 def read_subscription(metadata: bytes) -> Steps[ConsumerProtocolSubscription]:
-    """Parse the subscription of a classic consumer.
+    """Return the parsed subscription of a classic consumer.
 
     Raises ProtocolError if it cannot be parsed, or has more topics than a consumer group's member
     may have.
@@ -107,7 +107,8 @@ def read_subscription(metadata: bytes) -> Steps[ConsumerProtocolSubscription]:
 
 
 def assignment_bytes(named: Named[bytes], topics: TopicsImage, version: int) -> bytes:
-    """Return an assignment in the format of classic consumers, without deleted topics."""
+    """Return an assignment in the format of classic consumers, without deleted topics. A `version`
+    above the newest is lowered to that."""
     topic_partitions = []
     for topic_id, partitions in named.items():
         topic = topics.get_by_id(topic_id)
@@ -123,7 +124,8 @@ def assignment_bytes(named: Named[bytes], topics: TopicsImage, version: int) -> 
 
 
 def _read_assignment(data: bytes, topics: TopicsImage) -> Steps[Named[bytes]]:
-    """Parse an assignment.
+    """Return the partitions of a classic consumer's assignment by topic id, without deleted topics.
+    Without data, there are none.
 
     Raises ProtocolError if it cannot be parsed, or has data of the client's own assignor.
     """
@@ -333,7 +335,8 @@ def _classic_record(
 
 
 def _common_protocol(members: Sequence[Subscription]) -> str:
-    """Return the first protocol of the first member that all members support."""
+    """Return the first protocol of the first member that all members support; if there is none, its
+    first protocol."""
     supported = [
         [protocol.name for protocol in subscription.classic.supported_protocols]
         for subscription in members
@@ -354,6 +357,7 @@ def _metadata_of(classic: ClassicMemberMetadata, protocol: str) -> bytes:
 
 
 def _version_or_0(metadata: bytes) -> int:
+    """Return the version of a subscription, or 0 if the bytes have none."""
     try:
         return version_of(metadata)
     except ProtocolError:

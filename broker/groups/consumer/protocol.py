@@ -106,8 +106,11 @@ class ConsumerProtocol:
     def heartbeat(
         self, group_id: str, beat: Beat, ahead: Sequence[Record] = ()
     ) -> Decided[ConsumerGroupHeartbeatResponse]:
-        """Decide a ConsumerGroupHeartbeat. `ahead`: records to write first, which remove a classic
-        group of this id."""
+        """Return the outcome of a ConsumerGroupHeartbeat, by which a member joins, stays or leaves.
+
+        GROUP_ID_NOT_FOUND: there is no group, and the member does not join. `ahead`: records to
+        write first, which remove a classic group of this id.
+        """
         group = self._find(group_id)
         if group is None:
             if not beat.joins:
@@ -120,7 +123,8 @@ class ConsumerProtocol:
     def quiet_heartbeat(
         self, group: ConsumerGroup, sender: HeartbeatSender, epoch: int
     ) -> int | None:
-        """Extend the session and return the heartbeat interval in ms, or return None.
+        """Extend the session and return the heartbeat interval in ms. Return None, and do nothing,
+        if the heartbeat needs a full decision.
 
         See `HeartbeatHandler.quiet`.
         """
@@ -132,7 +136,8 @@ class ConsumerProtocol:
         members: Sequence[MemberIdentity],
         reply: Callable[[list[MemberResponse]], None],
     ) -> Steps[Outcome[Done]]:
-        """Decide a LeaveGroup, by which an administrator removes members."""
+        """Return the outcome of a LeaveGroup, by which an administrator removes members. `reply`
+        gets an answer for each of them after the commit."""
         pace, answers = Pace(), []
         leavers: dict[str, ConsumerMember] = {}
         for member in members:
@@ -175,6 +180,8 @@ class ConsumerProtocol:
             return MemberRemoval((yield from removal(group, members, topics)))
 
         def written(error: ErrorCode) -> None:
+            """Call `became_classic` with the group, which has to rebalance, unless the append
+            failed."""
             if error is ErrorCode.NONE:
                 self._became_classic(group_id, True)
 
@@ -187,10 +194,12 @@ class ConsumerProtocol:
 
     @property
     def _policy(self) -> MigrationPolicy:
+        """The value of `group.consumer.migration.policy`."""
         return MigrationPolicy[self._surroundings.config.group_consumer_migration_policy.upper()]
 
     def _may_be_classic(self, count: int) -> bool:
-        """Return whether a group with `count` members may be converted to a classic one."""
+        """Return whether a group with `count` members may become a classic one, by the migration
+        policy and `group.max.size`."""
         return count <= self._surroundings.config.group_max_size and self._policy.downgrades
 
     def _downgrades(self, group: ConsumerGroup, matched: MatchedMember) -> bool:
@@ -203,7 +212,8 @@ class ConsumerProtocol:
     def upgrade(
         self, classic: ClassicGroup, beat: Beat
     ) -> Steps[Outcome[ConsumerGroupHeartbeatResponse]]:
-        """Convert a classic group with members to a consumer group, because of a heartbeat.
+        """Return the outcome of a heartbeat by which a classic group with members becomes a
+        consumer group.
 
         The answer is GROUP_ID_NOT_FOUND if the group cannot be converted.
         """
@@ -229,7 +239,8 @@ class ConsumerProtocol:
         then: Callable[[ErrorCode], object] | None,
         error: ErrorCode,
     ) -> None:
-        """Call `then`, and start the time-outs of the classic members of a converted group."""
+        """Call `then` with `error`, and start the time-outs of the classic members of a converted
+        group."""
         if then is not None:
             then(error)
         group = self._find(group_id)
@@ -240,17 +251,17 @@ class ConsumerProtocol:
                 self._start_timers(group, member)
 
     def join(self, group: ConsumerGroup, joining: Joining) -> Steps[Outcome[Done]]:
-        """Decide a JoinGroup of a classic consumer."""
+        """Return the outcome of a JoinGroup of a classic consumer (`ClassicMembers.join`)."""
         return self._classic.join(group, joining, self._scheduler.wall_ms())
 
     def sync(
         self, group: ConsumerGroup, request: SyncGroupRequest, reply: SyncReply
     ) -> Outcome[Done]:
-        """Decide a SyncGroup of a classic consumer."""
+        """Return the outcome of a SyncGroup of a classic consumer, which answers by `reply`."""
         return self._classic.sync(group, request, reply)
 
     def classic_heartbeat(self, group: ConsumerGroup, request: HeartbeatRequest) -> ErrorCode:
-        """Return the error for a Heartbeat of a classic consumer, or NONE."""
+        """Extend the session of a classic consumer. Return the error for its Heartbeat, or NONE."""
         return self._classic.heartbeat(group, request)
 
     def describe(self, group: ConsumerGroup) -> Steps[DescribedGroup]:
@@ -284,7 +295,8 @@ class ConsumerProtocol:
         self._timers.forget(group_id, member_id)
 
     def forget_group(self, group_id: str) -> None:
-        """Forget the soft state of a group, whose records are removed."""
+        """Forget the last look-up of a removed group's expressions, and the failures of its
+        assignors."""
         self._expressions.forget(group_id)
         self._computing.forget(group_id)
 
@@ -293,7 +305,7 @@ class ConsumerProtocol:
         self._timers.stop()
 
     def _remove_expired(self, group_id: str, member_id: str, reason: str, retry: Again) -> None:
-        """Remove the member.
+        """Submit the removal of the member.
 
         `retry` starts its time-out again if the removal could not be written.
         """
@@ -304,12 +316,15 @@ class ConsumerProtocol:
     def _remove_if_not_revoked(
         self, group_id: str, member_id: str, epoch: int, retry: Again
     ) -> None:
-        """Remove the member if it has not revoked partitions since its time-out began at `epoch`.
+        """Submit the removal of the member unless its epoch has changed: it has not revoked
+        partitions since its time-out began at `epoch`.
 
         `retry` sets the time-out again if the removal could not be written.
         """
 
         def decide() -> Decided[Done]:
+            """Return the outcome that removes the member, or nothing if it is gone or has another
+            epoch."""
             group = self._find(group_id)
             member = None if group is None else group.members.get(member_id)
             if member is None or member.position.epoch != epoch:
@@ -320,7 +335,8 @@ class ConsumerProtocol:
         self._submit(decide, partial(_settled, retry))
 
     def _remove_member(self, group_id: str, member_id: str, reason: str) -> Steps[Outcome[Done]]:
-        """Return the records that remove the member, or nothing if it is gone. Logs the reason."""
+        """Return the outcome that removes the member, or nothing if it is gone. Logs the reason at
+        INFO."""
         group = self._find(group_id)
         member = None if group is None else group.members.get(member_id)
         if group is None or member is None:
@@ -331,7 +347,7 @@ class ConsumerProtocol:
 
 
 def _settled(retry: Again, error: ErrorCode, reply: Done) -> None:
-    """Call the reply of a removal, and retry the removal if it failed."""
+    """Call the reply of a removal with `error`, and `retry` if there is an error."""
     reply(error)
     if error is not ErrorCode.NONE:
         retry()

@@ -24,7 +24,8 @@ class ConsumerGroupSettings(NamedTuple):
 
 
 def settings_of(config: BrokerConfig, overrides: Mapping[str, str]) -> ConsumerGroupSettings:
-    """Return the settings of a group that has `overrides` as its own configs."""
+    """Return the settings of a group that has `overrides` as its own configs; the others are the
+    broker's."""
     if not overrides:
         return ConsumerGroupSettings(
             config.group_consumer_session_timeout_ms,
@@ -45,5 +46,6 @@ def settings_of(config: BrokerConfig, overrides: Mapping[str, str]) -> ConsumerG
 
 
 def _value(overrides: Mapping[str, str], name: str, default: int) -> int:
+    """Return the group's own value of a config, or `default`."""
     text = overrides.get(name)
     return default if text is None else int(text)

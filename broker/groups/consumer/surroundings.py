@@ -31,7 +31,7 @@ class ConsumerGroupInputs(NamedTuple):
         return self.image().topics
 
     def settings(self, group_id: str) -> ConsumerGroupSettings:
-        """Return the settings of the group with this id."""
+        """Return the settings of the group with this id: its own configs, else the broker's."""
         return settings_of(self.config, self.image().config(ResourceType.GROUP, group_id))
 
     def serves_consumer_groups(self) -> bool:

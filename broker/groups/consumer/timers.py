@@ -34,6 +34,8 @@ class MemberTimers:
     """The deadlines of one shard's members, by group id and member id."""
 
     def __init__(self, scheduler: Scheduler, expired: Expired, not_revoked: NotRevoked) -> None:
+        """Create without deadlines. `expired` is called after a session or a time-out of
+        `await_return`, `not_revoked` after one of `position_changed`."""
         self._scheduler = scheduler
         self._expired = expired
         self._not_revoked = not_revoked
@@ -42,7 +44,7 @@ class MemberTimers:
         self._returns: dict[_Key, Deadline] = {}
 
     def extend_session(self, group_id: str, member_id: str, timeout_ms: int) -> None:
-        """Extend the member's session to `timeout_ms` from now."""
+        """Extend the member's session to `timeout_ms` from now. `expired` is called at its end."""
         key = (group_id, member_id)
         session = self._sessions.get(key)
         if session is None:
@@ -53,7 +55,8 @@ class MemberTimers:
     def position_changed(
         self, group_id: str, member_id: str, position: PartitionsPosition, timeout_ms: int
     ) -> None:
-        """Note the member's new position; it has `timeout_ms` to revoke partitions, if it must."""
+        """Restart the time to revoke partitions, of `timeout_ms`, if the new position has some to
+        revoke; else stop it. `not_revoked` is called at its end."""
         key = (group_id, member_id)
         before = self._revocations.pop(key, None)
         if before is not None:
@@ -64,7 +67,8 @@ class MemberTimers:
             revocation.extend(max(timeout_ms, 0))
 
     def await_return(self, group_id: str, member_id: str, timeout_ms: int) -> None:
-        """Start the time in which a classic member must join or sync, unless it runs already."""
+        """Start the time, of `timeout_ms`, in which a classic member must join or sync, unless it
+        runs already. `expired` is called at its end."""
         key = (group_id, member_id)
         if key not in self._returns:
             reason = "it did not join or sync within its rebalance time-out"
@@ -75,13 +79,15 @@ class MemberTimers:
     def _new_deadline(
         self, deadlines: dict[_Key, Deadline], key: _Key, reached: Callable[[Again], None]
     ) -> Deadline:
-        """Return a new deadline of the member, kept in `deadlines`.
+        """Return a new deadline of the member, stored in `deadlines` but not set.
 
         `reached` gets a call that tries again after RETRY_MS, unless the deadline was replaced or
         set meanwhile.
         """
 
         def again() -> None:
+            """Set the deadline to RETRY_MS from now, unless it was replaced, removed or set
+            meanwhile."""
             if deadlines.get(key) is deadline and not deadline.is_set:
                 deadline.extend(RETRY_MS)
 
@@ -89,7 +95,7 @@ class MemberTimers:
         return deadline
 
     def stop_awaiting(self, group_id: str, member_id: str) -> None:
-        """Note that the classic member has joined or synced."""
+        """Stop the time-out of `await_return`, because the classic member has joined or synced."""
         deadline = self._returns.pop((group_id, member_id), None)
         if deadline is not None:
             deadline.cancel()

@@ -58,6 +58,7 @@ class TopicNames:
         """
 
         def ended(matches: dict[str, list[str]] | None, error: Exception | None) -> None:
+            """Pass the matches to `done`, or raise the error of a later slice."""
             if error is not None:
                 raise error
             assert matches is not None

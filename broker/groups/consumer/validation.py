@@ -26,7 +26,8 @@ TOPICS_MAX = 10_000
 def heartbeat_fault(
     request: ConsumerGroupHeartbeatRequest, api_version: int, assignors: Sequence[str]
 ) -> ApiError | None:
-    """Return the error of an invalid request, or None. `assignors`: the configured names."""
+    """Return the error of an invalid request, INVALID_REQUEST or UNSUPPORTED_ASSIGNOR, or None.
+    `assignors`: the configured names."""
     fault = _name_fault(request, api_version) or _length_fault(request) or _epoch_fault(request)
     if fault is not None:
         return fault

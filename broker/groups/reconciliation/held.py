@@ -21,7 +21,7 @@ Named: TypeAlias = Mapping[K, tuple[int, ...]]
 
 
 def split(held: Held[K], target: Named[K]) -> tuple[Held[K], Held[K]]:
-    """Split `held` into the part that is in the target and the part that is not."""
+    """Return the part of `held` that is in the target, and the part that is not."""
     kept: dict[K, Mapping[int, int]] = {}
     lost: dict[K, Mapping[int, int]] = {}
     for container, numbers in held.items():

@@ -63,13 +63,15 @@ class MemberPosition(NamedTuple, Generic[K]):
         return False
 
     def away(self) -> MemberPosition[K]:
-        """Return the position of a static member that leaves for a while (KIP-848, epoch −2)."""
+        """Return the position of a static member that leaves for a while (KIP-848, epoch −2). It
+        keeps its assigned partitions, with epochs 0, but not those to revoke."""
         return MemberPosition(
             STATIC_LEAVE_EPOCH, self.previous_epoch, self.state, without_epochs(self.assigned), {}
         )
 
     def taken_over(self) -> MemberPosition[K]:
-        """Return the position of the member that replaces this static one."""
+        """Return the position, with the epoch of a join, of the member that replaces this static
+        one. It keeps the assigned partitions, with epochs 0."""
         return MemberPosition(JOIN_EPOCH, JOIN_EPOCH, self.state, without_epochs(self.assigned), {})
 
 
@@ -96,8 +98,9 @@ def reconcile(
 ) -> MemberPosition[K]:
     """Return the next position of a member, or its position unchanged.
 
-    `owned`: what the member reports that it owns. None: it did not report, and may own all that it
-    ever had. `is_free`: returns whether no member, including this one, holds that number.
+    It is unchanged while the member is at its target, or may still own partitions that it must
+    revoke. `owned`: what the member reports that it owns. None: it did not report, and may own all
+    that it ever had. `is_free`: returns whether no member, including this one, holds that number.
     """
     state = position.state
     if state is STABLE:
@@ -149,7 +152,8 @@ def _towards(
 def _narrowed(
     position: MemberPosition[K], target: TargetAssignment[K], owned: Named[K] | None
 ) -> MemberPosition[K]:
-    """Return the position without what the member no longer subscribes to, before a new target."""
+    """Return the position without what the member no longer subscribes to, before a new target. If
+    the member may still own that, it must revoke it first."""
     wanted = {
         container: tuple(numbers)
         for container, numbers in position.assigned.items()

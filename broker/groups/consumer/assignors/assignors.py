@@ -30,7 +30,7 @@ class SlicedAssignor(Assignor, Protocol):
     def steps(
         self, members: Mapping[str, MemberSubscription], topics: Mapping[bytes, int]
     ) -> Steps[GroupAssignment]:
-        """Do `assign` in slices of about a millisecond."""
+        """Return the same as `assign`, in slices of about a millisecond."""
 
 
 class AsyncAssignor(Protocol):
@@ -78,7 +78,7 @@ class SlicedOnTheLoop:
     ) -> list[GroupAssignment]:
         """Return the target in a list if it is complete at once.
 
-        Otherwise `done` gets the target later, or the assignor's error.
+        Otherwise return an empty list, and `done` gets the target later, or the assignor's error.
         """
         try:
             return self._work.begin(self._assignor.steps(members, topics), done)

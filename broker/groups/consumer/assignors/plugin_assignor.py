@@ -31,7 +31,8 @@ class Submit(Protocol):
         self,
         job: Callable[[], GroupAssignment],
         done: Callable[[GroupAssignment | None, Exception | None], None],
-    ) -> None: ...
+    ) -> None:
+        """Run `job` in a thread, and pass its result, or the error or time-out, to `done`."""
 
 
 class PluginAssignor:
@@ -60,14 +61,14 @@ class PluginAssignor:
         topics: Mapping[bytes, int],
         done: AssignmentCallback,
     ) -> list[GroupAssignment]:
-        """Compute on another thread.
+        """Call the class on another thread, and return an empty list.
 
         `done` gets the checked answer, or the error of the class, which is logged as a failed call.
         """
         question = _Question(self._image(), members, topics)
 
         def answered(result: GroupAssignment | None, error: Exception | None) -> None:
-            """Hand over the result; an error also counts as a failed call of the class."""
+            """Pass the result to `done`; an error also counts as a failed call of the class."""
             if error is not None:
                 self._calls.failed(error)
             done(result, error)
@@ -85,6 +86,7 @@ class _Question:
         members: Mapping[str, MemberSubscription],
         topics: Mapping[bytes, int],
     ) -> None:
+        """Keep the input. Topics that `image` does not have are left out."""
         self._image = image
         self._members = members
         self._counts = topics
@@ -153,7 +155,7 @@ class _Question:
     def _checked_numbers(
         self, topic_id: bytes, name: str, partitions: object, assigned: dict[bytes, set[int]]
     ) -> tuple[int, ...]:
-        """Return the partitions in order and note them as assigned.
+        """Return the partitions in order and add them to `assigned`.
 
         Raises ValueError for an unknown partition or a second assignment.
         """

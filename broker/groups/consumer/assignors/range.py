@@ -32,13 +32,14 @@ class RangeAssignor:
     def assign(
         self, members: Mapping[str, MemberSubscription], topics: Mapping[bytes, int]
     ) -> GroupAssignment:
-        """Assign all partitions in one go; see `Assignor`."""
+        """Return the assignment of all partitions by member, computed in one go; see `Assignor`."""
         return in_one_go(self.steps(members, topics))
 
     def steps(
         self, members: Mapping[str, MemberSubscription], topics: Mapping[bytes, int]
     ) -> Steps[GroupAssignment]:
-        """Assign all partitions in slices."""
+        """Return the assignment of all partitions by member, in slices. Each topic is divided into
+        ranges, one for each subscriber."""
         subscribers = Subscribers(members, sorted(members, key=lambda id_: _rank(id_, members)))
         assigned: dict[str, dict[bytes, tuple[int, ...]]] = {member: {} for member in members}
         pieces = 0
@@ -56,14 +57,16 @@ class RangeAssignor:
 
 
 def _rank(member_id: str, members: Mapping[str, MemberSubscription]) -> tuple[bool, bytes]:
-    """Return the sort key of a member, with ids in Java's order, that of UTF-16 units."""
+    """Return the sort key of a member: static members first, by instance id, then others by member
+    id. Ids are in Java's order, that of UTF-16 units."""
     instance_id = members[member_id].instance_id
     name = member_id if instance_id is None else instance_id
     return instance_id is None, name.encode("utf-16-be", "surrogatepass")
 
 
 def _pieces(count: int, takers: int) -> list[tuple[int, ...]]:
-    """Divide `count` partitions into at most `takers` ranges, none of them empty."""
+    """Return `count` partitions in at most `takers` ranges, none of them empty; the first may be
+    longer by one partition."""
     if not takers:
         return []
     size, longer = divmod(count, takers)

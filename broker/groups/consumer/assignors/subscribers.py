@@ -36,7 +36,8 @@ class Subscribers:
         return len(self._kinds)
 
     def to(self, topic_id: bytes) -> list[str]:
-        """Return the members that subscribe to the topic. The caller must not change the list."""
+        """Return the members that subscribe to the topic, in order. The caller must not change the
+        list."""
         subscribed = self._by_topic.get(topic_id)
         if subscribed is None:
             indexes = tuple(index for index, kind in enumerate(self._kinds) if topic_id in kind)

@@ -34,13 +34,13 @@ class UniformAssignor:
     def assign(
         self, members: Mapping[str, MemberSubscription], topics: Mapping[bytes, int]
     ) -> GroupAssignment:
-        """Assign all partitions in one go; see `Assignor`."""
+        """Return the assignment of all partitions by member, computed in one go; see `Assignor`."""
         return in_one_go(self.steps(members, topics))
 
     def steps(
         self, members: Mapping[str, MemberSubscription], topics: Mapping[bytes, int]
     ) -> Steps[GroupAssignment]:
-        """Assign all partitions in slices."""
+        """Return the assignment of all partitions by member, in slices."""
         if not members:
             return {}
         subscribers = Subscribers(members)
@@ -55,6 +55,8 @@ class _Shares:
     def __init__(
         self, members: Mapping[str, MemberSubscription], topics: Mapping[bytes, int]
     ) -> None:
+        """Compute the members' share; no member keeps a partition yet. `members` must not be
+        empty."""
         self._members = members
         self._places = {topic_id: place for place, topic_id in enumerate(topics)}
         self._is_kept = {topic_id: bytearray(count) for topic_id, count in topics.items()}
@@ -119,7 +121,8 @@ class _Shares:
         return iter(known_topics)
 
     def _fill(self, member: str, free: list[tuple[bytes, int]]) -> int:
-        """Move the last partitions of `free` to `member`, up to its share. Return their number."""
+        """Move the last partitions of `free` to `member`, up to its share, or one more while that
+        is allowed. Return their number."""
         wanted = self._share - self._sizes[member]
         if wanted >= 0 and self._larger_shares:
             self._larger_shares -= 1

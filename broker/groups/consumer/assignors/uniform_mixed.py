@@ -37,7 +37,8 @@ def even_out(
     topics: Mapping[bytes, int],
     subscribers: Subscribers,
 ) -> Steps[GroupAssignment]:
-    """Return the assignment of all `topics`; `subscribers` are in the order of `members`."""
+    """Return the assignment of all `topics`, as even as their subscribers allow, in slices. Members
+    keep partitions of their last target. `subscribers` are in the order of `members`."""
     loads = _Loads(members, topics, subscribers)
     done = 0
     for member in members:
@@ -92,6 +93,7 @@ class _Loads:
         topics: Mapping[bytes, int],
         subscribers: Subscribers,
     ) -> None:
+        """Start with members that have no partitions."""
         self._members = members
         self._topics = topics
         self._subscribers = subscribers
@@ -147,9 +149,11 @@ class _Loads:
         return min(self._sizes.values())
 
     def even(self, topic_id: bytes, least: int) -> tuple[int, int]:
-        """Balance a topic. Return the number of moved partitions, and the cost in steps.
+        """Move partitions of a topic from its members with the most to those with the fewest
+        partitions.
 
-        `least`: a lower bound for the number of partitions of any member of the group.
+        Return the number of moved partitions, and the cost in steps. `least`: a lower bound for the
+        number of partitions of any member of the group.
         """
         owned, sizes = self._owned[topic_id], self._sizes
         most = max([sizes[member] for member in owned], default=0)

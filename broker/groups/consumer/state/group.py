@@ -100,7 +100,11 @@ class ConsumerGroup:
     # -- replay --------------------------------------------------------------------------------
 
     def replay(self, key: ConsumerGroupKey, value: ConsumerGroupValue | None, offset: int) -> None:
-        """Apply a record of this group, which is at `offset`."""
+        """Apply a record of this group, which is at `offset`.
+
+        A tombstone removes a member, a target, a position or an expression; that of an epoch
+        changes nothing.
+        """
         self.record_offset = offset
         self._state = None
         if isinstance(key, ConsumerGroupCurrentMemberAssignmentKey):
@@ -141,6 +145,7 @@ class ConsumerGroup:
                 self._holders.setdefault(topic_id, {}).update(dict.fromkeys(partitions, member_id))
 
     def _set_target(self, member_id: str, target: Assignment | None) -> None:
+        """Set a member's target assignment. None removes it."""
         if target is None:
             self.targets.pop(member_id, None)
         else:
@@ -202,7 +207,7 @@ class ConsumerGroup:
     # -- soft state ----------------------------------------------------------------------------
 
     def note_topics(self, topics: TopicsImage) -> None:
-        """Note that the metadata hash is that of `topics`."""
+        """Set `seen_topics`: the metadata hash is that of `topics`."""
         self.seen_topics = topics
 
     # -- for decisions -------------------------------------------------------------------------
@@ -217,7 +222,7 @@ class ConsumerGroup:
         return self._holders.get(topic_id, {}).get(partition)
 
     def has_something_for(self, member: ConsumerMember) -> bool:
-        """Return whether some partition of the member's target is free."""
+        """Return whether some partition of the member's target that it does not have is free."""
         missing = without(self.target(member.member_id), member.position.assigned)
         return any(
             self.is_free(topic_id, partition)
@@ -240,7 +245,7 @@ class ConsumerGroup:
         )
 
     def target(self, member_id: str) -> Assignment:
-        """Return the member's target assignment."""
+        """Return the member's target assignment; empty if it has none."""
         return self.targets.get(member_id, NOTHING_ASSIGNED)
 
     def subscribed_topics(
@@ -314,6 +319,7 @@ class ConsumerGroup:
         return self._state
 
     def _is_reconciled(self, member: ConsumerMember) -> bool:
+        """Return whether the member is Stable at the epoch of the targets."""
         position = member.position
         return position.state is STABLE and position.epoch == self.assignment_epoch
 
@@ -325,7 +331,9 @@ class ConsumerGroup:
     def commit_error(self, committer: Committer) -> ErrorCode:
         """Return NONE if this member may commit offsets with its epoch, else the error.
 
-        An older epoch is accepted for partitions that the member has held since then (KIP-1251).
+        An older epoch is accepted for partitions that the member has held since then (KIP-1251);
+        otherwise it gets STALE_MEMBER_EPOCH, or ILLEGAL_GENERATION in a transaction. A negative
+        epoch, of no member, is accepted while the group is empty and in transactions.
         """
         member_id, epoch = committer.member_id, committer.generation_id
         transactional = committer.is_transactional
@@ -351,7 +359,8 @@ class ConsumerGroup:
         return ErrorCode.ILLEGAL_GENERATION if transactional else ErrorCode.STALE_MEMBER_EPOCH
 
     def fetch_error(self, member_id: str | None, member_epoch: int) -> ErrorCode:
-        """Return NONE if this member, at this epoch, may read offsets, else the error."""
+        """Return NONE if this member, at this epoch, may read offsets, else UNKNOWN_MEMBER_ID or
+        STALE_MEMBER_EPOCH. A request without a member and epoch may."""
         if member_id is None and member_epoch < 0:
             return ErrorCode.NONE
         member = self.members.get(member_id or "")
@@ -361,7 +370,7 @@ class ConsumerGroup:
         return ErrorCode.NONE if current else ErrorCode.STALE_MEMBER_EPOCH
 
     def delete_error(self) -> ErrorCode:
-        """Return NONE if the whole group may be deleted, else the error."""
+        """Return NONE if the whole group may be deleted, else NON_EMPTY_GROUP."""
         return ErrorCode.NON_EMPTY_GROUP if self.members else ErrorCode.NONE
 
     def delete_offsets_error(self) -> ErrorCode:

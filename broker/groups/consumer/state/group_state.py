@@ -39,7 +39,8 @@ class Situation(NamedTuple):
 
 
 def state_of(situation: Situation) -> ConsumerGroupState:
-    """Return the state of an existing group."""
+    """Return the state of an existing group: Empty, Assigning, Reconciling or Stable, the first
+    that applies."""
     if not situation.has_members:
         return ConsumerGroupState.EMPTY
     if not situation.is_assigned:

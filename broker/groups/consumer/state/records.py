@@ -128,6 +128,7 @@ def target_of(value: ConsumerGroupTargetAssignmentMemberValue) -> Assignment:
 def _topics(
     held: Held[bytes],
 ) -> list[ConsumerGroupCurrentMemberAssignmentValueTopicPartitions]:
+    """Return the held partitions and their epochs as a record has them."""
     return [
         ConsumerGroupCurrentMemberAssignmentValueTopicPartitions(
             topic_id, list(partitions), list(partitions.values())

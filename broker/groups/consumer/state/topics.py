@@ -20,7 +20,8 @@ NO_TOPICS = 0
 
 
 def metadata_hash(names: Iterable[str], topics: TopicsImage) -> int:
-    """Return the hash, signed 64 bits, over id, name and partition count of existing topics."""
+    """Return the hash, signed 64 bits, over id, name and partition count of existing topics; 0 if
+    none of them exists."""
     hashed = hashlib.blake2b(digest_size=8)
     any_topic = False
     for name in sorted(names):
