@@ -6,6 +6,7 @@ Owns the parser; the caller passes the time `now_ms`. Asks no broker (`place_off
 from __future__ import annotations
 
 import re
+from calendar import monthrange
 from typing import NamedTuple
 
 from broker.config.start_error import StartError
@@ -91,7 +92,8 @@ def _moment_ms(moment: re.Match[str], shown: str) -> int:
     quotes `shown`, if a part is out of range."""
     year, month, day = (int(moment[part]) for part in (1, 2, 3))
     hour, minute, second = (int(moment[part] or 0) for part in (4, 5, 6))
-    if not (1 <= month <= 12 and 1 <= day <= 31 and hour < 24 and minute < 60 and second < 60):
+    exists = 1 <= month <= 12 and 1 <= day <= monthrange(year, month)[1]
+    if not (exists and hour < 24 and minute < 60 and second < 60):
         raise StartError(f"{shown}: there is no such time")
     zone = moment[8] or "Z"
     offset_min = 0 if zone == "Z" else int(zone[1:3]) * 60 + int(zone[4:6])
