@@ -116,7 +116,11 @@ class RecentShare:
         self._read: list[tuple[float, float]] = [(now_s, sum_s)]
 
     def read(self, now_s: float, sum_s: float) -> float:
-        """Return the share: from 0 to 1, or more if the sum adds up concurrent activities."""
+        """Return how much the sum grew in about the last minute, divided by that time in seconds.
+
+        It is 0 if no time has passed, and above 1 only if the sum adds up concurrent activities.
+        This reading is kept for later calls, unless the last kept one is less than a second old.
+        """
         readings = self._read
         while len(readings) > 1 and readings[1][0] <= now_s - self._window_s:
             del readings[0]
@@ -143,7 +147,8 @@ class RecentCounts:
 
     def read(self, now_s: float, counts: list[int]) -> list[int]:
         """Return the counts by bucket of values since about a minute ago. `now_s` is in seconds of
-        a clock that never goes back."""
+        a clock that never goes back. `counts`, the totals since the start, are kept for later calls
+        every 5 s."""
         readings = self._read
         while len(readings) > 1 and readings[1][0] <= now_s - self._window_s:
             del readings[0]
@@ -190,7 +195,8 @@ class Metrics:
         self._shows = shows
 
     def shows(self, topic: str) -> bool:
-        """Return whether the topic has values of its own."""
+        """Return whether values by topic are shown for this topic, as `show_topics` set it; true by
+        default."""
         return self._shows(topic)
 
     def gauge(self, name: str, help_text: str, read: Callable[[], float]) -> None:
@@ -225,7 +231,7 @@ class Metrics:
                 yield step
 
     def steps(self) -> Iterator[Family | None]:
-        """Yield what `families` does, and None between the slices of a long metric."""
+        """Yield each metric as `families` does, and None between the slices of a long metric."""
         for attribute, suffix, help_text in _TOPIC_COUNTERS:
             name = f"kafka_server_brokertopicmetrics_{suffix}"
             total, samples = 0.0, []
@@ -242,8 +248,12 @@ class Metrics:
 
 
 def _of_each(families: Sequence[OfEach[T]], things: Things[T]) -> Iterator[Family | None]:
-    """Yield one family after the other, so that few values are held at once, and None between
-    slices. The families share the labels of each thing."""
+    """Yield a gauge for each name, with the value of each thing that has one; yield None after each
+    slice of things.
+
+    The gauges come one after the other, so that few values are held at once. They share the labels
+    of each thing.
+    """
     listed: list[tuple[Labels, T]] = []
     for batch in _slices(things()):
         listed += batch
@@ -258,12 +268,14 @@ def _of_each(families: Sequence[OfEach[T]], things: Things[T]) -> Iterator[Famil
 
 
 def _slices(items: Iterable[T]) -> Iterator[tuple[T, ...]]:
+    """Yield the items in order, in tuples of at most SAMPLES_A_SLICE."""
     rest = iter(items)
     while batch := tuple(islice(rest, SAMPLES_A_SLICE)):
         yield batch
 
 
 def _all(_topic: str) -> bool:
+    """Return True: values are shown for each topic."""
     return True
 
 

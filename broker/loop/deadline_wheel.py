@@ -18,6 +18,7 @@ class DeadlineWheel(Generic[K]):
     """Deadlines rounded up to `tick_s`: no key is due early, or late by more than a tick."""
 
     def __init__(self, tick_s: float) -> None:
+        """Create a wheel without deadlines. Raises ValueError if `tick_s` is not positive."""
         if tick_s <= 0:
             raise ValueError("a tick must last")
         self._tick_s = tick_s
@@ -31,7 +32,8 @@ class DeadlineWheel(Generic[K]):
         return iter(self._bucket_of)
 
     def add(self, key: K, due_s: float) -> None:
-        """Set the deadline of `key` to `due_s`, replacing an earlier one."""
+        """Set the deadline of `key` to `due_s`, rounded up to a tick, replacing an earlier
+        deadline."""
         self.remove(key)
         bucket = int(due_s // self._tick_s) + 1
         self._bucket_of[key] = bucket

@@ -23,7 +23,8 @@ class LogLimit:
         self._left_out = 0
 
     def next_line(self) -> int | None:
-        """Return how many lines were left out before this one, None if it must be left out, too."""
+        """Count a line, and return how many lines were left out before it. Return None if this line
+        must be left out, too."""
         second = int(self._clock_s())
         if second != self._second:
             self._second, self._written = second, 0
@@ -36,6 +37,7 @@ class LogLimit:
 
 
 def printable(text: str) -> str:
-    """Return a text from a peer as one short line of printable characters."""
+    """Return the first 300 characters of a peer's text as one line, with `…` if there were more.
+    Characters that are not printable become `?`."""
     line = "".join(char if char.isprintable() else "?" for char in text[:CHARACTERS_MAX])
     return f"{line}…" if len(text) > CHARACTERS_MAX else line

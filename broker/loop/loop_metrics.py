@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 
 
 def register_loop_metrics(metrics: Metrics, turns: LoopTurns) -> None:
-    """Register the metrics of the turns of the event loop.
+    """Register a histogram of the CPU time of the event loop's turns, and a gauge of the longest
+    recent turn.
 
     Kafka has threads instead, and no such metrics.
     """
 
     def read() -> Iterator[Sample]:
-        """Return the counts of turns up to each bound, their total, and the CPU seconds of all
-        turns.
-        """
+        """Yield the counts of turns up to each bound, their total, and the CPU seconds of all
+        turns."""
         counted = turns.read()
         for bound_s, count in counted.up_to:
             yield {"le": repr(bound_s)}, float(count)

@@ -98,13 +98,13 @@ class LoopTurns:
     def requests(
         self, handle: Callable[[_Connection, memoryview, _Reply], None]
     ) -> Callable[[_Connection, memoryview, _Reply], None]:
-        """Return a `handle` that also notes each request that takes long."""
+        """Return a `handle` that also keeps each request of LOOK_S or longer as a long part of the
+        turn."""
         clock_s = self._clock_s
 
         def handled(connection: _Connection, frame: memoryview, responder: _Reply) -> None:
-            """Handle the frame, and count its time as a piece of this turn, even if the handler
-            fails.
-            """
+            """Handle the frame. If that takes LOOK_S or longer, keep it as a long part of this
+            turn, even if the handler fails."""
             began_s = clock_s()
             try:
                 handle(connection, frame, responder)
@@ -114,7 +114,8 @@ class LoopTurns:
         return handled
 
     def call(self, callback: Callable[..., None], *values: object) -> None:
-        """Call `callback`, and note it if it takes long."""
+        """Call `callback`. If that takes LOOK_S or longer, keep it as a long part of this turn,
+        even if the callback fails."""
         began_s = self._clock_s()
         try:
             callback(*values)
@@ -122,7 +123,8 @@ class LoopTurns:
             self.took(self._clock_s() - began_s, lambda: _name(callback))
 
     def took(self, took_s: float, name: Callable[[], str]) -> None:
-        """Note a part of this turn that took `took_s` of the wall clock, if that is long."""
+        """Keep a part of this turn that took `took_s` of the wall clock, if it is among the
+        PIECES_MAX longest and at least LOOK_S long."""
         if took_s < LOOK_S:
             return
         pieces = self._pieces
@@ -133,7 +135,12 @@ class LoopTurns:
     # --- the end of a turn ----------------------------------------------------------------------
 
     def _measure(self, now_s: float, turn_s: float) -> None:
-        """Measure a turn that ended `turn_s` after the turn before it."""
+        """Add a turn that ended `turn_s` after the turn before it to the histogram and the longest
+        turns.
+
+        Its time is the CPU time since the last call, or `turn_s` if that is less. Calls
+        `on_long_turn` if the turn was long, and drops the kept parts.
+        """
         used_s = self._cpu_s()
         spent_s, self._used_s = min(used_s - self._used_s, turn_s), used_s
         if spent_s > BOUNDS_S[0]:
@@ -149,10 +156,15 @@ def _counter(
 ) -> tuple[Callable[..., None], Callable[[], int]]:
     """Return a function to call at the end of each turn, and one that returns the number of calls.
 
-    They share variables of a closure, which cost half as much as attributes of an object."""
+    The first calls `measure(now, seconds since the turn before)`, if LOOK_S has passed since the
+    last such call. They share variables of a closure, which cost half as much as attributes of an
+    object.
+    """
     count, before_s, due_s = 0, clock_s(), 0.0
 
     def turned(_handle: object = None) -> None:
+        """Count a turn that ends now, and measure it if LOOK_S has passed since the last
+        measurement."""
         nonlocal count, before_s, due_s
         now_s = clock_s()
         count += 1
@@ -173,7 +185,8 @@ class _Longest:
         self._now = 0.0
 
     def add(self, now_s: float, value: float) -> None:
-        """Note a value for the current interval, which ends LATELY_S after it began."""
+        """Take a value into the maximum of the current interval, which ends LATELY_S after it
+        began."""
         if now_s - self._since_s >= LATELY_S:
             self._begin_interval(now_s)
         self._now = max(self._now, value)

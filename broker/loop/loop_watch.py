@@ -36,8 +36,8 @@ class LoopWatch:
     """The measurement of one loop's turns, created on that loop's thread."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, logged_ms: float | None) -> None:
-        """Log turns longer than `logged_ms`, none if that is negative. If it is None, measure
-        nothing."""
+        """Prepare to measure turns from `start` on, and to log those longer than `logged_ms`, none
+        if that is negative. If it is None, measure nothing."""
         self._loop = loop
         self._limit = LogLimit(LINES_PER_SECOND, time.monotonic)
         self._hook: TurnHook | None = None
@@ -53,23 +53,30 @@ class LoopWatch:
 
     @property
     def call(self) -> Call:
-        """The function that calls a pool's callbacks, and measures them."""
+        """The function that calls a pool's callbacks: it measures them, unless this node measures
+        nothing."""
         return plainly if self._turns is None else self._turns.call
 
     def scheduler(self, scheduler: Scheduler) -> Scheduler:
-        """Return `scheduler`, wrapped so that its callbacks are measured."""
+        """Return `scheduler`, wrapped so that its callbacks are measured; unwrapped if this node
+        measures nothing."""
         return scheduler if self._turns is None else WatchedScheduler(scheduler, self._turns.call)
 
     def handle(
         self, handle: Callable[[ConnectionT, memoryview, ReplyT], None]
     ) -> Callable[[ConnectionT, memoryview, ReplyT], None]:
-        """Return `handle`, wrapped so that requests are measured."""
+        """Return `handle`, wrapped so that requests are measured; unwrapped if this node measures
+        nothing."""
         return handle if self._turns is None else self._turns.requests(handle)
 
     # --- from the node's start to its end -------------------------------------------------------
 
     def start(self, metrics: Metrics) -> None:
-        """Start measuring, and register the metrics. If the loop has no hook for it, log that."""
+        """Measure the turns and garbage collections from now on, and register the metrics.
+
+        Does nothing on a node that measures nothing. If the loop has no hook, logs that at INFO,
+        and registers no metrics.
+        """
         if self._turns is None:
             return
         from broker.loop.turn_hook import TurnHook
@@ -94,7 +101,8 @@ class LoopWatch:
     # --- long parts and turns -------------------------------------------------------------------
 
     def _collection(self, phase: str, info: dict[str, int]) -> None:
-        """Measure a garbage collection, which may take longer than all requests of a turn."""
+        """Time a garbage collection, and keep it as a part of the turn if it was long. `gc` calls
+        this at the collection's start and end."""
         now_s = time.monotonic()
         if phase == "start":
             self._collecting_s = now_s

@@ -45,6 +45,7 @@ class LoopTimer:
     def __init__(
         self, loop: asyncio.AbstractEventLoop, delay_s: float, callback: Callable[[], None]
     ) -> None:
+        """Schedule one call of `callback`, not before `delay_s` seconds from now."""
         self._loop = loop
         self._callback: Callable[[], None] | None = callback
         self._due = time.monotonic() + delay_s
@@ -56,7 +57,8 @@ class LoopTimer:
         self._handle.cancel()
 
     def _fire(self) -> None:
-        """Call the callback, unless cancelled. A timer that is early waits for the rest."""
+        """Call the callback, unless it is cancelled. If the call is early, schedule it for the rest
+        of the time."""
         callback = self._callback
         if callback is None:
             return
@@ -124,7 +126,8 @@ class BlockingPool:
     def __init__(
         self, loop: asyncio.AbstractEventLoop, threads: int, name: str, call: Call = plainly
     ) -> None:
-        """Create a pool without threads yet. `call` calls each `done`, and may measure it."""
+        """Create a pool without threads yet. `call` calls each `done`, and may measure it. Raises
+        ValueError if `threads` is less than 1."""
         if threads < 1:
             raise ValueError(f"pool {name} needs at least one thread")
         self._call = call
@@ -144,8 +147,9 @@ class BlockingPool:
         """The callback on the loop after each job's `done`, when a slot may be free."""
 
     def resize(self, threads: int) -> None:
-        """Set the number of jobs that may run at once. Jobs that run or wait are still
-        completed. Raises ValueError if `threads` is less than 1."""
+        """Set the number of jobs that may run at once. Jobs that run or wait are still completed.
+        If the number grew, `on_job_done` is called. Raises ValueError if `threads` is less than 1.
+        """
         if threads < 1:
             raise ValueError(f"pool {self._name} needs at least one thread")
         self._count_busy()
@@ -215,6 +219,7 @@ class BlockingPool:
         return True
 
     def _start_thread(self) -> None:
+        """Add a daemon thread that runs jobs until it takes None from the queue."""
         name = f"{self._name}-{self._started}"
         self._started += 1
         thread = threading.Thread(target=self._run_jobs, name=name, daemon=True)
@@ -222,9 +227,10 @@ class BlockingPool:
         thread.start()
 
     def _run_jobs(self) -> None:
-        """Run jobs until None comes; each result or error is passed to the loop's thread.
+        """Run jobs in this thread until the queue returns None. Each result or error is passed to
+        `_job_ended` in the loop's thread.
 
-        The loop may be closed: then the thread ends.
+        If the loop is closed, the thread ends.
         """
         while (item := self._jobs.get()) is not None:
             job, done = item
@@ -244,7 +250,7 @@ class BlockingPool:
             self._loop.call_soon_threadsafe(self._thread_ended, threading.current_thread())
 
     def _thread_ended(self, thread: threading.Thread) -> None:
-        """Forget a thread that has ended."""
+        """Remove an ended thread from the pool, unless the pool is closed."""
         if not self._closed:
             self._threads.remove(thread)
             self._leaving -= 1
@@ -255,7 +261,8 @@ class BlockingPool:
         result: object,
         error: Exception | None,
     ) -> None:
-        """Call `done` with the job's result or error, in the loop's thread."""
+        """Count a job as completed, and call `done` with its result or error, then `on_job_done`.
+        Runs in the loop's thread."""
         self._count_busy()
         self.outstanding -= 1
         self.completed += 1

@@ -46,6 +46,7 @@ class TurnHook:
         await self._closed
 
     def _handle_closed(self, _handle: object) -> None:
+        """Complete the future that `remove` awaits, when libuv has closed the handle."""
         self._closed.set_result(None)
 
 
@@ -53,6 +54,8 @@ class _Libuv:
     """The functions of libuv that are used here, and the address of a loop's `uv_loop_t`."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Look up libuv's functions in uvloop, and the loop's address. Raises RuntimeError if
+        uvloop is missing, hides libuv, or did not make this loop."""
         try:
             uvloop = import_module("uvloop.loop")  # uvloop's type stubs lack the attributes below
         except ImportError as error:

@@ -65,18 +65,19 @@ class _GoneTransport(asyncio.Transport):
     """The transport of a lost connection: closed, with nothing to write."""
 
     def close(self) -> None:
-        pass
+        """Do nothing: the connection is lost."""
 
     def abort(self) -> None:
-        pass
+        """Do nothing: the connection is lost."""
 
     def pause_reading(self) -> None:
-        pass
+        """Do nothing: the connection is lost."""
 
     def resume_reading(self) -> None:
-        pass
+        """Do nothing: the connection is lost."""
 
     def get_write_buffer_size(self) -> int:
+        """Return 0: nothing is left to write."""
         return 0
 
 
@@ -120,6 +121,12 @@ class ResponseSender:
         on_drained: Callable[[], None],
         on_failed: Callable[[Exception], None],
     ) -> None:
+        """Send to `sock`, or, if it is None, through `transport`, as TLS needs.
+
+        `on_drained` is called when everything is sent after a `flush` that returned False.
+        `on_failed` is called if the connection or a file fails outside of a caller's `flush`.
+        `blocking` reads cold slices into the page cache.
+        """
         self._loop = loop
         self._socket = sock
         self._transport = transport
@@ -142,8 +149,11 @@ class ResponseSender:
     # --- for the connection --------------------------------------------------------------------
 
     def send(self, data: Bytes) -> bool:
-        """Push `data` and flush: the quick path of a response in one piece. Return what `flush`
-        returns."""
+        """Send `data` after all parts before it; what the peer does not take yet waits. Return True
+        if nothing is left, as `flush` does.
+
+        It is the quick path of a response in one piece. Raises OSError if the connection is closed.
+        """
         if self._queue or self._socket is None or self._closed:
             self.push(data)
             return self.flush()
@@ -176,10 +186,11 @@ class ResponseSender:
             self.pending_bytes += part.size
 
     def send_parts(self, parts: Sequence[Bytes | FileSlice]) -> bool:
-        """Push `parts` and flush, with a quick path for the usual answers to Fetch: bytes, one
-        slice, and at most one piece of bytes after it.
+        """Send `parts` after all parts before them; what the peer does not take yet waits. Return
+        True if nothing is left, and raise as `flush` does.
 
-        Returns and raises as `flush` does.
+        There is a quick path for the usual answers to Fetch: bytes, one slice, and at most one
+        piece of bytes after it.
         """
         if not self._queue and 2 <= len(parts) <= 3 and self._socket is not None:
             head, records = parts[0], parts[1]
@@ -199,9 +210,11 @@ class ResponseSender:
         return self.flush()
 
     def flush(self) -> bool:
-        """Send what the peer takes now; return True if nothing is left.
+        """Send what the peer takes now. Return True if nothing is left; otherwise sending continues
+        by itself, and `on_drained` is called at its end.
 
-        Raises OSError if the connection is closed, or if a file ends before its slice.
+        Raises OSError if the connection is closed, or if a file ends before its slice; ValueError
+        if a file is closed.
         """
         if self._paused or self._reading_ahead:
             return self._closed
@@ -216,7 +229,8 @@ class ResponseSender:
         return True
 
     def close(self) -> None:
-        """Drop all unsent parts, and close the descriptor. The connection is lost or closing."""
+        """Drop all unsent parts, the callbacks and the transport, and close the descriptor that the
+        loop watches. The connection is lost or closing."""
         self._closed = True
         # Without callbacks and transport, no reference cycle keeps the connection in memory.
         self._on_drained = self._on_failed = _ignore
@@ -240,7 +254,8 @@ class ResponseSender:
     # --- sending -------------------------------------------------------------------------------
 
     def _send_some(self) -> bool:
-        """Make one send call. Return False if the socket, file or transport is not ready."""
+        """Make one send call, or begin to read a cold slice into the page cache. Return False if
+        the socket, file or transport is not ready."""
         buffers, cursor = self._gather()
         # The copying path has tried to read the slice: some page is cold even if a probe says warm.
         warm = self._socket is not None and cursor is not None and cursor.is_warm()
@@ -353,8 +368,8 @@ class ResponseSender:
         return sent
 
     def _send_rest(self, parts: Sequence[Bytes | FileSlice], sent: int, size: int) -> bool:
-        """Push what is left after `sent` bytes of the slice. A negative `sent` means that so many
-        bytes of the head are left."""
+        """Push what is left after `sent` bytes of the slice, and return True if nothing is left to
+        send. A negative `sent` means that so many bytes of the head are left."""
         if sent == size:
             return len(parts) == 2 or self.send(parts[2])  # type: ignore[arg-type]
         head, records = parts[0], parts[1]
@@ -394,6 +409,8 @@ class ResponseSender:
         job = partial(touch, cursor.slice.fileno(), cursor.position, end)
 
         def done(_result: object, error: Exception | None) -> None:
+            """Continue sending with the chunk in the page cache, or pass the job's error to
+            `on_failed`."""
             self._reading_ahead = False
             if self._closed:
                 return
@@ -408,7 +425,7 @@ class ResponseSender:
     # --- waiting -------------------------------------------------------------------------------
 
     def _continue_sending(self) -> None:
-        """Flush after a wait, and report the result to the callbacks."""
+        """Flush after a wait. Call `on_drained` if all is sent, `on_failed` with an error."""
         try:
             drained = self.flush()
         except (OSError, ValueError) as error:

@@ -83,7 +83,8 @@ class Cursor:
         self.remaining -= count
 
     def warmed(self, until: int) -> None:
-        """Note that the bytes before `until` are in the page cache; 0 makes it unknown again."""
+        """Remember that the bytes before `until` are in the page cache; 0 makes it unknown
+        again."""
         self.warm_until = until
 
     def is_warm(self) -> bool:
@@ -124,8 +125,10 @@ class Cursor:
 
 def is_cached(fd: int, position: int, size: int) -> bool:
     """Return whether the first and the last of `size` bytes from `position` are in the page cache.
+    Return False if the system cannot tell.
 
-    Raises SliceEnded if the file ends before them, and OSError."""
+    Raises SliceEnded if the file ends before them, and OSError.
+    """
     read, no_wait = platform_calls.read_into, platform_calls.NO_WAIT
     if not no_wait:
         return False
@@ -142,7 +145,8 @@ def is_cached(fd: int, position: int, size: int) -> bool:
 
 
 def touch(fd: int, start: int, end: int) -> None:
-    """Read `start` to `end` into the page cache. A blocking job."""
+    """Read `start` to `end` into the page cache, or less if the file ends before. A blocking
+    job."""
     view = memoryview(_SINK)
     while start < end:
         count = platform_calls.read_into(fd, [view[: end - start]], start, 0)

@@ -58,7 +58,8 @@ def address_in(folder: str, name: str) -> Iterator[str]:
 
 
 def _send_copied(out: int, file: int, position: int, count: int) -> int:
-    """Do what `os.sendfile` does, for systems without it."""
+    """Send bytes of a file from `position` to a socket, as `os.sendfile` does, at most
+    _COPIED_BYTES. Return how many the socket took."""
     return os.write(out, os.pread(file, min(count, _COPIED_BYTES), position))
 
 

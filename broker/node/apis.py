@@ -135,6 +135,7 @@ def assemble(parts: BrokerParts, served: Callable[[], Sequence[Api]]) -> list[Ap
 
 
 def _all(families: Iterable[ApiFamily]) -> list[Api]:
+    """Return the APIs of all families, in their order."""
     return [api for family in families for api in family.apis()]
 
 
@@ -150,6 +151,8 @@ def _interception(parts: BrokerParts) -> ProduceInterception | None:
 
 
 def _transactional_produce(parts: BrokerParts) -> TransactionalProduce:
+    """Return the check of transactional batches with their coordinator, with the configured pauses
+    between retries."""
     config = parts.shared.config
     return TransactionalProduce(
         parts.replicas,

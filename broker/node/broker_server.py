@@ -36,6 +36,7 @@ class BrokerServer:
     """The start and the stop of a broker."""
 
     def __init__(self, parts: BrokerParts, requests: RequestHandler) -> None:
+        """Create a broker that is not started. It applies changed dynamic configs from now on."""
         self.parts = parts
         self.requests = requests
         shared = self._shared = parts.shared
@@ -58,7 +59,8 @@ class BrokerServer:
     # --- start ---------------------------------------------------------------------------------
 
     def start(self, advertised: Sequence[EndPoint], done: Started) -> None:
-        """Start the broker, and call `done(None)` when clients can be served, or `done(error)`."""
+        """Register with the controller, open the logs and host the replicas. Call `done(None)` when
+        clients can be served, or `done(error)`."""
         storage = self._shared.storage
         identity = BrokerIdentity(
             cluster_id=storage.cluster_id,
@@ -72,7 +74,8 @@ class BrokerServer:
         self.parts.lifecycle.register(identity, partial(self._registered, done=done))
 
     def _registered(self, error: Exception | None, done: Started) -> None:
-        """Apply the metadata, and load the logs after its first image; or pass the error on."""
+        """Listen to the metadata, and load the logs when it has reached the registration; or pass
+        the error to `done`."""
         if error is not None:
             done(error)
             return
@@ -100,7 +103,8 @@ class BrokerServer:
         return len(topics), sum(log.segments.size_bytes for log in logs)
 
     def _loaded(self, error: Exception | None, done: Started) -> None:
-        """Report the opened logs, host the replicas and ask to be unfenced.
+        """Log the number of opened logs, host the replicas of the metadata, start the cleaner, and
+        ask the controller to unfence the broker.
 
         `done` gets None after the controller has unfenced the broker, or the error.
         """
@@ -139,9 +143,11 @@ class BrokerServer:
         return registration is None or self.config.node_id not in registration.replicas
 
     def _home_of(self, partition: TopicPartition) -> str | None:
-        """Return the log directory that the metadata names for the replica.
+        """Return the log directory that the metadata names for the replica; None if it names none
+        of this node.
 
-        Return None for a sole replica: the metadata cannot say which of two copies is the old one.
+        Return None for a sole replica, too: the metadata cannot say which of two copies is the old
+        one.
         """
         registration = self.image.topics.partition(*partition)
         if registration is None or len(registration.replicas) == 1:
@@ -158,11 +164,13 @@ class BrokerServer:
             self.parts.fetchers.resize(config.num_replica_fetchers)
 
     def _topics_changed(self, delta: MetadataDelta, _image: MetadataImage) -> None:
+        """Remove the committed offsets of deleted topics from the groups of this broker."""
         deleted = [topic.name for topic in delta.topics.deleted.values()]
         if deleted:
             self.parts.groups.on_topics_deleted(deleted)
 
     def _leaders_changed(self, _delta: MetadataDelta, _image: MetadataImage) -> None:
+        """Notify the transactions, because the metadata may have other leaders."""
         self.parts.transactions.metadata_changed()
 
     # --- events ----------------------------------------------------------------------------------
@@ -176,7 +184,8 @@ class BrokerServer:
     def hand_over(self, done: Callable[[], None]) -> None:
         """Let the controller move leaders away while this broker still serves.
 
-        Call `done` when it leads nothing, or after the time-out of a controlled shutdown.
+        Call `done` when it leads nothing, or after the time-out of a controlled shutdown; at once
+        if no other broker is active.
         """
         if self.broker_epoch() < 0 or not self.others_may_lead():
             done()

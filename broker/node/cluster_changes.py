@@ -63,7 +63,8 @@ def changes_of(delta: MetadataDelta) -> Iterator[str]:
 def _broker_changes(
     broker_id: int, before: BrokerRegistration | None, after: BrokerRegistration | None
 ) -> Iterator[str]:
-    """Yield a line for each change of the broker that an operator must know."""
+    """Yield a line if the broker was registered, unregistered, fenced or unfenced, or has begun a
+    controlled shutdown."""
     if after is None:
         yield f"broker {broker_id} is unregistered"
         return
@@ -108,12 +109,15 @@ def _summary(image: MetadataImage) -> str:
 
 
 def _partitions(number: int) -> str:
+    """Return a number of partitions in words, such as `1 partition`."""
     return _counted(number, "partition")
 
 
 def _counted(number: int, word: str) -> str:
+    """Return the number and the word, which gets an `s` unless the number is 1."""
     return f"{number} {word}{'' if number == 1 else 's'}"
 
 
 def _node(node_id: int, own: int) -> str:
+    """Return a node's id in words, or `this node` if it is `own`."""
     return "this node" if node_id == own else f"node {node_id}"

@@ -58,6 +58,8 @@ class ControllerServer:
     """The APIs of a controller, and its own registration."""
 
     def __init__(self, shared: SharedServer) -> None:
+        """Create the request handler of the controller listener with its APIs, and the broker
+        probe. This controller is not registered yet."""
         self._shared = shared
         self._incarnation_id = shared.ports.random_bytes(16)
         self._endpoints: Sequence[EndPoint] = ()
@@ -105,6 +107,8 @@ class ControllerServer:
         ]
 
     def _handler_of(self, key: ApiKey) -> Any:
+        """Return the handler of an API that the controller answers; for heartbeats it also serves
+        the broker probe."""
         if key is ApiKey.BROKER_HEARTBEAT:
             return self._heartbeat
         return self._shared.ask_controller_here
@@ -123,6 +127,7 @@ class ControllerServer:
         self._shared.controller.add_listener(self._metadata_changed)
 
     def _metadata_changed(self, _delta: MetadataDelta, _image: MetadataImage) -> None:
+        """Register this controller if the new image lacks it."""
         self._register_if_needed()
 
     def _register_if_needed(self) -> None:

@@ -51,7 +51,8 @@ class Node:
     """
 
     def __init__(self, config: BrokerConfig, ports: NodePorts, storage: LogDirectories) -> None:
-        """Lock the log directories and open the metadata log.
+        """Lock the log directories, open the metadata log, and create the parts of the node's
+        roles.
 
         Raises LogDirLocked if another process has locked them, StartError and OSError.
         """
@@ -79,11 +80,12 @@ class Node:
         return self.broker.broker_epoch() if self.broker is not None else -1
 
     def handle(self, connection: ClientConnection, frame: memoryview, reply: ReplyPath) -> None:
-        """Answer a request of a client; see `RequestHandler.handle`."""
+        """Answer a request of a client of the broker through `reply`, at once or later."""
         assert self.broker is not None
         waiting: list[ReplyPath] = []
 
         def later() -> ReplyPath:
+            """Return `reply`, and remember that the answer comes later."""
             waiting.append(reply)
             return reply
 
@@ -94,6 +96,7 @@ class Node:
             reply(answer or None)
 
     def _topic_config(self, topic: str) -> LogConfig:
+        """Return the configs of a topic's logs, by the newest metadata."""
         assert self.broker is not None
         return self.broker.parts.replicas.topic_config_in(self.image, topic)
 
@@ -118,22 +121,25 @@ class Node:
             self.broker.start(advertised, done)
 
     def hand_over(self, done: Callable[[], None]) -> None:
-        """Hand leadership over before the stop: first of partitions, then of the quorum."""
+        """Hand leadership over before the stop: first of partitions, then of the quorum. Then call
+        `done`."""
         self.hand_over_partitions(partial(self.leave_quorum, done))
 
     def hand_over_partitions(self, done: Callable[[], None]) -> None:
-        """Hand the partitions over, as the first half of `hand_over`; clients are still served."""
+        """Let other brokers lead this broker's partitions, as the first half of `hand_over`;
+        clients are still served. Then call `done`, or after a time-out."""
         if self.broker is None:
             done()
         else:
             self.broker.hand_over(done)
 
     def leave_quorum(self, done: Callable[[], None]) -> None:
-        """Leave the quorum, as the second half of `hand_over`; metadata is followed no longer."""
+        """Leave the quorum, as the second half of `hand_over`, and call `done`. New metadata is
+        received no longer."""
         self.controller.hand_over(done)
 
     def begin_stop(self) -> None:
-        """Start no new work, and answer all waiting requests."""
+        """Let the broker start no new work, and answer all waiting requests."""
         if self.broker is not None:
             self.broker.begin_stop()
 

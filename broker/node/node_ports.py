@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 def _no_explanation(_host: str, _port: int) -> str:
+    """Return "": the reasons of failed connections are unknown."""
     return ""
 
 

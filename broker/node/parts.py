@@ -210,6 +210,7 @@ def _transactions(
     replicas: ReplicaManager,
     producer_ids: ProducerIdManager,
 ) -> NodeTransactions:
+    """Create the transaction parts, which load their modules at the first use."""
     config = shared.config
     return NodeTransactions(
         config,
@@ -235,6 +236,8 @@ def _groups(
     verification: AppendVerification,
     names: SlicedWork,
 ) -> GroupCoordinator:
+    """Create the group coordinator with its log of `__consumer_offsets`. Raises ConfigError if an
+    assignor is wrong."""
     config, ports = shared.config, shared.ports
     log = ReplicaCoordinatorLog(
         OFFSETS_TOPIC,
@@ -256,7 +259,8 @@ def _groups(
 
 
 def _consumer_surroundings(shared: SharedServer, names: SlicedWork) -> ConsumerGroupInputs:
-    """Return the surroundings of consumer groups. Raises ConfigError if an assignor is wrong."""
+    """Return the configuration, metadata, assignors and topic search of consumer groups. Raises
+    ConfigError if an assignor is wrong."""
     config, image = shared.config, partial(_image, shared)
     assignors = assignors_of_node(config, shared.ports.plugins, shared.logs.sliced, image)
     topic_names = TopicNames(names, config.ottla_regex_max_steps)
@@ -291,6 +295,7 @@ def _offsets_partition(shared: SharedServer, group_id: str) -> int:
 
 
 def _offsets_partitions(shared: SharedServer) -> int:
+    """Return the number of partitions of `__consumer_offsets`, or of those it will have."""
     return _partition_count(shared, OFFSETS_TOPIC, shared.config.offsets_topic_num_partitions)
 
 
@@ -303,7 +308,8 @@ def _partition_count(shared: SharedServer, topic: str, at_creation: int) -> int:
 def _leadership_changed(
     groups: GroupCoordinator, transactions: NodeTransactions, partition: Partition, leads: bool
 ) -> None:
-    """Load or unload the coordinator's partition that this broker leads now, or no longer leads."""
+    """Load or unload the coordinator's partition that this broker leads now, or no longer leads.
+    Does nothing for other topics than the coordinators'."""
     coordinator: GroupCoordinator | NodeTransactions
     if partition.topic == OFFSETS_TOPIC:
         coordinator = groups

@@ -43,7 +43,8 @@ class Reconfiguration:
                 part(self.config)
 
     def metadata_changed(self, delta: MetadataDelta, image: MetadataImage) -> None:
-        """Apply changed dynamic configs of this broker, or of all brokers."""
+        """Call the functions of `add` with the new configuration, if dynamic configs of this
+        broker, or of all brokers, have changed it. An error of a function is logged."""
         own_names = ("", str(self._file.node_id))
         kind = int(ResourceType.BROKER)
         if not any((kind, name) in delta.changed_configs for name in own_names):

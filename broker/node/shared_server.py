@@ -119,27 +119,31 @@ class SharedServer:
         self._follow_controller()
 
     def _follow_controller(self) -> None:
-        """Follow the leader of the quorum, and log what changes in the cluster."""
+        """Listen to changes of the quorum's leader and of the metadata: redirect requests to the
+        new leader, and log what changes in the cluster."""
         cluster_changes = ClusterChangeLog(self.config.node_id)
         self.controller.on_leader_change(self._leader_changed)
         self.controller.on_leader_change(cluster_changes.leader_changed)
         self.controller.add_listener(cluster_changes.metadata_changed)
 
     def _follow_settings(self) -> None:
-        """Follow dynamic configs and quotas of the committed metadata."""
+        """Apply dynamic configs and quotas of the committed metadata from now on."""
         self.controller.add_listener(self.reconfiguration.metadata_changed, self._quotas_changed)
         self.reconfiguration.add(self._reconfigure)
 
     def _quotas_changed(self, _delta: MetadataDelta, image: MetadataImage) -> None:
+        """Apply the client quotas of the new image."""
         self.quotas.follow(image.client_quotas)
 
     def _reconfigure(self, config: BrokerConfig) -> None:
+        """Apply changed keys to the number of recovery threads and to the rules of producers."""
         self.logs.set_recovery_threads(config.num_recovery_threads_per_data_dir)
         self.environment.producers.change(
             config.producer_id_expiration_ms, config.transaction_partition_verification_enable
         )
 
     def _log_environment(self) -> LogEnvironment:
+        """Create the objects that all logs of this node share."""
         config, ports = self.config, self.ports
         return LogEnvironment(
             ports.filesystem,
@@ -204,7 +208,7 @@ class SharedServer:
         return sender
 
     def _leader_changed(self, _leader_id: int | None) -> None:
-        """Let waiting requests go to the new controller."""
+        """Let each sender retry its waiting requests at the new controller."""
         for sender in self._senders:
             sender.controller_changed()
 
@@ -230,10 +234,12 @@ class SharedServer:
     # --- disks ---------------------------------------------------------------------------------
 
     def _metadata_log_failed(self, error: Exception) -> None:
+        """End the process at once, because the node cannot work without its metadata log."""
         self.ports.halt(f"the metadata log failed: {error}{advice(error)}")
 
     def _refuse_without_folders(self) -> None:
-        """Raise StartError if a needed directory is unusable; the user can still repair it."""
+        """Raise StartError if the metadata log directory, or every log directory, is unusable; the
+        user can still repair it. Log other unusable directories."""
         for log_dir, reason in self.failures.offline_dirs().items():
             if log_dir == self.config.metadata_log_dir or not self.logs.online_dirs:
                 raise StartError(f"{log_dir} cannot be used (log.dirs): {reason}")
@@ -292,6 +298,7 @@ def _quotas(config: BrokerConfig, ports: NodePorts) -> NodeQuotas:
 
 
 def _limits_that_are_set(_kind: QuotaKind) -> SetLimits:
+    """Return empty limits, to be set from the metadata."""
     return SetLimits()
 
 

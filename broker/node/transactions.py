@@ -103,6 +103,7 @@ class NodeTransactions:
         return self.coordinator
 
     def _transaction_version(self) -> int:
+        """Return the finalized feature level of `transaction.version`, 0 if there is none."""
         return self._metadata.image.features.get(TRANSACTION_VERSION, 0)
 
     def _create_marker_sender(self) -> MarkerSender:
@@ -132,7 +133,8 @@ class NodeTransactions:
             self.coordinator.on_resigned(partition)
 
     def metadata_changed(self) -> None:
-        """React to new metadata: leaders may have moved."""
+        """Send waiting markers to new leaders, and fail verifications that wait for a broker that
+        no longer coordinates them."""
         if self._coordinates:
             self.coordinator.metadata_changed()
         if self._verifies:
@@ -185,6 +187,7 @@ class NodeTransactions:
 
     @cached_property
     def _local_api(self) -> TransactionsApi:
+        """The transaction APIs of this broker, for its own partition leaders."""
         from broker.apis.transactions import TransactionsApi
 
         answers = SlicedAnswers(self._replicas.log_manager.sliced)
@@ -214,7 +217,8 @@ class NodeTransactions:
         operation: TransactionSupportedOperation,
         done: PartitionErrorsCallback,
     ) -> None:
-        """Add partitions to a transaction or verify them; see `TransactionVerifier`."""
+        """Ask the coordinator to add partitions to a transaction, or to verify that they are in it.
+        Call `done` once with the errors by partition."""
         self._verifier.add_or_verify(
             transactional_id, producer_id, producer_epoch, partitions, operation, done
         )

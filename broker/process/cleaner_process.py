@@ -36,6 +36,8 @@ class ProcessRunner:
     """A `storage.cleaning.log_cleaner.CleanerRunner` that runs jobs in processes."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, threads: int) -> None:
+        """Create a runner without processes or threads yet. `threads` is the number of rounds that
+        may run at once, at least 1."""
         self._pool = BlockingPool(loop, max(threads, 1), "ottla-cleaner")
         self._lock = threading.Lock()  # a job is started on its thread, and killed from the loop
         self._running: dict[str, subprocess.Popen[bytes]] = {}
@@ -69,15 +71,16 @@ class ProcessRunner:
                 process.kill()
 
     async def close(self, timeout_s: float) -> bool:
-        """Kill all processes and wait for the threads; return False if one does not end within
+        """Kill all processes and wait for the threads. Return False if a thread has not ended after
         `timeout_s`."""
         self.stop()
         return await self._pool.close(timeout_s)
 
     def _run_process(self, job: CleanJob) -> CleanResult:
-        """Run the job in a process of its own, and block until that ends.
+        """Run the job in a process of its own, block until that ends, and return its result.
 
-        Raises CleanerDied without an answer, and CleaningFailed or OSError as the process met them.
+        Raises CleanerDied if the process ends without an answer or the broker stops. Raises the
+        CleaningFailed or OSError that the process answers.
         """
         with self._lock:
             if self._stopped:

@@ -25,7 +25,8 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def private_folders(config: BrokerConfig) -> tuple[str, ...]:
-    """Return the paths under which a node creates private files only: folders, and one file."""
+    """Return the paths of which all files must be private to this user: the data folders that do
+    not exist yet or are closed to others, and the metadata."""
     metadata = config.metadata_log_dir
     private_log_dirs = [
         folder for folder in _data_folders(config) if not _is_open_to_others(folder)

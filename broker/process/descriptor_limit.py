@@ -27,6 +27,7 @@ def raise_descriptor_limit() -> None:
 
 
 def open_files_max() -> int:
-    """Return how many descriptors this process may have open now."""
+    """Return how many descriptors this process may have open now; UNLIMITED if the system sets no
+    limit."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return UNLIMITED if soft == resource.RLIM_INFINITY else soft

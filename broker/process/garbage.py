@@ -61,7 +61,11 @@ class Garbage:
 
     def collected(self, phase: str, info: dict[str, int]) -> None:
         """Freeze the survivors of a full collection. Python calls this before a collection, with
-        the phase `start`, and after it, with `stop`."""
+        the phase `start`, and after it, with `stop`.
+
+        Every REVIEW_EVERY full collections, unfreezes all objects for the next one, if memory has
+        stayed above FACTOR times that of the last such collection.
+        """
         if phase != "stop" or info["generation"] != _FULL:
             return
         self._collector.freeze()
@@ -80,7 +84,8 @@ class Garbage:
 
 
 def begin() -> None:
-    """Enable garbage collection in this process, with the objects of the start frozen."""
+    """Freeze all objects of this process, and enable garbage collection for newer ones. Before
+    Python 3.14, also set its thresholds, and freeze the survivors of each full collection."""
     garbage = Garbage()
     if not IS_INCREMENTAL:
         gc.set_threshold(*THRESHOLDS)

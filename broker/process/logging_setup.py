@@ -26,7 +26,11 @@ _SHORT = {"WARNING": "WARN", "CRITICAL": "FATAL"}
 
 
 def configure_logging(level: str, style: str, stream: TextIO | None = None) -> None:
-    """Send every logger's records of at least `level` to `stream`; `style` is text or json."""
+    """Send every logger's records of at least `level` to `stream`, by default standard error, and
+    nowhere else. `style` is text or json.
+
+    At the level WARNING, the audit log's records of level INFO are sent, too.
+    """
     handler = logging.StreamHandler(stream if stream is not None else sys.stderr)
     handler.setFormatter(JsonFormatter() if style == "json" else TextFormatter())
     root = logging.getLogger()
@@ -71,6 +75,7 @@ class JsonFormatter(logging.Formatter):
 
 
 def _time_text(record: logging.LogRecord) -> str:
+    """Return the record's time in UTC, with milliseconds, such as `2026-11-21T12:30:05.123Z`."""
     seconds = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
     return f"{seconds}.{int(record.msecs):03d}Z"
 

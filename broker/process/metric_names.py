@@ -57,7 +57,8 @@ def spelled(family: Family, names: str) -> Iterator[Family]:
 
 
 def _labelled(name: str, samples: tuple[Sample, ...]) -> tuple[Sample, ...]:
-    """Return the samples with the labels that dashboards expect under `name`."""
+    """Return the samples with the labels that dashboards expect under `name`. Only the metric of
+    clients' software has other labels there."""
     if name != _CLIENTS:
         return samples
     return tuple(

@@ -67,6 +67,12 @@ class MetricsServer:
         why_not_ready: WhyNotReady = lambda: None,
         names: str = STRIMZI,
     ) -> None:
+        """Bind the port, and serve `/metrics`, `/live` and `/ready` on a thread. Raises StartError
+        if the port cannot be bound. Must be called on the event loop.
+
+        `why_not_ready` is called on the loop, and returns None if clients may use the node. `names`
+        is `ottla.metrics.names`.
+        """
         loop = asyncio.get_running_loop()
         registry = CollectorRegistry()
         registry.register(_LoopCollector(metrics, loop, names))
@@ -97,7 +103,8 @@ class MetricsServer:
 
 
 def _holder_clause(error: OSError, port: int) -> str:
-    """Return the end of the error for a port that is in use: the process that holds it."""
+    """Return the end of the error for a port that is in use: the process that holds it. Return ""
+    for other errors, or if the process is unknown."""
     if error.errno != errno.EADDRINUSE:
         return ""
     from broker.process.port_holder import holder_of_port  # loaded only for an error
@@ -135,7 +142,8 @@ class _Paths:
         self._why_not_ready = why_not_ready
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        """Answer a request, on a thread of the HTTP server."""
+        """Answer `/metrics`, `/live` or `/ready`, on a thread of the HTTP server. Other paths get
+        404; all get 503 if the event loop is too late."""
         path = environ["PATH_INFO"]
         if path not in ("/", "/metrics", "/live", "/ready"):
             return _text_response(
@@ -186,7 +194,8 @@ class _LoopCollector(Collector):
         return iter(())
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the metrics of a scrape."""
+        """Yield the node's metrics, also under their further names. The loop reads them bit by bit.
+        Raises TimeoutError if it is late."""
         steps = self._metrics.steps()
         while families := self._read_next(steps):
             while families:  # popped, so that this thread frees their values, not the loop's
@@ -223,7 +232,7 @@ async def _read(steps: Iterator[Family | None]) -> list[Family]:
 
 
 def _metric_of(family: Family) -> Metric:
-    """Return the family as one of the Prometheus client's."""
+    """Return the family in the classes of prometheus-client."""
     if family.kind is Kind.HISTOGRAM:
         return _histogram(family)
     metric: Metric
@@ -239,7 +248,8 @@ def _metric_of(family: Family) -> Metric:
 
 
 def _histogram(family: Family) -> Metric:
-    """Return a histogram; its counts are the samples with `le`, its sum is the other."""
+    """Return a histogram. Samples with `le` are its buckets, and that of `+Inf` is also its count;
+    the other sample is its sum."""
     metric = HistogramMetricFamily(family.name, family.help)
     for labels, value in family.samples:
         if "le" in labels:

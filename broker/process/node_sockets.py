@@ -149,12 +149,12 @@ class NodeSockets:
         )
 
     def accept(self) -> None:
-        """Accept connections of clients."""
+        """Begin to accept connections on the broker's listeners."""
         if self.brokers is not None:
             self.brokers.accept()
 
     def reconfigure(self, config: BrokerConfig) -> None:
-        """Apply a configuration in which dynamic configs have changed."""
+        """Apply a configuration in which dynamic configs have changed to both socket servers."""
         if self.brokers is not None:
             self.brokers.reconfigure(config)
         if self.controllers is not None:
@@ -172,6 +172,8 @@ class NodeSockets:
 
 
 def _listener(config: BrokerConfig, endpoint: EndPoint) -> Listener:
+    """Return the listener of an endpoint, with the connection limits of the configuration; it is
+    not bound yet."""
     name = endpoint.listener_name
     plain = Listener(name, endpoint.host or "", endpoint.port, endpoint.security_protocol)
     return limited(plain, config)

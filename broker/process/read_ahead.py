@@ -130,6 +130,7 @@ def _compiled_ending() -> str:
 
 @contextlib.contextmanager
 def _opened(path: str) -> Iterator[int]:
+    """Open a file for reading, yield its descriptor, and close it at the end."""
     file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         yield file

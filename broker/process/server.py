@@ -82,10 +82,11 @@ def run(
     on_stopping: Callable[[], None] = lambda: None,
     on_found: OnFound = lambda _topics, _size: None,
 ) -> None:
-    """Run a node until SIGTERM, SIGINT or SIGHUP.
+    """Run a node until SIGTERM, SIGINT or SIGHUP. `on_stopping` is called after the signal.
 
-    `on_found` is called before `on_ready`, if the data folders have logs of an earlier start.
-    Raises StartError if the node cannot start."""
+    `on_ready` is called with the addresses after the start. Before it, `on_found` is called if the
+    data folders have logs of an earlier start. Raises StartError if the node cannot start.
+    """
     raise_descriptor_limit()
     faulthandler.register(signal.SIGQUIT)  # prints the stack of each thread, as a JVM does
     garbage.begin()
@@ -109,7 +110,8 @@ async def _serve(
     on_stopping: Callable[[], None] = lambda: None,
     on_found: OnFound = lambda _topics, _size: None,
 ) -> None:
-    """Run the node until a signal stops it; `on_ready` gets its addresses after the start.
+    """Run the node until a signal stops it; `on_ready` gets its addresses after the start. Before,
+    find the quorum's voters if they are not configured.
 
     Raises the error of a failed start, after the node is stopped again.
     """
@@ -169,6 +171,8 @@ class Server:
     """A node with its sockets, threads and disk, created on a running event loop."""
 
     def __init__(self, config: BrokerConfig, surroundings: ServerPorts = _OF_THIS_MACHINE) -> None:
+        """Open the data folders and build the node, without binding its ports. Raises StartError if
+        a data folder cannot be used, ConfigError if a key or trust store cannot be loaded."""
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(_on_loop_exception)
         self.config = config
@@ -227,8 +231,8 @@ class Server:
         self._stopping = False
 
     def _networks(self, loop: asyncio.AbstractEventLoop) -> tuple[NetworkClient, NetworkClient]:
-        """Return the clients to brokers and to controllers: the same one if both are secured in the
-        same way."""
+        """Create the guards of outgoing connections. Return the clients to brokers and to
+        controllers: the same one if both are secured in the same way."""
         config, max_bytes = self.config, self.config.socket_request_max_bytes
         guards = self._client_guards = ClientGuards(
             config, os.urandom, LoopScheduler(loop), self.background_pool
@@ -239,7 +243,7 @@ class Server:
         return to_brokers, NetworkClient(loop, max_bytes, guards.to_controllers)
 
     def _reconfigure(self, config: BrokerConfig) -> None:
-        """Apply a configuration in which dynamic configs have changed."""
+        """Apply changed dynamic configs to the thread pools, the cleaner and the sockets."""
         self.io_pool.resize(config.num_io_threads)
         self.background_pool.resize(config.background_threads)
         self.cleaner.resize(config.log_cleaner_threads)
@@ -248,8 +252,8 @@ class Server:
     def _load_plugins(
         self, loop: asyncio.AbstractEventLoop, scheduler: Scheduler
     ) -> NodePlugins | None:
-        """Return the loader of the plug-ins that the configuration names, None if it names none.
-        Each is loaded by the part that uses it."""
+        """Return the loader of the plug-ins that the configuration names, with a thread pool of its
+        own. Return None if it names none. Each is loaded by the part that uses it."""
         config = self.config
         if not names_python_class(config.originals):
             return None
@@ -326,7 +330,8 @@ class Server:
         return advertised or controllers
 
     async def stop(self) -> None:
-        """Answer the requests in progress, close the logs, and free all resources."""
+        """Hand over the leadership of partitions, answer the requests in progress, leave the
+        quorum, close the logs, and free all resources."""
         self._stopping = True
         if self._serving:
             await self._run_step(self.node.hand_over_partitions)
@@ -356,6 +361,7 @@ class Server:
             self.node.finish_stop()
 
     def _stop_views(self) -> None:
+        """Stop the metrics server and the trace socket, if they run."""
         for view in (self._metrics_server, self._trace_socket):
             if view is not None:
                 view.stop()
@@ -440,7 +446,8 @@ def _unusable_folder(config: BrokerConfig, error: OSError) -> StartError:
 
 
 def _settle_future(future: asyncio.Future[None], error: Exception | None) -> None:
-    """Complete the future, unless its waiter has cancelled it."""
+    """Complete the future, with `error` if there is one. Does nothing if the future is done or
+    cancelled."""
     if future.done():
         return
     if error is None:
@@ -450,7 +457,8 @@ def _settle_future(future: asyncio.Future[None], error: Exception | None) -> Non
 
 
 def _halt(reason: str) -> None:
-    """End the process at once, without writing state from memory, which may be wrong."""
+    """Log the reason, and end the process at once with exit code 1. State from memory is not
+    written, because it may be wrong."""
     _log.critical("the node stops: %s", reason)
     logging.shutdown()
     os._exit(_HALTED)
@@ -469,7 +477,8 @@ def format_folders(
     cluster_id: str | None,
     users: Sequence[Callable[[RandomBytes], UserScramCredentialRecord]] = (),
 ) -> list[str]:
-    """Do what `ottla format` does; return the lines to print.
+    """Format the data folders of a node, as `ottla format` does, and return the lines to print.
+    Folders that are formatted already stay as they are.
 
     The new metadata begins with `users`, each created with random bytes for its salt. Raises
     StartError if the folders cannot be used, or are formatted already and there are `users`.

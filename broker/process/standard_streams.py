@@ -72,7 +72,7 @@ def flush_standard_streams() -> None:
 
 
 def _discard(stream: TextIO) -> None:
-    """Discard all further output of a stream."""
+    """Replace a standard stream by one to `/dev/null`, because it cannot be written to."""
     nowhere = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     if stream is sys.stderr:
         sys.stderr = nowhere

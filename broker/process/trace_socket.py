@@ -60,7 +60,8 @@ class TraceSocket:
     """The socket that serves a tracer's traces."""
 
     def __init__(self, tracer: Tracer, storage: LogDirectories) -> None:
-        """Serve the traces of `tracer`; `storage` has the ids of the node and its cluster."""
+        """Create a socket that does not listen yet. It will serve the traces of `tracer`; `storage`
+        has the ids of the node and its cluster."""
         self._tracer = tracer
         self._node = {
             "kind": "node",
@@ -125,7 +126,8 @@ class TraceSocket:
         self._file = None
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer a client's line with the traces, and close the connection."""
+        """Answer a client's line with the traces, and close the connection. An invalid line, a slow
+        client and a client beyond READERS_MAX get no answer."""
         self._readers += 1
         try:
             if self._readers <= READERS_MAX:
@@ -167,4 +169,5 @@ def _since(line: bytes) -> int:
 
 
 def _json_line(entry: object) -> bytes:
+    """Return the entry as one line of compact JSON."""
     return json.dumps(entry, separators=(",", ":")).encode() + b"\n"

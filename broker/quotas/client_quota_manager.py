@@ -37,10 +37,12 @@ class QuotaKind(Enum):
 
     @property
     def metric_group(self) -> str:
+        """The kind's name in Kafka's metrics, such as `Produce`."""
         return self.value[0]
 
     @property
     def key(self) -> str:
+        """The key of the kind's limit in the metadata, such as `producer_byte_rate`."""
         return self.value[1]
 
 
@@ -97,6 +99,7 @@ class ClientQuotaManager:
             client.limit = self._limit(tags)
 
     def _limit(self, tags: Tags | CustomTags) -> float:
+        """Return the limit per second for these tags; UNLIMITED if no quota limits them."""
         limit = self._limits.limit(tags)
         return UNLIMITED if limit is None else limit
 
@@ -108,7 +111,8 @@ class ClientQuotaManager:
     # --- usage -----------------------------------------------------------------------------------
 
     def record(self, principal: str, client_id: str, value: float, now_ms: float) -> int:
-        """Record a client's use of `value`. Return the milliseconds that it must wait, or 0.
+        """Record a client's use of `value`. Return the milliseconds that it must wait; 0 if it is
+        within its quota, or if no quota is set.
 
         A controller mutation that must wait is not recorded.
         """
@@ -162,9 +166,10 @@ class ClientQuotaManager:
         self._usage_of(principal, client_id, now_ms).throttled.record(wait_ms, now_ms)
 
     def _usage_of(self, principal: str, client_id: str, now_ms: float) -> _ClientUsage:
-        """Return the usage of the client's quota, created if it is new.
+        """Return the usage of the client's quota, created if it is new, and mark it as used at
+        `now_ms`.
 
-        Renews all limits if a custom class says that they changed. A new one also sweeps old ones.
+        Renews all limits if a custom class says that they changed. A new usage also drops old ones.
         """
         if self._limits.changed_by_itself():
             self._renew_limits()
@@ -186,7 +191,8 @@ class ClientQuotaManager:
         return MeasuredRate(self._window, self._window.size_ms if bounded else None)
 
     def _sweep(self, now_ms: float) -> None:
-        """Drop some measurements that have not been used for long, and make room for a new one."""
+        """Drop a few idle measurements that have not been used for KEPT_MS. At `max_clients`, also
+        drop the least recently used measurement."""
         for tags in [tags for tags, _ in zip(self._clients, range(_SWEEP_AT_ONCE), strict=False)]:
             client = self._clients[tags]
             if now_ms - client.used_ms < KEPT_MS:

@@ -59,12 +59,14 @@ class NodeQuotas:
         limits: Callable[[QuotaKind], QuotaLimits] = lambda _kind: SetLimits(),
         max_clients: int = 100_000,
     ) -> None:
-        """`now_ms` is monotonic. `limits` makes the limits of one kind of quota.
+        """Create quotas without limits. `now_ms` is monotonic. `limits` makes the limits of one
+        kind of quota.
 
         `max_clients` is the most clients, and the most addresses, that are measured per kind.
         """
 
         def manager(kind: QuotaKind) -> ClientQuotaManager:
+            """Return the manager of one kind, with the controller's window for mutations."""
             mutations = kind is QuotaKind.CONTROLLER_MUTATION
             kind_window = controller_window if mutations else window
             return ClientQuotaManager(kind, kind_window, limits(kind), max_clients)
@@ -99,10 +101,12 @@ class NodeQuotas:
             listener()
 
     def _update_enabled(self) -> None:
+        """Set `enabled` to whether any quota of clients is set; those of addresses do not count."""
         self.enabled = any(manager.enabled for manager in self.managers.values())
 
     def _put(self, entity: QuotaEntity, old: Mapping[str, float], new: Mapping[str, float]) -> None:
-        """Hand a change of an entity's quotas to the managers of the kinds that changed."""
+        """Set the new connection rate of an address, or a client's new limit in the manager of each
+        kind that changed."""
         names = dict(entity)
         if IP in names:
             self._put_address(names[IP], new.get(CONNECTION_RATE))
@@ -113,7 +117,11 @@ class NodeQuotas:
                 manager.put(client, _number(new.get(kind.key)))
 
     def _put_address(self, name: str | None, limit: float | None) -> None:
-        """Limit an address. If quotas spell it in several ways, the lowest limit counts."""
+        """Limit the connections per second of an address, or with None of all others. If quotas
+        spell an address in several ways, the lowest limit counts.
+
+        A name that is no IP address is ignored. The limit None removes the quota of this spelling.
+        """
         address = None if name is None else ip_address(name)
         if name is not None and address is None:
             return
@@ -136,7 +144,8 @@ class NodeQuotas:
     def of(
         self, asker: QuotaClient, client_id: str | None, api_key: int, api_version: int, size: int
     ) -> RequestLimits | None:
-        """Return the limits for a request of `size` bytes; None if no quota limits it.
+        """Return the limits for a request of `size` bytes, whose time counts from now; None if no
+        quota limits it.
 
         No quota limits a request that only nodes send (WriteTxnMarkers).
         """
@@ -165,7 +174,8 @@ class NodeQuotas:
         return None if limits is None else limits.of_mutations()
 
     def _manager_of_api(self, api_key: int) -> ClientQuotaManager | None:
-        """Return the quota of an API besides the request quota; None if there is no such quota."""
+        """Return the manager of an API's own quota, besides the request quota. Return None if the
+        API has no such quota."""
         if api_key == ApiKey.PRODUCE:
             return self.managers[QuotaKind.PRODUCE]
         if api_key == ApiKey.FETCH:
@@ -201,6 +211,8 @@ class RequestLimits:
         size: int,
         strict: bool,
     ) -> None:
+        """Begin to measure the time of a request of `size` bytes. `managers` are those of the
+        quotas that limit it; if `strict`, mutations over the quota are rejected."""
         self._now_ms = now_ms
         self._managers = {manager.kind: manager for manager in managers}
         self._principal = principal
@@ -229,16 +241,19 @@ class RequestLimits:
         self._exempt = True
 
     def most_fetched(self) -> float:
-        """Return the bytes above which any response would be throttled."""
+        """Return the bytes above which any response would be throttled; infinity if no Fetch quota
+        limits the client."""
         manager = self._managers.get(QuotaKind.FETCH)
         if manager is None:
             return float("inf")
         return manager.most_at_once(self._principal, self._client_id, self._now_ms())
 
     def fetched(self, size: int) -> int:
-        """Record a Fetch of `size` bytes. Return the milliseconds that the client must wait, or 0.
+        """Record the request's time and a Fetch of `size` bytes. Return the milliseconds that the
+        client must wait, or 0.
 
-        If it must wait, the response has no records, and the bytes do not count.
+        If it must wait, the response has no records, and the bytes do not count. An exempt request
+        records nothing.
         """
         if self._exempt:
             return 0
@@ -253,8 +268,7 @@ class RequestLimits:
 
     def take_partitions(self, count: int) -> bool:
         """Record the creation or deletion of `count` partitions. Return False if it must be
-        rejected.
-        """
+        rejected; then it is not recorded. Older versions are never rejected: they only wait."""
         manager = self._managers.get(QuotaKind.CONTROLLER_MUTATION)
         if manager is None:
             return True
@@ -266,9 +280,10 @@ class RequestLimits:
         return not (wait_ms and self._strict)
 
     def answered(self, response: Message | None) -> int:
-        """Put the throttle time into the response and return it in milliseconds.
+        """Record the request's time and the bytes of a Produce. Put the throttle time into the
+        response, and return it in milliseconds.
 
-        `response` is None if the client gets none.
+        `response` is None if the client gets none. An exempt request records nothing and returns 0.
         """
         if self._exempt:
             return 0
@@ -311,7 +326,8 @@ class RequestLimits:
             self._record(QuotaKind.REQUEST, _percent(spent_ms), now_ms)
 
     def _record(self, kind: QuotaKind, value: float, now_ms: float) -> None:
-        """Count `value` against the kind's quota, and note until when the client must wait."""
+        """Record `value` in the kind's quota, if that limits the request. Keep the time until which
+        the client must wait for it."""
         manager = self._managers.get(kind)
         if manager is not None:
             wait_ms = manager.record(self._principal, self._client_id, value, now_ms)
@@ -337,7 +353,7 @@ class MutationQuotas:
     def of(
         self, asker: QuotaClient, client_id: str | None, api_key: int, api_version: int, size: int
     ) -> RequestLimits | None:
-        """Return the limits for a request; None if no quota limits it."""
+        """Return the limits for a request's controller mutations; None if no quota limits those."""
         return self._quotas.of_controller(asker, client_id, api_key, api_version)
 
 

@@ -74,7 +74,8 @@ class IpConnectionRates:
         return len(self._rates)
 
     def _sweep(self, now_ms: float) -> None:
-        """Forget the oldest addresses that are idle. If none is, forget the oldest to make room."""
+        """Drop the rates of a few of the oldest addresses, if they are idle. At `max_addresses`,
+        also drop the oldest rate."""
         first = [key for key, _ in zip(self._rates, range(_SWEEP_AT_ONCE), strict=False)]
         for address in first:
             if not self._rates[address].idle(now_ms, 0):

@@ -95,6 +95,7 @@ class SetLimits:
         return before != limit
 
     def changed_by_itself(self) -> bool:
+        """Return False: only `put` changes these limits."""
         return False
 
     def tags_of(self, principal: str, client_id: str) -> Tags:
@@ -119,7 +120,8 @@ class SetLimits:
         return Tags(NO_NAME, client_id)
 
     def limit(self, tags: Tags | CustomTags) -> float | None:
-        """Return the most specific limit for these tags, or None without one."""
+        """Return the most specific limit per second for these tags; None if no quota
+        limits them."""
         assert isinstance(tags, Tags)
         user, client_id = tags
         users = (user, DEFAULT_NAME) if user else (NO_NAME,)

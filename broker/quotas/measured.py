@@ -47,11 +47,13 @@ class MeasuredRate:
         self._last_ms = 0.0
 
     def record(self, value: float, now_ms: float, limit: float) -> None:
+        """Add `value` to the rate."""
         self._rate.record(value, now_ms, self._window)
         self._last_ms = now_ms
 
     def throttle_ms(self, now_ms: float, limit: float) -> int:
-        """Return how long the client must wait to get down to the limit; 0 if it is not above."""
+        """Return the milliseconds that the client must wait to get down to the limit; 0 if it is
+        not above."""
         per_second = self._rate.per_second(now_ms, self._window)
         if per_second <= limit:
             return 0
@@ -60,9 +62,11 @@ class MeasuredRate:
         return wait_ms if self._most_ms is None else int(min(wait_ms, self._most_ms))
 
     def level(self, now_ms: float, limit: float) -> float:
+        """Return the rate per second."""
         return self._rate.per_second(now_ms, self._window)
 
     def idle(self, now_ms: float, limit: float) -> bool:
+        """Return True if nothing was recorded for a whole window."""
         return now_ms - self._last_ms >= self._window.num * self._window.size_ms
 
 
@@ -76,16 +80,20 @@ class MeasuredTokens:
         self._bucket = TokenBucket()
 
     def record(self, value: float, now_ms: float, limit: float) -> None:
+        """Take `value` tokens from the bucket, even if it has fewer."""
         self._bucket.take(value, now_ms, limit, self._window)
 
     def throttle_ms(self, now_ms: float, limit: float) -> int:
+        """Return the milliseconds until no token is owed; 0 if none is owed now."""
         level = self._bucket.level(now_ms, limit, self._window)
         return _rounded(-level / limit * 1000) if level < 0 else 0
 
     def level(self, now_ms: float, limit: float) -> float:
+        """Return the number of tokens; below zero, the number that is owed."""
         return self._bucket.level(now_ms, limit, self._window)
 
     def idle(self, now_ms: float, limit: float) -> bool:
+        """Return True if the bucket is full."""
         return self._bucket.level(now_ms, limit, self._window) >= limit * self._window.seconds
 
 

@@ -41,7 +41,8 @@ class SampledRate:
         self._current = 0
 
     def record(self, value: float, now_ms: float, window: Window) -> None:
-        """Add `value` to the current slice; a negative value is subtracted."""
+        """Add `value` to the current slice, or to a new slice if that is over. A negative value is
+        subtracted."""
         if not self._values:
             self._put(0, now_ms)
         elif now_ms - self._begun_ms[self._current] >= window.size_ms:
@@ -52,12 +53,14 @@ class SampledRate:
         self._last_ms[self._current] = now_ms
 
     def per_second(self, now_ms: float, window: Window) -> float:
-        """Return the rate. Slices to which nothing was added for a whole window do not count."""
+        """Return the rate. Slices to which nothing was added for a whole window are
+        emptied first."""
         self._restart_old_samples(now_ms, window)
         return sum(self._values) / (self.span_ms(now_ms, window) / 1000)
 
     def span_ms(self, now_ms: float, window: Window) -> float:
-        """Return the milliseconds that the rate covers, at least 1."""
+        """Return the milliseconds since the oldest slice began, with at least `num` - 1 whole
+        slices counted, and at least 1."""
         self._restart_old_samples(now_ms, window)
         elapsed_ms = now_ms - min(self._begun_ms, default=now_ms)
         lacking = window.num - 1 - int(elapsed_ms / window.size_ms)
@@ -66,14 +69,15 @@ class SampledRate:
         return max(elapsed_ms, 1)
 
     def _restart_old_samples(self, now_ms: float, window: Window) -> None:
-        """Restart the samples that are older than the window."""
+        """Empty each slice to which nothing was added for a whole window, and let it begin now."""
         oldest_ms = now_ms - window.num * window.size_ms
         for i, last_ms in enumerate(self._last_ms):
             if last_ms <= oldest_ms:
                 self._put(i, now_ms)
 
     def _put(self, i: int, now_ms: float) -> None:
-        """Begin an empty slice in slot `i`."""
+        """Begin an empty slice in slot `i`. If there are fewer slots, append a slot and make it the
+        current one."""
         if i >= len(self._values):
             # Fewer slots exist than the window allows, at first and after it has grown: add one.
             i = self._current = len(self._values)

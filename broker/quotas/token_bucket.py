@@ -20,6 +20,7 @@ class TokenBucket:
     __slots__ = ("_tokens", "_updated_ms")
 
     def __init__(self) -> None:
+        """Create a bucket that is full at its first use."""
         self._tokens = 0.0
         self._updated_ms: float | None = None
 
@@ -28,7 +29,8 @@ class TokenBucket:
         self._tokens = min(limit * window.seconds, self.level(now_ms, limit, window) - tokens)
 
     def level(self, now_ms: float, limit: float, window: Window) -> float:
-        """Return the number of tokens; below zero, the number that is owed."""
+        """Add the tokens of the time since the last call, and return their number; below zero, the
+        number that is owed."""
         capacity = limit * window.seconds
         if self._updated_ms is None:
             self._tokens = capacity

@@ -94,13 +94,15 @@ class ConnectionQuotas:
         )
 
     def limit_broker(self, max_connections: int, creation_rate: int) -> None:
-        """Set the broker's limits. The caller closes the connections that are now too many."""
+        """Set the broker's limits, and resume the waiting listeners that have a free slot now. The
+        caller closes the connections that are now too many."""
         self.max_connections = max_connections
         self._rate.set_limit(creation_rate)
         self._resume_listeners()
 
     def limit_listener(self, name: str, max_connections: int, creation_rate: int) -> None:
-        """Set a listener's limits; open connections stay open."""
+        """Set a listener's limits, and resume the waiting listeners that have a free slot now. Open
+        connections stay open."""
         listener = self._listeners[name]
         listener.limit = max_connections
         listener.rate.set_limit(creation_rate)
@@ -132,8 +134,8 @@ class ConnectionQuotas:
         return min(rates) < UNLIMITED_RATE
 
     def creation_delay_ms(self, listener: str, now_ms: float) -> float:
-        """Count a new connection of a listener; return the milliseconds to wait before accepting
-        it."""
+        """Count a new connection in the rates of the listener and, unless the listener is
+        protected, of the broker. Return the milliseconds to wait before accepting it, or 0."""
         delay_ms = 0.0 if self._is_protected(listener) else self._rate.count(now_ms)
         state = self._listeners[listener]
         delay_ms = max(delay_ms, state.rate.count(now_ms))
@@ -143,7 +145,8 @@ class ConnectionQuotas:
         return delay_ms
 
     def wait_for_slot(self, listener: str, resume: Callable[[], None]) -> None:
-        """Call `resume` once, when the listener may accept again."""
+        """Call `resume` once, when the listener may accept again. Count the wait as one for
+        `max.connections`, unless descriptors are lacking."""
         if not self.lacks_descriptors(listener):
             self._listeners[listener].over_limit += 1
         self._waiting[listener] = resume
@@ -152,7 +155,11 @@ class ConnectionQuotas:
 
     def ip_delay_ms(self, listener: str, ip: str, now_ms: float) -> float:
         """Count a connection from an address. Return 0 if the address is within its rate, else the
-        milliseconds after which the connection is to be closed, without being served."""
+        milliseconds after which the connection is to be closed, without being served.
+
+        A connection over the rate no longer counts in the creation rates of the broker and the
+        listener.
+        """
         delay_ms = self._opened_from(without_zone(ip), now_ms)
         if delay_ms > 0:
             state = self._listeners[listener]
@@ -206,7 +213,7 @@ class ConnectionQuotas:
     # --- what happened -------------------------------------------------------------------------
 
     def not_served(self, listener: str) -> Mapping[str, int]:
-        """Return, by reason, how often a listener delayed or closed connections."""
+        """Return, by the key of the limit, how often a listener delayed or closed connections."""
         state = self._listeners[listener]
         return {
             "max.connections": state.over_limit,
@@ -216,12 +223,13 @@ class ConnectionQuotas:
         }
 
     def accept_throttle_ms(self, listener: str, now_ms: float) -> float:
-        """Return the recent average wait of a listener's connections under its creation rate."""
+        """Return the recent average wait, in ms, of a listener's connections under its creation
+        rate."""
         return self._listeners[listener].delays.average_ms(now_ms)
 
     def ip_throttle_ms(self, listener: str, now_ms: float) -> float:
-        """Return the recent average wait of connections that were closed because their address
-        exceeded its rate."""
+        """Return the recent average wait, in ms, of connections that were closed because their
+        address exceeded its rate."""
         return self._listeners[listener].ip_delays.average_ms(now_ms)
 
     def _resume_listeners(self) -> None:
@@ -237,4 +245,5 @@ class ConnectionQuotas:
         return KEPT_FOR_BROKERS
 
     def _is_protected(self, listener: str) -> bool:
+        """Return whether this is the inter-broker listener, and there are others too."""
         return listener == self._inter_broker_listener and len(self._listeners) > 1

@@ -65,7 +65,8 @@ class RequestMemory:
         return len(self._small_waiting) + len(self._large_waiting)
 
     def claim(self, size: int) -> bool:
-        """Count a frame of `size` bytes if there is room for it; return whether there was."""
+        """Count a frame of `size` bytes if there is room for it; return whether there was. If room
+        is lacking, first call the `reclaimers`."""
         if not self._has_room(size):
             for reclaim in self.reclaimers:
                 reclaim()
@@ -82,8 +83,8 @@ class RequestMemory:
             self._large += size
 
     def free(self, size: int) -> None:
-        """Give back `size` bytes, the same portion as in the `claim` or `hold` that counted
-        them."""
+        """Give back `size` bytes, the same portion as in the `claim` or `hold` that counted them.
+        In a later turn, waiting frames get the room."""
         if size <= SMALL_FRAME_BYTES:
             self._small -= size
         else:
@@ -115,7 +116,8 @@ class RequestMemory:
         waiting[granted] = size
 
     def forget(self, granted: Callable[[], object]) -> None:
-        """Cancel the `wait` that was begun with this callback."""
+        """Cancel the `wait` that was begun with this callback. In a later turn, the next waiting
+        frames get the room."""
         if self._small_waiting.pop(granted, None) or self._large_waiting.pop(granted, None):
             self.free(0)  # the next in the queue may have room now
 
@@ -142,7 +144,8 @@ class RequestMemory:
         return bytes_with_it <= self.limit_bytes and self._large + size <= self._common
 
     def _grant(self) -> None:
-        """Give room to waiting connections in their order, to large frames first."""
+        """Claim the free room for waiting frames in their order, large frames first, and call their
+        callbacks."""
         self._granting = False
         for waiting, has_room in (
             (self._large_waiting, self._room_for_large),

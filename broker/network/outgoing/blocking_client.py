@@ -70,7 +70,8 @@ class BlockingClient:
         client_id: str = CLIENT_ID,
         guard: ClientGuard = PLAINTEXT_GUARD,
     ) -> None:
-        """Connect, log in and ask which APIs are served; each wait takes at most `timeout_s`."""
+        """Connect, log in and ask which APIs are served; each wait takes at most `timeout_s`.
+        Raises OSError or ProtocolError if that fails."""
         self._client_id = client_id
         self._correlation_id = 0
         self._sent: deque[tuple[Any, int, int]] = deque()
@@ -93,7 +94,8 @@ class BlockingClient:
     def call(self, request: Request, version_max: int | None = None) -> Any:
         """Send `request` in the highest version that both sides know, and return its answer.
 
-        Raises ApiNotServed if there is no such version.
+        Raises ApiNotServed if there is no such version, OSError or ProtocolError if no valid answer
+        comes.
         """
         self.send(request, version_max)
         return self._next_answer()
@@ -112,7 +114,8 @@ class BlockingClient:
         self._send(request, version)
 
     def receive(self, kind: type[M]) -> M:
-        """Wait for the answer to the oldest request in flight, and return it."""
+        """Wait for the answer to the oldest request in flight, and return it. Raises OSError or
+        ProtocolError if no valid answer comes."""
         answer = self._next_answer()
         assert isinstance(answer, kind)
         return answer
@@ -169,9 +172,8 @@ class BlockingClient:
             frame = login.received(bytes(answer))
 
     def _agree_on_versions(self) -> None:
-        """Ask for the broker's ranges of versions. Raises ProtocolError if it answers with an
-        error.
-        """
+        """Ask for the broker's ranges of versions, and keep them. Raises ProtocolError if it
+        answers with an error."""
         answer = self._exchange(ApiVersionsRequest("ottla", "1"), _API_VERSIONS_VERSION)
         if answer.error_code != ErrorCode.NONE:
             raise ProtocolError(f"ApiVersions: {ErrorCode(answer.error_code).name}")
@@ -183,7 +185,8 @@ class BlockingClient:
         return self._answer()
 
     def _send(self, request: Request, version: int) -> None:
-        """Send the request, and note it for the order of the responses."""
+        """Send the request, and append it to the requests in flight, whose answers come
+        in order."""
         self._correlation_id += 1
         frame = encode_request(request, version, self._correlation_id, self._client_id)
         self._sent.append((answer_to(request), version, self._correlation_id))

@@ -72,7 +72,8 @@ class NetworkClient:
         self._probes: set[asyncio.Task[None]] = set()
 
     def channel(self, host: str, port: int, client_id: str) -> SocketChannel:
-        """Return a channel of this client to the node at `host:port`."""
+        """Create a channel to the node at `host:port`, and return it. The first request opens its
+        connection."""
         channel = SocketChannel(
             self._loop,
             self._deadlines,
@@ -92,7 +93,8 @@ class NetworkClient:
         return self._warnings.latest(host, port)
 
     def probe_address(self, host: str, port: int, done: Probed, timeout_ms: float) -> None:
-        """Call `done` with None if a process listens at `host:port`, else with the failure."""
+        """Begin to connect to `host:port`. Later call `done` with None if a process listens there,
+        else with the failure: TIMED_OUT after `timeout_ms`, REFUSED or LOST."""
         probe = self._loop.create_task(self._probe((host, port), done, timeout_ms))
         self._probes.add(probe)
         probe.add_done_callback(self._probes.discard)
@@ -119,6 +121,7 @@ class NetworkClient:
             probe.cancel()
 
     def _forget(self, channel: SocketChannel) -> None:
+        """Remove a closed channel from the list."""
         self._channels.pop(channel, None)
 
 
@@ -145,7 +148,8 @@ class _Waiting:
         self.due: DeadlineQueue[_Waiting] | None = None
 
     def time_out(self) -> None:
-        """Fail the request, because its deadline has passed."""
+        """Fail the request as TIMED_OUT, and close its connection, because its deadline
+        has passed."""
         self.channel.timed_out(self)
 
 
@@ -164,6 +168,8 @@ class SocketChannel:
         warnings: PeerWarnings,
         clock_s: Callable[[], float],
     ) -> None:
+        """Create a channel without a connection. `close` calls `on_close`; a response above
+        `response_max_bytes` closes the connection."""
         self.address = address
         self._guard = guard
         self._warnings = warnings
@@ -188,7 +194,12 @@ class SocketChannel:
     def send(
         self, request: Any, done: Answered, timeout_ms: float, version: int | None = None
     ) -> None:
-        """Send a request; `done` gets its answer or the failure, LOST on a closed channel."""
+        """Send a request, and open a connection for it if there is none. `done` gets its answer or
+        the failure: TIMED_OUT after `timeout_ms`, LOST on a closed channel.
+
+        `version` is the request's highest by default. A request that arrives during a login waits
+        for its end.
+        """
         if self._closed:
             self._loop.call_soon(done, None, ChannelFailure.LOST)
             return
@@ -220,7 +231,8 @@ class SocketChannel:
     # --- the connection ------------------------------------------------------------------------
 
     async def _connect(self) -> None:
-        """Connect and log in; errors fail the channel and are not raised."""
+        """Connect, log in, and send the waiting requests. Errors fail these requests and are not
+        raised."""
         try:
             connection = self._connection = await self._open()
             connection.check()
@@ -233,7 +245,8 @@ class SocketChannel:
             self._prepared(connection)
 
     async def _log_in_again(self, connection: _Connection, login: _Login) -> None:
-        """Log in again over the open connection; errors fail the channel and are not raised.
+        """Log in again over the open connection, then send the waiting requests. Errors fail these
+        requests and are not raised.
 
         Between two such logins pass at least _RENEWED_AGAIN_S.
         """
@@ -258,14 +271,16 @@ class SocketChannel:
         connection.write(b"".join(waiting.frame for waiting in self._waiting))
 
     def _connect_failed(self, error: OSError | ValueError) -> None:
-        """Fail all waiting requests, because the connection or the login failed."""
+        """Log why the connection or the login failed, and fail all waiting requests as REFUSED or
+        LOST."""
         is_refused = isinstance(error, OSError) and error.errno == errno.ECONNREFUSED
         self._warnings.warn(*self.address, error)
         self._preparing = None
         self._fail(ChannelFailure.REFUSED if is_refused else ChannelFailure.LOST)
 
     async def _log_in(self, connection: _Connection, login: _Login) -> None:
-        """Log in. Raises OSError if the login is rejected or the connection is lost."""
+        """Log in, and set the time of the next login. Raises OSError if the login is rejected or
+        the connection is lost."""
         steps = self._guard.login(self._client_id)
         # In a thread: proving a password takes milliseconds, and a token may have to be fetched.
         frame: bytes | None = await self._loop.run_in_executor(None, steps.begin)
@@ -335,7 +350,8 @@ class SocketChannel:
     # --- called by the connection --------------------------------------------------------------
 
     def received(self, frame: memoryview) -> None:
-        """Handle a response frame. Raises ProtocolError if it is not the answer that is due."""
+        """Call back the oldest request with its response, or pass the frame to the login in
+        progress. Raises ProtocolError if it is not the answer that is due."""
         login = self._login
         if login is not None and login.takes(frame):
             return
@@ -349,7 +365,12 @@ class SocketChannel:
         self._complete(waiting, response, None)
 
     def lost(self, connection: _Connection, error: Exception | None) -> None:
-        """Fail all requests of a connection that was lost."""
+        """Fail all requests as LOST, because the connection was lost. Log the reason if the peer
+        never sent a byte, or rejected TLS.
+
+        A login in progress gets the error instead. A connection that the channel has replaced is
+        ignored.
+        """
         if connection is not self._connection:
             return
         if self._login is not None:
@@ -369,7 +390,11 @@ async def _first(
     use: Callable[[socket.socket], Awaitable[_T]],
 ) -> _T:
     """Return the result of `use` on a socket connected to the first of the host's addresses where
-    both succeed; `use` then owns the socket. Raises as `SocketChannel._open`."""
+    both succeed; `use` then owns the socket.
+
+    Raises OSError, with ECONNREFUSED only if all addresses refuse, and UnicodeError for an invalid
+    host.
+    """
     host, port = address
     candidates = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     failure: OSError | None = None
@@ -475,7 +500,8 @@ class _Connection(asyncio.BufferedProtocol):
         return self._reader.get_buffer()
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Handle the frames that `nbytes` new bytes complete."""
+        """Pass each frame that `nbytes` new bytes complete to the channel. An invalid frame is
+        logged as a warning, and closes the connection."""
         reader = self._reader
         self.has_received = True
         try:
@@ -495,7 +521,7 @@ class _Connection(asyncio.BufferedProtocol):
                 self.drop()
 
     def eof_received(self) -> bool:
-        """Close the connection, because the peer will send no more."""
+        """Return False, so that asyncio closes the connection: the peer will send no more."""
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -35,7 +35,11 @@ class PeerWarnings:
         self._reasons: dict[tuple[str, int], str] = {}
 
     def warn(self, host: str, port: int, error: Exception) -> None:
-        """Log why a connection failed, unless the same line about the peer is recent."""
+        """Remember why a connection failed, for `latest`, and log it as a WARNING, unless the same
+        line about the peer is recent.
+
+        If the peer does not run, or needs neither TLS nor SASL, the line is at level DEBUG.
+        """
         reason = self._guard.explain(error, host)
         self._remember_reason(host, port, reason)
         if not self._guard.is_secured or _is_not_running(error):

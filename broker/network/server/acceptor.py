@@ -119,7 +119,8 @@ class Acceptor:
             self._loop.remove_reader(self._socket.fileno())
 
     def _accept_ready(self) -> None:
-        """Accept connections until there are none or a limit is reached.
+        """Accept connections and admit them, until there are none, a limit is reached, or
+        _ACCEPTS_PER_TURN are accepted.
 
         At a limit or an error, accepting pauses and is retried later.
         """
@@ -149,8 +150,8 @@ class Acceptor:
                 return  # the next turn tells whether there is another connection to count
 
     def _rate_allows(self) -> bool:
-        """Return whether the rate allows the next connection now; else pause for as long as it
-        must wait."""
+        """Count the next connection for its rate, once. Return True if it may be accepted now; else
+        pause for as long as it must wait."""
         if self._next_has_waited:
             return True
         self._next_has_waited = True
@@ -162,7 +163,8 @@ class Acceptor:
         return False
 
     def _wait_for_slot(self) -> None:
-        """Pause until a connection has closed; if descriptors lack, also retry after a time."""
+        """Pause until a connection has closed. If descriptors lack, also retry after a time, and
+        log a warning, at most once a minute."""
         name = self.listener.name
         self._pause()
         self._quotas.wait_for_slot(name, self.start)
@@ -181,7 +183,7 @@ class Acceptor:
             )
 
     def _pause_after_error(self, error: OSError) -> None:
-        """Pause after a failed accept. The first failure in a row is logged."""
+        """Pause for _ACCEPT_PAUSE_S after a failed accept. The first failure in a row is logged."""
         if not self._failing:
             _log.error("listener %s cannot accept connections: %s", self.listener.name, error)
         self._failing = True
@@ -191,7 +193,8 @@ class Acceptor:
     def _admit(
         self, sock: socket.socket, address: tuple[str, int] | tuple[str, int, int, int]
     ) -> None:
-        """Give the connection to the next processor, or close it if its address has too many.
+        """Give the connection to the next processor and call `admitted`, or close it if its address
+        has too many.
 
         If its address connects too often, it is closed after a delay.
         """

@@ -90,7 +90,8 @@ class BusyPoll:
         self.hits = 0
 
     def answered(self, connection: PolledConnection, now_s: float) -> None:
-        """Consider a poll, because an answer to this connection was sent."""
+        """Count an answer that was sent to this connection at `now_s`. Schedule a poll if it alone
+        sends requests, and soon after each answer."""
         if connection is not self._connection:
             self._connection = connection
             self._in_a_row = 0
@@ -108,14 +109,14 @@ class BusyPoll:
             self._call_soon(self._poll_once)
 
     def forget(self, connection: PolledConnection) -> None:
-        """Forget a closed connection."""
+        """Drop a closed connection, so that it is not polled."""
         if connection is self._connection:
             self._connection = None
 
     def _poll_once(self) -> None:
-        """Look once for bytes of the last connection, up to LOOK_S.
+        """Poll the last connection for bytes, up to LOOK_S, and handle the request that arrives.
 
-        After a look without success, more turns pass before the next one.
+        After a poll without a request, more polls are left out before the next one.
         """
         self._scheduled = False
         connection = self._connection

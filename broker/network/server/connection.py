@@ -110,7 +110,8 @@ class Connection(asyncio.BufferedProtocol):
     # --- called by the transport ---------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Prepare the sender, and begin the login if there is one."""
+        """Prepare the sender, add the connection to its processor, and begin the login if there is
+        one."""
         # A cast: uvloop's transports are no subclasses of asyncio's.
         tcp = cast(asyncio.Transport, transport)
         self._transport = tcp
@@ -127,7 +128,8 @@ class Connection(asyncio.BufferedProtocol):
         return self.reader.get_buffer(sizehint)
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Handle `nbytes` that arrived."""
+        """Handle the frames that `nbytes` complete, which are in the reader's buffer: answer
+        requests, at once if possible, or pass the frames to the login."""
         # Most reads bring one request like the one before, which is answered at once, so that no
         # state is kept in between. The client's CPU core goes idle within microseconds of waiting,
         # so the answer is sent before all bookkeeping.
@@ -162,7 +164,8 @@ class Connection(asyncio.BufferedProtocol):
         self._transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Free what belongs to the connection, which was lost or closed."""
+        """Close the sender and the login, and remove the connection from the channel and its
+        processor: it was lost or closed."""
         self.core.lost()
         self._release()
         self._sender.close()
@@ -184,7 +187,11 @@ class Connection(asyncio.BufferedProtocol):
     # --- called by the channel and its responders ----------------------------------------------
 
     def answer(self, parts: ResponseParts | None) -> None:
-        """Send the answer to the request in progress, given during the handler's call or later."""
+        """Send the answer to the request in progress, or, with None, end it without an answer.
+        Ignored if no request is in progress.
+
+        If the client must wait for a quota, nothing more is read from it meanwhile.
+        """
         mute_ms = self.context.take_mute_ms() if self.context.mute_ms else 0
         if not self.core.answered(parts, mute_ms > 0):
             return
@@ -196,8 +203,8 @@ class Connection(asyncio.BufferedProtocol):
             self._do_steps_after_handler()
 
     def later(self) -> Responder:
-        """Return the responder of a request that was to be answered at once, but is answered
-        later."""
+        """Mark the request that was to be answered at once as in progress. Return the responder
+        that answers it later."""
         self.core.under_way()
         if self._times is not None:
             self._times.received(monotonic())
@@ -229,12 +236,12 @@ class Connection(asyncio.BufferedProtocol):
         self._do_steps()
 
     def leaves_queue(self) -> None:
-        """Note that the handler of a queued request begins now."""
+        """Record, for the request's times, that the handler of a queued request begins now."""
         if self._times is not None:
             self._times.begun(monotonic())
 
     def handled(self) -> None:
-        """Note that the handler of a request has returned."""
+        """Record, for the request's times, that the handler of a request has returned."""
         if self._times is not None:
             self._times.handled(monotonic())
 
@@ -282,7 +289,8 @@ class Connection(asyncio.BufferedProtocol):
         return certificate
 
     def logged_in(self, may_expire: bool) -> None:
-        """Mark the connection as authenticated. `may_expire`: the session has an end (KIP-368)."""
+        """End the login's deadline, because the client has authenticated. `may_expire`: the session
+        has an end (KIP-368)."""
         self._may_expire = may_expire
         self._owner.connection_authenticated(self)
 
@@ -328,8 +336,8 @@ class Connection(asyncio.BufferedProtocol):
     # --- steps of the core ---------------------------------------------------------------------
 
     def _do_steps(self, tried: bool = False) -> None:
-        """Do the core's steps until none is left. `tried`: the first request cannot be answered at
-        once."""
+        """Do the core's steps until none is left; invalid bytes of the peer end the connection.
+        `tried`: the first request cannot be answered at once."""
         core, channel = self.core, self._channel
         was_running = self._running
         if was_running and core.state is not CLOSING:
@@ -353,7 +361,8 @@ class Connection(asyncio.BufferedProtocol):
                 channel.flush_answered()
 
     def _reject_bytes(self, error: ProtocolError) -> None:
-        """Close the connection, or reject its login, because its bytes are no valid frame."""
+        """Close the connection, or reject its login, because its bytes are no valid frame. TLS on a
+        listener without TLS is reported as a failed login."""
         context, how, reason = self.context, "", str(error)
         if isinstance(error, FrameSizeError) and error.begins_tls and self.socket is not None:
             how, reason = _TLS, _NO_TLS % context.security_protocol
@@ -405,8 +414,8 @@ class Connection(asyncio.BufferedProtocol):
             self._wait_for(answer)
 
     def _answered_at_once(self, answer: Answer, request_bytes: int, received_s: float) -> None:
-        """Send the answer to a request that was answered at once. An empty answer means that there
-        is none, or that it comes later."""
+        """Send the answer to a request that was answered at once; a failure closes the connection
+        and is not raised. An empty answer means that there is none, or that it comes later."""
         times = self._times
         answered_s = 0.0 if times is None else monotonic()
         if self._later is not None:
@@ -438,7 +447,8 @@ class Connection(asyncio.BufferedProtocol):
             self._channel.flush_answered()
 
     def _leaves_late(self, received_s: float, answered_s: float) -> None:
-        """Wait for the kernel to take the rest of an answer that was given at once."""
+        """Handle no further request until the kernel has taken the rest of an answer that was given
+        at once."""
         if self._times is not None:
             self._times.leaves_late(received_s, answered_s)
         self._send_blocked()
@@ -477,12 +487,13 @@ class Connection(asyncio.BufferedProtocol):
             self._send_failed(error)
 
     def _send_blocked(self) -> None:
-        """Note that answers are unsent; no further request is handled until they are out."""
+        """Add this connection to those with unsent answers. No further request is handled until its
+        answers are out."""
         self.core.blocked()
         self._owner.unsent.add(self)
 
     def _all_sent(self) -> None:
-        """Go on after all unsent bytes are out."""
+        """Do the core's next steps, because all unsent bytes are out."""
         self.last_active_s = monotonic()
         if self._times is not None:
             self._times.sent(self.last_active_s)
@@ -500,19 +511,22 @@ class Connection(asyncio.BufferedProtocol):
             self._do_steps()
 
     def _next_turn(self) -> None:
+        """Continue with the frames that have arrived, because other connections had their turn."""
         self.core.turn()
         self._do_steps()
 
     def _unmute(self) -> None:
+        """Resume reading, because the client's throttle time is over."""
         self.core.unmuted()
         self._do_steps()
 
     def _memory_granted(self) -> None:
+        """Continue with the frame that has begun, because there is memory for it."""
         self.core.memory_granted()
         self._do_steps()
 
     def _await_rest(self) -> None:
-        """Watch a frame of which only a part has arrived."""
+        """Start the deadline of a frame of which only a part has arrived."""
         self.core.rest_awaited(monotonic())
         self._owner.frame_incomplete(self)
 
@@ -528,7 +542,7 @@ class Connection(asyncio.BufferedProtocol):
         self._transport.abort()
 
     def _release(self) -> None:
-        """End the context, and give up the connection's place in the queue for memory."""
+        """Mark the context as closed, and end the connection's wait for memory."""
         self.context.ended()
         self._owner.memory.forget(self._memory_granted)
 

@@ -259,7 +259,8 @@ class ConnectionCore:
     # --- events --------------------------------------------------------------------------------
 
     def received(self, nbytes: int) -> None:
-        """Take `nbytes` that arrived in the reader's buffer."""
+        """Pass `nbytes` that arrived in its buffer to the reader. A turn begins if frames may be
+        taken now; else reading will pause."""
         if self.state is CLOSING:
             return
         self._reader.buffer_updated(nbytes)
@@ -270,7 +271,7 @@ class ConnectionCore:
             self._surplus = True
 
     def add_login_answer(self, answer: ResponseParts) -> None:
-        """Add the authenticator's answer to the frame that was taken."""
+        """Append the authenticator's answer to the answers that are to be sent."""
         self._out.append(answer)
 
     def login_waits(self) -> None:
@@ -371,7 +372,8 @@ class ConnectionCore:
         return self._end(ShellStep.ABORT)
 
     def lost(self) -> None:
-        """End the connection without a further step: it was lost or closed."""
+        """End the connection without a further step, and drop its unsent answers: it was lost or
+        closed."""
         self._out.clear()
         self._end(None)
         self._last_step = None
@@ -420,7 +422,8 @@ class ConnectionCore:
         return out
 
     def incomplete_until(self, now_s: float, timeout_s: float) -> float | None:
-        """Return the time by which the peer must complete its frame, None if it has begun none.
+        """Return the time by which the peer must complete its frame. Return None if it has begun
+        none, or is not read from.
 
         Every INCOMPLETE_PROGRESS_BYTES that it sends restart `timeout_s`.
         """
@@ -443,7 +446,8 @@ class ConnectionCore:
         return True
 
     def _end(self, step: ShellStep | None) -> bool:
-        """End the connection with `step`, and return False if it had ended before."""
+        """End the connection with `step`, and close the reader. Return False if the connection had
+        ended before."""
         if not self._move(ConnectionEvent.ENDED):
             return False
         self._last_step = step
@@ -473,6 +477,7 @@ class ConnectionCore:
             self._reader.lend()
 
     def _begin_turn(self) -> None:
+        """Allow FRAMES_PER_TURN frames and TURN_REQUEST_BYTES of requests from now on."""
         self._frames_left = FRAMES_PER_TURN
         self._bytes_left = TURN_REQUEST_BYTES
 

@@ -25,7 +25,8 @@ class DelayedCloses:
         return len(self._sockets)
 
     def close_after(self, sock: socket.socket, delay_ms: float) -> None:
-        """Close a socket after `delay_ms`. This object owns it from now on."""
+        """Close a socket after `delay_ms`, or at once if `sockets_max` are waiting. This object
+        owns it from now on."""
         if len(self._sockets) >= self._sockets_max:
             sock.close()
             return
@@ -38,5 +39,6 @@ class DelayedCloses:
             self._close(sock)
 
     def _close(self, sock: socket.socket) -> None:
+        """Close a socket now, and forget it."""
         del self._sockets[sock]
         sock.close()

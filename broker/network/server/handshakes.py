@@ -29,6 +29,8 @@ class Handshakes:
         under_way_max: int,
         patience_s: float = PATIENCE_S,
     ) -> None:
+        """Allow `under_way_max` handshakes at once. While others wait, a handshake keeps its slot
+        for `patience_s`, in seconds."""
         self._loop = loop
         self._under_way_max = under_way_max
         self._patience_s = patience_s
@@ -106,11 +108,14 @@ class Handshakes:
             self._timer = self._loop.call_later(left_s, self._time_is_up)
 
     def _time_is_up(self) -> None:
+        """Cancel the oldest handshake, whose patience is over, if another still waits for
+        a slot."""
         self._timer = None
         self._schedule()
 
 
 def _task() -> asyncio.Task[None]:
+    """Return the current task."""
     task = asyncio.current_task()
     assert task is not None, "a handshake is a task's"
     return task

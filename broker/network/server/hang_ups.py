@@ -27,6 +27,7 @@ class HangUps:
         self._schedule()
 
     def _schedule(self) -> None:
+        """Close some connections in the loop's next turn, unless that is scheduled already."""
         if not self._is_scheduled:
             self._is_scheduled = True
             self._call_soon(self._close_some)

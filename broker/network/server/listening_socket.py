@@ -114,6 +114,7 @@ def _listening_socket(
 
 
 def _cannot_listen(listener: Listener, error: OSError) -> OSError:
+    """Return an OSError with the same number, whose text names the listener and its address."""
     host = f"[{listener.host}]" if ":" in listener.host else listener.host
     address = f"{listener.name}://{host}:{listener.port}"
     return OSError(error.errno, f"cannot listen on {address} (listeners): {error.strerror}")

@@ -54,6 +54,8 @@ class Login:
         reader: FrameReader,
         wall_ms: Callable[[], int],
     ) -> None:
+        """Prepare the authentication. If clients log in by SASL, the reader takes only frames of
+        the size that the authenticator allows."""
         self._wall_ms = wall_ms
         self._guard = guard
         self._context = context
@@ -117,7 +119,8 @@ class Login:
     def carry_out(
         self, frame: memoryview, later: Callable[[ReplyOrRefusal], None]
     ) -> ReplyOrRefusal | None:
-        """Do what `check` does, without the guard's `login_interceptor` in between."""
+        """Return the answer to a frame of the login, as `check` does, without the guard's
+        `login_interceptor`. None: `later` gets the answer."""
         authenticator = self._authenticator
         assert authenticator is not None
         return self._step(partial(authenticator.received, frame, self._wall_ms()), later)
@@ -154,7 +157,8 @@ class Login:
     def _answered(
         self, later: Callable[[ReplyOrRefusal], None], result: object, error: Exception | None
     ) -> None:
-        """Continue the login with the result of a job that the authenticator needed."""
+        """Continue the login with the result of a job that the authenticator needed, and pass the
+        answer or refusal to `later`. Does nothing if the connection has closed."""
         if self._context.closed:
             return
         authenticator = self._authenticator
@@ -214,6 +218,7 @@ class Login:
         return self._authenticator.expired(self._wall_ms())
 
     def _api_versions(self, frame: memoryview) -> bytes:
+        """Return the response to an ApiVersions request during the login, without its size."""
         return self._channel.answer_now(self._context, frame)[SIZE_BYTES:]
 
 

@@ -29,7 +29,8 @@ class LoginConnection(Protocol):
         """Return the peer's TLS certificate in DER, None without TLS or a certificate."""
 
     def logged_in(self, may_expire: bool) -> None:
-        """Mark the connection as authenticated. `may_expire`: the session has an end (KIP-368)."""
+        """End the login's deadline, because the client has authenticated. `may_expire`: the session
+        has an end (KIP-368)."""
 
     def login_renewed(self, may_expire: bool, answer: ResponseParts) -> None:
         """Send `answer` to a frame of a login that is being renewed, or is renewed by this
@@ -72,7 +73,8 @@ class LoginFlow:
         del self._connection
 
     def take(self, frame: memoryview) -> None:
-        """Take a frame of a client that logs in by SASL."""
+        """Pass a frame of a client that logs in by SASL to the login, and queue its answer or
+        reject it. If the check takes longer, no other frame is taken until its end."""
         self._channel.begin_turn()
         answer = self._login.check(frame, self._checked)
         if answer is None:
@@ -99,13 +101,15 @@ class LoginFlow:
         self._refuse(self._login.refusal(reason, how))
 
     def _checked(self, answer: ReplyOrRefusal) -> None:
-        """Continue with the result of a check that ended after the frame's handling."""
+        """Queue the answer of a check that ended after the frame's handling, or reject the login.
+        Does nothing if the connection has ended."""
         if self._core.login_checked():
             self._take_answer(answer)
             self._connection.login_went_on()
 
     def _take_answer(self, answer: ReplyOrRefusal) -> None:
-        """Queue the answer; if the login is complete, open the connection to requests."""
+        """Queue the answer, or reject the login. If the login is complete, open the connection to
+        requests."""
         if not isinstance(answer, bytes):
             self._refuse(answer)
             return
@@ -125,7 +129,8 @@ class LoginFlow:
             self._refuse(answer)
 
     def _refuse(self, refusal: LoginRefusal) -> None:
-        """Fail the login, and send the answer, if delayed only after the listener's delay."""
+        """Log and count a rejected login, take no further frame, and answer and close. If the
+        refusal is delayed, do that after the listener's delay."""
         login = self._login
         login.failed(refusal)
         self._core.refused()

@@ -135,7 +135,8 @@ class Processor:
     # --- for the Acceptor ----------------------------------------------------------------------
 
     def adopt(self, sock: socket.socket, client_host: str, client_port: int) -> None:
-        """Serve an accepted, non-blocking socket, which the processor then owns."""
+        """Count an accepted, non-blocking socket, and open its connection in a task. The processor
+        then owns the socket."""
         self._quotas.opened(self._listener.name, client_host)
         self.accepted += 1
         self._open_count += 1
@@ -177,7 +178,8 @@ class Processor:
         await self._emptied.wait()
 
     def close(self) -> None:
-        """Cancel the timer. No connection may be left."""
+        """Cancel the timer, and free no more memory for other connections. No connection may be
+        left."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -188,6 +190,7 @@ class Processor:
 
     @property
     def _shakes_hands(self) -> bool:
+        """Whether connections of this listener begin with a TLS handshake."""
         guard = self._listener.guard
         return guard is not None and guard.tls_context is not None
 
@@ -205,6 +208,7 @@ class Processor:
         name = f"{at}-{client_host}:{client_port}-{self.processor_id}-{number}"
 
         def make() -> Connection:
+            """Create the connection's protocol, and keep it for the clean-up after a failure."""
             nonlocal connection
             connection = self._new_connection(sock, name, client_host, client_port)
             return connection
@@ -278,6 +282,7 @@ class Processor:
     def _new_connection(
         self, sock: socket.socket, name: str, client_host: str, client_port: int
     ) -> Connection:
+        """Create the protocol of a connection, with a login if the listener is secured."""
         context = ConnectionContext(
             connection_id=name,
             listener_name=self._listener.name,
@@ -308,7 +313,8 @@ class Processor:
     # --- called by connections -----------------------------------------------------------------
 
     def connection_opened(self, connection: Connection) -> None:
-        """Add a connection whose transport is open, and start its deadlines."""
+        """Add a connection whose transport is open, and start its deadlines. If the processor is
+        stopping, shut the connection down."""
         self._connections[connection] = None
         if self._stopping:
             connection.shut_down()
@@ -324,7 +330,8 @@ class Processor:
         self._logins.remove(connection)
 
     def connection_closed(self, connection: Connection) -> None:
-        """Remove a connection whose transport is closed, and its deadlines."""
+        """Remove a connection whose transport is closed, with its deadlines and its slot, and pass
+        its id to `on_closed`."""
         self.busy_poll.forget(connection)
         self.unsent.forget(connection)
         self._idle.remove(connection)

@@ -81,7 +81,8 @@ class ConnectionContext:
         return mute_ms
 
     def refused(self, how: str, reason: str) -> None:
-        """Report that the client used a protocol that the listener does not accept."""
+        """Report to the listener's log and counts that the client used a protocol that the listener
+        does not accept."""
         if self.logins is not None:
             self.logins.failure(self.connection_id, self.client_host, how, reason)
 
@@ -126,10 +127,10 @@ class Requester(ResponseTarget, Protocol):
         later."""
 
     def leaves_queue(self) -> None:
-        """Note that the handler of a queued request begins now."""
+        """Record, for the request's times, that the handler of a queued request begins now."""
 
     def handled(self) -> None:
-        """Note that the handler of a queued request has returned."""
+        """Record, for the request's times, that the handler of a queued request has returned."""
 
     def resume(self) -> None:
         """Resume reading and passing requests: the channel has room again."""
@@ -147,14 +148,16 @@ class Responder:
         self._requester: ResponseTarget | None = requester
 
     def __call__(self, parts: ResponseParts | None) -> None:
-        """Send the response; None if the request has none (acks=0)."""
+        """Send the response; None if the request has none (acks=0). Does nothing if the request is
+        answered or its connection closed."""
         requester = self._requester
         if requester is not None:
             self._requester = None
             requester.answer(parts)
 
     def last(self, data: bytes) -> None:
-        """Send these bytes, a response or a part of one, and close the connection."""
+        """Send these bytes, a response or a part of one, and close the connection. Does nothing if
+        the request is answered."""
         requester = self._requester
         if requester is not None:
             self._requester = None
@@ -165,14 +168,16 @@ class Responder:
         return frame if self._requester is None else self._requester.keep(frame)
 
     def fail(self, error: BaseException) -> None:
-        """Close the connection at once: its bytes are invalid, or handling them failed."""
+        """Close the connection at once: its bytes are invalid, or handling them failed. Does
+        nothing if the request is answered."""
         requester = self._requester
         if requester is not None:
             self._requester = None
             requester.fail(error)
 
     def close(self) -> None:
-        """Close the connection instead of answering, after earlier answers have been sent."""
+        """Close the connection instead of answering, after earlier answers have been sent. Does
+        nothing if the request is answered."""
         requester = self._requester
         if requester is not None:
             self._requester = None
@@ -188,16 +193,20 @@ class _AnswerReceiver:
     whole = b""
 
     def answer(self, parts: ResponseParts | None) -> None:
+        """Keep the answer as `whole`. It must be in one piece."""
         assert isinstance(parts, (bytes, bytearray, memoryview)), "an answer in parts, or none"
         self.whole = bytes(parts)
 
     def keep(self, frame: memoryview) -> memoryview:
+        """Raise ProtocolError: the handler would answer such a long request later."""
         raise ProtocolError(f"a request of {len(frame)} bytes before the login is too long")
 
     def fail(self, error: BaseException) -> None:
+        """Raise the handler's error."""
         raise error
 
     def close_after_answers(self, last: ResponseParts | None = None) -> None:
+        """Raise ProtocolError, because there is no answer."""
         raise ProtocolError("the answer cannot be written")
 
 
@@ -259,8 +268,12 @@ class RequestChannel:
         turn_s: float = math.inf,
         clock_s: Callable[[], float] = no_time,
     ) -> None:
-        """Create an empty queue. `memory` counts the queued frames. After `turn_s` of requests by
-        the clock, the loop does all other work before the next request."""
+        """Create an empty queue, which is drained after each job of `slots`. `memory` counts the
+        queued frames. After `turn_s` of requests by the clock, the loop does all other work before
+        the next request.
+
+        Raises ValueError if `queued_max_requests` is below 1.
+        """
         if queued_max_requests < 1:
             raise ValueError("queued.max.requests is at least 1")
         self._handle = handle
@@ -301,12 +314,13 @@ class RequestChannel:
 
     @property
     def full(self) -> bool:
-        """Whether connections must stop reading."""
+        """Whether the queue is full, so that connections must stop reading."""
         return len(self._queue) >= self._limit
 
     @property
     def slot_free(self) -> bool:
-        """Whether a request could be handled at once."""
+        """Whether a handler slot is free, no request waits in the queue, and the turn of requests
+        is not over."""
         if self._queue or self._slots.outstanding >= self._slots.size:
             return False
         return not self.turn_is_over
@@ -345,7 +359,11 @@ class RequestChannel:
 
     def handle_expected(self, requester: Requester, expected: ExpectedRequest) -> Answer | None:
         """Answer a request that arrived as expected; return None if it must be handled the usual
-        way. The caller sends the answer and then calls `settle`."""
+        way. The caller sends the answer and then calls `settle`.
+
+        An error closes the connection. After a ProtocolError the answer is empty; others are
+        raised.
+        """
         try:
             return expected.answer()
         except ProtocolError as error:
@@ -365,7 +383,8 @@ class RequestChannel:
         self.flush_answered()
 
     def handle_now(self, requester: Requester, frame: memoryview) -> None:
-        """Handle a request in a slot that is free; its answer may come during the call."""
+        """Handle a request in a slot that is free; its answer may come during the call. An error
+        closes its connection; any but ProtocolError is also raised."""
         outermost = not self.handling
         self.handling = True
         self.begin_turn()
@@ -382,7 +401,7 @@ class RequestChannel:
             self.handling = not outermost
 
     def begin_turn(self) -> None:
-        """Begin the turn of requests on the loop, if it has not begun."""
+        """Set the end of the turn of requests, if it has not begun, and schedule the next turn."""
         if self._turn_ends_s is None:
             self._turn_ends_s = self._clock_s() + self._turn_s
             self._drain_soon()
@@ -446,17 +465,21 @@ class RequestChannel:
             self._call_soon(self._flush_rest)
 
     def _flush_rest(self) -> None:
+        """Flush the answered connections that did not fit into an earlier turn."""
         self._flush_scheduled = False
         self.flush_answered()
 
     # --- draining ------------------------------------------------------------------------------
 
     def _slot_may_be_free(self) -> None:
+        """Flush the answered connections, and handle queued requests, because a job has ended."""
         self.flush_answered()
         if self._queue or self._stalled:
             self._drain()
 
     def _drain_soon(self) -> None:
+        """Begin a new turn of requests in the loop's next turn, unless that is
+        scheduled already."""
         if not self._drain_scheduled:
             self._drain_scheduled = True
             self._call_soon(self._next_turn)
@@ -468,7 +491,8 @@ class RequestChannel:
         self._drain()
 
     def _drain(self) -> None:
-        """Handle queued requests while slots are free, and resume stalled connections between."""
+        """Handle queued requests while slots are free, and resume stalled connections between. At
+        the end of the turn of requests, leave the rest to the next turn."""
         slots, resumed, stalled_first = self._slots, 0, False
         while resumed < _RESUMED_PER_TURN and not self.turn_is_over:
             has_slot = self._queue and slots.outstanding < slots.size

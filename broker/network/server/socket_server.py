@@ -185,7 +185,8 @@ class SocketServer:
             acceptor.start()
 
     def stop_accepting(self) -> None:
-        """Close the listening sockets; open connections stay."""
+        """Close the listening sockets, and rejected connections that wait for a delayed close.
+        Other connections stay."""
         for acceptor in self.acceptors:
             acceptor.close()
         self.throttled.close_all()
@@ -246,7 +247,8 @@ class SocketServer:
         self.close_excess_connections()
 
     async def _limit_addresses(self, config: BrokerConfig) -> None:
-        """Apply the limits of addresses after resolving their hosts, which may take a while."""
+        """Apply the limits of addresses after resolving their hosts, which may take a while. If a
+        host cannot be resolved, log an error and keep the old limits."""
         try:
             overrides = await self._per_ip_overrides(config)
         except OSError as error:
@@ -255,7 +257,8 @@ class SocketServer:
             self.quotas.limit_addresses(config.max_connections_per_ip, overrides)
 
     async def _per_ip_overrides(self, config: BrokerConfig) -> dict[str, int]:
-        """Return `max.connections.per.ip.overrides` with its hosts resolved to addresses."""
+        """Return `max.connections.per.ip.overrides` with its hosts resolved to addresses. Raises
+        OSError if a host cannot be resolved."""
         return {
             address: limit
             for host, limit in config.max_connections_per_ip_overrides.items()
@@ -295,6 +298,7 @@ class SocketServer:
             self._shedding = self.loop.call_later(delay_s, self._shed_more)
 
     def _shed_more(self) -> None:
+        """Close further connections above the broker's limit, in a later turn."""
         self._shedding = None
         self.close_excess_connections()
 

@@ -50,6 +50,7 @@ class UnsentAnswers:
         clock_s: Callable[[], float],
         call_later: Callable[[float, Callable[[], None]], object],
     ) -> None:
+        """Count unsent answers, and close connections if these hold too much of `limit_bytes`."""
         self.limit_bytes = limit_bytes
         self._enough = limit_bytes // 2
         # The bytes to get down to above the limit: a margin, so that not each further answer makes
@@ -70,7 +71,8 @@ class UnsentAnswers:
         return sum(connection.unsent_bytes for connection in self._waiting)
 
     def add(self, connection: UnsentConnection) -> None:
-        """Add a connection whose answer could not be sent whole at once."""
+        """Add a connection whose answer could not be sent whole at once. If all together may hold
+        too much, look later for connections to close."""
         unsent = connection.unsent_bytes
         if not unsent:
             return
@@ -87,15 +89,19 @@ class UnsentAnswers:
         self._waiting.pop(connection, None)
 
     def _schedule_look(self) -> None:
+        """Count the unsent bytes again after LOOK_AGAIN_S, unless that is scheduled already."""
         if not self._looks_later:
             self._looks_later = True
             self._call_later(LOOK_AGAIN_S, self._look_again)
 
     def _look_again(self) -> None:
+        """Count the unsent bytes after a pause, and close connections if these are too many."""
         self._looks_later = False
         self._count_again()
 
     def _look_now(self) -> None:
+        """Count the unsent bytes, which seem to be above the limit, and close connections if they
+        are."""
         self._looks_now = False
         self._count_again()
 

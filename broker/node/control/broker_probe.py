@@ -47,7 +47,8 @@ class BrokerProbe:
     """The probes of brokers' listeners for the active controller."""
 
     def __init__(self, config: BrokerConfig, ports: NodePorts, node: ControllerNode) -> None:
-        """Create a probe for the controller of `node`, whose metadata has the brokers."""
+        """Create a probe for the controller of `node`, whose metadata has the brokers. When that
+        controller becomes active, it probes all other unfenced brokers."""
         self._config = config
         self._ports = ports
         self._metadata = node
@@ -57,17 +58,18 @@ class BrokerProbe:
         node.controller.add_claim_listener(self._claimed)
 
     def note_heartbeat(self, connection_id: str, heartbeat: BrokerHeartbeatRequest) -> None:
-        """Note the connection over which a broker's heartbeat came."""
+        """Remember the broker whose heartbeat came over this connection."""
         self._brokers[connection_id] = (heartbeat.broker_id, heartbeat.broker_epoch)
 
     def connection_closed(self, connection_id: str) -> None:
-        """Probe the broker whose connection to the controller listener has closed."""
+        """Probe the broker whose heartbeats came over this connection, which has closed. Does
+        nothing unless this node is the active controller."""
         broker = self._brokers.pop(connection_id, None)
         if broker is not None and self._controller.is_active:
             self._probe(*broker, tries=_TRIES)
 
     def _claimed(self, unfenced: Sequence[BrokerRegistration]) -> None:
-        """Probe all unfenced brokers because this node has become the active controller."""
+        """Probe all other unfenced brokers, because this node has become the active controller."""
         for broker in unfenced:
             if broker.id != self._config.node_id:
                 self._probe(broker.id, broker.epoch, tries=1)
@@ -112,13 +114,14 @@ class BrokerProbe:
     def _connected(
         self, broker_id: int, epoch: int, tries: int, failure: ChannelFailure | None
     ) -> None:
-        """Treat an established connection as lost: it does not prove that a process lives."""
+        """Judge a probe that only connects. An established connection counts as lost: it does not
+        prove that a process lives."""
         self._judge(broker_id, epoch, tries, failure or ChannelFailure.LOST)
 
     def _judge(
         self, broker_id: int, epoch: int, tries: int, failure: ChannelFailure | None
     ) -> None:
-        """Fence a broker that refuses connections.
+        """Log that a broker refuses connections, and let the controller fence it.
 
         Probe again, `tries` times in all, if the connection was lost.
         """

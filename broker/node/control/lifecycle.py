@@ -111,7 +111,8 @@ class BrokerLifecycle:
         self.fenced = True
 
     def register(self, identity: BrokerIdentity, done: Callable[[Exception | None], None]) -> None:
-        """Register, and call `done(None)` once accepted, or `done(error)` if rejected for good."""
+        """Send the registration until the controller accepts it, then call `done(None)`. Call
+        `done(error)` if it is rejected for good."""
         self._on_registered = done
         self._registration = BrokerRegistrationRequest(
             broker_id=self._config.node_id,
@@ -142,7 +143,8 @@ class BrokerLifecycle:
         self._send_heartbeat()
 
     def log_dir_failed(self) -> None:
-        """Report failed directories to the controller at once, so that it elects other leaders."""
+        """Send a heartbeat with the failed directories at once, so that the controller elects other
+        leaders. Does nothing before the registration."""
         if self.epoch >= 0:
             self._send_heartbeat()
 
@@ -156,6 +158,7 @@ class BrokerLifecycle:
     # --- registration --------------------------------------------------------------------------
 
     def _send_registration(self) -> None:
+        """Send the registration to the controller, unless stopped."""
         if not self._stopped:
             self._to_controller(self._registration, self._registered)
 
@@ -184,7 +187,11 @@ class BrokerLifecycle:
         done(None)
 
     def _warn_of_duplicate(self) -> None:
-        """Warn that another broker with this id is alive; this one waits until it is gone."""
+        """Log, at most once a minute, that another broker with this id is alive, and this one waits
+        until it is gone.
+
+        There is no warning while the session of this broker's last process may still last.
+        """
         now_ms = self._scheduler.monotonic_ms()
         if self._duplicate_warning_ms is None:
             session_ms = self._config.broker_session_timeout_ms
@@ -217,7 +224,8 @@ class BrokerLifecycle:
         self._to_controller(request, partial(self._heartbeat_answered, offline=offline))
 
     def _limit_unreported(self, offline: Sequence[bytes]) -> None:
-        """Halt the node if no controller learns of a failed folder in time.
+        """Start a timer for each newly failed folder, which ends the process if no controller
+        learns of it in time.
 
         The limit is `log.dir.failure.timeout.ms`.
         """
@@ -300,7 +308,8 @@ class BrokerLifecycle:
         self._call_once(REGISTRATION_RETRY_MS, self._send_heartbeat)
 
     def _fencing_changed(self, fenced: bool) -> None:
-        """Note the new fencing, and call the waiting `done` once the broker is unfenced."""
+        """Set `fenced`. Log a warning if the broker is fenced; call the waiting `done` once it is
+        unfenced."""
         self.fenced = fenced
         if fenced:
             _log.warning("the controller has fenced this broker")
@@ -309,7 +318,8 @@ class BrokerLifecycle:
             done()
 
     def _interval_ms(self) -> int:
-        """Return the time to the next heartbeat: shorter in a shut-down and before unfencing."""
+        """Return the milliseconds to the next heartbeat: fewer in a shut-down and before
+        unfencing."""
         if self._on_shut_down is not None:
             return SHUT_DOWN_POLL_MS
         # Before it serves, a broker waits only for its own replay of the metadata.
@@ -317,13 +327,15 @@ class BrokerLifecycle:
         return REGISTRATION_RETRY_MS if waiting else self._config.broker_heartbeat_interval_ms
 
     def _restart_silence(self) -> None:
-        """Let the shut-down end if the controller does not answer for SHUT_DOWN_SILENCE_MS."""
+        """Restart the timer that ends the shut-down if the controller does not answer for
+        SHUT_DOWN_SILENCE_MS."""
         if self._silence is not None:
             self._silence.cancel()
         self._silence = self._scheduler.call_later(SHUT_DOWN_SILENCE_MS, self._end_shut_down)
 
     def _end_shut_down(self) -> None:
-        """End the heartbeats and report that the controller has let the broker go."""
+        """Stop the heartbeats, and call the `done` of the shut-down: no leader is left, or time is
+        up. Does nothing without a shut-down in progress."""
         done, self._on_shut_down = self._on_shut_down, None
         if done is not None and not self._stopped:
             # Another heartbeat would ask to be unfenced again.

@@ -68,7 +68,8 @@ class ControllerAddress:
         self._refused_by = refused_by
 
     def note_refusal(self, api_key: int) -> None:
-        """Report that the controller rejects a request that this node sends in its own name."""
+        """Call `refused_by` with the leader's id and the API's name: it rejects a request that this
+        node sends in its own name."""
         leader_id = self.leader_id
         if leader_id is not None:
             self._refused_by(leader_id, ApiKey(api_key).name)
@@ -113,10 +114,8 @@ class NodeToController:
         self._stopped = False
 
     def send(self, request: Any, respond: Respond) -> None:
-        """Send a request of this node in its latest version.
-
-        `respond(None)` runs if no answer comes within the timeout.
-        """
+        """Send a request of this node in its latest version, and retry it if necessary. `respond`
+        gets the response, or None if no answer comes within the timeout."""
         node = f"node-{self._address.node_id}"
         context = RequestContext(
             request.API_KEY, request.MAX_VERSION, 0, node, "", "", node, UNLIMITED
@@ -154,14 +153,16 @@ class NodeToController:
         self._close_channel()
 
     def controller_changed(self) -> None:
-        """Retry pending requests on the node that leads now, if that has changed."""
+        """Close the channel to a node that leads no more. Its pending requests are then retried on
+        the node that leads now."""
         if self._channel_to != self._address.leader_id:
             self._close_channel()
 
     # --- for pending requests ------------------------------------------------------------------
 
     def attempt(self, pending: _PendingRequest) -> None:
-        """Send a request now, or retry it later if no leader is known."""
+        """Send a request to the leader now, on this node by a local call, or retry it later if no
+        leader is known."""
         if self._stopped:
             pending.drop()
             return
@@ -206,7 +207,8 @@ class NodeToController:
             channel.close()
 
     def note_refusal(self, api_key: int) -> None:
-        """Report that the controller rejects this node, whatever happens to the request."""
+        """Report to the address that the controller rejects this node, whatever happens to the
+        request."""
         self._address.note_refusal(api_key)
 
     def settled(self, pending: _PendingRequest) -> None:
@@ -251,7 +253,8 @@ class _PendingRequest:
             self._restart_timer(self._left_ms(), self._timed_out)
 
     def wrap(self, send: Callable[[Message], None]) -> None:
-        """Encode the message for another node, and call `send` with it."""
+        """Call `send` with the message for another node: the plain request, or its Envelope, which
+        is made in slices."""
         if self._wire is None:
             self._in_slices(wrap(self.context, self.request), partial(self._wrapped, send))
         else:
@@ -270,6 +273,8 @@ class _PendingRequest:
         """
 
         def done(result: T | None, error: Exception | None) -> None:
+            """Pass the result to `ended`, or log the error and answer the request with
+            its refusal."""
             if error is None:
                 ended(cast(T, result))
                 return
@@ -286,14 +291,19 @@ class _PendingRequest:
         return refused
 
     def answered(self, response: Any) -> None:
-        """Handle the controller's answer, from this node or another."""
+        """Answer the request with the controller's response, from this node or another. Retry later
+        if the response is NOT_CONTROLLER."""
         if tells_not_controller(response):
             self.retry_later()
         else:
             self._settle(response)
 
     def channel_answered(self, response: Any, failure: ChannelFailure | None) -> None:
-        """Handle the response or failure of the channel."""
+        """Read the response of another node, and answer the request with it. Retry later if the
+        channel has failed.
+
+        A node's own request that the controller does not authorize is reported, too.
+        """
         if failure is not None:
             self.retry_later()
             return
@@ -338,10 +348,12 @@ class _PendingRequest:
             self._timer.cancel()
 
     def _retry(self) -> None:
+        """Send the request again."""
         self._timer = None
         self.start()
 
     def _timed_out(self) -> None:
+        """Call `respond` with None, because no answer came in time."""
         self._settle(None)
 
     def _left_ms(self) -> float:
@@ -355,7 +367,8 @@ class _PendingRequest:
         self._timer = self._sender.scheduler.call_later(delay_ms, callback)
 
     def _settle(self, response: Any) -> None:
-        """Answer the request once, and release its timer and its place."""
+        """Call `respond` once with the response, cancel the timer, and remove the request from the
+        sender's list."""
         respond, self._respond = self._respond, None
         self._sender.settled(self)
         if self._timer is not None:

@@ -67,5 +67,6 @@ def register_controller_metrics(node: Node) -> None:
 
 
 def _registrations(node: Node) -> Iterator[PartitionRegistration]:
+    """Yield the registration of each partition of all topics."""
     for topic in node.image.topics.by_name.values():
         yield from topic.partitions.values()

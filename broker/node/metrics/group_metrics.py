@@ -51,20 +51,25 @@ def register_group_metrics(metrics: Metrics, groups: GroupCoordinator) -> None:
         metrics.counter(f"{_GROUPS}_{word}", help_text, partial(read, groups.metrics))
 
     def by_protocol() -> Iterator[Sample]:
+        """Yield the number of groups of each protocol, classic and consumer."""
         counts = groups.group_counts()
         for protocol in (CLASSIC, CONSUMER):
             state_counts = (count for (kind, _), count in counts.items() if kind == protocol)
             yield {"protocol": protocol}, float(sum(state_counts))
 
     def by_state() -> Iterator[Sample]:
+        """Yield the number of consumer groups in each state."""
         counts = groups.group_counts()
         for state in ConsumerGroupState:
             yield {"state": state.value}, float(counts[CONSUMER, state.value])
 
     def in_state(state: str) -> float:
+        """Return the number of classic groups in a state."""
         return groups.group_counts()[CLASSIC, state]
 
     def by_load() -> Iterator[Sample]:
+        """Yield how many partitions of `__consumer_offsets` led here are active, failed and
+        loading."""
         counts = groups.partition_counts()
         for state in (ShardState.ACTIVE, ShardState.FAILED, ShardState.LOADING):
             yield {"state": state.value.lower()}, float(counts[state])

@@ -52,4 +52,5 @@ def register_node_metrics(
 
 
 def _now_s(node: Node) -> float:
+    """Return the seconds of the node's monotonic clock."""
     return node.ports.scheduler.monotonic_ms() / 1000

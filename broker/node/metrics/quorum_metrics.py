@@ -68,4 +68,5 @@ def _shown_topics(node: Node) -> Iterator[tuple[Labels, TopicImage]]:
 
 
 def _or(value: int | None, otherwise: int) -> int:
+    """Return `value`, or `otherwise` if it is None."""
     return otherwise if value is None else value

@@ -30,6 +30,7 @@ def register_quota_metrics(node: Node) -> None:
     quotas = node.shared.quotas
 
     def read(kind: QuotaKind, value: Callable[[Measurement], float]) -> Iterator[Sample]:
+        """Yield one value of each measured client of a kind, with the client's tags as labels."""
         for measurement in quotas.managers[kind].measurements(quotas.now_ms()):
             yield _tags(measurement.tags), value(measurement)
 
@@ -46,6 +47,8 @@ def register_quota_metrics(node: Node) -> None:
 
 
 def _tags(tags: Tags | CustomTags) -> Labels:
+    """Return a client's tags as labels: `user` and `client_id`, or a custom quota callback's tags,
+    with `_` for characters that a label's name lacks."""
     if isinstance(tags, Tags):
         return {"user": tags.user, "client_id": tags.client_id}
     return {re.sub(r"\W", "_", name): value for name, value in tags}

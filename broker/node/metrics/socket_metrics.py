@@ -70,6 +70,7 @@ def _register_requests(metrics: Metrics, sockets: SocketServer) -> None:
     )
 
     def unsent() -> Iterator[Sample]:
+        """Yield the number of connections with unsent answers, in total and by processor."""
         yield {}, float(sockets.unsent_answers)
         for processor in sockets.processors:
             yield {"processor": str(processor.processor_id)}, float(processor.unsent_answers)
@@ -87,6 +88,7 @@ def _register_requests(metrics: Metrics, sockets: SocketServer) -> None:
 
 
 def _processors(servers: Sequence[SocketServer]) -> Iterator[tuple[Labels, Processor]]:
+    """Yield each processor of all listeners, with its listener and id as labels."""
     for acceptor in _acceptors(servers):
         for processor in (*acceptor.processors, *acceptor.leaving):
             name = acceptor.listener.name
@@ -94,6 +96,7 @@ def _processors(servers: Sequence[SocketServer]) -> Iterator[tuple[Labels, Proce
 
 
 def _acceptors(servers: Sequence[SocketServer]) -> Iterator[Acceptor]:
+    """Yield the acceptors of all servers."""
     for server in servers:
         yield from server.acceptors
 
@@ -114,6 +117,7 @@ def _register_connections(metrics: Metrics, servers: Sequence[SocketServer]) -> 
 def _per_processor(
     servers: Sequence[SocketServer], read: Callable[[Processor], int]
 ) -> Iterator[Sample]:
+    """Yield the value that `read` returns for each processor, with the processor's labels."""
     for labels, processor in _processors(servers):
         yield labels, float(read(processor))
 
@@ -131,6 +135,7 @@ def _software_counts(servers: Sequence[SocketServer]) -> Iterator[Sample]:
 
 
 def _muted(processor: Processor) -> int:
+    """Return the number of connections that are not read, because a quota was exceeded."""
     return sum(
         connection.core.state is ConnectionState.MUTED for connection in processor.connections()
     )
@@ -165,6 +170,7 @@ def _register_limits(metrics: Metrics, servers: Sequence[SocketServer]) -> None:
     """Register the metrics of connections that limits delay or close."""
 
     def waits(read: Callable[[ConnectionQuotas, str, float], float]) -> Iterator[Sample]:
+        """Yield the value that `read` returns for each listener at the current time."""
         for server in servers:
             for acceptor in server.acceptors:
                 listener = acceptor.listener.name
@@ -214,9 +220,12 @@ def _shares(metrics: Metrics, servers: Sequence[SocketServer], now_s: Callable[[
     blocked: dict[str, RecentShare] = {}
 
     def loop_idle() -> float:
+        """Return the share of about the last minute in which the event loop used no CPU."""
         return max(0.0, 1.0 - loop.read(now_s(), sockets.busy_s))
 
     def acceptors_blocked() -> Iterator[Sample]:
+        """Yield, for each listener, the share of about the last minute in which limits kept it from
+        accepting."""
         for acceptor in _acceptors(servers):
             share = blocked.setdefault(acceptor.listener.name, RecentShare(now_s(), 0.0))
             yield {"listener": acceptor.listener.name}, share.read(now_s(), acceptor.blocked_s)
@@ -258,6 +267,7 @@ def register_login_metrics(metrics: Metrics, logins: Sequence[Logins]) -> None:
     """Register the counts of logins to secured listeners, under Kafka's names."""
 
     def counted(attribute: str) -> Iterator[Sample]:
+        """Yield one count of logins for each listener."""
         for listener_logins in logins:
             yield (
                 {"listener": listener_logins.listener_name},

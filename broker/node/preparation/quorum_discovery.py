@@ -65,6 +65,8 @@ async def find_voters(
     )
 
     def could_not(host: str, port: int, error: Exception) -> None:
+        """Log, at a bounded rate, why a server has not answered with voters. A server that does not
+        lead is logged only if the wait gets long."""
         if not isinstance(error, DoesNotLead):
             warnings.warn(host, port, error)
         silence.failed(f"{host}:{port}", guard.explain(error, host))
@@ -81,7 +83,8 @@ async def find_voters(
 def with_known_voters(config: BrokerConfig, filesystem: Filesystem) -> BrokerConfig | None:
     """Return `config` with the voters that this node knows by itself; None if it must ask.
 
-    Raises StartError if there are no servers to ask either, and OSError.
+    Raises StartError on a controller if its disk names no voters and it is not a quorum of its own.
+    Raises OSError, too.
     """
     if config.controller_quorum_voters:
         return config

@@ -51,7 +51,7 @@ def open_storage(
     """Return what the folders were formatted with, and format them first if all are empty.
 
     The folders of a node in a cluster are not formatted here: `ottla format` gives all of them the
-    same cluster id. Raises StartError.
+    same cluster id. Raises StartError for such folders, and for those of another node.
     """
     directories = _read_folders(config, filesystem)
     if directories is None:
@@ -81,7 +81,7 @@ def format_storage(
     """Format the empty folders of a node, and return what they were formatted with.
 
     The cluster begins with `first_records`, which are users and ACLs. Raises StartError if a folder
-    is not empty.
+    is not empty, or if a node of a cluster has no `cluster_id`.
     """
     if cluster_id is not None:
         check_cluster_id(cluster_id)
@@ -132,7 +132,7 @@ def _is_unfinished_metadata_log(filesystem: Filesystem, log_dir: str, name: str)
 def _standalone(config: BrokerConfig) -> tuple[str, str, int] | None:
     """Return the node's controller listener (name, host, port) if it is a quorum of its own.
 
-    Return None if the configuration sets voters.
+    Return None if the configuration sets voters, or the node is no controller.
     """
     if "controller.quorum.voters" in config.originals or not config.is_controller:
         return None
@@ -195,6 +195,7 @@ def _check_named_once(config: BrokerConfig, filesystem: Filesystem) -> None:
 
 
 def _all_dirs(config: BrokerConfig) -> list[str]:
+    """Return the folders of the logs and of the metadata, each once."""
     return list(dict.fromkeys([*config.log_dirs, config.metadata_log_dir]))
 
 

@@ -31,6 +31,7 @@ def authorize(shared: SharedServer, handlers: Sequence[RequestHandler]) -> None:
     from controller.authorization.standard_authorizer import StandardAuthorizer
 
     def changed() -> None:
+        """Invalidate prepared requests and earlier judgements of all handlers."""
         for handler in handlers:
             handler.admission.changed()
 
@@ -49,6 +50,7 @@ def authorize(shared: SharedServer, handlers: Sequence[RequestHandler]) -> None:
     _register(shared, audit)
 
     def metadata_changed(delta: MetadataDelta, _image: MetadataImage) -> None:
+        """Invalidate prepared requests and earlier judgements if ACLs have changed."""
         if delta.changed_acls:
             changed()
 

@@ -45,14 +45,15 @@ class _Peers:
     """The tokens of its logins, None for other mechanisms."""
     guard: ClientGuard = field(init=False)
     next_tokens: ClientTokens | None = None
-    """The tokens that replace `tokens` as soon as the first has arrived."""
+    """The tokens that replace `tokens` after the first attempt to fetch one."""
 
     def begin(self, client_id: str) -> ClientLogin:
-        """Start a login with the current settings; see `NewLogin`."""
+        """Start a login with the current settings, and return it."""
         assert self.login is not None
         return self.login(client_id)
 
     def close(self) -> None:
+        """Stop fetching tokens."""
         for tokens in (self.tokens, self.next_tokens):
             if tokens is not None:
                 tokens.close()
@@ -105,6 +106,7 @@ class ClientGuards:
         untried = [peers.tokens for peers in self._peers if peers.tokens is not None]
 
         def tried(tokens: ClientTokens) -> None:
+            """Call `done` if these were the last tokens without an attempt."""
             untried.remove(tokens)
             if not untried:
                 done()
@@ -122,7 +124,8 @@ class ClientGuards:
     # --- changes --------------------------------------------------------------------------------
 
     def validate(self, new: BrokerConfig, listeners: Collection[str]) -> ApiError | None:
-        """Return why changed security cannot be applied, or None; it may run in a thread.
+        """Return an INVALID_REQUEST error if changed security cannot be applied, or None. Changes
+        nothing, and may run in a thread.
 
         See `broker.config.dynamic.SecurityValidator`.
         """
@@ -137,7 +140,8 @@ class ClientGuards:
         return None
 
     def metadata_changed(self, delta: MetadataDelta, image: MetadataImage) -> None:
-        """Apply changed security settings to this node's later connections."""
+        """Apply changed security settings to this node's later connections, and log that. With
+        settings that cannot be loaded, log an error and keep the old ones."""
         from broker.config.security.changes import replayed_listeners
 
         listeners = replayed_listeners(self._config, delta)
@@ -178,7 +182,8 @@ class ClientGuards:
         tokens.start(partial(self._use_next_tokens, peers, login, tokens))
 
     def _use_next_tokens(self, peers: _Peers, login: NewLogin | None, tokens: ClientTokens) -> None:
-        """Log in with the new tokens from now on, because the first one has arrived."""
+        """Log in with the new tokens from now on, because the first attempt to fetch one has ended.
+        Stop fetching the old tokens."""
         old, peers.login, peers.tokens, peers.next_tokens = peers.tokens, login, tokens, None
         if old is not None:
             old.close()
@@ -220,6 +225,7 @@ def asking_guard(
     """
 
     def token() -> str:
+        """Fetch a token, and block until it is there."""
         from broker.security.sasl.oauthbearer.parts import token_now
 
         assert security.mechanism is not None

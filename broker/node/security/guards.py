@@ -111,7 +111,8 @@ class Guards:
         return guard
 
     def intercept_logins_by(self, intercept: LoginInterceptor) -> None:
-        """Let `intercept` answer the frames of logins in their place, at all guarded listeners."""
+        """Let `intercept` answer the frames of logins instead of the authenticators, at all guarded
+        listeners."""
         for guard in self._guards.values():
             guard.intercept_logins_by(intercept)
 
@@ -136,7 +137,8 @@ class Guards:
     # --- changes --------------------------------------------------------------------------------
 
     def validate(self, new: BrokerConfig, listeners: Collection[str]) -> ApiError | None:
-        """Return why changed security cannot be applied, or None; it may run in a thread.
+        """Return an INVALID_REQUEST error if changed security cannot be applied, or None. Changes
+        nothing, and may run in a thread.
 
         See `broker.config.dynamic.SecurityValidator`.
         """
@@ -149,7 +151,8 @@ class Guards:
         return None
 
     def metadata_changed(self, delta: MetadataDelta, image: MetadataImage) -> None:
-        """Apply changed security settings of listeners, and changed delegation tokens."""
+        """Apply changed security settings of listeners, and changed delegation tokens. A listener
+        whose new settings cannot be loaded keeps the old ones, and an error is logged."""
         if self._delegation_tokens is not None and delta.changed_tokens:
             self._delegation_tokens.changed(delta.changed_tokens)
         from broker.config.security.changes import security_changes
@@ -220,6 +223,8 @@ class Guards:
     def _new_mechanism(
         self, sasl: SaslSettings, others: dict[str, Callable[[], ServerMechanism]]
     ) -> NewServerMechanism:
+        """Return the maker of the mechanisms of `sasl`; those of `others` replace the built-in
+        ones."""
         from broker.security.sasl.mechanism_factory import server_mechanisms
         from broker.security.sasl.scram import no_tokens
 
@@ -253,6 +258,7 @@ class Guards:
         return TokenCredentials(key, tokens, mechanisms, self._random_bytes)
 
     def _nonce(self) -> str:
+        """Return NONCE_BYTES random bytes in base64."""
         return base64.b64encode(self._random_bytes(NONCE_BYTES)).decode()
 
     def _key_prefix(self, listener_name: str) -> str:
@@ -271,6 +277,8 @@ def _refuse_served(refuse: Refuse) -> Refuse:
     """Return `refuse`, with a ProtocolError instead of a KeyError for an API that is not served."""
 
     def refused(api_key: int, request: Message, error: ErrorCode) -> Message | None:
+        """Return the API's response with the error. Raises ProtocolError if the API is
+        not served."""
         try:
             return refuse(api_key, request, error)
         except KeyError:
