@@ -21,20 +21,23 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def main() -> None:
-    """Run the command `ottla`, and end the process with its exit code."""
+    """Run the command `ottla` with the arguments in `sys.argv`, and end the process with its exit
+    code. Puts the server's packages on the import path first."""
     use_server()
     import_module("command.__main__").main()
 
 
 def pipeline() -> int:
-    """Run one job of the command `ottla-pipeline`, and return its exit code."""
+    """Run one job of the command `ottla-pipeline` with the arguments in `sys.argv`, and return its
+    exit code. Puts the server's packages on the import path first."""
     use_server()
     return cast(int, import_module("pipeline.command").main())
 
 
 def use_server() -> None:
-    """Put the server's packages on this process's import path. Call it only in a process that runs
-    nothing but Ottla."""
+    """Put the folder of the server's packages first on `sys.path`: `ottla/_server` in an
+    installation, the repository's root in a checkout. Call it only in a process that runs nothing
+    but Ottla."""
     packed = os.path.join(_HERE, "_server")
     sys.path.insert(0, packed if os.path.isdir(packed) else os.path.dirname(_HERE))
 

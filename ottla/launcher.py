@@ -15,6 +15,7 @@ _PROGRAM = Path(__file__).resolve().with_name("__main__.py")
 
 
 def ottla_command(*arguments: str) -> list[str]:
-    """Return the command line that runs `ottla` with `arguments`, by this interpreter and
-    installation."""
+    """Return the command line that runs `ottla` with `arguments`, as a list of words. It names this
+    Python interpreter and this installation, and does not search the working directory for
+    modules."""
     return [sys.executable, "-P", str(_PROGRAM), *arguments]

@@ -36,7 +36,8 @@ class BrokerUnderTest:
     """The broker under test of this process. All methods run on the event loop."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, end: Callable[[int], None]) -> None:
-        """`end(code)` ends the process as soon as the pending answers are written."""
+        """Prepare a broker; `start` starts it. `end(code)` ends the process as soon as the pending
+        answers are written."""
         self.loop = loop
         self.end = end
         self.room = Room()
@@ -54,34 +55,37 @@ class BrokerUnderTest:
 
     @property
     def initial_state(self) -> InitialState:
-        """The state at the first start, which a reset restores."""
+        """The state at the first start, which a reset restores. Raises NotStarted before
+        `start`."""
         return _required(self._initial_state)
 
     @property
     def sent(self) -> SentRequests:
-        """The requests that clients have sent to this broker."""
+        """The requests that clients have sent to this broker. Raises NotStarted before `start`."""
         return _required(self._sent)
 
     @property
     def config(self) -> BrokerConfig:
-        """The configuration with which the broker was started."""
+        """The configuration with which the broker was started. Raises NotStarted before `start`."""
         return _required(self._config)
 
     @property
     def server(self) -> Server:
-        """The running server: sockets, thread pools and the node."""
+        """The running server: sockets, thread pools and the node. Raises NotStarted before `start`
+        and after `stop`."""
         return _required(self._server)
 
     @property
     def node(self) -> Node:
         """The broker's cores: `node.broker.requests` answers requests, `node.image` is the
-        metadata."""
+        metadata. Raises NotStarted if the broker does not run."""
         return self.server.node
 
     @property
     def faults(self) -> FaultRules:
-        """The fault rules of this broker's requests, made at the first use; none applies before
-        that."""
+        """The fault rules of this broker's requests and logins, without rules at first. They are
+        connected to the running node at the first use. Raises NotStarted if the broker does not
+        run."""
         if self._faults is None:
             self._faults = faults_of(self.node)
             if self.server.guards is not None:
@@ -98,7 +102,8 @@ class BrokerUnderTest:
         ahead_ms: float = 0.0,
         initial_state: InitialState | None = None,
     ) -> int:
-        """Start the server and return the port of its first listener.
+        """Start the server and return the port of its first listener. Record the metadata and the
+        log levels, which a reset restores.
 
         `durable`: whether writes are synced to the device. `ahead_ms`: how far the broker's clocks
         are ahead of the machine's. `initial_state`: the state at the first start; None if this is
@@ -108,6 +113,8 @@ class BrokerUnderTest:
         self.clock.begin_ahead(ahead_ms)
 
         def filesystem(spares: int, private: tuple[str, ...]) -> FillableFilesystem:
+            """Return a local file system that a test can fill, and that syncs writes only if
+            `durable`. The arguments are those of `LocalFilesystem`."""
             real = LocalFilesystem if durable else UnsyncedFilesystem
             return FillableFilesystem(real(spares, private), self.room)
 
@@ -126,8 +133,8 @@ class BrokerUnderTest:
         return endpoints[0].port
 
     def forget(self) -> None:
-        """Undo what a test has set and recorded: faults, a full disk, cut links, kept requests, log
-        levels."""
+        """Undo settings and records of a test: lift faults, free the disk, restore links and log
+        levels, and drop the kept requests. Raises NotStarted before `start`."""
         if self._faults is not None:
             self._faults.clear()
         self.room.free()
@@ -136,7 +143,7 @@ class BrokerUnderTest:
         _required(self._log_levels).restore()
 
     async def stop(self) -> None:
-        """Stop the broker as SIGTERM does."""
+        """Lift all faults, and stop the broker as SIGTERM does. Does nothing if it does not run."""
         if self._server is not None:
             if self._faults is not None:
                 self._faults.clear()  # a stop does not wait for requests that faults left open
@@ -145,6 +152,8 @@ class BrokerUnderTest:
             self._server = None
 
     def _entrance(self, requests: RequestHandler) -> Entrance:
+        """Return a new entrance before the request handler, which keeps clients' requests; `sent`
+        is that entrance from now on."""
         sent = self._sent = SentRequests(requests, lambda: self.node.ports.scheduler.wall_ms())
         return sent
 

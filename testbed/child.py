@@ -39,7 +39,9 @@ REGISTERED = (clock, faults, lifecycle, of_clients)
 
 
 def serve(channel: socket.socket) -> int:
-    """Serve one broker until it is stopped, and return the exit code of the process."""
+    """Serve the control channel and its broker in a new event loop until the broker is stopped, and
+    return the exit code of the process. If the other end closes the channel, the process exits at
+    once."""
     faulthandler.enable()
     raise_descriptor_limit()
     gc.freeze()
@@ -50,6 +52,7 @@ def serve(channel: socket.socket) -> int:
 
 async def _serve_until_end(channel: socket.socket) -> int:
     """Serve the control channel and the broker, and return the exit code once the broker has ended.
+    The channel is closed then.
 
     SIGTERM stops the broker in order; SIGINT is ignored.
     """
@@ -57,6 +60,7 @@ async def _serve_until_end(channel: socket.socket) -> int:
     ended: asyncio.Future[int] = loop.create_future()
 
     def end(code: int) -> None:
+        """Let `_serve_until_end` return this exit code; only the first call counts."""
         if not ended.done():
             ended.set_result(code)
 
@@ -75,7 +79,8 @@ async def _serve_until_end(channel: socket.socket) -> int:
 
 
 async def _stop(broker: BrokerUnderTest, control: ControlProtocol) -> None:
-    """Stop the broker as SIGTERM asks for it, also in the middle of a start."""
+    """Cancel the calls in progress, stop the broker, also in the middle of a start, and end the
+    process with code 0. If the stop fails, log the error and end with code 1."""
     try:
         await control.give_up()
         await broker.stop()
@@ -100,12 +105,13 @@ class ControlProtocol(asyncio.Protocol):
         self._lost = asyncio.Event()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Send the version that this end speaks."""
+        """Store the transport, and send the version that this end speaks."""
         self._transport = cast(asyncio.WriteTransport, transport)
         self._transport.write(encode(HELLO))
 
     def data_received(self, data: bytes) -> None:
-        """Begin the calls whose frames are complete now."""
+        """Begin the calls whose frames are complete now. At a broken frame, log an error and exit
+        the process with code 1."""
         try:
             for message in self._reader.feed(data):
                 self._receive(message)
@@ -114,20 +120,22 @@ class ControlProtocol(asyncio.Protocol):
             os._exit(1)
 
     def connection_lost(self, _error: Exception | None) -> None:
-        """Exit the process, unless this end has closed the channel: the tests have ended."""
+        """Exit the process with code 0, unless this end has closed the channel: the tests have
+        ended."""
         self._lost.set()
         if not self._closing:
             os._exit(0)
 
     async def give_up(self) -> None:
-        """Cancel the calls that are in progress; they get no answer."""
+        """Cancel the calls in progress, and wait until they have ended; they get no answer."""
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def close(self) -> None:
-        """Close the channel after what was written is sent, within a second."""
+        """Send the answers that are already written, and close the channel. Waits at most a
+        second."""
         assert self._transport is not None
         self._closing = True
         self._transport.close()
@@ -136,7 +144,8 @@ class ControlProtocol(asyncio.Protocol):
                 await self._lost.wait()
 
     def _receive(self, message: JsonMessage) -> None:
-        """Check the greeting; run each later message as a task of its own."""
+        """Check the greeting; run each later message as a task of its own. Raises BrokenFrame if
+        the greeting has another version."""
         if not self._greeted:
             check_hello(message)
             self._greeted = True
@@ -146,7 +155,8 @@ class ControlProtocol(asyncio.Protocol):
         task.add_done_callback(self._tasks.discard)
 
     async def _run_operation(self, message: JsonMessage) -> None:
-        """Run a message's operation and write its answer. A broken invariant ends the process."""
+        """Run a message's operation, and write its answer to the channel. A broken invariant
+        (AssertionError) is logged, and ends the process with code 1."""
         assert self._transport is not None
         try:
             done = encode(await answer(self._broker, message))

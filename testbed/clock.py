@@ -42,7 +42,8 @@ class MovedTimer:
         self.callback = None
 
     def fire(self) -> None:
-        """Make the call, unless it was made before or is cancelled."""
+        """Make the call, unless it was made before or is cancelled. An exception of the call is
+        raised."""
         callback, self.callback = self.callback, None
         if callback is not None:
             callback()
@@ -72,6 +73,8 @@ class MovableScheduler:
         monotonic_s: Callable[[], float] = time.monotonic,
         wall_ns: Callable[[], int] = time.time_ns,
     ) -> None:
+        """Begin with clocks that are not ahead of the machine's: `monotonic_s` returns seconds,
+        `wall_ns` nanoseconds since the epoch. `loop` runs the timers."""
         self._loop = loop
         self._monotonic_s = monotonic_s
         self._wall_ns = wall_ns
@@ -88,20 +91,22 @@ class MovableScheduler:
         return self._ahead_ms
 
     def begin_ahead(self, ms: float) -> None:
-        """Set how far ahead the clocks are at the start: as far as before the broker's restart."""
+        """Set by how many milliseconds the clocks are ahead at the start: as far as before the
+        broker's restart. No timer may be set yet."""
         assert not self._heap, "timers are set already"
         self._ahead_ms = ms
 
     def wall_ms(self) -> int:
-        """Return milliseconds since the epoch."""
+        """Return milliseconds since the epoch, by the moved clock."""
         return self._wall_ns() // 1_000_000 + int(self._ahead_ms)
 
     def monotonic_ms(self) -> float:
-        """Return milliseconds on a clock that never goes back."""
+        """Return milliseconds on a clock that never goes back, and that `advance` moves too."""
         return self._monotonic_s() * 1000.0 + self._ahead_ms
 
     def call_later(self, delay_ms: float, callback: Callable[[], None]) -> MovedTimer:
-        """Call `callback` once, at the earliest `delay_ms` from now."""
+        """Call `callback` once, at the earliest `delay_ms` from now by the moved clock. Return the
+        timer, which can be cancelled."""
         timer = MovedTimer(self.monotonic_ms() + max(delay_ms, 0.0), callback)
         self._made += 1
         heapq.heappush(self._heap, (timer.due_ms, self._made, timer))
@@ -113,8 +118,9 @@ class MovableScheduler:
         self._loop.call_soon(callback)
 
     async def advance(self, ms: float, settle: Callable[[], Awaitable[None]]) -> int:
-        """Move both clocks by `ms`, and return how many timers fired. `settle` returns when all
-        work that has begun is done."""
+        """Move both clocks by `ms`, fire the timers that become due in their order, and return how
+        many fired. `settle` is awaited after each timer; it returns when all work that has begun is
+        done."""
         assert not self._advancing, "one way at a time"
         self._advancing = True
         fired = 0
@@ -133,7 +139,8 @@ class MovableScheduler:
         return fired
 
     async def _step(self, end_ms: float, settle: Callable[[], Awaitable[None]]) -> int:
-        """Fire the timers that are due until `end_ms` and were set before this step."""
+        """Fire the timers that are due until `end_ms` and were set before this step, each at its
+        time. Move the clocks to `end_ms`, and return how many timers fired."""
         due: list[tuple[float, int, MovedTimer]] = []
         while self._heap and self._heap[0][0] <= end_ms:
             due.append(heapq.heappop(self._heap))
@@ -148,25 +155,28 @@ class MovableScheduler:
         return fired
 
     def _fire(self, timer: MovedTimer) -> None:
-        """Fire a timer. An exception goes to the loop's handler, and later timers fire all the
-        same."""
+        """Fire a timer. An exception is passed to the loop's exception handler, so that later
+        timers still fire."""
         try:
             timer.fire()
         except Exception as error:  # noqa: BLE001  the loop's handler logs it
             self._loop.call_exception_handler({"message": "a timer failed", "exception": error})
 
     def _move_to(self, monotonic_ms: float) -> None:
-        """Move the clocks to this time, unless it is past."""
+        """Move the clocks forward to this time; do nothing if it has passed."""
         self._ahead_ms += max(monotonic_ms - self.monotonic_ms(), 0.0)
 
     def _next_due_ms(self) -> float:
+        """Return the time of the first timer that is not cancelled, infinity if there is none.
+        Cancelled timers before it are removed."""
         heap = self._heap
         while heap and heap[0][2].callback is None:
             heapq.heappop(heap)
         return heap[0][0] if heap else float("inf")
 
     def _arm(self) -> None:
-        """Have the loop call `_ring` when the next timer is due."""
+        """Have the loop call `_ring` when the next timer is due, in place of an earlier
+        appointment. During `advance`, only cancel that."""
         due_ms = self._next_due_ms()
         if self._alarm is not None:
             if self._alarm_ms == due_ms and not self._advancing:
@@ -182,7 +192,8 @@ class MovableScheduler:
         self._alarm = self._loop.call_later(delay_s, self._ring)
 
     def _ring(self) -> None:
-        """Fire all timers that are due now."""
+        """Fire all timers that are due now, unless `advance` runs, and have the loop call this
+        again for the next timer."""
         self._alarm = None
         now = self.monotonic_ms()
         try:

@@ -29,7 +29,8 @@ OPERATIONS: dict[str, Operation] = {}
 
 
 def operation(name: str) -> Callable[[Operation], Operation]:
-    """Register an operation under this name."""
+    """Return a decorator that adds a function to `OPERATIONS` under this name, and returns the
+    function unchanged. The name must be new."""
 
     def register(function: Operation) -> Operation:
         assert name not in OPERATIONS, name
@@ -40,7 +41,8 @@ def operation(name: str) -> Callable[[Operation], Operation]:
 
 
 async def answer(broker: BrokerUnderTest, message: JsonMessage) -> JsonMessage:
-    """Do what a call asks for, and return the answer."""
+    """Carry out the operation of a call, and return the answer message: its result, or its error as
+    kind and text. An unexpected exception is an error too, and is logged. Raises AssertionError."""
     number, op = message.get("id"), str(message.get("op"))
     operate = OPERATIONS.get(op)
     if operate is None:
@@ -62,4 +64,5 @@ async def answer(broker: BrokerUnderTest, message: JsonMessage) -> JsonMessage:
 
 
 def _error(number: Json, kind: str, text: str) -> JsonMessage:
+    """Return the answer message to call `number` with an error."""
     return {"id": number, "error": {"kind": kind, "text": text}}

@@ -85,7 +85,8 @@ class Host:
         }
 
     def run(self) -> None:
-        """Serve calls until the process of the tests has ended."""
+        """Serve calls until the process of the tests has ended or a signal ends the host. Then kill
+        all processes and remove the folders."""
         with self.watching(), contextlib.suppress(BrokenFrame, ConnectionError):
             self._pair.sendall(encode(HELLO))
             while self.turn():
@@ -93,8 +94,8 @@ class Host:
 
     @contextlib.contextmanager
     def watching(self) -> Iterator[None]:
-        """Watch the channel and signals, so that `turn` may be called within. On exit, end all
-        processes and remove the folders."""
+        """Watch the channel and signals, so that `turn` may be called within. On exit, kill all
+        processes, remove the folders, reset the signal handlers, and close the channel."""
         for end in (self._woken, self._wake):
             os.set_blocking(end, False)
         signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
@@ -115,11 +116,13 @@ class Host:
                 os.close(fd)
 
     def _on_end_signal(self, *_: object) -> None:
-        """Handle a signal to end: clean up as at the end of the tests' process."""
+        """Make `turn` return False after a signal to end."""
         self._ending = True
 
     def turn(self) -> bool:
-        """Do the next piece of work. Return False if the host has to end."""
+        """Import the next module; if none is left, wait up to a second for calls and signals. Carry
+        out the calls that came, and record ended processes. Return False if the host has to end:
+        the tests' process is gone, or a signal came."""
         more = next(self._to_load, None)
         ready = {key.fileobj for key, _ in self._selector.select(0 if more else _CHECK_PARENT_S)}
         if self._woken in ready:
@@ -130,9 +133,10 @@ class Host:
         return os.getppid() == self._parent_pid and not self._ending
 
     def _receive(self) -> bool:
-        """Read what has arrived, with its descriptors, and carry out its operations.
+        """Read the bytes that have arrived, with their descriptors, and carry out the operations
+        that are complete.
 
-        Returns False if the peer has closed.
+        Returns False if the peer has closed. Raises BrokenFrame, and ConnectionError.
         """
         data, fds, _, _ = socket.recv_fds(self._pair, _READ_BYTES, _FDS_MAX)
         self._fds += fds
@@ -145,9 +149,10 @@ class Host:
         return bool(data)
 
     def _carry_out(self, message: JsonMessage) -> None:
-        """Carry out an operation and answer it, with an error if it fails.
+        """Carry out an operation, and send its result, or an error if it fails, to the process of
+        the tests.
 
-        Answers a wait later. Closes the message's descriptors.
+        The answer to a wait is sent at the end of that process. Closes the message's descriptors.
         """
         number, op, args = message["id"], message["op"], message["args"]
         count = message.get("fds", 0)
@@ -171,12 +176,14 @@ class Host:
                 os.close(fd)
 
     def _answer(self, message: JsonMessage) -> None:
+        """Send an answer to the process of the tests. Raises ConnectionError."""
         self._pair.sendall(encode(message))
 
     # --- operations -----------------------------------------------------------------------------
 
     def _load(self, _args: Arguments) -> Json:
-        """Import the modules of a broker, so that the next fork has them."""
+        """Import the modules that a broker needs at its start, so that the next fork has them;
+        `turn` imports the rest. Does nothing if brokers are not forked, or in a second call."""
         if self._can_fork and not self._loaded:
             self._loaded = True
             load_broker()
@@ -184,17 +191,18 @@ class Host:
         return None
 
     def _folder(self, args: Arguments) -> Json:
-        """Make a folder for the files of one broker, and return its path."""
+        """Create a folder for the files of one broker, and return its path; with "keep" it stays
+        after the host."""
         return self._folders.make(args["name"], keep=bool(args.get("keep")))
 
     def _drop(self, args: Arguments) -> Json:
-        """Remove a broker's folder."""
+        """Remove a broker's folder, unless it was created with "keep"."""
         self._folders.remove(args["folder"])
         return None
 
     def _start(self, args: Arguments) -> Json:
-        """Start a broker's process, which takes the channel that came with the call; return its
-        pid."""
+        """Start a broker's process, which takes the channel that came with the call. Return its
+        pid; its output is appended to the file "log"."""
         (channel,) = args["fds"]
         if not self._can_fork:
             command = [sys.executable, "-P", self._script, "child", str(channel)]
@@ -203,7 +211,8 @@ class Host:
         return self._processes.fork(lambda: self._be_a_broker(channel), args["log"])
 
     def _run_command(self, args: Arguments) -> Json:
-        """Start any command, such as `ottla serve`, and return its pid."""
+        """Start any command, such as `ottla serve`, and return its pid; its output is appended to
+        the file "log". Raises OSError."""
         return self._processes.spawn(
             args["command"], args["log"], environment=args.get("environment")
         )
@@ -211,7 +220,7 @@ class Host:
     def _signal(self, args: Arguments) -> Json:
         """Send a signal to a process of this host, and return whether it was alive.
 
-        Raises NotDone if this host did not start it.
+        Raises OperationRefused if this host did not start it.
         """
         was_alive = self._processes.signal(args["pid"], args["signal"])
         if was_alive is None:
@@ -221,8 +230,8 @@ class Host:
     # --- processes ------------------------------------------------------------------------------
 
     def _be_a_broker(self, channel: int) -> int:
-        """Serve as a broker in a forked process, without anything of the host; return the exit
-        code."""
+        """Serve as a broker in a forked process, after closing the files and sockets of the host,
+        and return the exit code."""
         _forget_signals()
         self._selector.close()
         self._pair.close()
@@ -234,7 +243,8 @@ class Host:
         return serve(socket.socket(fileno=channel))
 
     def _reap(self) -> None:
-        """Note ended processes, and answer the calls that wait for them."""
+        """Record the exit codes of processes that have ended, and answer the calls that wait for
+        them."""
         self._processes.reap()
         for wait in list(self._waits):
             code = self._processes.code(wait.pid)
@@ -244,6 +254,8 @@ class Host:
 
 
 def _forget_signals() -> None:
+    """Reset the handlers of SIGCHLD and of the signals to end to their defaults, and the wakeup
+    descriptor."""
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGCHLD, *_ENDING):
         signal.signal(number, signal.SIG_DFL)

@@ -30,7 +30,8 @@ class HostFolders:
         self._count = 0
 
     def make(self, name: str, *, keep: bool = False) -> str:
-        """Make a folder and return its path; with `keep` it stays after the host has ended."""
+        """Create a folder that only this user can read, and return its path: `name` with a number,
+        in the host's folder. With `keep` it stays after the host has ended."""
         root = self._root or self._make_root()
         self._count += 1
         folder = root / f"{name}-{self._count}"
@@ -40,13 +41,14 @@ class HostFolders:
         return str(folder)
 
     def remove(self, folder: str) -> None:
-        """Remove a broker's folder, unless it is kept."""
+        """Remove a broker's folder, unless it is kept. It must be a folder of this host."""
         assert self._root is not None and Path(folder).parent == self._root, folder
         if folder not in self._kept:
             shutil.rmtree(folder, ignore_errors=True)
 
     def remove_all(self) -> None:
-        """Remove all folders that are not kept, and the lock."""
+        """Remove the host's folder with all brokers' folders. If some are kept, remove the others
+        and the lock's file."""
         if self._root is None:
             return
         if not self._kept:
@@ -64,7 +66,8 @@ class HostFolders:
             os.close(self._lock)
 
     def _make_root(self) -> Path:
-        """Create this process's folder and lock it; first remove those whose owner has ended."""
+        """Create the host's folder among the temporary files, lock it, and return its path. First
+        remove the folders of killed hosts."""
         sweep(Path(tempfile.gettempdir()))
         root = self._root = Path(tempfile.mkdtemp(prefix=PREFIX))
         self._lock = os.open(root / _OWNER, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
@@ -73,7 +76,8 @@ class HostFolders:
 
 
 def sweep(folder: Path) -> None:
-    """Remove the folders of killed hosts. A folder without an owner file is kept."""
+    """Remove the folders of killed hosts in `folder`. A folder without an owner file, or younger
+    than a minute, is kept."""
     for root in folder.glob(f"{PREFIX}*"):
         with contextlib.suppress(OSError):
             if time.time() - root.stat().st_mtime > _YOUNG_S and _is_left(root / _OWNER):
@@ -81,7 +85,8 @@ def sweep(folder: Path) -> None:
 
 
 def _is_left(owner: Path) -> bool:
-    """Return whether the process that owns the folder has ended, so that its lock is free."""
+    """Return whether the process that owns the folder has ended, so that its lock is free. Raises
+    OSError without an owner file."""
     lock = os.open(owner, os.O_RDWR | os.O_CLOEXEC)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

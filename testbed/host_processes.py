@@ -49,7 +49,9 @@ class HostProcesses:
         environment: Mapping[str, str] | None = None,
         fds: Sequence[int] = (),
     ) -> int:
-        """Start a command and return its pid. Raises OSError if it cannot be run."""
+        """Start a command that ends with this process, and return its pid. `environment` None: that
+        of this process. `fds` stay open in it. Output is appended to the file `log`. Raises OSError
+        if it cannot be run."""
         with open(log, "ab") as output:
             process = subprocess.Popen(  # noqa: S603 - our own interpreter and file
                 command,
@@ -65,13 +67,13 @@ class HostProcesses:
         return process.pid
 
     def code(self, pid: int) -> int | None:
-        """Return a process's exit code, or minus the signal that killed it; None while it runs,
-        UNKNOWN if this host did not start it."""
+        """Return a process's exit code, or minus the signal that killed it; None while it runs, as
+        the last `reap` has seen it. UNKNOWN if this host did not start it."""
         return self._codes.get(pid, UNKNOWN)
 
     def signal(self, pid: int, number: int) -> bool | None:
-        """Send a signal. Return True if the process was alive, None if this host did not start
-        it."""
+        """Send a signal. Return True if the process was alive, False if it had ended, None if this
+        host did not start it."""
         if pid not in self._codes:
             return None
         if self._codes[pid] is not None:
@@ -80,13 +82,13 @@ class HostProcesses:
         return True
 
     def reap(self) -> None:
-        """Note the exit codes of processes that have ended."""
+        """Record the exit codes of processes that have ended, for `code`."""
         for pid, code in list(self._codes.items()):
             if code is None:
                 self._codes[pid] = self._exit_code(pid)
 
     def end_all(self) -> None:
-        """Kill the processes that still run, and wait for their end."""
+        """Kill the processes that still run, and wait up to 5 s for their end."""
         self.reap()
         running = [pid for pid, code in self._codes.items() if code is None]
         for pid in running:
@@ -107,7 +109,8 @@ class HostProcesses:
 
 
 def _be_the_copy(host_pid: int, work: Callable[[], int], log: str) -> NoReturn:
-    """Do `work` in the forked process and exit: control never returns to the host's code."""
+    """Do `work` in the forked process, with its output in the file `log`, and exit with the code
+    that it returns. If it raises, print the traceback and exit with code 70."""
     code = _FAILED
     try:
         die_with_parent(host_pid)()
@@ -125,7 +128,8 @@ def _be_the_copy(host_pid: int, work: Callable[[], int], log: str) -> NoReturn:
 
 
 def _redirect(log: str) -> None:
-    """Send what the process prints to its own file."""
+    """Append this process's standard output and error output to the file `log`; its standard input
+    is empty."""
     output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)

@@ -34,7 +34,8 @@ class InitialState:
 
     @classmethod
     def of(cls, image: MetadataImage) -> InitialState:
-        """Take the state from a metadata image."""
+        """Return the state in a metadata image: configs but those of topics, SCRAM users, ACLs,
+        delegation tokens and feature levels."""
         return cls(
             {
                 resource: dict(keys)
@@ -53,7 +54,7 @@ class InitialState:
 
     @classmethod
     def from_channel(cls, state: Mapping[str, Json]) -> InitialState:
-        """Read a state as `to_channel` has written it."""
+        """Return the state that `to_channel` has written as JSON values."""
         return cls(
             {(kind, name): keys for kind, name, keys in state["configs"]},
             {(name, mechanism): digest for name, mechanism, digest in state["users"]},
@@ -73,7 +74,8 @@ class InitialState:
         }
 
     def irrevocable(self, now: InitialState) -> list[str]:
-        """Return the changes between this state and `now` that no request can undo, in words."""
+        """Return the changes between this state and `now` that no request can undo, in words; empty
+        if there are none."""
         changes = []
         if self.features and self.features != now.features:
             changes.append("feature levels were changed")
@@ -88,10 +90,12 @@ class LogLevels:
     """The levels of this process's loggers, which a client may set (KIP-412)."""
 
     def __init__(self) -> None:
+        """Record the present level of each logger, for `restore`."""
         self._levels = {name: logger.level for name, logger in _loggers().items()}
 
     def restore(self) -> None:
-        """Set all loggers back to their levels; loggers created since get NOTSET."""
+        """Set all loggers back to the levels that they had at the creation of this object; loggers
+        created since get NOTSET."""
         for name, logger in _loggers().items():
             level = self._levels.get(name, logging.NOTSET)
             if logger.level != level:
@@ -99,6 +103,7 @@ class LogLevels:
 
 
 def _loggers() -> dict[str, logging.Logger]:
+    """Return all loggers of this process by name; the root logger is "root"."""
     named = logging.root.manager.loggerDict.items()
     return {"root": logging.root} | {
         name: logger for name, logger in named if isinstance(logger, logging.Logger)
@@ -106,4 +111,5 @@ def _loggers() -> dict[str, logging.Logger]:
 
 
 def _digest(credential: ScramCredential) -> str:
+    """Return a hexadecimal digest that differs if the password differs, and does not reveal it."""
     return hashlib.sha256(credential.salt + credential.stored_key).hexdigest()

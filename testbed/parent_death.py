@@ -17,13 +17,15 @@ _PR_SET_PDEATHSIG = 1
 
 def die_with_parent(parent_pid: int) -> Callable[[], None]:
     """Return a function for the new process to call; then the kernel kills the process when its
-    parent dies. Call this in the parent: loading a library after a fork is dangerous."""
+    parent dies. On systems other than Linux it does nothing. Call this in the parent: loading a
+    library after a fork is dangerous."""
     if not sys.platform.startswith("linux"):
         return lambda: None
     prctl = ctypes.CDLL(None, use_errno=True).prctl
 
     def arrange() -> None:
-        """Have the kernel kill this process when its parent dies; exit if it has died already."""
+        """Have the kernel kill this process when its parent dies. If the parent has died already,
+        exit with code 1."""
         prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         if os.getppid() != parent_pid:  # the parent died before this
             os._exit(1)

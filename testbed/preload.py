@@ -28,7 +28,8 @@ _LATER = (
 
 
 def load_broker() -> None:
-    """Import what a start needs, and freeze it for the garbage collector (`gc.freeze`)."""
+    """Import the modules that a start needs, turn the garbage collector off, and freeze the objects
+    so far (`gc.freeze`)."""
     gc.disable()  # see command.__main__; a forked broker turns it on again
     import_module(CHILD)
     with contextlib.suppress(ImportError):
@@ -38,8 +39,8 @@ def load_broker() -> None:
 
 
 def load_more() -> Iterator[str]:
-    """Import one more module of `_LATER`, or of a package there, with each step, and yield a
-    name."""
+    """Import one more module of `_LATER`, or of a package there, with each step, and yield a name.
+    After the last, freeze the objects for the garbage collector."""
     for name in _LATER:
         yield name
         package = import_module(name)

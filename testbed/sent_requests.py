@@ -63,7 +63,8 @@ class SentRequests:
         count_max: int = COUNT_MAX,
         total_bytes_max: int = TOTAL_BYTES_MAX,
     ) -> None:
-        """`behind`: the request handler that all frames are passed on to."""
+        """Put this in front of the request handler `behind`. At most `count_max` requests with
+        `total_bytes_max` bytes are kept; `wall_ms` returns their time."""
         self._behind = behind
         self._wall_ms = wall_ms
         self._count_max = count_max
@@ -82,11 +83,12 @@ class SentRequests:
         return list(self._kept)
 
     def is_no_clients(self, connection_id: str) -> bool:
-        """Return whether a connection is that of another node, or of a test's operation."""
+        """Return whether a connection has sent a request as another node, or as a test's
+        operation."""
         return connection_id in self._of_nodes
 
     def forget(self) -> None:
-        """Drop all kept requests, and count from 1 again."""
+        """Drop all kept requests, and number the next ones from 1 again."""
         self._kept.clear()
         self._bytes = 0
         self.came = 0
@@ -94,7 +96,8 @@ class SentRequests:
     # --- the three methods of an entrance ---------------------------------------------------------
 
     def handle(self, connection: ClientConnection, frame: memoryview, reply: ReplyPath) -> None:
-        """Keep a request, and have it read and handled."""
+        """Keep the request if a client sent it, and pass it to the request handler. While `shut`, a
+        client's request is kept, but its connection is closed."""
         is_clients = self._keep(connection, bytes(frame[:FRAME_BYTES_MAX]), len(frame), False)
         if self.shut and is_clients:
             reply.close()
@@ -104,8 +107,8 @@ class SentRequests:
     def handle_at_once(
         self, connection: ClientConnection, frame: memoryview, later: Later
     ) -> Answer | None:
-        """Answer a prepared request and keep it. Return None for any other request: `handle`
-        follows, which keeps it."""
+        """Return the handler's prepared answer, empty if it comes by `later`, and keep the request.
+        Return None if there is none, or while `shut`: `handle` follows, which keeps the request."""
         if self.shut:
             return None
         kept_frame = bytes(frame[:FRAME_BYTES_MAX])
@@ -125,7 +128,9 @@ class SentRequests:
     def _keep(
         self, connection: ClientConnection, kept_frame: bytes, size: int, prepared: bool
     ) -> bool:
-        """Keep a request if a client has sent it. Return whether it was kept."""
+        """Add a request to the kept ones, and drop the oldest beyond the limits. Return True, or
+        False for a request of a node or a test's operation, whose connection is recorded
+        instead."""
         length = int.from_bytes(kept_frame[_CLIENT_ID_AT - 2 : _CLIENT_ID_AT], signed=True)
         if length > 0 and NO_CLIENT(kept_frame, _CLIENT_ID_AT, _CLIENT_ID_AT + length):
             self._of_nodes[connection.connection_id] = None
@@ -173,4 +178,6 @@ class _Kept:
         return answer
 
     def settle(self) -> None:
+        """Do the work that may wait until the answer was passed to the connection; see
+        `ExpectedRequest.settle`."""
         self._expected.settle()

@@ -17,7 +17,8 @@ from ottla.testing.frames import Json
 
 
 def stand_where(place: Mapping[str, Json]) -> None:
-    """Take over `folder`, `environment` and `path` (the import path) of another process."""
+    """Give this process the environment variables and the working directory in `place`, and append
+    its import path to `sys.path`. A directory that was removed is ignored."""
     os.environ.clear()
     os.environ.update(place["environment"])
     sys.path += [entry for entry in place["path"] if entry and entry not in sys.path]

@@ -23,7 +23,8 @@ class UnsyncedFilesystem(LocalFilesystem):
     opened = UnsyncedFile
 
     def replace_atomically(self, path: str, data: BytesLike, *, sync: bool = True) -> None:
-        """Replace a file as `Filesystem.replace_atomically` does with `sync=False`."""
+        """Replace a file as `Filesystem.replace_atomically` does, without an fsync, whatever `sync`
+        is."""
         super().replace_atomically(path, data, sync=False)
 
     def sync_dir(self, path: str) -> None:

@@ -52,7 +52,9 @@ class ConsumerGroupAssignor(ABC):
     """The name by which members choose this assignor; not empty."""
 
     def configure(self, settings: Mapping[str, str]) -> None:  # noqa: B027  not all need it
-        """Read the node's settings. The broker calls this once, before the first `assign`."""
+        """Read the node's settings: the value of each key in its file. Does nothing unless a
+        subclass overrides it. The broker calls this once, before the first `assign`; if it raises,
+        the node does not start."""
 
     @abstractmethod
     def assign(
@@ -60,8 +62,9 @@ class ConsumerGroupAssignor(ABC):
     ) -> Mapping[str, Mapping[str, Iterable[int]]]:
         """Return the partitions of each member: by member id, then by topic.
 
-        Assign each partition to at most one member, and only to a member that is subscribed to its
-        topic; the broker ignores any other result. A partition that no member is assigned is not
-        consumed. `members` is by member id, in the order in which they joined; `topics` is by name.
-        Do not modify either.
+        Assign each existing partition to at most one member, and only to a member that is
+        subscribed to its topic. After any other result the broker logs an error, and the group
+        keeps its assignment. A partition that no member is assigned is not consumed. A member that
+        is left out gets none. `members` is by member id, in the order in which they joined;
+        `topics` is by name. Do not modify either.
         """

@@ -92,8 +92,9 @@ class Authorizer(ABC):
     def configure(  # noqa: B027  not all need it
         self, settings: Mapping[str, str], changed: Callable[[], None], standard: Authorizer
     ) -> None:
-        """Read the node's settings, as they are in its file. The broker calls this once, before the
-        first action.
+        """Read the node's settings, as they are in its file. Does nothing unless a subclass
+        overrides it. The broker calls this once, before the first action; if it raises, the node
+        does not start.
 
         Call `changed()`, from any thread, whenever an earlier answer is no longer right. `standard`
         judges by the ACLs in the metadata and by `super.users`, which apply only through it: call
@@ -103,10 +104,12 @@ class Authorizer(ABC):
 
     @abstractmethod
     def allows(self, asker: Asker, action: Action) -> bool:
-        """Return whether `asker` may do `action`."""
+        """Return True if `asker` may do `action`, otherwise False. Any other value is logged and
+        denies the action; so does an exception."""
 
     def allows_any(self, asker: Asker, operation: Operation, resource: Resource) -> bool:
-        """Return whether `asker` may do `operation` on at least one resource of this type.
+        """Return whether `asker` may do `operation` on at least one resource of this type. The
+        default is False.
 
         The broker asks this for an idempotent producer without a transactional id, which must be
         allowed to WRITE to some topic. Before that it asks whether `IDEMPOTENT_WRITE` on the

@@ -37,12 +37,15 @@ class ProduceInterceptor(ABC):
     """
 
     def configure(self, settings: Mapping[str, str]) -> None:  # noqa: B027  not all need it
-        """Read the node's settings. The broker calls this once, before the first record."""
+        """Read the node's settings: the value of each key in its file. Does nothing unless a
+        subclass overrides it. The broker calls this once, before the first record; if it raises,
+        the node does not start."""
 
     @abstractmethod
     def refusal(self, record: ProducedRecord) -> str | None:
         """Return why the record is rejected, as a text for the client, or None to accept it.
 
-        If one record is rejected, so is its whole batch, with INVALID_RECORD and the texts of all
-        rejected records.
+        If one record is rejected, so is its whole batch, with INVALID_RECORD and the texts of its
+        rejected records. The client gets the first 100 of these, each with at most 1,000
+        characters.
         """

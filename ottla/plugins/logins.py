@@ -23,7 +23,8 @@ class _OfMechanism:
     def configure(
         self, settings: Mapping[str, str], mechanism: str, options: Mapping[str, str]
     ) -> None:
-        """Read the node's settings. The broker calls this once, before the first login.
+        """Read the node's settings. Does nothing unless a subclass overrides it. The broker calls
+        this once, before the first login; if it raises, the node does not start.
 
         Settings with the prefix of this listener and mechanism are in `settings` under their plain
         names too. `mechanism` is the SASL name of the mechanism; `options` are those of its
@@ -36,7 +37,8 @@ class PasswordCheck(_OfMechanism, ABC):
 
     @abstractmethod
     def is_right(self, user: str, password: str) -> bool:
-        """Return whether `password` is the user's password. Neither argument is empty."""
+        """Return True if `password` is the user's password, otherwise False. Neither argument is
+        empty. A value of another type, or an exception, rejects the login and is logged."""
 
 
 class ScramCredential(NamedTuple):
@@ -50,14 +52,15 @@ class ScramCredential(NamedTuple):
     """The rounds of the salted hash; at least 4096."""
 
     def __repr__(self) -> str:
+        """Return a text with the iterations, which hides the salt and the keys."""
         return f"ScramCredential([hidden], iterations={self.iterations})"
 
     @classmethod
     def of_password(
         cls, mechanism: str, password: str, salt: bytes | None = None, iterations: int = 4096
     ) -> ScramCredential:
-        """Return the credential of a password for SCRAM-SHA-256 or SCRAM-SHA-512. `salt` None: draw
-        a new one."""
+        """Return the credential of a password for the mechanism `SCRAM-SHA-256` or `SCRAM-SHA-512`.
+        `salt` None: draw 16 random bytes. Raises ValueError for an unknown mechanism."""
         hash_name = mechanism.removeprefix("SCRAM-").replace("-", "").lower()
         salt = os.urandom(16) if salt is None else salt
         salted = hashlib.pbkdf2_hmac(hash_name, password.encode(), salt, iterations)
@@ -73,7 +76,7 @@ class ScramCredentials(_OfMechanism, ABC):
     @abstractmethod
     def credential(self, user: str) -> ScramCredential | None:
         """Return the user's credential for the mechanism that `configure` named; None if there is
-        no such user."""
+        no such user, which rejects the login."""
 
 
 class TokenRefused(Exception):
@@ -93,5 +96,5 @@ class TokenCheck(_OfMechanism, ABC):
 
     @abstractmethod
     def validate(self, token: str) -> ValidToken:
-        """Return the user and the expiry of a token. Raises TokenRefused if the token is not
-        valid."""
+        """Return the user and the expiry of a token. Raises TokenRefused, with the reason for the
+        node's log, if the token is not valid."""

@@ -38,11 +38,14 @@ class CreateTopicPolicy(ABC):
     created, also if the request only validates (`validate_only`)."""
 
     def configure(self, settings: Mapping[str, str]) -> None:  # noqa: B027  not all need it
-        """Read the node's settings. The controller calls this once, before the first topic."""
+        """Read the node's settings: the value of each key in its file. Does nothing unless a
+        subclass overrides it. The controller calls this once, before the first topic; if it raises,
+        the node does not start."""
 
     @abstractmethod
     def validate(self, topic: NewTopic) -> None:
-        """Return if the topic may be created. Raises PolicyViolation if not."""
+        """Check a topic before it is created. Raises PolicyViolation to reject it; the client gets
+        the exception's text. The returned value is ignored."""
 
 
 class AlteredConfigs(NamedTuple):
@@ -62,8 +65,11 @@ class AlterConfigPolicy(ABC):
     it is made, also the configs that a new topic starts with."""
 
     def configure(self, settings: Mapping[str, str]) -> None:  # noqa: B027  not all need it
-        """Read the node's settings. The controller calls this once, before the first change."""
+        """Read the node's settings: the value of each key in its file. Does nothing unless a
+        subclass overrides it. The controller calls this once, before the first change; if it
+        raises, the node does not start."""
 
     @abstractmethod
     def validate(self, altered: AlteredConfigs) -> None:
-        """Return if the change may be made. Raises PolicyViolation if not."""
+        """Check a resource's changed configs before they are written. Raises PolicyViolation to
+        reject the changes; the client gets the exception's text. The returned value is ignored."""

@@ -45,12 +45,14 @@ class PrincipalBuilder(ABC):
     """
 
     def configure(self, settings: Mapping[str, str]) -> None:  # noqa: B027  not all need it
-        """Read the node's settings. The broker calls this once, before the first connection.
+        """Read the node's settings. Does nothing unless a subclass overrides it. The broker calls
+        this once, before the first connection; if it raises, the node does not start.
 
         Settings with the listener's prefix are in `settings` under their plain names too.
         """
 
     @abstractmethod
     def principal(self, peer: Peer) -> str:
-        """Return the client's principal as `Type:name`, such as `User:alice`. Quotas, ACLs and logs
-        use it."""
+        """Return the client's principal as `Type:name`, such as `User:alice`, with at most 1,000
+        characters. Quotas, ACLs and logs use it. Any other value, or an exception, rejects the
+        connection."""

@@ -44,7 +44,9 @@ class ClientQuotaCallback(ABC):
     """
 
     def configure(self, settings: Mapping[str, str]) -> None:  # noqa: B027  not all need it
-        """Read the node's settings. The broker calls this once, before the first request."""
+        """Read the node's settings: the value of each key in its file. Does nothing unless a
+        subclass overrides it. The broker calls this once, before the first request; if it raises,
+        the node does not start."""
 
     @abstractmethod
     def metric_tags(self, quota: QuotaType, principal: str, client_id: str) -> Mapping[str, str]:
@@ -54,16 +56,19 @@ class ClientQuotaCallback(ABC):
 
     @abstractmethod
     def limit(self, quota: QuotaType, tags: Mapping[str, str]) -> float | None:
-        """Return how much the clients with these tags may use per second, more than 0; None for no
-        limit."""
+        """Return how much the clients with these tags may use per second, more than 0, in the unit
+        of `quota`. None, like an invalid value, sets no limit."""
 
     def update(self, quota: QuotaType, entity: QuotaEntity, limit: float) -> None:  # noqa: B027
-        """Take note that a quota was set in the metadata, or changed to `limit`."""
+        """Receive the value of a quota that was set or changed in the metadata; `limit` is in the
+        unit of `quota`. Does nothing unless a subclass overrides it."""
 
     def remove(self, quota: QuotaType, entity: QuotaEntity) -> None:  # noqa: B027
-        """Take note that a quota was removed from the metadata."""
+        """Receive the news that a quota was removed from the metadata. Does nothing unless a
+        subclass overrides it."""
 
     def reset_required(self, quota: QuotaType) -> bool:
-        """Return whether limits have changed since they were last asked for. The broker calls this
-        for each request, and asks for all limits again after True."""
+        """Return whether limits have changed since the broker last called `limit`; the default is
+        False. The broker calls this for each request, and after True calls `limit` again for all
+        tags."""
         return False

@@ -62,6 +62,8 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> object:
+    """Return the object of a name in `__all__`, and import its module at the first use. Raises
+    AttributeError for any other name."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__} has no attribute {name}")
     from importlib import import_module

@@ -44,10 +44,11 @@ def produced(
     count: int | None = None,
     timeout: float,
 ) -> list[Record]:
-    """Return the records of a topic, from its start, that match: at least one, or exactly `count`.
+    """Wait until a topic has records that match, and return them: at least one, or exactly `count`.
 
-    With `count` 0 the topic must have no such record now; this is checked once, without waiting.
-    Raises NotAsExpected.
+    Reads from the start of the topic, without records of open and aborted transactions. Raises
+    NotAsExpected after `timeout` seconds, or as soon as more than `count` match. With `count` 0 the
+    topic must have no such record now; this is checked once, without waiting.
     """
     __tracebackhide__ = True
     matches = _matcher(key, value, headers, partition)
@@ -85,13 +86,14 @@ def committed(
     timeout: float,
 ) -> None:
     """Wait until a group has committed these `offsets` (by partition), or has this `lag` in total.
-    Without both, `lag` is 0. Raises NotAsExpected."""
+    Without both, `lag` is 0; with both, both must hold. Raises NotAsExpected after `timeout`
+    seconds."""
     __tracebackhide__ = True
     if offsets is None and lag is None:
         lag = 0
 
     def is_met(progress: Mapping[str, Json]) -> bool:
-        """Return whether the offsets and the lag are as expected.
+        """Return whether the offsets and the lag are as expected in the answer of `group.progress`.
 
         The lag counts only after a first commit.
         """
@@ -118,11 +120,13 @@ def committed(
 
 def idle(call: Call, group: str, topics: Iterable[Topic], timeout: float) -> None:
     """Wait until a group does not rebalance, and has committed all records of its partitions and of
-    these topics. Raises NotAsExpected."""
+    these topics. There must be at least one such partition. Raises NotAsExpected after `timeout`
+    seconds."""
     __tracebackhide__ = True
 
     def is_met(progress: Mapping[str, Json]) -> bool:
-        """Return whether the group is settled and has read all records of its partitions."""
+        """Return whether the group does not rebalance and no partition has a lag; False if there is
+        no partition."""
         partitions = progress["partitions"]
         settled = progress["state"] in ("Stable", "Empty", "Dead")
         return (
@@ -133,8 +137,8 @@ def idle(call: Call, group: str, topics: Iterable[Topic], timeout: float) -> Non
 
 
 def group_state(call: Call, group: str, *, members: int | None, state: str, timeout: float) -> None:
-    """Wait until a group is in a state, with this number of members. Raises NotAsExpected; Misuse
-    if Kafka has no such state."""
+    """Wait until a group is in a state, with this number of members (None: any). Raises
+    NotAsExpected after `timeout` seconds; Misuse if Kafka has no such state."""
     __tracebackhide__ = True
     if state not in _STATES:
         raise Misuse(f"no group is ever {state}: its states are {', '.join(_STATES)}")
@@ -164,7 +168,8 @@ def _matcher(
     headers: Mapping[str, bytes | str | None] | None,
     partition: int | None,
 ) -> Matches:
-    """Return a function that says whether a record is as expected in all parts."""
+    """Return a function that says whether a record is as expected in all parts. `partition` None:
+    any. A record may have more headers than these; the last of a name counts."""
     right_key, right_value = _content_matcher(key), _content_matcher(value)
     wanted = {name: content(expected) for name, expected in (headers or {}).items()}
 
@@ -184,8 +189,8 @@ def _matcher(
 
 
 def _content_matcher(wanted: Content) -> Callable[[bytes | None], bool]:
-    """Return a function that compares bytes: with bytes or text, with a value by its JSON, or by
-    calling `wanted`."""
+    """Return a function that compares a key or value with `wanted`. Bytes and text are compared as
+    bytes, other values as parsed JSON; a function gets the bytes; ANY matches all."""
     if wanted is ANY:
         return lambda _: True
     if callable(wanted):
@@ -196,6 +201,7 @@ def _content_matcher(wanted: Content) -> Callable[[bytes | None], bool]:
     expected_json = json.loads(content(wanted) or b"")
 
     def has_equal_json(data: bytes | None) -> bool:
+        """Return whether the bytes are JSON of the expected value; False if they are no JSON."""
         try:
             return bool(json.loads(data or b"") == expected_json)
         except ValueError:
@@ -231,6 +237,8 @@ def _content_text(expected: Content) -> str:
 
 
 def _records_there(topic: Topic, every: list[Record], exists: bool) -> str:
+    """Return a text about the records that the topic has, or, if it does not exist, about the
+    topics that do."""
     return topic.described(every) if exists else topic.absent()
 
 
@@ -245,7 +253,7 @@ def _wait_for_progress(
     wanted: str,
     timeout: float,
 ) -> None:
-    """Ask for the group's progress until `is_met`.
+    """Ask for the group's progress until all `topics` exist and `is_met` returns True.
 
     Raises NotAsExpected after `timeout` seconds, Misuse without a group's name.
     """
@@ -282,11 +290,12 @@ def _group(call: Call, group_description: Mapping[str, Json]) -> str:
 
 
 def _members(count: int) -> str:
+    """Return the number of members with the noun: "1 member", "2 members"."""
     return f"{count} member" if count == 1 else f"{count} members"
 
 
 def _progress_lines(partitions: Iterable[Mapping[str, Json]]) -> str:
-    """Return a line for each partition, at most _SHOWN of them."""
+    """Return a line for each partition, at most _SHOWN of them, and the number of the others."""
     lines = []
     for partition in partitions:
         where = f"\n  {partition['topic']}-{partition['partition']}: "

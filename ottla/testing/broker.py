@@ -67,8 +67,11 @@ class Broker(Contents):
         keep_data: bool = False,
         member: Membership | None = None,
     ) -> None:
-        """Reserve the port and the folder; `start()` starts the process. `member` is for `Cluster`
-        only."""
+        """Reserve the port and create the folder; `start()` starts the process.
+
+        `data_dir` None: a temporary folder, which `close()` removes unless `keep_data`. `port` 0:
+        any free port. `member` is for `Cluster` only. Raises StartFailed if the port is in use.
+        """
         self.properties = {key: str(value) for key, value in (properties or {}).items()}
         self._port = held(port)
         self._ports = (self._port, *(member.controller if member is not None else ()))
@@ -84,7 +87,8 @@ class Broker(Contents):
 
     @property
     def node_id(self) -> int:
-        """The broker's `node.id`."""
+        """The broker's `node.id`: from the properties, otherwise its number in the cluster,
+        otherwise 1."""
         default_id = 1 if self._member is None else self._member.node_id
         broker_id = self.properties.get("broker.id", default_id)
         return int(self.properties.get("node.id", broker_id))
@@ -107,7 +111,8 @@ class Broker(Contents):
 
     @property
     def pid(self) -> int:
-        """The process id while the broker runs. Raises Misuse if it does not."""
+        """The process id of the last start, also if the process has ended by itself. Raises Misuse
+        before `start` and after `stop` or `kill`."""
         return self._process.pid
 
     @property
@@ -126,14 +131,16 @@ class Broker(Contents):
         return self._process.log_file
 
     def start(self) -> Broker:
-        """Start the broker, and return when it accepts connections. Raises StartFailed, with its
-        output."""
+        """Start the broker, and return this object when it accepts connections. Raises Misuse if it
+        runs already or was closed. Raises StartFailed, with the output, if it does not start in
+        time."""
         self.begin_start()
         return self.finish_start()
 
     def begin_start(self) -> None:
         """Start the process without waiting until it accepts connections: the first half of
-        `start`. A node of a cluster becomes ready only with other nodes."""
+        `start`. A node of a cluster becomes ready only with other nodes. Raises Misuse if it runs
+        already or was closed."""
         deadline = time.monotonic() + self._start_timeout_s
         ours, theirs = socket.socketpair()
         with theirs, contextlib.ExitStack() as cleanup:
@@ -146,8 +153,9 @@ class Broker(Contents):
         self._starting = channel, number, deadline
 
     def finish_start(self) -> Broker:
-        """Wait until the broker accepts connections: the second half of `start`. Raises
-        StartFailed."""
+        """Wait until the broker accepts connections, and return this object: the second half of
+        `start`. If the start fails or takes too long, kills the process and raises StartFailed with
+        its output."""
         assert self._starting is not None, "begin_start() comes first"
         (channel, number, deadline), self._starting = self._starting, None
         try:
@@ -162,42 +170,48 @@ class Broker(Contents):
         return self
 
     def stop(self, timeout_s: float = STOP_TIMEOUT_S) -> int:
-        """Stop the broker cleanly, as SIGTERM does, wait, and return its exit code. Raises
-        StopFailed, and kills it, if it does not end within `timeout_s`."""
+        """Stop the broker cleanly, as SIGTERM does, wait, and return its exit code; 0 if it does
+        not run. Raises StopFailed, and kills it, if it does not end within `timeout_s` seconds."""
         try:
             return self._process.stop(timeout_s)
         finally:
             self._close_channel()
 
     def begin_stop(self) -> None:
-        """Ask the broker to stop, as SIGTERM does, without waiting: the first half of `stop`."""
+        """Ask the broker to stop, as SIGTERM does, without waiting: the first half of `stop`. Does
+        nothing if it does not run."""
         self._process.begin_stop()
 
     def kill(self) -> None:
-        """End the process as `kill -9` does: no flush, and no message to clients or other
-        brokers."""
+        """End the process as `kill -9` does, and wait for its end: no flush, and no message to
+        clients or other brokers. Does nothing if it does not run."""
         self._process.kill()
         self._close_channel()
 
     def pause(self) -> None:
-        """Pause the process, as SIGSTOP does: it keeps its connections and answers no request."""
+        """Pause the process, as SIGSTOP does: it keeps its connections and answers no request.
+        Raises Misuse if it was not started."""
         self._process.pause()
 
     def resume(self) -> None:
-        """Let the process continue after `pause`."""
+        """Let the process continue after `pause`. Raises Misuse if it was not started."""
         self._process.resume()
 
     def restart(self) -> Broker:
-        """Stop the broker if it runs, and start it with the same port and data."""
+        """Stop the broker if it runs, start it with the same port and data, and return this object.
+        Raises StopFailed, StartFailed."""
         self.stop()
         return self.start()
 
     def call(
         self, op: str, args: Mapping[str, Json] | None = None, *, timeout_s: float = CALL_TIMEOUT_S
     ) -> Json:
-        """Return the answer of an operation (`testbed/operations`) of the control channel. Raises
-        Misuse before `start` and after `stop` or `kill`. Raises BrokerGone, with its output, if the
-        process has ended by itself."""
+        """Return the answer of an operation (`testbed/operations`) of the control channel.
+
+        Raises Misuse before `start` and after `stop` or `kill`, DeadlinePassed after `timeout_s`
+        seconds, and the operation's own OttlaError. Raises BrokerGone, with the output, if the
+        process has ended by itself.
+        """
         if self._channel is None:
             raise Misuse("the broker is not running: start() it")
         try:
@@ -215,7 +229,9 @@ class Broker(Contents):
         """Let requests fail with an error: `fail("Produce", "NOT_LEADER_OR_FOLLOWER", times=2,
         topic="orders")`.
 
-        See `ottla.testing.faults` for the arguments; `faults` has the other kinds of faults.
+        Returns the fault, which lasts until `times` requests had it or it is lifted. See
+        `ottla.testing.faults` for the arguments; `faults` has the other kinds of faults. Raises
+        Misuse for an unknown API or error.
         """
         return self.faults.fail(api, error, **how)
 
@@ -235,7 +251,7 @@ class Broker(Contents):
         `ottla.testing.time_travel`.
 
         The clocks stay ahead, also after a restart. If the broker does not run, its clocks are
-        moved when it starts.
+        moved when it starts. Raises Misuse if the sum of the arguments is negative.
         """
         duration = timedelta(days, seconds, 0, 0, minutes, hours)
         if self._channel is None:
@@ -244,7 +260,7 @@ class Broker(Contents):
             self._ahead_ms = advance(self.call, duration)
 
     def output(self, offset: int = 0) -> str:
-        """Return the last lines that the broker printed and logged, over all its starts.
+        """Return the last 200 lines that the broker printed and logged, over all its starts.
 
         `offset` is the number of bytes to skip, such as an earlier `output_size`.
         """
@@ -256,14 +272,20 @@ class Broker(Contents):
         return self._process.output_size
 
     def close(self) -> None:
-        """Stop the broker, whatever its state, and remove the temporary folder."""
+        """End the broker, whatever its state, and release its port. A further call does nothing.
+
+        With `data_dir`, the broker is stopped cleanly, and the data is kept. Otherwise it is
+        killed, and its temporary folder is removed unless `keep_data` was set. Raises StopFailed,
+        and kills the broker, if a clean stop takes more than 10 s.
+        """
         try:
             self._process.close(gently=not self._process.is_temporary)
         finally:
             self._close_channel()
 
     def _start_arguments(self) -> dict[str, Json]:
-        """Return the arguments with which the host starts the broker."""
+        """Return the arguments of the operation `start`, by which the new process becomes this
+        broker."""
         controllers = "".join(f",CONTROLLER://{HOST}:{port.number}" for port in self._ports[1:])
         keys = {
             "listeners": f"PLAINTEXT://{HOST}:{self.port}{controllers}",
@@ -288,6 +310,8 @@ class Broker(Contents):
         return f"<Broker {self.node_id} on {self.bootstrap_servers}>"
 
     def __enter__(self) -> Broker:
+        """Start the broker, and return this object. If that fails, close the broker and raise the
+        error."""
         try:
             return self.start()
         except BaseException:
@@ -303,6 +327,8 @@ class Broker(Contents):
         self.close()
 
     async def __aenter__(self) -> Broker:
+        """Start the broker in a thread, as `__enter__` does, so that the event loop goes on
+        meanwhile."""
         return await asyncio.to_thread(self.__enter__)
 
     async def __aexit__(
@@ -311,4 +337,5 @@ class Broker(Contents):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        """Close the broker in a thread, so that the event loop goes on meanwhile."""
         await asyncio.to_thread(self.close)

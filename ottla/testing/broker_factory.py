@@ -19,8 +19,8 @@ class BrokerFactory:
     def __init__(
         self, made: Callable[[Broker], None] | None = None, *, keep_data: bool = False
     ) -> None:
-        """Call `made` with each broker that has started. `keep_data` is the default of the calls'
-        `keep_data`."""
+        """Create a factory that calls `made` with each broker after the broker has started.
+        `keep_data` is the default of the calls' `keep_data`."""
         self._made = made
         self._keep_data = keep_data
 
@@ -33,8 +33,8 @@ class BrokerFactory:
         start_timeout_s: float = START_TIMEOUT_S,
         keep_data: bool | None = None,
     ) -> Broker:
-        """Return a broker that accepts connections. The arguments are those of `Broker`. Raises
-        StartFailed."""
+        """Start a broker, and return it when it accepts connections. The arguments are those of
+        `Broker`. If the start fails, closes the broker and raises StartFailed."""
         broker = Broker(
             properties,
             data_dir=data_dir,

@@ -37,6 +37,8 @@ class BrokerProcess:
         port: int = 0,
         start_timeout_s: float = 90,
     ) -> None:
+        """Create the folder; `start()` starts the process. `data_dir` None: a temporary folder,
+        which `close()` removes. `port` 0: reserve a free port; any other is not reserved."""
         self.properties = dict(properties or {})
         ports = [] if port else [held(0)]
         self.port = ports[0].number if ports else port
@@ -50,7 +52,8 @@ class BrokerProcess:
 
     @property
     def pid(self) -> int:
-        """The process id while the broker runs. Raises Misuse if it does not."""
+        """The process id of the last start, also if the process has ended by itself. Raises Misuse
+        before `start` and after `stop` or `kill`."""
         return self._process.pid
 
     @property
@@ -69,8 +72,9 @@ class BrokerProcess:
         return self._process.log_file
 
     def start(self) -> BrokerProcess:
-        """Start the broker, and return when it accepts connections. Raises StartFailed, with its
-        output."""
+        """Start the broker, and return this object when it accepts connections. Raises Misuse if it
+        runs already or was closed. Raises StartFailed, with the output, if it does not start in
+        time."""
         if self._become_ready():
             return self
         text = self.output()
@@ -78,28 +82,34 @@ class BrokerProcess:
         raise StartFailed(f"the broker did not start; it said:\n{text}")
 
     def stop(self, timeout_s: float = STOP_TIMEOUT_S) -> int:
-        """Stop the broker cleanly, as SIGTERM does, wait, and return its exit code. Raises
-        StopFailed, and kills it, if it does not end within `timeout_s`."""
+        """Stop the broker cleanly, as SIGTERM does, wait, and return its exit code; 0 if it does
+        not run. Raises StopFailed, and kills it, if it does not end within `timeout_s` seconds."""
         return self._process.stop(timeout_s)
 
     def kill(self) -> None:
-        """End the process as `kill -9` does: no flush, and no message to clients."""
+        """End the process as `kill -9` does, and wait for its end: no flush, and no message to
+        clients. Does nothing if it does not run."""
         self._process.kill()
 
     def restart(self) -> BrokerProcess:
-        """Stop the broker if it runs, and start it with the same port and data."""
+        """Stop the broker if it runs, start it with the same port and data, and return this object.
+        Raises StopFailed, StartFailed."""
         self.stop()
         return self.start()
 
     def output(self) -> str:
-        """Return the last lines that the broker printed and logged, over all its starts."""
+        """Return the last 200 lines that the broker printed and logged, over all its starts."""
         return self._process.output()
 
     def close(self) -> None:
-        """Stop the broker, whatever its state, and remove the temporary folder."""
+        """Stop the broker cleanly if it runs, remove the temporary folder, and release the port. A
+        further call does nothing. Raises StopFailed, and kills it, if the stop takes more than 10
+        s."""
         self._process.close(gently=True)
 
     def __enter__(self) -> BrokerProcess:
+        """Start the broker, and return this object. If that fails, close the broker and raise the
+        error."""
         try:
             return self.start()
         except BaseException:
@@ -115,8 +125,8 @@ class BrokerProcess:
         self.close()
 
     def _become_ready(self) -> bool:
-        """Start the process and wait for the line that says it is ready. Return False if the
-        process ended or took too long."""
+        """Start the process, and return True when its log has the line that says it is ready.
+        Return False if the process ended or took longer than `start_timeout_s`."""
         offset = self._process.output_size
         self._process.begin_command(self._command())
         deadline = time.monotonic() + self._start_timeout_s

@@ -37,6 +37,8 @@ class ProcessChannel:
     `peer_name`."""
 
     def __init__(self, end: socket.socket, peer_name: str) -> None:
+        """Use the socket `end` of a pair, set it to non-blocking, and send the greeting. Error
+        messages call the process at the other end `peer_name`. Raises BrokerGone."""
         end.setblocking(False)
         self._socket = end
         self._peer_name = peer_name
@@ -55,7 +57,8 @@ class ProcessChannel:
 
     @property
     def gone(self) -> bool:
-        """Whether the other end is known to be closed."""
+        """Whether no further answer can come: this end was closed, or the other end is known to be
+        closed or stuck."""
         return self._end_reason is not None
 
     def call(
@@ -66,16 +69,18 @@ class ProcessChannel:
         timeout_s: float = CALL_TIMEOUT_S,
         fds: Sequence[int] = (),
     ) -> Json:
-        """Return the result of one operation. The descriptors in `fds` are sent with the call.
+        """Send a call, wait for its answer, and return the result. The descriptors in `fds` are
+        sent with the call.
 
         Raises the OttlaError that the other end answers, BrokerGone if its process has ended, or
-        DeadlinePassed.
+        DeadlinePassed after `timeout_s` seconds.
         """
         deadline = time.monotonic() + timeout_s
         return self.result(self.begin(op, args, deadline, fds), op, deadline)
 
     def tell(self, op: str) -> None:
-        """Send a call whose answer is not needed."""
+        """Send a call and return without waiting; its answer is dropped. Raises BrokerGone if the
+        other end is closed, Misuse in a process forked from the owner."""
         number = self.begin(op, {}, time.monotonic() + CALL_TIMEOUT_S)
         with self._changed:
             self._waiting.discard(number)
@@ -90,7 +95,8 @@ class ProcessChannel:
         """Send a call, and return its id, with which `result` waits for the answer. `deadline` is a
         time of `time.monotonic()`.
 
-        Raises Misuse in a process forked from the owner.
+        Raises BrokerGone if the other end is closed, DeadlinePassed if it does not read in time,
+        Misuse in a process forked from the owner.
         """
         if os.getpid() != self._owner_pid:
             raise Misuse(
@@ -117,7 +123,8 @@ class ProcessChannel:
         return answer.get("result")
 
     def close(self) -> None:
-        """Close this end, so that the other end reads the end of the file."""
+        """Close this end, so that the other end reads the end of the file. Calls that wait for an
+        answer raise BrokerGone."""
         with self._changed:
             self._end_reason = self._end_reason or "the channel was closed"
             self._changed.notify_all()
@@ -145,8 +152,9 @@ class ProcessChannel:
                 self._waiting.discard(number)
 
     def _read_once(self, timeout_s: float) -> None:
-        """Wait once for data, and accept the messages that are complete. The caller holds the lock,
-        which is released while this waits."""
+        """Wait once for data, at most `timeout_s`, and accept the messages that are complete. At
+        the end of the channel, set `_end_reason`. The caller holds the lock, which is released
+        while this waits."""
         self._reading = True
         self._changed.release()
         data, end = b"", None
@@ -164,7 +172,8 @@ class ProcessChannel:
         self._end_reason = self._end_reason or end
 
     def _received(self, timeout_s: float) -> tuple[bytes, str | None]:
-        """Return the bytes that came, and why no more can come (None if more can)."""
+        """Return the bytes that came within `timeout_s`, and why no more can come (None if more
+        can)."""
         try:
             if not _poll(self._socket, select.POLLIN, timeout_s):
                 return b"", None
@@ -176,7 +185,8 @@ class ProcessChannel:
         return data, None if data else _GONE
 
     def _accept(self, message: JsonMessage) -> None:
-        """Keep an answer that a thread waits for; check the greeting before it."""
+        """Store an answer that a thread waits for, and drop any other. The first message is the
+        greeting; raises BrokenFrame if its version is wrong."""
         if not self._greeted:
             check_hello(message)
             self._greeted = True
@@ -224,6 +234,8 @@ def _poll(end: socket.socket, event: int, timeout_s: float) -> bool:
 
 
 def _with_fds(fds: Sequence[int]) -> list[tuple[int, int, array.array[int]]]:
+    """Return the ancillary data by which `sendmsg` passes these descriptors; empty if there are
+    none."""
     if not fds:
         return []
     return [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))]

@@ -64,6 +64,8 @@ class Cluster(Contents):
         start_timeout_s: float = 2 * START_TIMEOUT_S,
         keep_data: bool = False,
     ) -> None:
+        """Reserve the ports and create the folders of the nodes; `start()` starts them.
+        `properties` are server keys of each node. Raises Misuse unless `brokers` is 1 to 9."""
         if not 1 <= brokers <= _BROKERS_MAX:
             raise Misuse(f"a cluster has 1 to {_BROKERS_MAX} brokers, not {brokers}")
         self._start_timeout_s = start_timeout_s
@@ -98,12 +100,15 @@ class Cluster(Contents):
     def call(
         self, op: str, args: Mapping[str, Json] | None = None, *, timeout_s: float = CALL_TIMEOUT_S
     ) -> Json:
-        """Return the answer of one operation of the control channel. A running node carries it out,
-        and asks the other nodes over the network."""
+        """Return the answer of one operation of the control channel. The first running node carries
+        it out, and asks the other nodes over the network. Raises as `Broker.call` does, and Misuse
+        if no node runs."""
         return self._running_broker().call(op, args, timeout_s=timeout_s)
 
     def reset(self, *, timeout_s: float = GROUP_TIMEOUT_S) -> Mapping[str, Json]:
-        """Empty all nodes that run, as `Contents.reset` does."""
+        """Empty all nodes that run, as `Contents.reset` does. Return the names of what was deleted
+        under "topics", "groups" and "transactional_ids", and the number of closed "connections".
+        Raises OttlaError."""
         running = [broker for broker in self.brokers if broker.running]
         try:
             connections = sum(broker.call("reset.begin") for broker in running)
@@ -152,7 +157,9 @@ class Cluster(Contents):
         """Let requests fail with an error: `fail("Produce", "NOT_LEADER_OR_FOLLOWER", times=2,
         topic="orders")`.
 
-        See `ottla.testing.faults` for the arguments; `faults` has the other kinds of faults.
+        Returns the fault, which lasts until `times` requests had it or it is lifted. See
+        `ottla.testing.faults` for the arguments; `faults` has the other kinds of faults. Raises
+        Misuse for an unknown API or error.
         """
         return self.faults.fail(api, error, **how)
 
@@ -164,7 +171,9 @@ class Cluster(Contents):
     def advance(
         self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0
     ) -> None:
-        """Move the clocks of all nodes forward together; see `ottla.testing.time_travel`."""
+        """Move the clocks of all nodes forward together; see `ottla.testing.time_travel`. The
+        clocks of nodes that do not run are moved when these start. Raises Misuse if the sum of the
+        arguments is negative."""
         with ThreadPoolExecutor(len(self.brokers)) as pool:
             moves = [
                 pool.submit(
@@ -188,7 +197,8 @@ class Cluster(Contents):
         return self.broker(node_id)
 
     def elect(self, topic: str | Named, partition: int = 0, *, leader: int | None = None) -> Broker:
-        """Make another in-sync replica lead a partition: that on the node `leader` (None: any).
+        """Make another in-sync replica lead a partition: that on the node `leader` (None: any). It
+        is the preferred leader from then on.
 
         Return the new leader's node, once each broker knows it. A client learns of it by its next
         Metadata request. Raises Misuse if the replica is not in sync.
@@ -210,11 +220,13 @@ class Cluster(Contents):
 
     def cut(self, node_id: int, *others: int, one_way: bool = False) -> Cut:
         """Cut the links between a node and the nodes `others`; without `others`, all its links.
-        They stay cut until `heal()`, or until the end of the block: `with cluster.cut(1):`.
+        They stay cut until `heal()` of the returned `Cut` or of the cluster, or until the end of
+        the block: `with cluster.cut(1):`.
 
         Clients reach all nodes as before. Messages under way between the nodes are lost, and
         further requests between them time out. With `one_way`, only the messages that the node
-        sends are lost. A node that restarts sends over all its links again.
+        sends are lost. A node that restarts sends over all its links again. Raises Misuse if the
+        node does not run.
         """
         node = self.broker(node_id)
         rest = [self.broker(other) for other in others] or [
@@ -229,18 +241,20 @@ class Cluster(Contents):
         return cut
 
     def heal(self) -> None:
-        """Restore all links, whichever call has cut them."""
+        """Restore all links of the nodes that run, whichever call has cut them."""
         for broker in self.brokers:
             if broker.running:
                 broker.call("links.heal")
 
     def _real_name(self, topic: str | Named) -> str:
+        """Return a topic's name in the brokers, also for the name that the test gave it."""
         return self.existing_topic(topic).name if isinstance(topic, str) else topic.name
 
     def _controller(self, after_epoch: int) -> Broker:
-        """Return the active controller, as soon as its epoch is higher than `after_epoch`.
+        """Return the active controller, as soon as it runs and its epoch is higher than
+        `after_epoch`.
 
-        Raises DeadlinePassed if there is none in time.
+        Raises DeadlinePassed if there is none within 60 s.
         """
         deadline = time.monotonic() + CALL_TIMEOUT_S
         while time.monotonic() < deadline:
@@ -263,8 +277,9 @@ class Cluster(Contents):
     # --- start and stop ---------------------------------------------------------------------------
 
     def start(self) -> Cluster:
-        """Start all nodes that do not run, and return when each accepts connections. Raises
-        OttlaError if a node does not start; then all nodes that this call started are killed."""
+        """Start all nodes that do not run, and return this object when each accepts connections.
+        Raises OttlaError if a node does not start; then all nodes that this call started are
+        killed."""
         stopped = [broker for broker in self.brokers if not broker.running]
         started: list[Broker] = []
         try:
@@ -280,24 +295,27 @@ class Cluster(Contents):
         return self
 
     def stop(self) -> None:
-        """Stop all running nodes cleanly, as SIGTERM does, and wait."""
+        """Stop all running nodes cleanly and at the same time, as SIGTERM does, and wait. Raises
+        StopFailed at the first node that does not end within 60 s; that node is killed."""
         for broker in self.brokers:
             broker.begin_stop()
         for broker in self.brokers:
             broker.stop()
 
     def kill(self) -> None:
-        """End all nodes as `kill -9` does."""
+        """End all nodes as `kill -9` does, one after the other."""
         for broker in self.brokers:
             broker.kill()
 
     def restart(self) -> Cluster:
-        """Stop all nodes, and start them with the same ports and data."""
+        """Stop all nodes, start them with the same ports and data, and return this object. Raises
+        OttlaError."""
         self.stop()
         return self.start()
 
     def close(self) -> None:
-        """Stop all nodes, whatever their state, and remove the temporary folders."""
+        """Kill all nodes, release their ports, and remove their temporary folders unless
+        `keep_data` was set."""
         with contextlib.ExitStack() as stack:  # close all of them, even if one fails
             for broker in self.brokers:
                 stack.callback(broker.close)
@@ -306,6 +324,8 @@ class Cluster(Contents):
         return f"<Cluster on {self.bootstrap_servers}>"
 
     def __enter__(self) -> Cluster:
+        """Start the nodes, and return this object. If that fails, close the cluster and raise the
+        error."""
         try:
             return self.start()
         except BaseException:
@@ -321,6 +341,8 @@ class Cluster(Contents):
         self.close()
 
     async def __aenter__(self) -> Cluster:
+        """Start the nodes in a thread, as `__enter__` does, so that the event loop goes on
+        meanwhile."""
         return await asyncio.to_thread(self.__enter__)
 
     async def __aexit__(
@@ -329,6 +351,7 @@ class Cluster(Contents):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        """Close the cluster in a thread, so that the event loop goes on meanwhile."""
         await asyncio.to_thread(self.close)
 
 
@@ -340,12 +363,14 @@ class Cut:
         self._cut: list[tuple[Broker, Sequence[int]]] = []
 
     def add(self, node: Broker, ports: Sequence[int]) -> None:
-        """Discard what `node` sends to these ports from now on."""
+        """Cut the links from `node` to these ports: discard the messages that it sends there, until
+        `heal`."""
         node.call("links.cut", {"ports": list(ports)})
         self._cut.append((node, ports))
 
     def heal(self) -> None:
-        """Restore these links; links that other calls have cut stay cut."""
+        """Restore these links, in the nodes that run, even if another call has cut them too. Other
+        links stay cut."""
         for node, ports in self._cut:
             if node.running:
                 node.call("links.heal", {"ports": list(ports)})
@@ -359,11 +384,13 @@ class Cut:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        """Restore the links; see `heal`."""
         self.heal()
 
 
 def _keys(node: int, nodes: int, voters: str, controller: Sequence[HeldPort]) -> dict[str, str]:
-    """Return the configuration of one node, without its listener for clients."""
+    """Return the server keys of one node: its id and roles, the quorum, replication for `nodes`
+    nodes, and short time-outs. The clients' listener and the data folder are left out."""
     replicas = str(min(_REPLICAS, nodes))
     in_sync = "2" if nodes >= _REPLICAS else "1"
     keys = {

@@ -36,7 +36,7 @@ class Contents(ABC):
     def call(
         self, op: str, args: Mapping[str, Json] | None = None, *, timeout_s: float = 30.0
     ) -> Json:
-        """Return the answer of one operation of the control channel."""
+        """Return the answer of one operation of the control channel. Raises OttlaError."""
 
     # --- topics ---------------------------------------------------------------------------------
 
@@ -55,7 +55,7 @@ class Contents(ABC):
         Its real name is `name` with a random suffix (`Topic.name`); with `exact` it is `name`. A
         further call returns the same topic, unless it was deleted. `replication` None: the brokers'
         default. Raises Misuse if `exact` is set and the test has a topic of this name with another
-        real name.
+        real name. Raises OttlaError if the brokers reject the topic.
         """
         created = self._topics()
         if name in created and not created[name].is_deleted:
@@ -84,18 +84,20 @@ class Contents(ABC):
         return sorted(self.call("topic.describe"))
 
     def drop_topics(self) -> None:
-        """Delete the topics that `topic` has created."""
+        """Delete the topics that `topic` has created, and forget them. A topic that does not exist
+        any more is ignored."""
         created = self._topics()
         if created:
             self.call("topic.delete", {"names": [topic.name for topic in created.values()]})
         created.clear()
 
     def reset(self, *, timeout_s: float = GROUP_TIMEOUT_S) -> Mapping[str, Json]:
-        """Empty the broker, as if it were new, and return what was dropped, by name.
+        """Empty the broker, as if it were new. Return the names of what was deleted under "topics",
+        "groups" and "transactional_ids", and the number of closed "connections".
 
-        It drops topics, groups with their offsets, transactional ids, quotas, SCRAM users, faults,
-        the log of `requests`, and clients' connections. Configs, ACLs and log levels become what
-        they were at the first start. Clocks that were moved stay moved. Raises OttlaError if
+        It deletes topics, groups with their offsets, transactional ids, quotas, SCRAM users,
+        faults, the log of `requests`, and clients' connections. Configs, ACLs and log levels become
+        what they were at the first start. Clocks that were moved stay moved. Raises OttlaError if
         something changed that cannot be undone: feature levels, delegation tokens, the password of
         a user that was there at the start, a failed log directory.
 
@@ -123,8 +125,9 @@ class Contents(ABC):
     ) -> list[Request]:
         """Return the requests that clients have sent since the last reset, in their order.
 
-        `api` is Kafka's name, such as `Produce`. `after`: only requests with a higher `number`. The
-        broker keeps the newest 20,000, up to 32 MiB.
+        `api` is Kafka's name, such as `Produce`. `topic` and `client_id`: only requests that name
+        this topic, or of this client. `after`: only requests with a higher `number`. The broker
+        keeps the newest 20,000, up to 32 MiB. Raises Misuse for an unknown API.
         """
         args = {
             "api": api,
@@ -147,11 +150,13 @@ class Contents(ABC):
         count: int | None = None,
         timeout: float = TIMEOUT_S,
     ) -> list[Record]:
-        """Wait until a topic has a record that matches, or `count` of them, and return the records.
+        """Wait until a topic has a record that matches, or exactly `count` of them, and return the
+        records.
 
         A key or a value is compared as bytes. A dict or another JSON value is compared with the
         parsed bytes; a function is called with the bytes. The record must have all of `headers`,
-        and may have more. Raises NotAsExpected.
+        and may have more. With `count` 0 the topic is checked once, without waiting. Raises
+        NotAsExpected after `timeout` seconds, or if more than `count` match.
         """
         __tracebackhide__ = True
         return assertions.produced(
@@ -175,7 +180,7 @@ class Contents(ABC):
     ) -> None:
         """Wait until a group has committed these `offsets` of a topic (by partition), or has this
         `lag` in total; without both, a lag of 0. Transaction markers do not count as lag. Raises
-        NotAsExpected."""
+        NotAsExpected after `timeout` seconds."""
         __tracebackhide__ = True
         assertions.committed(
             self.call, group, self._topic(topic), lag=lag, offsets=offsets, timeout=timeout
@@ -185,7 +190,7 @@ class Contents(ABC):
         self, group: str, *, topics: Iterable[str | Topic] = (), timeout: float = GROUP_TIMEOUT_S
     ) -> None:
         """Wait until a group does not rebalance, and has committed all records of its partitions
-        and of `topics`. Raises NotAsExpected."""
+        and of `topics`. Raises NotAsExpected after `timeout` seconds."""
         __tracebackhide__ = True
         assertions.idle(self.call, group, [self._topic(topic) for topic in topics], timeout)
 
@@ -198,19 +203,22 @@ class Contents(ABC):
         timeout: float = GROUP_TIMEOUT_S,
     ) -> None:
         """Wait until a group is in this state (Kafka's name; "Dead" if there is no such group),
-        with this number of members. Raises NotAsExpected."""
+        with this number of members (None: any). Raises NotAsExpected after `timeout` seconds;
+        Misuse if Kafka has no such state."""
         __tracebackhide__ = True
         assertions.group_state(self.call, group, members=members, state=state, timeout=timeout)
 
     # --- groups ---------------------------------------------------------------------------------
 
     def rebalance(self, group: str, *, timeout: float = REBALANCE_TIMEOUT_S) -> None:
-        """Make all members of a group join again, once. Return when the group is stable."""
+        """Make all members of a group join again, once. Return when the group is stable. Raises
+        OttlaError if it has no members, DeadlinePassed after `timeout` seconds."""
         args = {"group": group, "timeout_s": timeout}
         self.call("group.rebalance", args, timeout_s=timeout + CALL_MARGIN_S)
 
     def delete_group(self, group: str) -> None:
-        """Delete a group with its offsets, and remove its members."""
+        """Delete a group with its offsets, after removing its members. A group that does not exist
+        is ignored. Raises OttlaError."""
         self.call("group.delete", {"groups": [group]})
 
     def _topic(self, topic: str | Topic) -> Topic:
@@ -222,6 +230,8 @@ class Contents(ABC):
         return self.existing_topic(topic)
 
     def _topics(self) -> dict[str, Topic]:
+        """Return the topics that `topic` has created, by the names that the test gave them: the
+        dict itself, to be changed."""
         if self._created is None:
             self._created = {}
         return self._created

@@ -66,7 +66,8 @@ _CLASSES: tuple[type[OttlaError], ...] = (
 
 
 def error_of(kind: str, text: str) -> OttlaError:
-    """Return the error for a kind and a text that came over the channel."""
+    """Return the error for a kind and a text that came over the channel: an OttlaError itself if no
+    class has this kind."""
     error_class = next(
         (error_class for error_class in _CLASSES if error_class.kind == kind), OttlaError
     )

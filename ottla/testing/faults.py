@@ -111,18 +111,19 @@ class Fault:
 
     @property
     def met(self) -> int:
-        """The number of requests that had this fault."""
+        """The number of requests that had this fault, asked of the brokers; after it is lifted, the
+        last known number."""
         return self._count()[1]
 
     @property
     def seen(self) -> int:
         """The number of requests that the fault's arguments select, whether they had the fault or
-        not."""
+        not; after it is lifted, the last known number."""
         return self._count()[0]
 
     def wait(self, count: int = 1, timeout: float = 30.0) -> None:
-        """Wait until `count` requests have had the fault. Raises DeadlinePassed, with the number
-        of those that have."""
+        """Wait until `count` requests have had the fault. Raises DeadlinePassed after `timeout`
+        seconds, with the number of those that have."""
         deadline = time.monotonic() + timeout
         while (met := self.met) < count:
             if time.monotonic() >= deadline:
@@ -133,8 +134,8 @@ class Fault:
             time.sleep(_POLL_S)
 
     def lift(self) -> None:
-        """End the fault: no more requests have it. Connections with requests that it left
-        unanswered are closed."""
+        """End the fault: no more requests have it. Its delayed answers are sent at once.
+        Connections with requests that it left unanswered are closed."""
         self._count()
         for call in self._running_calls():
             # the broker has ended, and its faults with it
@@ -143,7 +144,7 @@ class Fault:
 
     def _count(self) -> tuple[int, int]:
         """Return `seen` and `met` of all brokers together; if no broker has the fault any more, the
-        last known numbers."""
+        last known numbers. Brokers that do not run are left out."""
         answers = []
         for call in self._running_calls():
             with contextlib.suppress(BrokerGone, Misuse):
@@ -190,8 +191,8 @@ class Faults:
         self._counted_in = counted_in
 
     def fail(self, api: str, error: str, **options: Unpack[FailureOptions]) -> Fault:
-        """Answer requests with `error`, by its name in Kafka's protocol, and do not carry them out:
-        `fail("Produce", "NOT_LEADER_OR_FOLLOWER")`.
+        """Let requests be answered with `error`, by its name in Kafka's protocol, and not be
+        carried out: `fail("Produce", "NOT_LEADER_OR_FOLLOWER")`. Return the fault.
 
         The error is where this API has it: at the top of the answer, or in each topic, partition,
         group or resource of the request. With `latency`, the answer comes after so many seconds.
@@ -203,13 +204,13 @@ class Faults:
         return self._add("error", api, options, error=error, delay_ms=delay_ms, force=force or None)
 
     def delay(self, api: str | None, seconds: float, **filters: Unpack[RequestFilter]) -> Fault:
-        """Carry out requests at once, and answer them `seconds` later, or when the fault is
-        lifted."""
+        """Let requests be carried out at once, and answered `seconds` later, or when the fault is
+        lifted. Return the fault."""
         return self._add("delay", api, filters, delay_ms=seconds * 1000)
 
     def leave_unanswered(self, api: str | None, **filters: Unpack[RequestFilter]) -> Fault:
-        """Carry out requests and never answer them: a producer times out, although its record is
-        written.
+        """Let requests be carried out and never be answered: a producer times out, although its
+        record is written. Return the fault.
 
         Later requests on the same connections get no answer either. The connections close when the
         fault is lifted.
@@ -217,22 +218,24 @@ class Faults:
         return self._add("unanswered", api, filters)
 
     def drop(self, api: str | None, **filters: Unpack[RequestFilter]) -> Fault:
-        """Drop requests, as if the network had lost them: they are neither carried out nor
-        answered. Their connections close when the fault is lifted."""
+        """Let requests be dropped, as if the network had lost them: they are neither carried out
+        nor answered. Return the fault. The connections of these requests close when the fault is
+        lifted."""
         return self._add("lost", api, filters)
 
     def cut_answers(
         self, api: str | None, *, at: float = 0.5, **filters: Unpack[RequestFilter]
     ) -> Fault:
-        """Carry out requests, send the first part of the answer (`at` is its share of the bytes),
-        and close the connection. The client gets at least the four bytes of the answer's size, and
-        never the last byte."""
+        """Let requests be carried out, send the first part of the answer (`at` is its share of the
+        bytes), and close the connection. Return the fault. The client gets at least the four bytes
+        of the answer's size, and never the last byte. Raises Misuse unless `at` is 0 to 1."""
         if not 0 <= at <= 1:
             raise Misuse(f"an answer is cut at a share of its bytes from 0 to 1, not at {at}")
         return self._add("cut", api, filters, cut_at=at)
 
     def disconnect(self, api: str | None, **filters: Unpack[RequestFilter]) -> Fault:
-        """Close the connections of requests, which are not carried out."""
+        """Let the connections of requests be closed instead of carrying the requests out. Return
+        the fault."""
         return self._add("disconnect", api, filters)
 
     def disconnect_all(self) -> int:
@@ -246,7 +249,8 @@ class Faults:
         A broker loses a log directory to which it cannot write, and answers KAFKA_STORAGE_ERROR for
         its partitions. If that was the last log directory, or the directory of the metadata, the
         broker stops, as it does with a disk that is really full. So give the broker a second
-        directory by `log.dirs`, or restart it, which frees the disk.
+        directory by `log.dirs`, or restart it, which frees the disk. Raises Misuse if the broker
+        has no such log directory.
         """
         args = {"log_dir": log_dir}
         return [path for call in self._running_calls() for path in call("disk.fill", args)]
@@ -258,15 +262,16 @@ class Faults:
             call("disk.free", {})
 
     def clear(self) -> None:
-        """Lift all faults, and free the disk."""
+        """Lift all faults, as `Fault.lift` does, and free the disk."""
         for call in self._running_calls():
             call("fault.clear", {})
             call("disk.free", {})
 
     def _add(self, deed: str, api: str | None, filters: RequestFilter, **how: Json) -> Fault:
-        """Put a fault on every running broker that serves the API.
+        """Put a fault on every running broker that serves the API, and return it. `deed` is a value
+        of `testbed.faults.rule.Deed`, such as "error". Draws a seed if the filters have none.
 
-        Raises Misuse if none does or the filters are wrong.
+        Raises Misuse if no broker accepts the fault or the filters are wrong.
         """
         _check(filters)
         topic, seed = filters.get("topic"), filters.get("seed")

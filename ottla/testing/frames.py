@@ -27,7 +27,8 @@ class BrokenFrame(Exception):
 
 
 def encode(message: JsonMessage) -> bytes:
-    """Return the frame of a message."""
+    """Return the frame of a message: its length in four bytes, then JSON, with bytes as base64.
+    Raises TypeError for a value that has no JSON form."""
     text = json.dumps(message, default=_as_json, separators=(",", ":")).encode()
     return len(text).to_bytes(_SIZE_BYTES, "big") + text
 
@@ -39,7 +40,8 @@ class JsonFrameReader:
         self._buffer = bytearray()
 
     def feed(self, data: bytes) -> Iterator[JsonMessage]:
-        """Yield the messages that are complete with `data`. Raises BrokenFrame."""
+        """Yield the messages that are complete with `data`; store the rest for the next call.
+        Raises BrokenFrame if a frame is too long or no JSON object."""
         self._buffer += data
         while len(self._buffer) >= _SIZE_BYTES:
             size = int.from_bytes(self._buffer[:_SIZE_BYTES], "big")
@@ -81,6 +83,7 @@ def _as_json(value: object) -> dict[str, str]:
 
 
 def _from_json(value: dict[str, Any]) -> object:
+    """Return the bytes of an object `{"b64": …}`, and any other object unchanged."""
     if len(value) == 1 and isinstance(value.get("b64"), str):
         return base64.b64decode(value["b64"])
     return value

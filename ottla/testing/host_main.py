@@ -17,8 +17,8 @@ _PARENT_FOLDER = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath
 
 
 def main(role: str, descriptor: int) -> int:
-    """Run as the process that `role` names, until the other end of the descriptor is closed. Return
-    the exit code."""
+    """Run as the process that `role` names, until the other end of the socket `descriptor` is
+    closed. Return the exit code. Puts the server's packages on the import path first."""
     if _PARENT_FOLDER not in sys.path:
         # last, because other packages of that folder are not Ottla's
         sys.path.append(_PARENT_FOLDER)

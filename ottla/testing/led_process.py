@@ -28,8 +28,8 @@ class LedProcess:
     """A child process that runs `host_main.py`, and the channel to it."""
 
     def __init__(self, role: str, peer_name: str) -> None:
-        """Start the process. `role` is a role of `host_main.py`; error messages call the process
-        `peer_name`."""
+        """Start the process and open the channel to it. `role` is a role of `host_main.py`; error
+        messages call the process `peer_name`. Its output goes to a temporary file."""
         ours, theirs = socket.socketpair()
         self._output_file = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
         try:
@@ -67,8 +67,8 @@ class LedProcess:
         timeout_s: float = CALL_TIMEOUT_S,
         fds: Sequence[int] = (),
     ) -> Json:
-        """Call an operation, as `ProcessChannel.call` does. Raises OttlaError with the process's
-        output if it has ended."""
+        """Return the answer of an operation, as `ProcessChannel.call` does. Raises OttlaError, with
+        the process's output, if the process has ended."""
         try:
             return self.channel.call(op, args, timeout_s=timeout_s, fds=fds)
         except BrokerGone as error:
@@ -77,7 +77,8 @@ class LedProcess:
             raise OttlaError(f"{error}; it said:\n{output}") from error
 
     def close(self, patience_s: float) -> None:
-        """End the process: close its channel, and kill it if it still runs after `patience_s`."""
+        """End the process: close its channel, and kill it if it still runs after `patience_s`
+        seconds. In a process forked from the owner, close only this copy of the channel."""
         self.channel.close()
         if self.owner_pid == os.getpid():
             try:
@@ -97,7 +98,7 @@ class Owned(Protocol):
 
     @property
     def owner_pid(self) -> int:
-        """The process that started the object."""
+        """The id of the process that started the object."""
 
     def close(self) -> None:
         """Release what the object holds, and end its process."""
@@ -110,6 +111,8 @@ class OnePerProcess(Generic[Resource]):
     """A holder that starts its object at the first use, and closes it when the process exits."""
 
     def __init__(self, start: Callable[[], Resource]) -> None:
+        """Prepare the holder; `start` creates the object at the first `get`. Registers the closing
+        of the object with `atexit`."""
         self._start = start
         self._lock = threading.Lock()
         self._started: list[Resource] = []
@@ -118,14 +121,16 @@ class OnePerProcess(Generic[Resource]):
         atexit.register(self._close_own)
 
     def get(self) -> Resource:
-        """Return this process's object. Start it if it is not running."""
+        """Return this process's object. Create it if there is none, or if the last one is not
+        running or belongs to a parent process."""
         with self._lock:
             if not self._started or not self._started[-1].running:
                 self._started.append(self._start())
             return self._started[-1]
 
     def _close_own(self) -> None:
-        """Close what this process started; leave what its parent did before a fork."""
+        """Close the objects that this process started, but not those that its parent started before
+        a fork."""
         for resource in self._started:
             if resource.owner_pid == os.getpid():
                 resource.close()

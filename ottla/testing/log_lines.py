@@ -8,7 +8,8 @@ SHOWN_LINES = 200
 
 
 def last_lines(file: Path, offset: int = 0) -> str:
-    """Return the last lines of a file from `offset` on; an empty text if there is no such file."""
+    """Return the last 200 lines of a file, decoded as UTF-8; an empty text if there is no such
+    file. `offset` is the number of bytes to skip at the start."""
     try:
         with file.open("rb") as stream:
             stream.seek(offset)

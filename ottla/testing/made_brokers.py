@@ -31,22 +31,25 @@ class MadeBrokers:
 
     @property
     def maker(self) -> Maker:
-        """The fixture that is being set up, or otherwise the test that runs."""
+        """The fixture that is being set up, or otherwise the test that runs; `("", "")` outside of
+        a test."""
         return self.under_way[-1] if self.under_way else ("", "")
 
     def add(self, *brokers: Broker, offset: int = 0) -> None:
-        """Assign brokers to the current maker. Their output is shown from `offset` on."""
+        """Assign brokers to the current maker. Their output is shown from `offset` (bytes) on."""
         self._brokers.setdefault(self.maker, []).extend((broker, offset) for broker in brokers)
 
     def used_by(self, item: pytest.Item) -> list[tuple[Broker, int]]:
-        """Return the brokers of a test and of its fixtures, with their offsets."""
+        """Return the brokers of a test and of the fixtures that it uses, with the offsets of their
+        output."""
         makers = {(item.nodeid, ""), *_fixtures_of(item)}
         return [
             broker for maker, made in self._brokers.items() if maker in makers for broker in made
         ]
 
     def pop_maker(self, maker: Maker) -> list[Broker]:
-        """Forget a maker that has ended, and return its brokers."""
+        """Forget a maker that has ended, and return its brokers, which are not closed; none for an
+        unknown maker."""
         return [broker for broker, _ in self._brokers.pop(maker, ())]
 
 

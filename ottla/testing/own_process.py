@@ -35,8 +35,9 @@ class OwnProcess:
         *,
         keep_data: bool = False,
     ) -> None:
-        """Create the folder. `data_dir` None: a temporary folder, which `close` removes unless
-        `keep_data`."""
+        """Create the folder of the log file, and start the host if it does not run. `data_dir`
+        None: data in a temporary folder, which `close` removes unless `keep_data`. `ports` are
+        released by `close`."""
         self._host = the_host()
         self._folder = self._host.folder(name, keep=keep_data)
         self._ports = ports
@@ -49,7 +50,8 @@ class OwnProcess:
 
     @property
     def pid(self) -> int:
-        """The process id while the process runs. Raises Misuse if it does not."""
+        """The process id of the last start, also if the process has ended by itself. Raises Misuse
+        before a start and after `stop` or `kill`."""
         if self._pid is None:
             raise Misuse("the broker is not running: start() it")
         return self._pid
@@ -64,26 +66,29 @@ class OwnProcess:
         )
 
     def begin(self, channel: socket.socket) -> None:
-        """Start a broker that the other end of `channel` controls. Raises Misuse if it runs, or was
-        closed."""
+        """Start a broker's process, which takes the socket `channel`; its peer controls the broker.
+        Output is appended to `log_file`. Raises Misuse if the process runs, or `close` was
+        called."""
         self._prepare()
         self._pid = self._host.start(channel, self.log_file)
 
     def begin_command(self, command: Sequence[str]) -> None:
-        """Start a command, such as `ottla serve`. Raises Misuse if it runs, or was closed."""
+        """Start a command, such as `ottla serve`, with this process's environment. Output is
+        appended to `log_file`. Raises Misuse if the process runs, or `close` was called."""
         self._prepare()
         environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
         self._pid = self._host.run(command, self.log_file, environment)
 
     def begin_stop(self) -> None:
-        """Send the process SIGTERM, if it runs, without waiting."""
+        """Send the process SIGTERM, if it runs, without waiting. A paused process continues, so
+        that it stops too."""
         if self._pid is not None:
             self._host.signal(self._pid, signal.SIGCONT)  # a paused process stops too
             self._host.signal(self._pid, signal.SIGTERM)
 
     def stop(self, timeout_s: float = STOP_TIMEOUT_S) -> int:
         """Stop the process cleanly, as SIGTERM does, wait, and return its exit code; 0 if it does
-        not run. Raises StopFailed, and kills it, if it does not end within `timeout_s`."""
+        not run. Raises StopFailed, and kills it, if it does not end within `timeout_s` seconds."""
         if self._pid is None:
             return 0
         self.begin_stop()
@@ -98,30 +103,32 @@ class OwnProcess:
         return code
 
     def kill(self) -> None:
-        """End the process as `kill -9` does: no flush, and no message to clients."""
+        """End the process as `kill -9` does, and wait for its end: no flush, and no message to
+        clients. Does nothing if it does not run."""
         if self._pid is not None:
             self._host.signal(self._pid, signal.SIGKILL)
             self._host.wait(self._pid, STOP_TIMEOUT_S)
             self._mark_ended()
 
     def pause(self) -> None:
-        """Pause the process, as SIGSTOP does."""
+        """Pause the process, as SIGSTOP does. Raises Misuse if it was not started."""
         self._host.signal(self.pid, signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Let the process continue after `pause`."""
+        """Let the process continue after `pause`. Raises Misuse if it was not started."""
         self._host.signal(self.pid, signal.SIGCONT)
 
     def wait_for_end(self) -> None:
-        """Wait until the process, which is about to end by itself, has ended, so that its ports are
-        free."""
+        """Wait, for at most 60 s, until the process, which is about to end by itself, has ended, so
+        that its ports are free."""
         if self._pid is not None and self._host.running:
             with contextlib.suppress(DeadlinePassed):
                 self._host.wait(self._pid, _END_TIMEOUT_S)
 
     def output(self, offset: int = 0) -> str:
-        """Return the last lines that the process printed and logged, over all its starts; from
-        `offset` on."""
+        """Return the last 200 lines that the process printed and logged, over all its starts.
+        `offset` is the number of bytes to skip. After `close` has removed the file, the text is
+        left only without an offset."""
         if not self._closed:
             self._last_output = last_lines(self.log_file)
         return last_lines(self.log_file, offset) if offset else self._last_output
@@ -132,7 +139,9 @@ class OwnProcess:
         return self.log_file.stat().st_size if self.log_file.exists() else 0
 
     def close(self, *, gently: bool) -> None:
-        """End the process, by a clean stop if `gently`, and remove the temporary files."""
+        """End the process, remove the temporary files, and release the ports. `gently`: by a clean
+        stop, which raises StopFailed after 10 s; otherwise by a kill. A further call does
+        nothing."""
         if self._closed:
             return
         self.output()
@@ -147,7 +156,8 @@ class OwnProcess:
                 port.release()
 
     def _prepare(self) -> None:
-        """Free the reserved ports for a start. Raises Misuse if the broker runs or was closed."""
+        """Let the next process listen on the reserved ports. Raises Misuse if the broker runs or
+        was closed."""
         if self.running:
             raise Misuse("the broker is running already: stop() or restart() it")
         if self._closed:
@@ -157,6 +167,7 @@ class OwnProcess:
             port.lend()
 
     def _mark_ended(self) -> None:
+        """Forget the process id, and reserve the ports again."""
         self._pid = None
         for port in self._ports:
             port.take_again()

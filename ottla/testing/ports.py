@@ -30,31 +30,37 @@ class HeldPort:
     """
 
     def __init__(self, number: int = 0, *, alone: bool = False) -> None:
+        """Reserve a port. `number` 0: a free port, which the attribute `number` then names.
+        `alone`: no other socket may share the port. Raises OSError if it is in use."""
         self._socket: socket.socket | None = None
         self.number = number
         self._reserve(alone)
 
     def lend(self) -> None:
-        """Let a broker listen on the port. Release it where two sockets cannot share a port."""
+        """Let a broker listen on the port. On Linux the reservation stays, because two sockets can
+        share a port; elsewhere it is released."""
         if not _SHARED:
             self.release()
 
     def take_again(self) -> None:
-        """Reserve the port again after the broker has ended."""
+        """Reserve the port again after the broker has ended. If another process uses it by now, it
+        stays unreserved."""
         if self._socket is None:
             with contextlib.suppress(OSError):
                 self._reserve()
 
     def release(self) -> None:
-        """Let other processes use the port."""
+        """End the reservation, so that other processes can use the port."""
         if self._socket is not None:
             self._socket.close()
             self._socket = None
 
     def _reserve(self, alone: bool = False) -> None:
-        """Bind a socket to the port, or to a free port if it is 0, and hold it.
+        """Bind a socket to the port, or to a free port if `number` is 0. Set `number` to the bound
+        port.
 
-        Raises OSError if it is in use. `alone`: no socket that shares addresses may hold it too.
+        Raises OSError if the port is in use. `alone`: no socket that shares addresses may use it
+        either.
         """
         reserved = socket.socket()
         try:
@@ -70,7 +76,8 @@ class HeldPort:
 
 
 def held(number: int) -> HeldPort:
-    """Reserve a port; 0 for any free one. Raises StartFailed if the chosen port is in use."""
+    """Return a reserved port; `number` 0: any free port. Raises StartFailed if the chosen port is
+    in use."""
     try:
         return HeldPort(number)
     except OSError as error:

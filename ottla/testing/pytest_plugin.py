@@ -48,7 +48,7 @@ _NOT_POSSIBLE = pytest.StashKey[bool]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare the plugin's settings."""
+    """Declare the setting `ottla_broker_scope` and the option `--ottla-keep-data`."""
     parser.addini(
         "ottla_broker_scope", "how long ottla_broker lives: function … session", default="function"
     )
@@ -60,7 +60,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Reject a wrong setting in one line, before any test runs."""
+    """Register the marker `ottla`, and prepare the record of brokers and their makers. Raises
+    pytest.UsageError for a wrong `ottla_broker_scope`, before any test runs."""
     config.addinivalue_line("markers", _MARKER)
     config.stash[_MADE] = MadeBrokers()
     scope = str(config.getini("ottla_broker_scope"))
@@ -71,11 +72,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _scope(fixture_name: str, config: pytest.Config) -> _Scope:
+    """Return the scope of the fixture `ottla_broker`, which the setting `ottla_broker_scope`
+    has."""
     return cast(_Scope, str(config.getini("ottla_broker_scope")))
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Let the host import the broker's modules while the first tests run."""
+    """Start the host, and let it import the broker's modules while the first tests run. Does
+    nothing if no test uses a fixture of this plugin, or all use a running cluster."""
     wanted = any(
         name in _STARTING for item in session.items for name in getattr(item, "fixturenames", ())
     )
@@ -90,6 +94,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 @pytest.fixture(scope="session")
 def _ottla_session(request: pytest.FixtureRequest) -> Iterator[SessionBrokers]:
+    """Yield the brokers of the session, none of which runs yet. End them after the session."""
     from ottla.testing.session import SessionBrokers
 
     brokers = SessionBrokers(
@@ -101,7 +106,8 @@ def _ottla_session(request: pytest.FixtureRequest) -> Iterator[SessionBrokers]:
 
 @pytest.fixture
 def ottla(request: pytest.FixtureRequest, _ottla_session: SessionBrokers) -> Iterator[Broker]:
-    """Yield the session's broker, emptied; a client connects to `ottla.bootstrap_servers`."""
+    """Yield the session's broker, emptied, with the topics of the test's marker; a client connects
+    to `ottla.bootstrap_servers`. With OTTLA_BOOTSTRAP_SERVERS, yield that cluster, not emptied."""
     properties, topics = _wanted(request)
     broker = _ottla_session.emptied(properties)
     made = request.config.stash[_MADE]
@@ -118,7 +124,7 @@ def ottla_broker_factory(request: pytest.FixtureRequest) -> BrokerFactory:
     "3"})`.
 
     The arguments are those of `ottla.testing.Broker`. A broker ends with the fixture or the test
-    that made it; `close()` ends it earlier.
+    that made it; `close()` ends it earlier. With OTTLA_BOOTSTRAP_SERVERS, the test is skipped.
     """
     _refuse_real_cluster("ottla_broker_factory")
     from ottla.testing.broker_factory import BrokerFactory
@@ -128,7 +134,9 @@ def ottla_broker_factory(request: pytest.FixtureRequest) -> BrokerFactory:
 
 @pytest.fixture(scope=_scope)
 def ottla_broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
-    """Yield a new broker; a client connects to `ottla_broker.bootstrap_servers`."""
+    """Yield a new broker with the properties and topics of the test's marker; a client connects to
+    `ottla_broker.bootstrap_servers`. With OTTLA_BOOTSTRAP_SERVERS, yield that cluster, not
+    emptied."""
     properties, topics = _wanted(request)
     if os.environ.get(_REAL_CLUSTER):
         broker = request.getfixturevalue("_ottla_session").emptied(properties)
@@ -140,7 +148,8 @@ def ottla_broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
 
 @pytest.fixture
 def ottla_cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
-    """Yield three new brokers that form a cluster, for one test."""
+    """Yield three new brokers that form a cluster, for one test, with the properties and topics of
+    its marker. With OTTLA_BOOTSTRAP_SERVERS, the test is skipped."""
     _refuse_real_cluster("ottla_cluster")
     from ottla.testing.cluster import Cluster
 
@@ -171,7 +180,8 @@ def _wanted(request: pytest.FixtureRequest) -> tuple[Mapping[str, str], Mapping[
 
 @contextmanager
 def _topics(broker: Broker, topics: Mapping[str, int]) -> Iterator[None]:
-    """Create the topics, and delete them afterwards from a cluster that was running already."""
+    """Create the topics, with these names and numbers of partitions, at the start of the block. At
+    its end, delete all topics of the test from a cluster that was running already."""
     for name, partitions in topics.items():
         broker.call("topic.create", {"name": name, "partitions": partitions})
     yield
@@ -182,10 +192,13 @@ def _topics(broker: Broker, topics: Mapping[str, int]) -> Iterator[None]:
 
 
 def _keeps(config: pytest.Config) -> bool:
+    """Return whether the option `--ottla-keep-data` was given."""
     return bool(config.getoption(_KEPT))
 
 
 def _refuse_real_cluster(fixture: str) -> None:
+    """Skip the test if OTTLA_BOOTSTRAP_SERVERS names a running cluster, because `fixture` starts
+    brokers."""
     if os.environ.get(_REAL_CLUSTER):
         pytest.skip(f"{fixture} starts brokers: not with {_REAL_CLUSTER}")
 
@@ -210,14 +223,15 @@ def pytest_fixture_setup(
 def pytest_fixture_post_finalizer(
     fixturedef: pytest.FixtureDef[object], request: pytest.FixtureRequest
 ) -> None:
-    """End the brokers that the fixture made."""
+    """Close the brokers that the fixture made, and forget them."""
     for broker in request.config.stash[_MADE].pop_maker((fixturedef.baseid, fixturedef.argname)):
         broker.close()
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """End the brokers that a test made."""
+    """Record the test as the maker of the brokers that start while it runs. At its end, close these
+    brokers."""
     made = item.config.stash[_MADE]
     maker = item.nodeid, ""
     made.under_way.append(maker)
@@ -231,21 +245,24 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
-    """Skip a test whose fixtures a running cluster cannot provide."""
+    """Skip a test whose fixtures raise NotPossible, because the cluster in OTTLA_BOOTSTRAP_SERVERS
+    cannot provide them."""
     with _skipping(item):
         return (yield)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Skip a test that does what a running cluster cannot do."""
+    """Skip a test that raises NotPossible, because it does what the cluster in
+    OTTLA_BOOTSTRAP_SERVERS cannot do."""
     with _skipping(item):
         return (yield)
 
 
 @contextmanager
 def _skipping(item: pytest.Item) -> Iterator[None]:
-    """Turn NotPossible into a skipped test if the tests run on a real cluster."""
+    """Turn NotPossible, raised in the block, into a skipped test if the tests run on a real
+    cluster, and mark the test for its report. Other errors are raised on."""
     try:
         yield
     except Exception as error:

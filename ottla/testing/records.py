@@ -49,14 +49,16 @@ class Record:
     headers: tuple[tuple[str, bytes | None], ...] = ()
 
     def json(self) -> Json:
-        """Return the value, parsed as JSON. Raises AssertionError if it is no JSON."""
+        """Return the value, parsed as JSON. Raises AssertionError if it is no JSON, or null (a
+        tombstone)."""
         try:
             return json.loads(self.value or b"")
         except ValueError as error:
             raise AssertionError(f"the value of {self} is no JSON: {error}") from None
 
     def text(self) -> str:
-        """Return the value, decoded as UTF-8. Raises AssertionError if it is no UTF-8."""
+        """Return the value, decoded as UTF-8; an empty text for null. Raises AssertionError if it
+        is no UTF-8."""
         try:
             return (self.value or b"").decode()
         except UnicodeDecodeError as error:
@@ -75,8 +77,8 @@ class Record:
 
 
 def content(value: Content) -> bytes | None:
-    """Return the bytes of a key or value; None for None. Raises Misuse if the value has no JSON
-    form."""
+    """Return the bytes of a key or value: bytes as they are, text as UTF-8, other values as JSON;
+    None for None. Raises Misuse if the value has no JSON form."""
     if value is None or isinstance(value, bytes):
         return value
     if isinstance(value, bytearray | memoryview):
@@ -91,7 +93,7 @@ def content(value: Content) -> bytes | None:
 
 def message_of(content: Content) -> Message:
     """Return a message for a `Message`, a `Record`, a tuple (key, value) or (key, value, headers),
-    or a value alone. Raises Misuse for other tuples."""
+    or a value alone. A Record's partition is left out. Raises Misuse for other tuples."""
     if isinstance(content, Message):
         return content
     if isinstance(content, Record):
@@ -104,12 +106,13 @@ def message_of(content: Content) -> Message:
 
 
 def to_channel(messages: Iterable[Content]) -> list[dict[str, Json]]:
-    """Convert messages to the form that the control channel takes."""
+    """Return messages, of any form that `message_of` takes, as the control channel takes them: a
+    dict each, with key and value as bytes. Raises Misuse."""
     return [_to_channel(message_of(message)) for message in messages]
 
 
 def from_channel(topic: str, records: Sequence[Mapping[str, Json]]) -> list[Record]:
-    """Convert records of a topic from the form of the control channel."""
+    """Return the records of a topic that the control channel has returned as dicts."""
     return [
         Record(
             topic,
@@ -125,12 +128,13 @@ def from_channel(topic: str, records: Sequence[Mapping[str, Json]]) -> list[Reco
 
 
 def headers_from(headers: Iterable[Sequence[Json]]) -> tuple[tuple[str, bytes | None], ...]:
-    """Convert headers from the form of the control channel."""
+    """Return headers as pairs of name and value, from the lists of the control channel."""
     return tuple((name, value) for name, value in headers)
 
 
 def _to_channel(message: Message) -> dict[str, Json]:
-    """Return the message as the broker's process gets it, its time in ms since the epoch."""
+    """Return the message as a dict for the control channel: contents as bytes, and the time in ms
+    since the epoch (None: the broker's time)."""
     headers = message.headers
     pairs = headers.items() if isinstance(headers, Mapping) else headers
     timestamp = message.timestamp
@@ -146,7 +150,8 @@ def _to_channel(message: Message) -> dict[str, Json]:
 
 
 def _shortened(data: bytes | None) -> str:
-    """Return the data as text, with at most its first _SHOWN_BYTES bytes."""
+    """Return the data as text, with at most its first _SHOWN_BYTES bytes and then its length;
+    "null" for None."""
     if data is None:
         return "null"
     if len(data) <= _SHOWN_BYTES:

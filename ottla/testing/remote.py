@@ -31,6 +31,9 @@ class RunningCluster(Contents):
     running = True
 
     def __init__(self, bootstrap_servers: str) -> None:
+        """Start a process of the host that calls the cluster at `bootstrap_servers`, `host:port,…`,
+        and wait for its answer. Raises Misuse if the text has another form, OttlaError if no broker
+        answers."""
         self.bootstrap_servers = bootstrap_servers
         self.properties: Mapping[str, str] = {}
         self._before: tuple[set[str], set[str]] | None = None
@@ -48,21 +51,22 @@ class RunningCluster(Contents):
     def call(
         self, op: str, args: Mapping[str, Json] | None = None, *, timeout_s: float = CALL_TIMEOUT_S
     ) -> Json:
-        """Return the answer of one operation, as `Broker.call` does."""
+        """Return the answer of one operation, as `Broker.call` does. Remember the topics and groups
+        in the arguments, so that `drop_topics` can delete them."""
         for names, new_names in zip(self._named, names_in(args or {}), strict=True):
             names |= new_names
         return self._channel.call(op, args, timeout_s=timeout_s)
 
     def begin_test(self) -> None:
-        """Note the topics and groups that exist, which do not belong to the test. Do nothing within
-        a test."""
+        """Record the topics and groups that exist, which do not belong to the test that begins. Do
+        nothing within a test."""
         if self._before is None:
             self._before = self._present_names()
             self._named = set(), set()
 
     def drop_topics(self) -> None:
         """Delete the topics that `topic` has created, and all topics and groups that the test has
-        named and that did not exist before it."""
+        named and that did not exist before it. The test ends with this."""
         before, self._before = self._before, None
         if before is not None:
             named, present = self._named, self._present_names()
@@ -77,26 +81,28 @@ class RunningCluster(Contents):
         super().drop_topics()
 
     def _present_names(self) -> tuple[set[str], set[str]]:
-        """Ask for the names of the present topics and groups."""
+        """Return the names of the topics and of the groups that the cluster has now."""
         return set(self.topics()), {group["group"] for group in self.call("group.list")}
 
     def output(self, offset: int = 0) -> str:
-        """Return the output of the process that calls the cluster; the logs of the cluster are not
-        available."""
+        """Return the last 200 lines of the process that calls the cluster, after `offset` bytes.
+        The logs of the cluster are not available."""
         return last_lines(self._log, offset)
 
     @property
     def output_size(self) -> int:
-        """The number of bytes of that output so far."""
+        """The number of bytes that the process that calls the cluster has printed so far."""
         return self._log.stat().st_size if self._log.exists() else 0
 
     def close(self) -> None:
-        """End the connection to the cluster."""
+        """End the process that calls the cluster, and remove its folder. The cluster runs on."""
         self._channel.close()
         if self._host.running:
             self._host.drop(self._folder)
 
     def __getattr__(self, name: str) -> object:
+        """Raise NotPossible for an attribute that only a `Broker` has, such as `kill`, and
+        AttributeError for any other name."""
         if name.startswith("_") or not hasattr(Broker, name):
             raise AttributeError(f"{type(self).__name__} has no attribute {name}")
         raise NotPossible(
@@ -105,14 +111,15 @@ class RunningCluster(Contents):
 
 
 def names_in(args: Mapping[str, Json]) -> tuple[set[str], set[str]]:
-    """Return the topics and the groups that an operation names."""
+    """Return the topics and the groups that the arguments of an operation name."""
     topics = {args.get("name"), args.get("topic"), *(args.get("names") or ())}
     groups = {args.get("group"), *(args.get("groups") or ())}
     return (topics | {*(args.get("topics") or ())}) - {None}, groups - {None}
 
 
 def addresses(bootstrap_servers: str) -> Sequence[Sequence[Json]]:
-    """Return the pairs of host and port. Raises Misuse if the text has another form."""
+    """Return the pairs of host and port in a text `host:port,host:port`. Raises Misuse if the text
+    has another form."""
     pairs = []
     for address in bootstrap_servers.split(","):
         host, colon, port = address.strip().rpartition(":")

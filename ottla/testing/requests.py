@@ -66,7 +66,7 @@ class Request:
 
 
 def request_from(values: Mapping[str, Json]) -> Request:
-    """Convert a request from the form of the control channel."""
+    """Return the request that the control channel has returned as a dict."""
     return Request(
         values["node_id"],
         values["number"],

@@ -22,6 +22,9 @@ class SessionBrokers:
     """The brokers of a session, by their properties."""
 
     def __init__(self, *, keep_data: bool = False, bootstrap_servers: str = "") -> None:
+        """Prepare the session; brokers start at their first use. `bootstrap_servers` is a running
+        cluster to use instead, `host:port,…`; empty: none. `keep_data`: do not remove the brokers'
+        folders."""
         self._start = BrokerFactory(keep_data=keep_data)
         self._bootstrap_servers = bootstrap_servers
         self._running: RunningCluster | None = None
@@ -29,8 +32,10 @@ class SessionBrokers:
         """The brokers by their properties, the least recently used first."""
 
     def emptied(self, properties: Mapping[str, str]) -> Broker:
-        """Return a broker with these properties and no contents, or the cluster that runs
-        already."""
+        """Return a running broker with these properties and no contents: one from an earlier test,
+        reset, or a new one. Above four brokers, the least recently used is closed. With
+        `bootstrap_servers`, return that cluster, not emptied; raises NotPossible if there are
+        properties."""
         if self._bootstrap_servers:
             return self._running_cluster(properties)
         key = tuple(sorted((name, str(value)) for name, value in properties.items()))
@@ -43,14 +48,14 @@ class SessionBrokers:
         return broker
 
     def close(self) -> None:
-        """End all brokers of the session."""
+        """End all brokers of the session, and the connection to a running cluster."""
         if self._running is not None:
             self._running.close()
         while self._brokers:
             self._brokers.popitem()[1].close()
 
     def _running_cluster(self, properties: Mapping[str, str]) -> Broker:
-        """Return the running cluster, prepared for the next test.
+        """Return the cluster that was running already, prepared for the next test but not emptied.
 
         Raises NotPossible if properties are given.
         """
@@ -63,8 +68,8 @@ class SessionBrokers:
 
     @staticmethod
     def _is_emptied(broker: Broker) -> bool:
-        """Reset a broker for the next test, and return whether it is like new. If it cannot be
-        reset, close it: a test may have killed it, or moved its clocks, which do not go back."""
+        """Reset a broker for the next test, and return whether that succeeded. If not, close it and
+        return False: a test may have killed it, or moved its clocks, which do not go back."""
         if broker.is_ahead:
             broker.close()
             return False

@@ -9,8 +9,8 @@ from ottla.testing.frames import Json
 
 
 def place() -> dict[str, Json]:
-    """Return the working directory, the environment variables and the import path of this
-    process."""
+    """Return this process's working directory ("folder"; None if it was removed), environment
+    variables ("environment") and import path ("path")."""
     try:
         folder: str | None = os.getcwd()
     except FileNotFoundError:

@@ -47,7 +47,9 @@ def in_ms(duration: timedelta) -> float:
 
 
 def advance(call: Call, duration: timedelta) -> float:
-    """Move the clocks. Return by how many milliseconds they are now ahead of the machine's."""
+    """Move the clocks of the broker that `call` reaches, and do what becomes due. Return by how
+    many milliseconds they are now ahead of the machine's. Raises Misuse if `duration` is
+    negative."""
     args: Mapping[str, Json] = {"ms": in_ms(duration)}
     answer = call("time.advance", args, timeout_s=TIMEOUT_S)
     ahead_ms: float = answer["ahead_ms"]

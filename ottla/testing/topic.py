@@ -33,7 +33,9 @@ class Call(Protocol):
 
     def __call__(
         self, op: str, args: Mapping[str, Json] | None = None, *, timeout_s: float = 30.0
-    ) -> Json: ...
+    ) -> Json:
+        """Return the answer of an operation. Raises OttlaError; DeadlinePassed after `timeout_s`
+        seconds."""
 
 
 class NotAsExpected(OttlaError, AssertionError):
@@ -46,6 +48,8 @@ class Topic:
     """A topic of a test. Clients use `name`, which is its real name."""
 
     def __init__(self, call: Call, name: str, label: str | None = None) -> None:
+        """Describe a topic, whether it exists or not. `call` reaches the brokers; `label` is the
+        name that the test gave the topic, None: the same as `name`."""
         self.name = name
         self.label = label or name
         """The name that the test gave the topic."""
@@ -58,7 +62,8 @@ class Topic:
         """Write records, acknowledged by all in-sync replicas, and return them with partition and
         offset. See `ottla.testing.records` for the forms of a message.
 
-        `compression`: none, gzip, snappy, lz4 or zstd.
+        `compression`: none, gzip, snappy, lz4 or zstd. Raises Misuse if the topic does not exist,
+        OttlaError if a record is not written.
         """
         written: list[Record] = []
         for portion in _portions(to_channel(messages)):
@@ -83,9 +88,10 @@ class Topic:
 
         With `count`, return exactly that many records as soon as they are there. Raises
         NotAsExpected, with the records that came instead, if they are not there within `timeout`
-        seconds. Without `count`, return all records that are there now. The records of a partition
-        are in order; the order of partitions is undefined. `committed`: leave out records of
-        transactions that are open or aborted, and records behind an open one.
+        seconds. Without `count`, return all records that are there now; raises DeadlinePassed if
+        reading takes longer. The records of a partition are in order; the order of partitions is
+        undefined. `committed`: leave out records of transactions that are open or aborted, and
+        records behind an open one.
         """
         __tracebackhide__ = True
         start = dict(self._positions)
@@ -98,8 +104,8 @@ class Topic:
         return records
 
     def records(self, *, committed: bool = True) -> list[Record]:
-        """Return all records that are there now, from the start. This does not move the position of
-        `consume`."""
+        """Return all records that are there now, from the start; none if the topic does not exist.
+        This does not move the position of `consume`. `committed` is as in `consume`."""
         records, _ = self._read({}, None, TIMEOUT_S, committed)
         return records
 
@@ -108,17 +114,20 @@ class Topic:
         self._positions.clear()
 
     def grow(self, partitions: int) -> None:
-        """Add partitions up to a total of `partitions`, and return once all have leaders."""
+        """Add partitions up to a total of `partitions`, and return once all have leaders. Raises
+        OttlaError if the brokers reject that."""
         self._call("topic.grow", {"name": self.name, "partitions": partitions})
 
     def delete(self) -> None:
-        """Delete the topic, and return when no broker knows it any more."""
+        """Delete the topic, and return when no broker knows it any more. A topic that does not
+        exist is ignored."""
         self._call("topic.delete", {"names": [self.name]})
         self._positions.clear()
         self.is_deleted = True
 
     def ends(self) -> dict[int, int]:
-        """Return the offset behind the last record, by partition."""
+        """Return the offset behind the last record, by partition; None if the partition's leader
+        does not answer. Empty if the topic does not exist."""
         described = self._call("topic.describe", {"names": [self.name]})
         partitions = described.get(self.name, {})
         return {int(index): partition["end"] for index, partition in partitions.items()}
@@ -140,13 +149,15 @@ class Topic:
     def read_on(
         self, positions: dict[str, int], timeout: float, count: int | None
     ) -> tuple[list[Record], bool]:
-        """Return the records behind `positions`, which are moved forward, and whether the topic
-        exists. Used by assertions."""
+        """Return the committed records behind `positions`, and whether the topic exists. Moves
+        `positions`, offsets by partition number, behind these records. Waits up to `timeout`
+        seconds for `count` records; None: reads to the present end."""
         return self._read(positions, count, timeout, True)
 
     def described(self, records: Sequence[Record], start: Mapping[str, int] | None = None) -> str:
-        """Return a text about the records that came. `start`: the positions from which they were
-        read."""
+        """Return a text about the records that came, and about records that a reader with
+        `committed` does not see. Without records, it names other topics that have some. `start`:
+        the positions from which they were read."""
         hidden = self._hidden(records, start or {})
         if not records:
             return "none came" + (hidden or self._elsewhere())
@@ -162,7 +173,7 @@ class Topic:
 
     def _hidden(self, records: Sequence[Record], start: Mapping[str, int]) -> str:
         """Return a text about further records, of transactions that are open or were aborted; empty
-        if none."""
+        if none, or if reading fails."""
         try:
             all_records, _ = self._read(dict(start), None, TIMEOUT_S, False)
         except OttlaError:  # the message to build is about missing records, not about this error
@@ -178,7 +189,7 @@ class Topic:
 
     def _elsewhere(self) -> str:
         """Return a text about records in other topics, because the application may have written
-        there."""
+        there, and about earlier records of this topic; empty if none."""
         topics = self._call("topic.describe")
         full = [
             f"{name} ({count})"
@@ -194,10 +205,11 @@ class Topic:
     def _read(
         self, positions: dict[str, int], count: int | None, timeout: float, committed: bool
     ) -> tuple[list[Record], bool]:
-        """Read `count` records, or to the present end if it is None.
+        """Return `count` records, or all up to the present end if it is None, and whether the topic
+        exists.
 
-        Moves `positions` behind them. Returns fewer records after `timeout` seconds; the flag says
-        whether the topic exists.
+        Moves `positions` behind them. Returns fewer records after `timeout` seconds; if `count` is
+        None, raises DeadlinePassed.
         """
         deadline = time.monotonic() + timeout
         records: list[Record] = []
@@ -227,7 +239,8 @@ class Topic:
 
 
 def some(names: Iterable[str]) -> str:
-    """Return the first names as a text, and how many more there are."""
+    """Return the first 20 names as a text, and how many more there are; "none" if there is no
+    name."""
     all_names = list(names)
     more = len(all_names) - _SHOWN_NAMES
     return (
@@ -236,7 +249,8 @@ def some(names: Iterable[str]) -> str:
 
 
 def _portions(messages: list[dict[str, Json]]) -> list[list[dict[str, Json]]]:
-    """Split messages into portions that are small enough for one call."""
+    """Split messages, in their order, into portions of at most 8 MiB, or of a single larger
+    message. Without messages, return an empty portion."""
     portions: list[list[dict[str, Json]]] = [[]]
     size = 0
     for message in messages:
@@ -251,4 +265,5 @@ def _portions(messages: list[dict[str, Json]]) -> list[list[dict[str, Json]]]:
 
 
 def _count(count: int) -> str:
+    """Return the number of records with the noun: "1 record", "2 records"."""
     return "1 record" if count == 1 else f"{count} records"

@@ -62,7 +62,8 @@ def refusing(
     way: Way, api: ApiKey, version: int, request: Message, error: ErrorCode, refusal: Refusal
 ) -> Message | None:
     """Return the response that has `error` in this way; None if this version cannot express it, or
-    the request names nothing. Raises ProtocolError if a refusal closes the connection."""
+    the request names nothing. `refusal` makes the API's own error response. Raises ProtocolError if
+    it closes the connection instead."""
     assert not isinstance(way, RealAnswer), "what Real is put into comes from the API"
     response: Message
     if isinstance(way, OwnError):
@@ -81,8 +82,8 @@ def put_into(
     concerns: Concerns,
     name_of: NameOf,
 ) -> int:
-    """Set `error` in the items at `path` whose topic `concerns` accepts, without their other
-    contents; return how many."""
+    """Replace the items at `path` whose topic `concerns` accepts by items with `error`, without
+    their other contents. Changes `response`, and returns how many items were replaced."""
     count = 0
     for owner in list(_at(response, path[:-1])):
         items = getattr(owner, path[-1], None) or []
@@ -95,7 +96,7 @@ def put_into(
 
 
 def has(response: Message, path: tuple[str, ...]) -> bool:
-    """Return whether a response has any item at `path`."""
+    """Return whether a response has at least one item in the lists that `path` names."""
     return any(True for _ in _at(response, path))
 
 
@@ -107,7 +108,8 @@ def says(api: ApiKey, version: int, response: Message, error: ErrorCode) -> bool
 
 
 def errors_in(message: Message, path: str = "") -> Iterator[tuple[str, int]]:
-    """Yield all errors of a response, each with the lists that lead to it: `topics.partitions`."""
+    """Yield the errors of a response, without NONE: the lists that lead to each
+    (`topics.partitions`, empty at the top), and its code."""
     for field in message.__slots__:
         value = getattr(message, field)
         if field in _CODES and value:
@@ -119,7 +121,8 @@ def errors_in(message: Message, path: str = "") -> Iterator[tuple[str, int]]:
 
 
 def joined(first: Message, second: Message) -> Message:
-    """Return one response made of the responses to two halves of a request."""
+    """Return one response made of the responses to two halves of a request: each list has the items
+    of both, the other fields are those of `first`."""
     lists = {
         field: [*getattr(first, field), *getattr(second, field)]
         for field in first.__slots__
@@ -129,7 +132,8 @@ def joined(first: Message, second: Message) -> Message:
 
 
 def _at(message: Message, path: Sequence[str]) -> Iterator[Message]:
-    """Yield the messages at the end of these lists."""
+    """Yield the messages to which these fields lead, each a list in the message before; `message`
+    itself if the path is empty."""
     if not path:
         yield message
         return
@@ -138,7 +142,8 @@ def _at(message: Message, path: Sequence[str]) -> Iterator[Message]:
 
 
 def _failing(message: Message, error: ErrorCode) -> Message:
-    """Return the same message with this error."""
+    """Return a copy of the message with this error code, and with TEXT as its error message if it
+    has one."""
     fields: dict[str, Any] = {
         field: int(error) if field in _CODES else TEXT
         for field in message.__slots__
@@ -148,7 +153,8 @@ def _failing(message: Message, error: ErrorCode) -> Message:
 
 
 def _failed(item: Message, error: ErrorCode) -> Message:
-    """Return `item` as a response has it if it failed with this error."""
+    """Return a new item like `item` with this error: its names, ids and replicas are kept, offsets
+    and the leader are -1, all other fields have their defaults."""
     kept = {field: getattr(item, field) for field in item.__slots__ if field in _KEPT}
     unknown = {field: _NOTHING_KNOWN[field] for field in item.__slots__ if field in _NOTHING_KNOWN}
     return _failing(type(item)(**{**kept, **unknown}), error)
@@ -157,8 +163,8 @@ def _failed(item: Message, error: ErrorCode) -> Message:
 def _mirror(
     message_class: type[Message], requested: object, path: Sequence[str], error: ErrorCode
 ) -> Message:
-    """Return a message of class `message_class` about the contents of `requested`, with the error
-    at the end of `path`."""
+    """Return a message of class `message_class` with the fields that `requested` has too. The lists
+    of `path` get an item for each requested one; the items at its end have the error."""
     fields: dict[str, Any] = {}
     if isinstance(requested, Message):
         for field in message_class.__slots__:

@@ -8,8 +8,8 @@ _SIZE_BYTES = 4
 
 
 def cut(parts: ResponseParts, share: float) -> bytes:
-    """Return the first bytes of a whole response: at least its size field, at most all bytes but
-    the last."""
+    """Return the first bytes of a whole response, `share` (0 to 1) of them: at least its size
+    field, at most all bytes but the last. Parts in files are read."""
     pieces = [parts] if isinstance(parts, (bytes, bytearray, memoryview)) else parts
     whole = b"".join(
         piece if isinstance(piece, (bytes, bytearray, memoryview)) else piece.read()

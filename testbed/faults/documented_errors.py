@@ -209,8 +209,8 @@ class Documented:
 
 @cache
 def documented() -> Sequence[Documented]:
-    """Return the whole table. If an error has two places, the place of the later version applies.
-    If both have the same version, both apply."""
+    """Return the table of documented errors, a row for each line of it. An error may be in several
+    rows of an API; `places_of` then chooses by version."""
     table: list[Documented] = []
     for line in _LINES.replace("\n    ", " ").strip().splitlines():
         api, since, path, *errors = line.split()
@@ -220,19 +220,20 @@ def documented() -> Sequence[Documented]:
 
 
 def errors_of(api: ApiKey) -> list[ErrorCode]:
-    """Return the errors of one API by name, without those that every API has."""
+    """Return the documented errors of one API, sorted by name, without those that every API has."""
     errors = {error for row in documented() if row.api is api for error in row.errors}
     return sorted(errors - set(OF_ALL), key=lambda error: error.name)
 
 
 def is_documented(api: ApiKey, error: ErrorCode) -> bool:
-    """Return whether a broker may answer a request of this API with this error."""
+    """Return whether Kafka is documented or was seen to answer this API with this error; True for
+    the errors that every API may have."""
     return error in OF_ALL or error in errors_of(api)
 
 
 def places_of(api: ApiKey, version: int, error: ErrorCode) -> set[str]:
     """Return the places of this error in a response of this version, as paths; empty if it has
-    none."""
+    none. Of the rows up to this version, only those of the newest version count."""
     rows = [
         row
         for row in documented()

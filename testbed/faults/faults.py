@@ -54,7 +54,7 @@ class Sessions(Protocol):
     """The fetch sessions of consumers, whose requests name only what is new."""
 
     def topics(self, session_id: int) -> Iterable[str]:
-        """Return the topics of a session; none if there is no such session."""
+        """Return the names of the topics in a session; none if there is no such session."""
 
     def show_all(self, response: FetchResponse, concerns: Concerns) -> None:
         """Add to a Fetch's response the session's partitions without news, of topics that
@@ -67,7 +67,8 @@ class Handler(Protocol):
     admission: Admission
     apis: dict[int, Api]
 
-    def interfere_by(self, interference: Interference | None) -> None: ...
+    def interfere_by(self, interference: Interference | None) -> None:
+        """Set the component that sees each request before its API does; None: no component."""
 
 
 class FaultRules:
@@ -93,7 +94,8 @@ class FaultRules:
     # --- rules ----------------------------------------------------------------------------------
 
     def add(self, key: str, rule: Rule) -> None:
-        """Add a fault from now on, under a `key` that the caller chooses."""
+        """Add a fault from now on, under a new `key` that the caller chooses. With the first fault,
+        the handlers begin to pass requests to `meet`, and use no prepared answers."""
         assert key not in self._rules, "a key is for one fault"
         if not self._rules:
             for handler in self._handlers:
@@ -115,7 +117,8 @@ class FaultRules:
 
     def lift(self, key: str) -> None:
         """Remove this fault. Its unanswered requests have their connections closed, and its delayed
-        responses are sent. A key without a rule is ignored."""
+        responses are sent. A key without a rule is ignored. After the last fault, the handlers pass
+        requests to their APIs again."""
         rule = self._rules.pop(key, None)
         if rule is None:
             return
@@ -131,14 +134,16 @@ class FaultRules:
                 handler.admission.prepare_again()
 
     def clear(self) -> None:
-        """Remove all faults."""
+        """Remove all faults, as `lift` does."""
         for key in list(self._rules):
             self.lift(key)
 
     # --- requests -------------------------------------------------------------------------------
 
     def meet(self, meeting: Meeting) -> None:
-        """Apply the rules to a request, or have it carried out; see `Interference.meet`."""
+        """Apply the rules to a request: the delays of all rules before the first rule of another
+        kind, and that rule. Without a rule, the request is carried out and answered. Requests of a
+        test's operations, and within `log_in`, are exempt."""
         if meeting.context.client_id == OPERATIONS or self._logging_in:
             meeting.carry_out(meeting.request, partial(self._late, meeting, {}))
             return
@@ -154,8 +159,8 @@ class FaultRules:
         meeting.carry_out(meeting.request, partial(self._late, meeting, delays_ms))
 
     def log_in(self, step: Callable[[], Answer]) -> Answer:
-        """Run a step of a login, to which rules were applied: its own requests to APIs are left
-        alone."""
+        """Run a step of a login, to which the rules were applied already, and return its result. No
+        rule applies to requests that the step itself passes to `meet`."""
         self._logging_in = True
         try:
             return step()
@@ -180,7 +185,8 @@ class FaultRules:
         )
 
     def _late(self, meeting: Meeting, delays_ms: Mapping[str, float], response: object) -> None:
-        """Send a response after the delays of those rules, by key, that are not lifted yet."""
+        """Send a response after the sum of the delays (ms) of those rules, by key, that are not
+        lifted yet; without any, at once."""
         answer = partial(meeting.answer, meeting.reply, response)
         delays_ms = {key: delay for key, delay in delays_ms.items() if key in self._rules}
         delay_ms = sum(delays_ms.values())
@@ -192,13 +198,15 @@ class FaultRules:
             answer()
 
     def _send_late(self, late: _DelayedAnswer) -> None:
+        """Send a response whose delay has passed."""
         del self._late_answers[late]
         late.answer()
 
     def _carry_out(self, key: str, rule: Rule, meeting: Meeting, respond: Respond) -> None:
-        """Apply a rule's deed to the request: answer an error, close, cut or withhold the answer.
+        """Apply the rule of any kind but DELAY to the request: answer an error, close the
+        connection, or cut or withhold the answer.
 
-        If too many requests are unanswered, closes the connection of the oldest.
+        If too many requests of the rule are unanswered, closes the connection of the oldest.
         """
         if rule.deed is Deed.ERROR:
             self._refuse(rule, meeting, respond)
@@ -216,7 +224,9 @@ class FaultRules:
                 meeting.carry_out(meeting.request, _forget)
 
     def _refuse(self, rule: Rule, meeting: Meeting, respond: Respond) -> None:
-        """Answer with the rule's error for what it matches, and have the rest carried out."""
+        """Respond with the rule's error for the topics that it matches, joined with the real
+        response to the rest, or put into the real response. If this request cannot have the error,
+        have all of it carried out, and do not count it."""
         api, version = ApiKey(meeting.context.api_key), meeting.context.api_version
         if api is ApiKey.API_VERSIONS and rule.error is ErrorCode.UNSUPPORTED_VERSION:
             meeting.say_range()
@@ -244,15 +254,16 @@ class FaultRules:
     def _put_into_real(
         self, rule: Rule, meeting: Meeting, way: RealAnswer, respond: Respond
     ) -> None:
-        """Have a request carried out, and put the rule's error into the response."""
+        """Have a request carried out, without waiting or creating topics, and respond with the real
+        response, into which the rule's error is put."""
         concerns: Concerns = rule.aim.matches_topic
         if way.path == ("results",):  # these are log directories, which belong to no topic
             concerns = _anything
 
         def answered(response: Message) -> None:
-            """Put the error into the real answer and send it.
+            """Put the error into the real response, and respond with it.
 
-            Does not count the rule's match if the answer has no place for it.
+            Does not count the request if the response has no item for the error.
             """
             response = decoded_response(response, meeting.context.api_version)
             if isinstance(response, FetchResponse):
@@ -281,21 +292,23 @@ class _PartOfAnswer:
         self._share = share
 
     def __call__(self, parts: ResponseParts | None) -> None:
+        """Send the first part of a response, and close the connection; None: only close it."""
         if parts is None:
             self._reply.close()
         else:
             self._reply.last(cut(parts, self._share))
 
     def keep(self, frame: memoryview) -> memoryview:
-        """Return the request's frame, or a copy; see `broker.requests.interference.ReplyPath`."""
+        """Return the request's frame, or a copy of it, which stays valid until the request is
+        answered."""
         return self._reply.keep(frame)
 
     def fail(self, error: BaseException) -> None:
-        """Close the connection at once; see `broker.requests.interference.ReplyPath`."""
+        """Close the connection at once: its bytes are wrong, or handling them failed."""
         self._reply.fail(error)
 
     def close(self) -> None:
-        """Close the connection: the response cannot be written."""
+        """Close the connection instead of answering."""
         self._reply.close()
 
     def last(self, data: bytes) -> None:
@@ -304,6 +317,8 @@ class _PartOfAnswer:
 
 
 def _respond_joined(respond: Respond, refused: Message, version: int, response: Message) -> None:
+    """Respond with the response to the rest of a request, joined with the error response
+    `refused`."""
     respond(joined(decoded_response(response, version), refused))
 
 
@@ -312,16 +327,17 @@ def _anything(_topic: str | None) -> bool:
 
 
 def _forget(_response: object) -> None:
-    """Drop a response that is never sent."""
+    """Do nothing: the response is never sent."""
 
 
 def _has(api: ApiKey, version: int, way: RealAnswer) -> bool:
-    """Return whether responses of this version have the lists that `way` leads through."""
+    """Return whether responses of this version have the lists that `way` leads through. Only those
+    of OffsetFetch depend on the version."""
     return api is not ApiKey.OFFSET_FETCH or (way.path[0] == "groups") == (version >= 8)
 
 
 def _harmless(request: Message) -> Message:
-    """Return the same request, changed so that it neither waits nor creates topics."""
+    """Return the same request, changed so that it neither waits for records nor creates topics."""
     changes: dict[str, Any] = {}
     if hasattr(request, "max_wait_ms"):
         changes["max_wait_ms"] = 0

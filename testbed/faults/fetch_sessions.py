@@ -24,7 +24,8 @@ class FetchSessions:
         self._name_of = name_of
 
     def topics(self, session_id: int) -> Iterator[str]:
-        """Yield the topic of each partition in a session; none if there is no such session."""
+        """Yield the topic name of each partition in a session; none if there is no such session.
+        Topics that do not exist any more are left out."""
         session = self._session(session_id)
         for topic, _index in () if session is None else session.partitions:
             name = self._name(topic)
@@ -32,7 +33,9 @@ class FetchSessions:
                 yield name
 
     def show_all(self, response: FetchResponse, concerns: Concerns) -> None:
-        """Add the partitions that a Fetch's response leaves out; see `Sessions.show_all`."""
+        """Add to a Fetch's response the session's partitions that it leaves out, of topics that
+        `concerns` accepts. Mark all partitions of these topics as changed, so that the next
+        response has them too."""
         session = self._session(response.session_id)
         if session is None:
             return
@@ -49,15 +52,20 @@ class FetchSessions:
         return next((session for session in self._cache if session.session_id == session_id), None)
 
     def _name(self, topic: bytes | str) -> str | None:
+        """Return the name of a topic, which is looked up if it is an id; None if there is no such
+        topic."""
         return topic if isinstance(topic, str) else self._name_of(topic)
 
 
 def _key(topic: FetchableTopicResponse, partition: PartitionData) -> FetchKey:
+    """Return the key of a partition in its session: the topic's name, or its id if the response has
+    ids, and the index."""
     return topic.topic or topic.topic_id, partition.partition_index
 
 
 def _response_topic(key: FetchKey) -> FetchableTopicResponse:
-    """Return the response's entry of a partition, by topic name or id."""
+    """Return a response's entry for one partition without records, with the topic name or id of
+    `key`."""
     topic, index = key
     partitions = [PartitionData(index)]
     if isinstance(topic, str):

@@ -29,11 +29,12 @@ class NodeLinks:
         """The held requests, each with the timer of its time-out."""
 
     def over(self, network: Network) -> CuttableNetwork:
-        """Return this network with links that can be cut."""
+        """Return a network that sends through `network`, except over links that are cut."""
         return CuttableNetwork(network, self)
 
     def cut(self, ports: Iterable[int]) -> None:
-        """Cut the links to these ports: no request arrives there any more."""
+        """Cut the links to these ports, and close their channels' connections: requests under way
+        fail as LOST. Later requests are held."""
         cut = set(ports) - self._cut
         self._cut |= cut
         for channel in list(self._channels):
@@ -41,7 +42,8 @@ class NodeLinks:
                 channel.break_off()
 
     def heal(self, ports: Iterable[int] | None = None) -> None:
-        """Restore the links to these ports, or all links if None."""
+        """Restore the links to these ports, or all links if None. Requests that are held for them
+        fail as LOST."""
         healed = set(self._cut) if ports is None else self._cut & set(ports)
         self._cut -= healed
         for held in [held for held in self._held if held.port in healed]:
@@ -53,22 +55,23 @@ class NodeLinks:
         return port in self._cut
 
     def hold(self, port: int, done: Answered, timeout_ms: float) -> None:
-        """Hold a request without sending it; it fails after `timeout_ms`, or when the link is
-        restored."""
+        """Hold a request without sending it: `done` gets TIMED_OUT after `timeout_ms`, or LOST when
+        the link is restored."""
 
         held = _HeldRequest(port, done)
         self._held[held] = self._scheduler.call_later(timeout_ms, partial(self._time_out, held))
 
     def _time_out(self, held: _HeldRequest) -> None:
+        """End a held request: its `done` gets TIMED_OUT."""
         del self._held[held]
         held.done(None, ChannelFailure.TIMED_OUT)
 
     def opened(self, channel: CuttableChannel) -> None:
-        """Note a channel, which a cut closes."""
+        """Add a channel to those whose connection `cut` closes."""
         self._channels[channel] = None
 
     def closed(self, channel: CuttableChannel) -> None:
-        """Forget a channel that is closed."""
+        """Remove a channel that is closed from those whose connection `cut` closes."""
         self._channels.pop(channel, None)
 
 
@@ -88,7 +91,8 @@ class CuttableNetwork:
         self._links = links
 
     def channel(self, host: str, port: int, client_id: str) -> CuttableChannel:
-        """Make a channel to an address; see `Network.channel`."""
+        """Return a channel to an address, which connects at the first request; see
+        `Network.channel`."""
         channel = CuttableChannel(self._network, self._links, (host, port, client_id))
         self._links.opened(channel)
         return channel
@@ -98,6 +102,8 @@ class CuttableChannel:
     """A channel that sends nothing while its link is cut (`ground.ports.Channel`)."""
 
     def __init__(self, network: Network, links: NodeLinks, where: tuple[str, int, str]) -> None:
+        """Create a channel without a connection; `where` is the host, the port and the client
+        id."""
         self._network = network
         self._links = links
         self._where = where
@@ -111,7 +117,8 @@ class CuttableChannel:
     def send(
         self, request: object, done: Answered, timeout_ms: float, version: int | None = None
     ) -> None:
-        """Send a request, or hold it while the link is cut; see `Channel.send`."""
+        """Send a request, or hold it without sending if the link is cut; see `Channel.send`. A held
+        request ends as `NodeLinks.hold` says."""
         if self._links.is_cut(self.port):
             self._links.hold(self.port, done, timeout_ms)
             return
@@ -120,12 +127,13 @@ class CuttableChannel:
         self._channel.send(request, done, timeout_ms, version)
 
     def break_off(self) -> None:
-        """Close the connection: requests under way are lost."""
+        """Close the connection, if there is one: requests under way are lost. The next request
+        opens another."""
         channel, self._channel = self._channel, None
         if channel is not None:
             channel.close()
 
     def close(self) -> None:
-        """Close the channel; see `Channel.close`."""
+        """Close the channel for good, with its connection; see `Channel.close`."""
         self._links.closed(self)
         self.break_off()

@@ -36,23 +36,26 @@ class LoginUnderWay(Protocol):
     """The login of a connection (`broker.network.server.login.Login`)."""
 
     @property
-    def context(self) -> ConnectionContext: ...
+    def context(self) -> ConnectionContext:
+        """The connection's properties, as the APIs see them."""
 
     @property
-    def is_bare(self) -> bool: ...
+    def is_bare(self) -> bool:
+        """Whether the next frame is a token without a request header (KIP-43)."""
 
     def carry_out(
         self, frame: memoryview, later: Callable[[ReplyOrRefusal], None]
-    ) -> ReplyOrRefusal | None: ...
+    ) -> ReplyOrRefusal | None:
+        """Handle a frame of the login, and return the answer or the refusal; None: `later` gets
+        it."""
 
 
 class Ranges(Protocol):
     """The source of answers with the served versions
     (`broker.requests.request_handler.RequestHandler`)."""
 
-    def say_range(
-        self, connection: ClientConnection, frame: memoryview, reply: ReplyPath
-    ) -> None: ...
+    def say_range(self, connection: ClientConnection, frame: memoryview, reply: ReplyPath) -> None:
+        """Answer an ApiVersions request by `reply` as if its version were not served."""
 
 
 class LoginFaults:
@@ -65,10 +68,10 @@ class LoginFaults:
     def intercept(
         self, login: LoginUnderWay, frame: memoryview, later: Callable[[ReplyOrRefusal], None]
     ) -> ReplyOrRefusal | None:
-        """Apply the faults to a frame of a login, or have it carried out; see
-        `broker.network.server.login.Login.check`.
+        """Apply the faults to a frame of a login, and return the answer or the refusal. If no fault
+        can apply, have the login handle the frame; see `broker.network.server.login.Login.check`.
 
-        Returns None if the answer comes later.
+        Returns None if the answer comes later, by `later`.
         """
         reply = _LoginReply(later)
         meeting = (
@@ -80,12 +83,15 @@ class LoginFaults:
         return reply.response_at_once()
 
     def _of(self, login: LoginUnderWay, frame: memoryview, reply: _LoginReply) -> Meeting | None:
-        """Return the meeting of a frame, None if the frame is no request of a login."""
+        """Return the frame's request as a `Meeting`, to which fault rules can be applied; None if
+        the frame is no request of a login."""
         context, request = _read(login, frame)
         if context is None:
             return None
 
         def carry_out(_request: object, respond: Callable[[ReplyOrRefusal], None]) -> None:
+            """Have the login handle its frame; `respond` gets the answer or the refusal, now or
+            later."""
             response = self._faults.log_in(partial(login.carry_out, frame, respond))
             if response is not None:
                 respond(response)
@@ -110,41 +116,44 @@ class _LoginReply:
         self._is_late = False
 
     def __call__(self, parts: bytes | None) -> None:
+        """Answer with these bytes; None: with no bytes."""
         self.say(b"" if parts is None else bytes(parts))
 
     def keep(self, frame: memoryview) -> memoryview:
-        """Return the frame itself; see `broker.requests.interference.ReplyPath`."""
+        """Return the frame itself, without a copy; see `broker.requests.interference.ReplyPath`."""
         return frame
 
     def fail(self, error: BaseException) -> None:
-        """Close the connection; see `broker.requests.interference.ReplyPath`."""
+        """Refuse the login without an answer, at once, which closes the connection. The error is
+        not logged."""
         self.close()
 
     def close(self) -> None:
-        """Close the connection; see `broker.requests.interference.ReplyPath`."""
+        """Refuse the login without an answer, at once, which closes the connection."""
         self.last(b"")
 
     def last(self, data: bytes) -> None:
-        """Send these bytes, and close the connection; see
-        `broker.requests.interference.ReplyPath`."""
+        """Refuse the login with these bytes as the answer, at once, which closes the connection
+        after them."""
         self.say(LoginRefusal(_REASON, data, delayed=False))
 
     def say(self, response: ReplyOrRefusal) -> None:
-        """Keep this response for `response_at_once`, or send it if that was called before."""
+        """Store this response for `response_at_once`; if that was called before, pass it to
+        `later`."""
         if self._is_late:
             self._later(response)
         else:
             self._response = response
 
     def response_at_once(self) -> ReplyOrRefusal | None:
-        """Return the response, None if there is none yet: it then goes to `later`."""
+        """Return the response, None if there is none yet: `later` then gets it."""
         self._is_late = self._response is None
         return self._response
 
 
 def _read(login: LoginUnderWay, frame: memoryview) -> tuple[RequestContext | None, Message | None]:
-    """Return the header and the request of a frame; None for both if no login may send such a
-    frame."""
+    """Return the context and the request of a frame; None for both if the frame is no valid request
+    of LOGIN_APIS."""
     try:
         key, version, correlation_id, client_id, pos = read_request_header(frame)
         if key not in LOGIN_APIS:
@@ -172,7 +181,8 @@ def _read(login: LoginUnderWay, frame: memoryview) -> tuple[RequestContext | Non
 
 
 def _login_error(api_key: int, _request: object, error: ErrorCode) -> Message:
-    """Return the response of this API with the error."""
+    """Return a response of this API with the error, and with a message if it has a field for
+    that."""
     response: Message = messages_of(ApiKey(api_key)).response()
     fields: dict[str, Any] = {"error_code": int(error)}
     if hasattr(response, "error_message"):
@@ -181,7 +191,8 @@ def _login_error(api_key: int, _request: object, error: ErrorCode) -> Message:
 
 
 def _answer(context: RequestContext, reply: ReplyPath, response: object) -> None:
-    """Send a login's response, or the response that a fault has made."""
+    """Pass a login's answer or refusal, or an error response that a fault made, to `reply`. An
+    error response refuses the login, except that of ApiVersions."""
     if isinstance(response, LoginRefusal):
         if isinstance(reply, _LoginReply):
             reply.say(response)

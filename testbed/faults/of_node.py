@@ -8,7 +8,8 @@ from testbed.faults.fetch_sessions import FetchSessions
 
 
 def faults_of(node: Node) -> FaultRules:
-    """Return the faults of requests to this node's listeners. The node must have a broker."""
+    """Return fault rules, empty at first, for requests to this node's listeners: those for clients
+    and, if there are any, those for controllers. The node must have a broker."""
     assert node.broker is not None, "a controller alone has no clients"
 
     def name_of(topic_id: bytes) -> str | None:

@@ -79,6 +79,8 @@ class Places:
 
 
 def _quorum(*errors: ErrorCode) -> Places:
+    """Return the places in an API of the Raft quorum: in each partition for _QUORUM_ERRORS and
+    `errors`, at the top for all others."""
     return Places(_TOP, (((*_QUORUM_ERRORS, *errors), _PARTITIONS),))
 
 
@@ -226,7 +228,8 @@ _ELSEWHERE = Places()
 
 
 def ways_of(api: ApiKey, error: ErrorCode) -> Ways:
-    """Return the ways of this API to return this error, in the order in which they are tried."""
+    """Return the ways of this API to return this error, in the order in which they are tried;
+    OwnError alone if the table has no row for the API."""
     places = _PLACES.get(api, _ELSEWHERE)
     for errors, ways in places.named:
         if error in errors:

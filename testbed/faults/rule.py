@@ -68,7 +68,8 @@ class Aim:
     """Whether the rule matches requests of other nodes only; if not, requests of clients only."""
 
     def matches(self, subject: RequestSubject) -> bool:
-        """Return whether the rule matches this request."""
+        """Return whether all conditions fit this request: the API, the client, a topic, a group, a
+        transactional id, and whether a node sent it."""
         if self.api not in (None, subject.api) or self.nodes != subject.of_a_node:
             return False
         if self.client_id is not None and not fnmatchcase(subject.client_id, self.client_id):
@@ -80,7 +81,8 @@ class Aim:
         )
 
     def matches_topic(self, name: str | None) -> bool:
-        """Return whether the rule matches what a request asks of this topic."""
+        """Return whether the topic condition fits a topic of this name. A name that is None fits
+        only if there is no condition."""
         return self.topic is None or (name is not None and fnmatchcase(name, self.topic))
 
 
@@ -123,7 +125,8 @@ class Rule:
         return self.times is not None and self.applied >= self.times
 
     def meets(self, subject: RequestSubject) -> bool:
-        """Count this request, and return whether the fault applies to it."""
+        """Return whether the fault applies to this request. Counts the request if the aim matches
+        it, and again if the fault applies."""
         if not self.aim.matches(subject):
             return False
         before = self._count(subject.client_id)
@@ -134,11 +137,13 @@ class Rule:
         return self.tally.take(self.times)
 
     def missed(self) -> None:
-        """Do not count the last request, because the fault could not be applied to it."""
+        """Do not count the last request among those that the fault applied to: the fault could not
+        be applied to it."""
         self.tally.give_back()
 
     def _count(self, client_id: str) -> int:
-        """Return how many requests of this client matched before, and count this one."""
+        """Return how many requests of this client matched before, and count this one. Above
+        CLIENTS_MAX_COUNT clients, the others share a count."""
         if client_id not in self._by_client and len(self._by_client) >= CLIENTS_MAX_COUNT:
             client_id = _SHARED
         before = self._by_client.get(client_id, 0)
@@ -156,4 +161,5 @@ def drawn(seed: int, client_id: str, number: int) -> float:
 
 
 def _any(names: Collection[str], pattern: str | None) -> bool:
+    """Return whether at least one name matches the pattern; True if the pattern is None."""
     return pattern is None or any(fnmatchcase(name, pattern) for name in names)

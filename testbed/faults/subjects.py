@@ -70,7 +70,8 @@ def topic_of(item: object, name_of: NameOf) -> str | None:
 
 
 def topics_of(request: Message, name_of: NameOf) -> Iterator[str]:
-    """Yield the topics that a request names; a topic may come twice."""
+    """Yield the names of the topics that a request names, by name or id; a topic may come twice.
+    Unknown ids are left out."""
     for field in request.__slots__:
         value = getattr(request, field)
         if field == "topic_names":
@@ -142,8 +143,8 @@ def is_of_a_node(api: ApiKey, request: Message, client_id: str) -> bool:
 def split(
     request: Message, concerns: Callable[[str | None], bool], name_of: NameOf
 ) -> tuple[Message, Message | None]:
-    """Split a request into one on the topics that `concerns` accepts, and one on all others. The
-    latter is None, and the former the whole request, if either would be empty."""
+    """Return two parts of a request: on the topics that `concerns` accepts, and on all others. If
+    either would be empty, return the whole request and None."""
     concerned: dict[str, list[Any]] = {}
     others: dict[str, list[Any]] = {}
     for field in request.__slots__:
@@ -169,7 +170,8 @@ def _resource_names(resources: Iterable[Message] | None, kind: int) -> Iterator[
 
 
 def _coordinator_keys(request: Message, kind: int) -> Iterator[str]:
-    """Yield the keys of a FindCoordinator request, if it asks for this type."""
+    """Yield the keys of a FindCoordinator request if it asks for this type of coordinator,
+    otherwise none."""
     if getattr(request, "key_type", None) == kind:
         key = getattr(request, "key", "")
         yield from [key] if key else getattr(request, "coordinator_keys", ())

@@ -28,14 +28,14 @@ class Tally(Protocol):
         """Count a request that matches, and return its number, from 1."""
 
     def take(self, times: int | None) -> bool:
-        """Return whether the fault applies to one more request, and count it then. After `times`
-        requests it does not apply."""
+        """Return whether the fault applies to one more request, and if so, count it. After `times`
+        requests it does not apply; None: no limit."""
 
     def give_back(self) -> None:
         """Take back one `take`: the fault could not be applied."""
 
     def close(self) -> None:
-        """Stop counting, and remove the files."""
+        """Stop counting, and remove the files, if the counts are in files."""
 
 
 class OwnTally:
@@ -48,16 +48,20 @@ class OwnTally:
         self.applied = 0
 
     def see(self) -> int:
+        """Count a request that matches, and return its number, from 1."""
         self.matched += 1
         return self.matched
 
     def take(self, times: int | None) -> bool:
+        """Return True and count a request that the fault applies to; False if `times` requests are
+        counted (None: no limit)."""
         if times is not None and self.applied >= times:
             return False
         self.applied += 1
         return True
 
     def give_back(self) -> None:
+        """Take back one `take`: the fault could not be applied."""
         self.applied -= 1
 
     def close(self) -> None:
@@ -68,22 +72,30 @@ class SharedTally:
     """The counts of a fault of several brokers, which use the same path."""
 
     def __init__(self, path: str) -> None:
+        """Open the files of the counts, whose names begin with `path`, and create them if they are
+        missing."""
         self._files = [_Count(f"{path}.{kind}") for kind in ("seen", "taken", "given-back")]
         self._seen, self._taken, self._given_back = self._files
 
     @property
     def matched(self) -> int:
+        """The number of requests that matched, at all brokers together; 0 after `close`."""
         return self._seen.count
 
     @property
     def applied(self) -> int:
+        """The number of requests that the fault applied to, at all brokers together; 0 after
+        `close`."""
         return self._taken.count - self._given_back.count
 
     def see(self) -> int:
+        """Count a request that matches, and return its number among those of all brokers, from 1; 0
+        after `close`."""
         return self._seen.add()
 
     def take(self, times: int | None) -> bool:
-        """Count a match and return True, unless all brokers together have counted `times`."""
+        """Return True and count a request that the fault applies to; False if all brokers together
+        have counted `times` (None: no limit)."""
         if times is not None and self.applied >= times:
             return False
         count = self._taken.add() - self._given_back.count
@@ -93,9 +105,12 @@ class SharedTally:
         return False
 
     def give_back(self) -> None:
+        """Take back one `take`: the fault could not be applied."""
         self._given_back.add()
 
     def close(self) -> None:
+        """Stop counting, and remove the files; the other brokers that have them open still
+        count."""
         for count in self._files:
             count.close()
 
@@ -104,11 +119,13 @@ class _Count:
     """A number that several processes count up."""
 
     def __init__(self, path: str) -> None:
+        """Open the file, which is created if it is missing. Its size is the number."""
         self._path = path
         self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
     @property
     def count(self) -> int:
+        """The number that all processes have counted so far; 0 if this count is closed."""
         return 0 if self._file < 0 else os.fstat(self._file).st_size
 
     def add(self) -> int:
@@ -119,6 +136,7 @@ class _Count:
         return os.lseek(self._file, 0, os.SEEK_CUR)  # the offset behind the byte that was written
 
     def close(self) -> None:
+        """Close the file, and remove it from the folder. Call this once."""
         os.close(self._file)
         self._file = -1
         with contextlib.suppress(FileNotFoundError):  # another broker has removed it

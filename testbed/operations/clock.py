@@ -16,8 +16,8 @@ _BLOCKING_S = 5.0
 
 @operation("time.advance")
 async def advance(broker: BrokerUnderTest, args: Arguments) -> Json:
-    """Move the clocks by `ms`, and return how many timers fired and how far ahead the clocks
-    are.
+    """Move the clocks forward by `ms`, and fire the timers that become due. Return how many fired,
+    and how many milliseconds the clocks are ahead now ("fired", "ahead_ms").
 
     Raises OperationError for a negative `ms`.
     """
@@ -29,7 +29,8 @@ async def advance(broker: BrokerUnderTest, args: Arguments) -> Json:
 
 
 async def _settle(broker: BrokerUnderTest) -> None:
-    """Wait until the work that was begun on the loop, in threads and in processes is done."""
+    """Wait until the work that was begun on the loop, in threads and in processes is done, for at
+    most 5 s."""
     server = broker.server
     deadline_s = time.monotonic() + _BLOCKING_S
     quiet = 0

@@ -27,7 +27,7 @@ Names = Callable[[bytes], str | None]
 
 def api_key(name: str) -> ApiKey:
     """Return the API of a name such as `Produce` or `INIT_PRODUCER_ID`, in any case. Raises
-    OperationError."""
+    OperationError for an unknown name, with a similar one."""
     by_name = {key.name.replace("_", "").lower(): key for key in ApiKey}
     api = by_name.get(name.replace("_", "").lower())
     if api is None:
@@ -56,7 +56,7 @@ def decoded(
     after: int = 0,
 ) -> list[dict[str, Json]]:
     """Return the requests with a number above `after`, of one API, topic or client id if it is
-    given."""
+    given, as `shown_request` shows them. Raises OperationError for an unknown API."""
     key = None if api is None else api_key(api)
     shown_requests = []
     for sent in requests:
@@ -71,8 +71,8 @@ def decoded(
 
 
 def shown_request(sent: SentRequest, topic_name: Names) -> dict[str, Json]:
-    """Return one request as JSON values. If it cannot be decoded, "request" is null and "error"
-    says why."""
+    """Return one request as JSON values: its header, sender, time and size, and its fields as
+    "request". If it cannot be decoded, "request" is null and "error" says why."""
     shown: dict[str, Json] = {
         "number": sent.number,
         "time_ms": sent.time_ms,
@@ -109,6 +109,7 @@ def shown_request(sent: SentRequest, topic_name: Names) -> dict[str, Json]:
 
 
 def _client_id(sent: SentRequest) -> str | None:
+    """Return the request's client id; None if it has none, or if its header cannot be read."""
     try:
         return read_request_header(memoryview(sent.frame))[3]
     except ProtocolError:
@@ -116,7 +117,8 @@ def _client_id(sent: SentRequest) -> str | None:
 
 
 def _json_value(value: Json, topic_name: Names) -> Json:
-    """Return a field's value for the test's process, with messages as dicts."""
+    """Return a field's value for the test's process: a message as a dict, a list or tuple as a
+    list, a view of bytes as bytes."""
     if isinstance(value, Message):
         return _json_fields(value, topic_name)
     if isinstance(value, list | tuple):
@@ -127,9 +129,10 @@ def _json_value(value: Json, topic_name: Names) -> Json:
 
 
 def _json_fields(message: Message, topic_name: Names) -> dict[str, Json]:
-    """Return a message's fields.
+    """Return a message's fields as a dict.
 
-    Batches stand in for `records`, and a topic's id also gives its name.
+    In place of `records` there are decoded "batches", and an empty topic name is looked up by the
+    topic's id.
     """
     fields: dict[str, Json] = {}
     for name in type(message).__slots__:
@@ -147,7 +150,8 @@ def _json_fields(message: Message, topic_name: Names) -> dict[str, Json]:
 
 
 def _batches(records: bytes | memoryview | None) -> list[dict[str, Json]]:
-    """Return the batches of a Produce; what cannot be read is one batch with an error."""
+    """Return the batches of a Produce with their records. At a batch that cannot be read, the list
+    ends with an entry that has the error."""
     batches: list[dict[str, Json]] = []
     if not records:
         return batches
@@ -178,7 +182,8 @@ def _batches(records: bytes | memoryview | None) -> list[dict[str, Json]]:
 
 
 def _names(value: Json, topic: str) -> bool:
-    """Return whether a request names this topic anywhere."""
+    """Return whether a decoded request has this name as a topic: in a field `name` or `topic`, or
+    as an element of a list, at any depth."""
     if isinstance(value, dict):
         if value.get("name") == topic or value.get("topic") == topic:
             return True

@@ -24,8 +24,9 @@ from testbed.operations.decoded_requests import api_key, did_you_mean, pascal
 async def add(broker: BrokerUnderTest, args: Arguments) -> Json:
     """Add a fault from now on, under its `key`: a `deed`, an `api` and further conditions.
 
-    `counted_at`: the path of the tally that several brokers share. Raises OperationError if the API
-    cannot be matched or does not answer with the error.
+    `counted_at`: the path of the tally that several brokers share. Raises OperationError if there
+    is no such API or error, or this broker does not serve the API. Also if Kafka never answers the
+    API with the error, unless `force` is set.
     """
     deed = Deed(args["deed"])
     api = None if args.get("api") is None else api_key(args["api"])
@@ -57,7 +58,8 @@ async def add(broker: BrokerUnderTest, args: Arguments) -> Json:
 
 @operation("fault.show")
 async def show(broker: BrokerUnderTest, args: Arguments) -> Json:
-    """Return how many requests a fault has matched and applied to, or null if it was lifted."""
+    """Return how many requests a fault has matched ("seen") and applied to ("met"), and whether it
+    is "over"; null if it was lifted."""
     rule = broker.faults.rule(args["key"])
     return (
         None if rule is None else {"seen": rule.matched, "met": rule.applied, "over": rule.is_over}
@@ -66,21 +68,23 @@ async def show(broker: BrokerUnderTest, args: Arguments) -> Json:
 
 @operation("fault.lift")
 async def lift(broker: BrokerUnderTest, args: Arguments) -> Json:
-    """Remove a fault."""
+    """Remove a fault, send its delayed answers, and close the connections of its unanswered
+    requests. An unknown key is ignored."""
     broker.faults.lift(args["key"])
     return None
 
 
 @operation("fault.clear")
 async def clear(broker: BrokerUnderTest, _args: Arguments) -> Json:
-    """Remove all faults."""
+    """Remove all faults, as `fault.lift` does."""
     broker.faults.clear()
     return None
 
 
 @operation("connections.close")
 async def close_connections(broker: BrokerUnderTest, _args: Arguments) -> Json:
-    """Close all connections of clients now, and return how many there were."""
+    """Close all connections of clients now, but not those of other nodes, and return how many there
+    were."""
     sockets = broker.server.sockets
     if sockets is None:
         return 0
@@ -110,14 +114,15 @@ async def fill_disk(broker: BrokerUnderTest, args: Arguments) -> Json:
 
 @operation("disk.free")
 async def free_disk(broker: BrokerUnderTest, _args: Arguments) -> Json:
-    """Make room again. A log directory that has failed stays failed until the next start."""
+    """Make room again below all directories. A log directory that has failed stays failed until the
+    next start."""
     broker.room.free()
     return None
 
 
 @operation("links.cut")
 async def cut_links(broker: BrokerUnderTest, args: Arguments) -> Json:
-    """Drop all that this node sends to the nodes at these `ports` from now on."""
+    """Drop all requests that this node sends to the nodes at these `ports` from now on."""
     broker.links.cut(int(port) for port in args["ports"])
     return None
 
@@ -132,8 +137,8 @@ async def heal_links(broker: BrokerUnderTest, args: Arguments) -> Json:
 
 @operation("controller.show")
 async def show_controller(broker: BrokerUnderTest, _args: Arguments) -> Json:
-    """Return the id of the active controller as this node knows it, null if it knows none, and the
-    epoch."""
+    """Return the id of the active controller ("leader") as this node knows it, null if it knows
+    none, and its "epoch"."""
     raft = broker.node.controller.raft
     return {"leader": raft.leader_id, "epoch": raft.epoch}
 
@@ -153,7 +158,8 @@ async def resign_controller(broker: BrokerUnderTest, _args: Arguments) -> Json:
 
 
 def _aim_of(api: ApiKey | None, args: Arguments) -> Aim:
-    """Return which requests the fault is for; those of an API that only nodes use are of nodes."""
+    """Return the conditions of a fault as an Aim. It matches requests of nodes if `nodes` is set,
+    or if only nodes use the API; otherwise those of clients."""
     return Aim(
         api,
         args.get("topic"),
@@ -165,6 +171,7 @@ def _aim_of(api: ApiKey | None, args: Arguments) -> Aim:
 
 
 def _undocumented_text(api: ApiKey, error: ErrorCode) -> str:
+    """Return the text that this API never has this error, with the errors that it may have."""
     names = ", ".join(known_error.name for known_error in errors_of(api))
     return (
         f"{pascal(api)} never answers with {error.name}, but with {names}; "
@@ -173,7 +180,8 @@ def _undocumented_text(api: ApiKey, error: ErrorCode) -> str:
 
 
 def error_of(name: str) -> ErrorCode:
-    """Return the error of a name such as `NOT_LEADER_OR_FOLLOWER`. Raises OperationError."""
+    """Return the error of a name such as `NOT_LEADER_OR_FOLLOWER`, in any case. Raises
+    OperationError for an unknown name, with a similar one."""
     error = ErrorCode.__members__.get(name.upper())
     if error is None or error is ErrorCode.NONE:
         names = [member for member in ErrorCode.__members__ if member != "NONE"]

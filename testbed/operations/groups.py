@@ -37,7 +37,7 @@ _SESSION_MS = 10_000
 
 
 async def list_groups(world: OperationWorld) -> list[dict[str, str]]:
-    """Return all groups with their states, sorted by name."""
+    """Return all groups of all live brokers, with name ("group") and "state", sorted by name."""
     listed = []
     for node in await nodes(world):
         answer = await world.ask(node, ListGroupsRequest(), LIST_GROUPS_VERSION)
@@ -48,17 +48,20 @@ async def list_groups(world: OperationWorld) -> list[dict[str, str]]:
 async def describe(
     world: OperationWorld, group: str, timeout_s: float = TIMEOUT_S
 ) -> dict[str, Json]:
-    """Return state and members of a group; the state of a group that does not exist is "Dead"."""
+    """Return name, state, protocol and members of a group, each member with its assignment. The
+    state of a group that does not exist is "Dead". Raises OperationError."""
     return _group_json(await _described(world, group, world.now_s() + timeout_s))
 
 
 async def progress(
     world: OperationWorld, group: str, topics: Sequence[str] = (), timeout_s: float = TIMEOUT_S
 ) -> dict[str, Json]:
-    """Return state, members, and the committed offset, end and lag of partitions.
+    """Return state and members of a group, and the committed offset, end and lag of partitions.
+    "missing" names the `topics` that do not exist.
 
     These are the partitions that the group has committed or been assigned, and all those of
     `topics`. The lag of a partition without a committed offset counts from the start of the log.
+    Raises OperationError.
     """
     deadline_s = world.now_s() + timeout_s
     shown = _group_json(await _described(world, group, deadline_s))
@@ -84,6 +87,7 @@ async def rebalance(
     """Have all members join again, and return the group when it is stable.
 
     A temporary member joins and leaves before the others have joined, so there is one rebalance.
+    Raises OperationError if the group has no members, or is not stable within `timeout_s`.
     """
     deadline_s = world.now_s() + timeout_s
     before = await _stable(world, group, deadline_s, timeout_s)
@@ -107,7 +111,7 @@ async def delete(
     world: OperationWorld, groups: Sequence[str], timeout_s: float = TIMEOUT_S
 ) -> None:
     """Delete groups and their offsets, after removing their members. Groups that do not exist are
-    ignored."""
+    ignored. Raises OperationError if a group cannot be deleted in time."""
     deadline_s = world.now_s() + timeout_s
     for group in groups:
         while True:
@@ -126,7 +130,8 @@ async def delete(
 
 
 async def _described(world: OperationWorld, group: str, deadline_s: float) -> GroupDescription:
-    """Describe the group. Raises OperationError if the coordinator refuses."""
+    """Return the description of a group by its coordinator. Raises OperationError if the
+    coordinator answers an error."""
     try:
         return await world.run(described(world.attempts(deadline_s), group))
     except ErrorAnswer as error:
@@ -137,8 +142,8 @@ async def _described(world: OperationWorld, group: str, deadline_s: float) -> Gr
 async def _stable(
     world: OperationWorld, group: str, deadline_s: float, timeout_s: float
 ) -> GroupDescription:
-    """Return the group as soon as it is stable. Raises OperationError if it has no members, or
-    after the deadline."""
+    """Wait until the group is stable, and return it. Raises OperationError if it has no members, or
+    after the deadline; `timeout_s` is for the text."""
     while True:
         described_group = await _described(world, group, deadline_s)
         if described_group.state == "Stable":
@@ -155,7 +160,8 @@ async def _stable(
 
 
 def _group_json(group: GroupDescription) -> dict[str, Json]:
-    """Return a group as the test's process gets it; only consumers' assignments are shown."""
+    """Return a group as a dict for the test's process. Assignments are empty if the protocol type
+    is not "consumer"."""
     is_consumers = group.protocol_type == "consumer"
     return {
         "group": group.name,
@@ -178,7 +184,8 @@ def _group_json(group: GroupDescription) -> dict[str, Json]:
 
 
 async def _committed(world: OperationWorld, group: str, deadline_s: float) -> dict[Partition, int]:
-    """Return the group's committed offsets. Raises OperationError if the broker refuses."""
+    """Return the group's committed offsets by partition. Raises OperationError if the coordinator
+    answers an error."""
     answer = await world.run(committed(world.attempts(deadline_s), group))
     check(answer.error_code, f"the offsets of group {group} are not told")
     return offsets_in(answer.topics)
@@ -227,13 +234,13 @@ async def _partition_lags(
 async def _come_and_leave(
     world: OperationWorld, node: int, join: JoinGroupRequest, deadline_s: float
 ) -> None:
-    """Join the group, which has the others join again, and leave as soon as the group has the new
-    member."""
+    """Join the group as a member, which makes the other members join again, and leave as soon as
+    the group has the new member. Raises OperationError after the deadline."""
 
     async def leave() -> None:
-        """Wait until the group has the member, then remove it.
+        """Wait until the group has the new member, then remove that member.
 
-        Raises OperationError after the deadline.
+        Raises OperationError after the deadline, or if the coordinator answers an error.
         """
         while not await _has_member(world, join, deadline_s):
             if world.now_s() >= deadline_s:
@@ -249,12 +256,14 @@ async def _come_and_leave(
 
 
 async def _has_member(world: OperationWorld, join: JoinGroupRequest, deadline_s: float) -> bool:
+    """Return whether the group of `join` has a member with its member id."""
     described_group = await _described(world, join.group_id, deadline_s)
     return any(member.member_id == join.member_id for member in described_group.members)
 
 
 async def _remove_members(world: OperationWorld, group: str, deadline_s: float) -> None:
-    """Remove all members of the group. Errors in the answer are not checked."""
+    """Have the coordinator remove all members of the group. Errors in its answer are not
+    checked."""
     described_group = await _described(world, group, deadline_s)
     if described_group.members:
         members = [
@@ -266,7 +275,7 @@ async def _remove_members(world: OperationWorld, group: str, deadline_s: float) 
 
 
 def _no_subscription() -> bytes:
-    """Return the subscription of a member that subscribes to no topic."""
+    """Return the encoded subscription, version 0, of a member that subscribes to no topic."""
     out = MessageBuffer()
     out += (0).to_bytes(2)
     ConsumerProtocolSubscription([]).write(out, 0)

@@ -29,9 +29,11 @@ class _Anything:
     """A judge (`controller.authorization.rights.Judge`) that allows everything."""
 
     def judge(self, asker: Asker, action: Action) -> Verdict:
+        """Return a verdict that allows the action, whatever it is."""
         return Verdict(True, "it is asked for a test")
 
     def judge_any(self, asker: Asker, operation: Operation, resource: Resource) -> Verdict:
+        """Return a verdict that allows the operation, whatever it is."""
         return Verdict(True, "it is asked for a test")
 
 
@@ -50,9 +52,11 @@ class InProcess:
         self._listener_name = listener_name
 
     async def __call__(self, node_id: int | None, message: Request, version: int) -> Answer:
-        """Handle a request and return the response as a client decodes it.
+        """Have the broker in this process handle a request, wait, and return the response as a
+        client of this version decodes it.
 
-        Raises NotServed if the broker lacks the API.
+        Raises NotServed if the broker lacks the API, OperationError if it rejects the request by a
+        ProtocolError.
         """
         answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         api = self._requests.apis.get(message.API_KEY)
@@ -61,7 +65,8 @@ class InProcess:
         name = api.key.name
 
         def respond(response: Answer | ProtocolError) -> None:
-            """Settle the answer once. A ProtocolError becomes an OperationError."""
+            """Complete `answer` with the first response. A ProtocolError becomes an
+            OperationError."""
             if answer.done():
                 return
             if isinstance(response, ProtocolError):

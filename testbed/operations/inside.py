@@ -19,7 +19,9 @@ _OWN = (OFFSETS_TOPIC, TRANSACTION_TOPIC)
 class Sockets(Protocol):
     """The broker's sockets (`broker.network.server.socket_server.SocketServer`)."""
 
-    def close_connections(self, reason: str, spared: Callable[[str], bool]) -> int: ...
+    def close_connections(self, reason: str, spared: Callable[[str], bool]) -> int:
+        """Close all open connections except those whose id is `spared`, and return how many were
+        closed."""
 
 
 class ClientEntrance(Protocol):
@@ -27,7 +29,8 @@ class ClientEntrance(Protocol):
 
     shut: bool
 
-    def is_no_clients(self, connection_id: str) -> bool: ...
+    def is_no_clients(self, connection_id: str) -> bool:
+        """Return whether a connection is that of another node, or of a test's operation."""
 
 
 class InsideNode:
@@ -41,7 +44,8 @@ class InsideNode:
         entrance: ClientEntrance,
         initial_state: InitialState,
     ) -> None:
-        """`forget` removes faults and kept requests. `initial_state`: that at the first start."""
+        """Use a node with a broker. `forget` removes faults and kept requests. `initial_state`:
+        that at the first start."""
         assert node.broker is not None, "a broker"
         self._node = node
         self._broker = node.broker
@@ -62,12 +66,14 @@ class InsideNode:
         return [name for name in self._node.image.topics.by_name if name not in _OWN]
 
     def forget_transactional_ids(self) -> None:
-        """Expire all transactional ids but those with an open transaction."""
+        """Expire all transactional ids of this broker but those with an open transaction. Does not
+        wait for the end of that."""
         self._broker.parts.transactions.coordinator.expire_ids(0)
 
     def changed_configs(self) -> list[tuple[int, str, dict[str, str | None]]]:
-        """Return the configs that differ from the first start. Topics' are left out: the topics are
-        deleted."""
+        """Return type and name of each resource whose configs differ from the first start. With it
+        comes the first value of each such key, None if it was not set. Topics are left out: a reset
+        deletes them."""
         first, now, changes = (
             self._initial_state.configs,
             InitialState.of(self._node.image).configs,
@@ -96,11 +102,13 @@ class InsideNode:
         return list(now - first), list(first - now)
 
     def close_connections(self) -> int:
-        """Close the connections of clients at once, and return how many there were."""
+        """Close the connections of clients, but not those of other nodes, at once. Return how many
+        there were."""
         return self._sockets.close_connections("the broker was reset", self._entrance.is_no_clients)
 
     def serve_clients(self, is_serving: bool) -> None:
-        """Set whether clients are served; if not, a request has its connection closed."""
+        """Set whether clients are served; if not, a client that sends a request has its connection
+        closed."""
         self._entrance.shut = not is_serving
 
     def forget(self) -> None:

@@ -23,14 +23,15 @@ _PARTITIONS_OF_CLUSTER = "3"
 
 @operation("ping")
 async def ping(_broker: BrokerUnderTest, _args: Arguments) -> Json:
-    """Answer with the pid of the broker's process."""
+    """Return the pid of the broker's process."""
     return {"pid": os.getpid()}
 
 
 @operation("start")
 async def start(broker: BrokerUnderTest, args: Arguments) -> Json:
     """Start the broker with `properties` over the single-node profile; `cluster_id` is for a
-    cluster.
+    cluster, and formats the data folders. Return its "port", "node_id", "pid" and "initial_state".
+    Raises StartError, ConfigError.
 
     `durable`: writes are synced to the disk, and internal topics have their usual number of
     partitions; else they have few. `ahead_ms`: how far the clocks are ahead of the machine's.
@@ -63,6 +64,7 @@ async def start(broker: BrokerUnderTest, args: Arguments) -> Json:
 
 
 def _of_a_test(args: Arguments) -> dict[str, str]:
-    """Return the properties over those that suit a short-lived broker."""
+    """Return `properties` with a small number of partitions for the internal topics, unless they
+    set another: 1, or 3 in a cluster."""
     partitions = _PARTITIONS if args.get("cluster_id") is None else _PARTITIONS_OF_CLUSTER
     return dict.fromkeys(_INTERNAL_TOPICS, partitions) | dict(args["properties"])

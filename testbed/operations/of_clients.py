@@ -59,10 +59,13 @@ _GONE_TIMEOUT_S = 10.0
 
 
 def _register(name: str, client_operation: ClientOperation) -> None:
-    """Register a client's operation. If it only reads, it is retried when no answer comes."""
+    """Register an operation under this name. If it only reads (_READING) and no node answers, it is
+    retried for 10 s."""
 
     @operation(name)
     async def ask(broker: BrokerUnderTest, args: Arguments) -> Json:
+        """Run the operation in the broker's world, and return its result. Raises NoAnswer, also
+        after retries, and OperationError."""
         deadline_s = time.monotonic() + _GONE_TIMEOUT_S
         while True:
             try:
@@ -79,7 +82,9 @@ for _name, _client_operation in _OPERATIONS.items():
 
 @operation("connect")
 async def connect(broker: BrokerUnderTest, args: Arguments) -> Json:
-    """Send requests to a cluster that runs already. `bootstrap` is pairs of host and port."""
+    """Connect this process to a cluster that runs already; all later operations go there.
+    `bootstrap` is pairs of host and port. Return the ids of the live brokers. Raises OperationError
+    if no address answers."""
     network = NetworkClient(broker.loop, RESPONSE_BYTES_MAX)
     bootstrap = [(str(host), int(port)) for host, port in args["bootstrap"]]
     _worlds[broker] = _world_of(
@@ -90,7 +95,8 @@ async def connect(broker: BrokerUnderTest, args: Arguments) -> Json:
 
 @operation("requests")
 async def requests(broker: BrokerUnderTest, args: Arguments) -> Json:
-    """Return the requests of clients, decoded: see `decoded_requests.decoded`.
+    """Return the requests that clients have sent to this broker, decoded, each with its "node_id":
+    see `decoded_requests.decoded`.
 
     Raises OperationError if the tests did not start the broker.
     """
@@ -111,7 +117,8 @@ async def requests(broker: BrokerUnderTest, args: Arguments) -> Json:
 
 
 def _world(broker: BrokerUnderTest) -> OperationWorld:
-    """Return the means to reach this broker's cluster; create them at the first use."""
+    """Return the world in which this broker's operations run: its own cluster, or the cluster that
+    `connect` has named."""
     world = _worlds.get(broker)
     if world is None:
         world = _worlds[broker] = _own_world(broker)
@@ -119,9 +126,10 @@ def _world(broker: BrokerUnderTest) -> OperationWorld:
 
 
 def _own_world(broker: BrokerUnderTest) -> OperationWorld:
-    """Return the means to reach this broker's cluster.
+    """Return a world for the cluster of this broker, which the tests have started.
 
-    The requests of a lone combined node stay in the process.
+    If the broker is the whole cluster, requests stay in this process; otherwise they go over the
+    network.
     """
     node, server = broker.node, broker.server
     listener = node.config.inter_broker_listener_name
@@ -140,4 +148,6 @@ def _own_world(broker: BrokerUnderTest) -> OperationWorld:
 def _world_of(
     ask: InProcess | OverNetwork, wall_ms: Callable[[], int], inside: InsideNode | None = None
 ) -> OperationWorld:
+    """Return a world that sends requests by `ask`, with the machine's clock for deadlines and
+    pauses."""
     return OperationWorld(ask, time.monotonic, wall_ms, asyncio.sleep, inside)

@@ -33,13 +33,16 @@ Address = tuple[str, int]
 class Channels(Protocol):
     """A maker of channels (`broker.network.outgoing.network_client.NetworkClient`)."""
 
-    def channel(self, host: str, port: int, client_id: str) -> Channel: ...
+    def channel(self, host: str, port: int, client_id: str) -> Channel:
+        """Return a channel to an address, which sends `client_id`."""
 
 
 class OverNetwork:
     """Sends requests (`port.SendRequest`) over the network."""
 
     def __init__(self, network: Channels, bootstrap: Sequence[Address]) -> None:
+        """Use `network` for channels. `bootstrap` is the addresses for requests to any node, tried
+        in this order."""
         self._network = network
         self._bootstrap = list(bootstrap)
         self._addresses: dict[int, Address] = {}
@@ -47,7 +50,7 @@ class OverNetwork:
 
     async def __call__(self, node_id: int | None, message: Request, version: int) -> Answer:
         """Return the response of that node or, with `node_id` None, of the first bootstrap address
-        that answers. Raises NoAnswer, NotServed."""
+        that answers within 30 s. Raises NoAnswer, NotServed."""
         if message.API_KEY in _YOUNG:
             version = min(version, await self._newest_version(node_id, message))
         tried = self._bootstrap if node_id is None else [await self._address_of(node_id)]
@@ -70,8 +73,8 @@ class OverNetwork:
         self._channels.clear()
 
     async def _newest_version(self, node_id: int | None, message: Request) -> int:
-        """Return the node's newest version of an API that not every broker has. Raises
-        NotServed."""
+        """Return the newest version that the node serves of the message's API, which not every
+        broker has. Raises NotServed, NoAnswer."""
         served = await self(node_id, ApiVersionsRequest(CLIENT_ID, "1"), API_VERSIONS_VERSION)
         newest = {api.api_key: api.max_version for api in served.api_keys}
         if message.API_KEY not in newest:
@@ -95,7 +98,8 @@ class OverNetwork:
 
     async def _send(self, address: Address, message: Request, version: int) -> Answer:
         """Return the response, or the ChannelFailure. If a channel that was used before has lost
-        its connection, send Metadata once more: the node may have been restarted."""
+        its connection, send Metadata once more: the node may have been restarted. After a failure,
+        forget the addresses of nodes."""
         key = (address, message.API_KEY in _PARKED)
         channel = self._channels.get(key)
         was_used = channel is not None
@@ -110,10 +114,13 @@ class OverNetwork:
 
 
 async def _answer_or_failure(channel: Channel, message: Request, version: int) -> Answer:
-    """Send a request and return its response, or the failure as a value."""
+    """Send a request and return its response, or the failure as a value, after 30 s at the
+    latest."""
     answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
 
     def done(response: Answer, failure: ChannelFailure | None) -> None:
+        """Complete the answer, with the failure as its value if there is one. A second call does
+        nothing."""
         if not answer.done():
             answer.set_result(response if failure is None else failure)
 

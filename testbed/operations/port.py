@@ -108,15 +108,17 @@ class OperationWorld:
     def attempts(
         self, deadline_s: float, pause_s: float = POLL_S, also: Sequence[int] = ()
     ) -> Attempts:
-        """Return the tries of one operation. A request that did not reach its node is retried. A
-        request without a response is not: the node may have carried it out."""
+        """Return the tries of one operation, until `deadline_s` and with `pause_s` between them.
+        `also`: error codes after which it is retried. A request that did not reach its node is
+        retried. A request without a response is not: the node may have carried it out."""
         return Attempts(self.now_s, deadline_s, lambda: pause_s, _was_not_sent, also)
 
     async def run(self, steps: Steps[T]) -> T:
-        """Run an operation of `client.core`: send its requests, and pause where it waits.
+        """Run an operation of `client.core` and return its result: send its requests, and pause
+        where it waits.
 
-        Raises NoAnswer if no response comes, and OperationError if no coordinator or leader is
-        found.
+        Raises NoAnswer if no response comes, NotServed if the node lacks an API that is not
+        optional, and OperationError if no coordinator or leader is found.
         """
         answer: Answer = None
         error: core.NoAnswer | None = None

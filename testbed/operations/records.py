@@ -116,7 +116,8 @@ async def consume(
 async def visible_after(
     world: OperationWorld, leaders: Leaders, topic: str, index: int, start: int
 ) -> bool:
-    """Return whether a consumer at `start` has a committed record still to read."""
+    """Return whether a consumer with read_committed at offset `start` has a record still to read;
+    True also if the leader answers an error."""
     leader = leaders[topic][index]
     while True:
         (data,) = (await _fetch(world, leader, {(topic, index): start}, 0, True)).values()
@@ -142,6 +143,8 @@ class _Reading:
         committed: bool,
         ends: Mapping[str, int] | None,
     ) -> None:
+        """Begin a reading. `positions` and `ends` are offsets by partition number as text; `ends`
+        None: up to the ends that `look` finds. `count` None: up to the ends."""
         self.records: list[tuple[int, Record]] = []
         self.positions = {int(partition): offset for partition, offset in positions.items()}
         self.leaders: dict[int, int] = {}
@@ -154,18 +157,19 @@ class _Reading:
         self._bytes = 0
 
     def is_done(self) -> bool:
-        """Return whether all records that were asked for are read."""
+        """Return whether all records that the caller wants are read: `count` of them, or those
+        before the ends."""
         if self._count is not None:
             return len(self.records) >= self._count
         ends = self.ends
         return ends is not None and all(self.positions.get(p, 0) >= ends[p] for p in ends)
 
     def is_full(self) -> bool:
-        """Return whether the answer is as large as it may be."""
+        """Return whether the answer is as large as it may be, in records or bytes."""
         return len(self.records) >= RECORDS_MAX or self._bytes >= RECORDS_BYTES_MAX
 
     def rest(self) -> str:
-        """Return words about the first partitions that are not read to their end."""
+        """Return words about the first three partitions that are not read to their end."""
         rest = [
             f"partition {index}, led by {self.leaders.get(index, -1)}, is at "
             f"{self.positions.get(index, 0)} of {end}"
@@ -175,7 +179,8 @@ class _Reading:
         return "; ".join(rest[:3])
 
     async def look(self) -> None:
-        """Look up the leaders, the start of new partitions and, at first, the ends."""
+        """Look up the leaders, and the start of the log of partitions without a position. In the
+        first call, if there is no `count`, also look up the ends."""
         topic, world = self._topic, self._world
         leaders = await leaders_at(world, None, [topic])
         self.leaders = leaders.get(topic, {})
@@ -188,8 +193,9 @@ class _Reading:
             self.ends = {index: offset for (_, index), offset in ends.items()}
 
     async def read(self, wait_s: float) -> None:
-        """Send one Fetch to each leader. With a single leader and a `count`, it may wait for
-        records."""
+        """Send one Fetch to each leader, and add the records that come. With a single leader and a
+        `count`, it may wait up to `wait_s` for records. Without new records, or after an error,
+        pause and look the leaders up again."""
         topic = self._topic
         requested = by_leader(
             flat({topic: self.leaders}), [(topic, index) for index in sorted(self.positions)]
@@ -209,8 +215,9 @@ class _Reading:
             await self.look()
 
     async def _take(self, index: int, data: PartitionData) -> bool:
-        """Take what a Fetch returned for a partition, and return whether leaders must be looked up
-        again."""
+        """Add the records that a Fetch returned for a partition, and move its position. Return
+        whether leaders must be looked up again. Raises OperationError for an error that no new
+        leader mends."""
         if data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
             del self.positions[
                 index
@@ -267,7 +274,7 @@ def _record_json(partition: int, record: Record) -> dict[str, Json]:
 
 
 def _codec(name: str) -> Codec:
-    """Return the codec of this name. Raises OperationError at an unknown name."""
+    """Return the codec of this name, such as `gzip`. Raises OperationError for an unknown name."""
     try:
         return Codec[name.upper()]
     except KeyError:
@@ -302,6 +309,8 @@ async def _produce(
     be split."""
 
     def request_of(_epoch: int) -> ProduceRequest:
+        """Return the request with a copy of the batch, and the time that is left as its
+        time-out."""
         left_ms = max(int((deadline_s - world.now_s()) * 1000), 1)
         # A copy: the append writes into the batch, even if it fails in the end.
         return produce_request(place, memoryview(bytearray(batch)), ACKS_OF_ALL, left_ms)

@@ -57,8 +57,9 @@ _TRANSACTION_MS = 10_000
 
 
 async def reset(world: OperationWorld, timeout_s: float = TIMEOUT_S) -> dict[str, Json]:
-    """Reset the broker, and return the names of what was deleted. Raises OperationError if the
-    tests did not start the brokers, or if something cannot be undone."""
+    """Reset the broker, and return the names of the deleted "topics", "groups" and
+    "transactional_ids", and the number of closed "connections". Raises OperationError if the tests
+    did not start the brokers, or if something cannot be undone."""
     connections = await begin_reset(world)
     try:
         return {**await reset_contents(world, timeout_s), "connections": connections}
@@ -83,7 +84,8 @@ async def begin_reset(world: OperationWorld) -> int:
 
 async def reset_contents(world: OperationWorld, timeout_s: float = TIMEOUT_S) -> dict[str, Json]:
     """Reset what the cluster stores, by requests from one node: topics, groups, transactions,
-    quotas, users, configs and ACLs."""
+    quotas, users, configs and ACLs. Return the names of the deleted topics, groups and
+    transactional ids. Raises OperationError."""
     inside = _checked_inside(world)
     deadline_s = world.now_s() + timeout_s
     await _drop_quotas(world)  # first: a quota may limit the deletion of topics
@@ -102,7 +104,8 @@ async def reset_contents(world: OperationWorld, timeout_s: float = TIMEOUT_S) ->
 
 
 async def end_reset(world: OperationWorld) -> None:
-    """End a reset at one node of a cluster: expire transactional ids and serve clients again."""
+    """End a reset at one node of a cluster: expire transactional ids, remove faults and kept
+    requests once more, and serve clients again."""
     inside = _checked_inside(world)
     inside.forget_transactional_ids()
     inside.forget()
@@ -124,7 +127,8 @@ def _checked_inside(world: OperationWorld) -> Inside:
 
 
 async def _end_transactions(world: OperationWorld, deadline_s: float) -> list[str]:
-    """Abort open transactions, wait for those that are ending, and return all transactional ids."""
+    """Abort open transactions, wait for those that are ending, and return all transactional ids.
+    Raises OperationError if a transaction does not end in time."""
     states: dict[str, str] = {}
     for node in await nodes(world):
         answer = await world.ask(node, ListTransactionsRequest(), LIST_TRANSACTIONS_VERSION)
@@ -139,7 +143,8 @@ async def _end_transactions(world: OperationWorld, deadline_s: float) -> list[st
 
 
 async def _fence(world: OperationWorld, name: str, deadline_s: float) -> None:
-    """Take a new epoch for a transactional id, which waits until its last transaction has ended."""
+    """Take a new producer epoch for a transactional id, which aborts its open transaction and waits
+    until it has ended. Raises OperationError after the deadline."""
     request = InitProducerIdRequest(name, _TRANSACTION_MS)
     attempts = world.attempts(deadline_s, 0.1 * POLL_S, also=(ErrorCode.CONCURRENT_TRANSACTIONS,))
     steps = at_coordinator(attempts, name, request, INIT_PRODUCER_ID_VERSION, TRANSACTION)
@@ -148,7 +153,7 @@ async def _fence(world: OperationWorld, name: str, deadline_s: float) -> None:
 
 
 async def _drop_quotas(world: OperationWorld) -> None:
-    """Remove all quotas of the cluster. Raises OperationError if one is refused."""
+    """Remove all quotas of the cluster. Raises OperationError if a node rejects that."""
     answer = await world.ask(None, DescribeClientQuotasRequest(), DESCRIBE_CLIENT_QUOTAS_VERSION)
     entries = [
         AlterClientQuotasRequestEntryData(
@@ -168,7 +173,8 @@ async def _drop_quotas(world: OperationWorld) -> None:
 
 
 async def _drop_configs(world: OperationWorld, inside: Inside) -> None:
-    """Reset the changed configs. Raises OperationError if one is refused."""
+    """Set the configs that differ from the first start back to their first values. Raises
+    OperationError if a node rejects that."""
     changed = inside.changed_configs()
     if not changed:
         return
@@ -193,7 +199,8 @@ async def _drop_configs(world: OperationWorld, inside: Inside) -> None:
 
 
 async def _drop_users(world: OperationWorld, inside: Inside) -> None:
-    """Remove the users that the test created. Raises OperationError if one is refused."""
+    """Remove the SCRAM users that were not there at the first start. Raises OperationError if a
+    node rejects that."""
     users = inside.new_users()
     if not users:
         return
@@ -203,7 +210,8 @@ async def _drop_users(world: OperationWorld, inside: Inside) -> None:
 
 
 async def _restore_acls(world: OperationWorld, inside: Inside) -> None:
-    """Remove the test's ACLs and create those again that it removed. Raises OperationError."""
+    """Remove the ACLs that were added since the first start, and create those again that were
+    removed. Raises OperationError if a node rejects that."""
     added, removed = inside.changed_acls()
     if added:
         filters = [DeleteAclsFilter(*acl) for acl in added]

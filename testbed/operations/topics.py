@@ -49,8 +49,9 @@ async def create(
     configs: Mapping[str, str] | None = None,
     timeout_s: float = TIMEOUT_S,
 ) -> dict[str, Json]:
-    """Create a topic, and return when every broker knows it and its leaders serve. `replication`
-    -1: the brokers' default. Raises OperationError if the topic exists."""
+    """Create a topic, and return its name and partition numbers when every broker knows it and its
+    leaders serve. `replication` -1: the brokers' default. Raises OperationError if the topic exists
+    or the time is over."""
     settings = [CreatableTopicConfig(key, value) for key, value in (configs or {}).items()]
     topic = CreatableTopic(name, partitions, replication, [], settings)
     request = CreateTopicsRequest([topic], int(timeout_s * 1000))
@@ -64,7 +65,8 @@ async def create(
 async def grow(
     world: OperationWorld, name: str, partitions: int, timeout_s: float = TIMEOUT_S
 ) -> dict[str, Json]:
-    """Increase a topic's partitions to `partitions` in all."""
+    """Increase a topic's partitions to `partitions` in all. Return its name and partition numbers
+    when every broker knows them and their leaders serve. Raises OperationError."""
     request = CreatePartitionsRequest(
         [CreatePartitionsTopic(name, partitions, None)], int(timeout_s * 1000)
     )
@@ -76,7 +78,8 @@ async def grow(
 
 
 async def delete(world: OperationWorld, names: Sequence[str], timeout_s: float = TIMEOUT_S) -> None:
-    """Delete topics, and return when no broker knows them. Topics that do not exist are ignored."""
+    """Delete topics, and return when no broker knows them. Topics that do not exist are ignored.
+    Raises OperationError if a topic is not deleted in time."""
     if not names:
         return
     request = DeleteTopicsRequest(topic_names=list(names), timeout_ms=int(timeout_s * 1000))
@@ -94,8 +97,9 @@ async def delete(world: OperationWorld, names: Sequence[str], timeout_s: float =
 
 
 async def describe(world: OperationWorld, names: Sequence[str] | None = None) -> dict[str, Json]:
-    """Return leader, start and end of the log by topic and partition. `names` None: all topics but
-    internal ones. Topics that do not exist are left out."""
+    """Return "leader", "start" and "end" of the log by topic and partition number as text. An
+    offset that the leader does not answer is null. `names` None: all topics but internal ones.
+    Topics that do not exist are left out."""
     leaders = await leaders_at(world, None, names)
     partitions = [(name, index) for name in leaders for index in sorted(leaders[name])]
     starts = await offsets(world, leaders, partitions, EARLIEST)
@@ -120,7 +124,7 @@ async def lead(
     """Make another replica lead a partition, and return its node when every broker names it. The
     leader is `node_id`, or the next replica in sync; it is the preferred one from then on.
 
-    Raises OperationError if the partition or another replica in sync is missing.
+    Raises OperationError if there is no such partition, or no such replica in sync.
     """
     view = await _metadata(world, None, [name])
     listed = (p for topic in view.topics if not topic.error_code for p in topic.partitions)
@@ -153,7 +157,8 @@ async def lead(
 async def _prefer(
     world: OperationWorld, name: str, partition: int, replicas: Sequence[int], timeout_ms: int
 ) -> None:
-    """Reorder a partition's replicas, and elect the first of them leader."""
+    """Put a partition's replicas in this order, and elect the first of them leader. Raises
+    OperationError if a node rejects that."""
     failure_text = f"{name}-{partition} has no other leader"
     order = ReassignablePartition(partition, list(replicas))
     topics = [ReassignableTopic(name, [order])]
@@ -179,7 +184,7 @@ async def _prefer(
 
 
 async def nodes(world: OperationWorld) -> list[int]:
-    """Return the ids of the live brokers."""
+    """Return the ids of the live brokers, as any node names them."""
     view = await _metadata(world, None, [])
     return [broker.node_id for broker in view.brokers]
 
@@ -187,8 +192,8 @@ async def nodes(world: OperationWorld) -> list[int]:
 async def leaders_at(
     world: OperationWorld, node: int | None, names: Sequence[str] | None
 ) -> Leaders:
-    """Return topics with their leaders as a node sees them; unknown topics are left out. `names`
-    None: all topics but internal ones."""
+    """Return topics with their leaders as a node sees them (None: any node); unknown topics are
+    left out. `names` None: all topics but internal ones."""
     view = await _metadata(world, node, names)
     return {
         topic.name or "": {p.partition_index: p.leader_id for p in topic.partitions}
@@ -200,14 +205,14 @@ async def leaders_at(
 async def led(
     world: OperationWorld, names: Sequence[str], timeout_s: float, partitions: int = 1
 ) -> Leaders:
-    """Wait until every broker knows these topics and the leaders of all their partitions serve;
-    return the leaders."""
+    """Wait until every broker knows these topics with at least `partitions` partitions, and the
+    leaders of all of them serve; return the leaders. Raises OperationError after `timeout_s`."""
     leaders: Leaders = {}
 
     async def lacking(node: int) -> str | None:
-        """Take the node's leaders into `leaders`.
+        """Add the node's leaders to `leaders`.
 
-        Return what is missing, None if all partitions are led.
+        Return what the topics lack at this node, None if all partitions are led.
         """
         leaders.update(await leaders_at(world, node, names))
         missing = await _lacking(world, leaders, names, partitions)
@@ -224,7 +229,8 @@ async def offsets(
     timestamp: int,
     isolation: int = READ_UNCOMMITTED,
 ) -> dict[Partition, int]:
-    """Return the offset of each partition whose leader answers without an error."""
+    """Return the offset of each partition for `timestamp`: EARLIEST, LATEST or ms since the epoch.
+    Partitions without a leader, or whose leader answers an error, are left out."""
     answers = await _listed_offsets(world, leaders, partitions, timestamp, isolation)
     return {
         at: answer.offset for at, answer in answers.items() if answer.error_code == ErrorCode.NONE
@@ -243,8 +249,8 @@ def flat(leaders: Leaders) -> dict[Partition, int]:
 async def _everywhere(
     world: OperationWorld, lacking: Callable[[int], Awaitable[str | None]], timeout_s: float
 ) -> None:
-    """Wait until `lacking` returns None for every node. Raises OperationError with its last text
-    after `timeout_s`."""
+    """Wait until `lacking` returns None for every live broker, and each answers. Raises
+    OperationError with its last text after `timeout_s`."""
     deadline_s = world.now_s() + timeout_s
     while True:
         missing = None
@@ -263,6 +269,8 @@ async def _everywhere(
 async def _metadata(
     world: OperationWorld, node: int | None, names: Sequence[str] | None
 ) -> MetadataResponse:
+    """Return a node's Metadata (None: any node's) about topics; `names` None: about all. No topic
+    is created."""
     answer: MetadataResponse = await world.ask(node, metadata_request(names), METADATA_VERSION)
     return answer
 
@@ -270,7 +278,8 @@ async def _metadata(
 async def _lacking(
     world: OperationWorld, leaders: Leaders, names: Sequence[str], partitions: int
 ) -> str | None:
-    """Return what these topics lack before clients can use them, in words; None: nothing."""
+    """Return what these topics lack before clients can use them, in words: `partitions` partitions,
+    a leader, or a leader that serves. None: nothing."""
     for name in names:
         if len(leaders.get(name, ())) < partitions:
             return f"topic {name} has {len(leaders.get(name, ()))} partitions"
@@ -293,6 +302,7 @@ async def _listed_offsets(
     timestamp: int,
     isolation: int,
 ) -> dict[Partition, ListOffsetsPartitionResponse]:
-    """Return the answer of each partition's leader; partitions without a leader are left out."""
+    """Return the answer of each partition's leader, which may have an error; partitions without a
+    leader are left out. `timestamp` as in `offsets`."""
     wanted = dict.fromkeys(partitions, timestamp)
     return await world.run(list_offsets(flat(leaders), wanted, isolation))

@@ -45,6 +45,8 @@ class SimulatedClient:
         self.idempotent = idempotent
 
     def _do(self, op: str, args: Mapping[str, Json], shown: str) -> Operation:
+        """Return an operation of this client, which begins when it is awaited. `shown` is its text
+        in the timeline."""
         return Operation(self.name, op, {**args, "idempotent": self.idempotent}, shown)
 
     # --- producing -----------------------------------------------------------------------------
@@ -62,10 +64,12 @@ class SimulatedClient:
         timeout: float = TIMEOUT_S,
     ) -> Produced:
         """Write one record, and return its place. Key and value are bytes, text, or JSON values.
+        `timestamp` is in ms since 1970; None: the client's time.
 
         Without `partition` the key decides, as with Java's clients; records without a key go to the
-        partitions in turn. A client that is not idempotent may write the record twice if it
-        retries. Raises OperationFailed.
+        partitions in turn. `acks` is "all", 1 or 0; with 0 no answer is waited for. A client that
+        is not idempotent may write the record twice if it retries. Raises OperationFailed; Misuse
+        for other `acks`.
         """
         if acks not in ACKS:
             raise Misuse(f"acks is 'all', 1 or 0, not {acks!r}")
@@ -114,8 +118,9 @@ class SimulatedClient:
         committed: bool = True,
         timeout: float = TIMEOUT_S,
     ) -> list[Record]:
-        """Return the records from `offset` on, after at most `wait` seconds; the list may be
-        empty."""
+        """Return the records from `offset` on, after a single Fetch that waits at most `wait`
+        seconds; the list may be empty. `offset` is a number, "earliest" or "latest". Raises
+        OperationFailed."""
         start = await self._start(topic, partition, offset, timeout)
         wait_ms = round(wait * 1000)
         shown = f"poll {topic}-{partition} from {start}"
@@ -132,7 +137,8 @@ class SimulatedClient:
         timeout: float,
         shown: str,
     ) -> list[Record]:
-        """Fetch up to `count` records from `offset`. `timeout` is seconds of virtual time."""
+        """Return `count` records from `offset` on; with 0, those of a single Fetch that waits at
+        most `wait_ms`. Raises OperationFailed TIMED_OUT after `timeout` seconds of virtual time."""
         args = {
             "topic": topic,
             "partition": partition,
@@ -146,6 +152,7 @@ class SimulatedClient:
         return [record_of(record) for record in records]
 
     async def _start(self, topic: str, partition: int, offset: int | str, timeout: float) -> int:
+        """Return `offset`, or the offset of a partition that "earliest" or "latest" stands for."""
         if isinstance(offset, int):
             return offset
         return await self.offset(topic, partition, offset, timeout=timeout)
@@ -156,7 +163,7 @@ class SimulatedClient:
         """Return the first offset of a partition ("earliest"), or the offset of its next record
         ("latest").
 
-        Raises Misuse for another word.
+        Raises OperationFailed; Misuse for another word.
         """
         if which not in ("earliest", "latest"):
             raise Misuse(f"an offset is a number, 'earliest' or 'latest', not {which!r}")
@@ -183,7 +190,7 @@ class SimulatedClient:
         timeout: float = TIMEOUT_S,
     ) -> None:
         """Commit an offset of a group. `member_id` and `generation` are those of a member that
-        joined by requests; without them the group must have no members."""
+        joined by requests; without them the group must have no members. Raises OperationFailed."""
         args = {
             "group": group,
             "offsets": [[topic, partition, offset]],
@@ -196,7 +203,8 @@ class SimulatedClient:
     async def committed(
         self, group: str, topic: str, partition: int = 0, *, timeout: float = TIMEOUT_S
     ) -> int | None:
-        """Return the committed offset of a group; None if it has committed none."""
+        """Return the committed offset of a group; None if it has committed none. Raises
+        OperationFailed."""
         args = {
             "group": group,
             "topic": topic,
@@ -218,7 +226,8 @@ class SimulatedClient:
         timeout: float = TIMEOUT_S,
     ) -> None:
         """Create a topic, and wait until its partitions have leaders. `replication_factor` -1:
-        three, or all brokers if there are fewer."""
+        three, or all brokers if there are fewer. Raises OperationFailed, also if the topic existed
+        before."""
         args = {
             "topic": topic,
             "partitions": partitions,
@@ -229,7 +238,8 @@ class SimulatedClient:
         await self._do("create_topic", args, f"create topic {topic}")
 
     async def partitions(self, topic: str, *, timeout: float = TIMEOUT_S) -> int:
-        """Return the number of a topic's partitions."""
+        """Return the number of a topic's partitions, as soon as all have leaders. Raises
+        OperationFailed."""
         args = {"topic": topic, "timeout_ms": timeout * 1000}
         return int(await self._do("partitions", args, f"partitions of {topic}"))
 
@@ -262,13 +272,16 @@ class SimulatedClient:
 
 
 def record_of(values: Json) -> Record:
-    """Convert a record from the form of the channel."""
+    """Return a Record made of a list in the worker's form: topic, partition, offset, timestamp
+    (ms), key, value and headers."""
     topic, partition, offset, timestamp, key, value, headers = values
     pairs = tuple((name, content_of_header) for name, content_of_header in headers)
     return Record(topic, partition, offset, timestamp, key, value, pairs)
 
 
 def _pair(key: Content, value: Content) -> str:
+    """Return a key and a value as text, cut off after _SHOWN_CHARACTERS characters. A key that is
+    None is left out."""
     shown = repr(content(value))
     if key is not None:
         shown = f"{content(key)!r}: {shown}"

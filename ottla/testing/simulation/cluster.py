@@ -33,7 +33,7 @@ class TimelineWriter(Protocol):
     """A writer of the timeline."""
 
     def say(self, text: str) -> None:
-        """Add a line."""
+        """Add a line to the timeline of the run, at the present second of virtual time."""
 
 
 class SimulatedFault:
@@ -43,7 +43,7 @@ class SimulatedFault:
         self.key = key
 
     async def lift(self) -> int:
-        """End the fault, and return how many requests had it."""
+        """End the fault, and return how many requests had it; 0 if it was lifted before."""
         return int(await Operation(None, "lift", {"key": self.key}, ""))
 
 
@@ -54,6 +54,8 @@ class SimulatedCluster:
         self, seed: int, brokers: int, *, driver: Driver, clock: Clock, timeline: TimelineWriter,
         faulty: bool,
     ) -> None:  # fmt: skip
+        """Create the scenario's side of a run of `seed`, whose `brokers` brokers are started
+        elsewhere. `faulty`: the run injects random faults."""
         self.seed = seed
         self.brokers = list(range(1, brokers + 1))
         """The ids of the brokers."""
@@ -75,11 +77,12 @@ class SimulatedCluster:
     # --- clients and tasks -----------------------------------------------------------------------
 
     def client(self, name: str | None = None, *, idempotent: bool = True) -> SimulatedClient:
-        """Return a client with connections of its own. `name` is its client.id.
+        """Return a client with connections of its own. `name` is its client.id; None: a name is
+        made up.
 
         `idempotent`: its producer numbers its batches, as Kafka's does by default. Without it, the
-        client may write a record twice when an answer is lost. Raises Misuse if the scenario
-        already has a client of this name.
+        client may write a record twice when an answer is lost. A further call with the same name
+        returns a client that shares the connections and the `idempotent` of the first.
         """
         if name is None:
             name = f"client-{len(self._names) + 1}"
@@ -93,7 +96,8 @@ class SimulatedCluster:
     def spawn(self, coroutine: Coroutine[object, object, object], name: str | None = None) -> Task:
         """Run a coroutine beside the scenario. Return its task, which can be awaited and killed.
 
-        The task ends with the scenario. If it raises, and no other task awaits it, the seed fails.
+        The task begins when the scenario awaits next, and ends with the scenario. If it raises, and
+        no other task awaits it, the seed fails. Raises Misuse if `coroutine` is none.
         """
         return self._driver.spawn(coroutine, name or str(getattr(coroutine, "__name__", "task")))
 
@@ -104,7 +108,8 @@ class SimulatedCluster:
         every 1.5 s on average, and started again within a second. After `heal` it is not killed any
         more.
 
-        The service must keep its state in the cluster, or in an object that stands for a disk.
+        A service that returns is not started again; if it raises, the seed fails. The service must
+        keep its state in the cluster, or in an object that stands for a disk.
         """
         self._services += 1
         service_name = name or str(getattr(start, "__name__", f"service-{self._services}"))
@@ -113,7 +118,8 @@ class SimulatedCluster:
     async def _supervise(
         self, start: Callable[[], Coroutine[object, object, object]], name: str
     ) -> None:
-        """Run a task until it ends, killed and started again at random while faults last.
+        """Run a task until it ends, killed and started again at random while faults last. Each kill
+        and start is a line in the timeline.
 
         Raises what the task raises.
         """
@@ -141,8 +147,9 @@ class SimulatedCluster:
     async def until(
         self, condition: Callable[[], bool], timeout: float = 60.0, what: str = "it"
     ) -> None:
-        """Return when `condition()` is true. Raises AssertionError if it stays false for `timeout`
-        seconds; `what` names the condition in the error."""
+        """Return when `condition()` is true; it is checked every 0.05 s of virtual time. Raises
+        AssertionError if it stays false for `timeout` seconds; `what` names the condition in the
+        error."""
         end = self.now + timeout
         while not condition():
             if self.now > end:
@@ -153,16 +160,17 @@ class SimulatedCluster:
 
     async def kill(self, broker: int) -> None:
         """End a broker's process without a clean stop. Written data stays. The broker is down until
-        `start` or `heal`."""
+        `start` or `heal`. Raises Misuse if there is no such broker."""
         await Operation(None, "kill", {"broker": broker}, "")
 
     async def stop(self, broker: int) -> None:
         """Stop a broker cleanly, and return when its process has ended. It is down until `start` or
-        `heal`."""
+        `heal`. Raises OperationFailed TIMED_OUT after 20 s."""
         await Operation(None, "stop", {"broker": broker}, "")
 
     async def start(self, broker: int) -> None:
-        """Start a broker, and return when it serves requests."""
+        """Start a broker if it is down, and return when it serves requests. Raises OperationFailed
+        TIMED_OUT after 20 s."""
         await Operation(None, "start", {"broker": broker}, "")
 
     async def pause(self, broker: int) -> None:
@@ -178,7 +186,7 @@ class SimulatedCluster:
         self, one: int | SimulatedClient, other: int | SimulatedClient, *, both: bool = True
     ) -> None:
         """Cut the link from `one` to `other`; with `both`, also the link back. Data that is sent
-        meanwhile arrives after `mend`, unless its connection was closed before."""
+        meanwhile arrives after `mend` or `heal`, unless its connection was closed before."""
         args = {"source": _machine(one), "target": _machine(other), "both": both}
         await Operation(None, "cut", args, "")
 
@@ -190,13 +198,13 @@ class SimulatedCluster:
     async def slow(
         self, one: int | SimulatedClient, other: int | SimulatedClient, seconds: float
     ) -> None:
-        """Delay what goes from `one` to `other` by up to `seconds`, until `heal`."""
+        """Delay all data from `one` to `other` by up to `seconds`, until `heal`."""
         args = {"source": _machine(one), "target": _machine(other), "ms": seconds * 1000}
         await Operation(None, "slow", args, "")
 
     async def set_clock(self, broker: int, seconds: float) -> None:
         """Set a broker's wall clock `seconds` ahead of the other brokers; a negative number sets it
-        behind."""
+        behind. Clocks that measure time-outs do not change."""
         await Operation(None, "clock", {"broker": broker, "ms": round(seconds * 1000)}, "")
 
     async def fail(
@@ -215,15 +223,16 @@ class SimulatedCluster:
         client_id: str | None = None,
         brokers: list[int] | None = None,
     ) -> SimulatedFault:
-        """Let requests of clients fail. `api` is a name, None for any; `error` is Kafka's name of
-        the error.
+        """Let requests of clients fail, until `lift` of the returned fault or `heal`. `api` is a
+        name, None for any; `error` is Kafka's name of the error.
 
         Instead of an error, `deed` names another fault: "unanswered" (carried out, and never
         answered), "lost" (neither carried out nor answered), "cut" (carried out, and a part of the
-        answer comes), "disconnect", or "delay" by `delay` seconds. At most `times` requests
-        (None: all) in the whole cluster have the fault, after `after` requests that go through.
-        Each has it with `probability`; the seed decides. The other arguments select requests; names
-        may be patterns (`orders-*`). `brokers` None: all brokers.
+        answer comes), "disconnect", or "delay" by `delay` seconds. At most `times` requests (None:
+        all) in the whole cluster have the fault, after `after` requests that go through. Each has
+        it with `probability`; the seed decides. The other arguments select requests; names may be
+        patterns (`orders-*`). `brokers` None: all brokers. Raises Misuse for an unknown API, error
+        or deed.
         """
         deed = deed or ("error" if error else "delay")
         if deed not in _DEEDS:
@@ -251,23 +260,26 @@ class SimulatedCluster:
 
     async def heal(self) -> None:
         """End all faults, those of the run and those of the scenario. Return when all brokers
-        serve."""
+        serve. Raises OperationFailed TIMED_OUT after 20 s."""
         self._faulty = False
         await Operation(None, "heal", {}, "")
 
     # --- knowledge of the simulation -------------------------------------------------------------
 
     async def leader(self, topic: str, partition: int = 0) -> int:
-        """Return the leader of a partition, as soon as there is one that serves."""
+        """Return the id of the broker that leads a partition, as soon as there is a leader that
+        serves. Raises OperationFailed TIMED_OUT after 20 s."""
         args: Mapping[str, Json] = {"topic": topic, "partition": partition}
         return int(await Operation(None, "leader", args, ""))
 
     async def controller(self) -> int:
-        """Return the id of the active controller, as soon as there is one."""
+        """Return the id of the active controller, as soon as there is one. Raises OperationFailed
+        TIMED_OUT after 20 s."""
         return int(await Operation(None, "controller", {}, ""))
 
 
 def _machine(broker_or_client: int | SimulatedClient) -> int | str:
+    """Return the name of a machine in the simulation: a broker's id, or a client's name."""
     return (
         broker_or_client.name if isinstance(broker_or_client, SimulatedClient) else broker_or_client
     )

@@ -50,6 +50,8 @@ class Operation:
     error: Exception | None = None
 
     def __await__(self) -> Generator[Operation, Json, Json]:
+        """Yield this operation to the driver, and return the result with which the driver resumes
+        the coroutine. The driver raises a failure here."""
         return (yield self)
 
 
@@ -60,7 +62,8 @@ class World(Protocol):
         self, submit: list[Operation], cancel: list[Operation], hang_up: list[str]
     ) -> list[Operation]:
         """Begin and cancel operations, and let time pass until at least one is done. Return those
-        that are done. `hang_up` names the clients whose connections are closed."""
+        that are done, with `result` or `error` set. `hang_up` names the clients whose connections
+        are closed."""
 
 
 @dataclass(slots=True, eq=False)
@@ -82,6 +85,8 @@ class Task:
     waits_for: Operation | None = None
 
     def __await__(self) -> Generator[Task, object, object]:
+        """Wait until the task has ended, and return its result. Raises the error of the task;
+        Misuse if it was killed."""
         if not self.done:
             yield self
         if self.killed:
@@ -92,7 +97,8 @@ class Task:
 
     def kill(self) -> None:
         """End the task as if its process had died. It runs no further, not even `finally` blocks
-        that await. Its operations are cancelled, and its clients' connections are closed."""
+        that await. Its operations are cancelled, and its clients' connections are closed. Raises
+        Misuse if the task kills itself."""
         if self.driver is not None and not self.done:
             self.driver.kill(self)
 
@@ -112,8 +118,8 @@ class Driver:
         """The task that runs now; None between tasks."""
 
     def spawn(self, coroutine: object, name: str) -> Task:
-        """Run a coroutine beside the others; it begins when the running one awaits. Raises Misuse
-        if the argument is no coroutine."""
+        """Return a new task that runs a coroutine beside the others; it begins when the running one
+        awaits. Raises Misuse if the argument is no coroutine."""
         if not isinstance(coroutine, Coroutine):
             raise Misuse(f"{name}: {coroutine!r} is no coroutine: call the async function")
         task = Task(name, coroutine, driver=self)
@@ -125,7 +131,8 @@ class Driver:
         """Run `main` and the tasks that it spawns until `main` has returned, then end the other
         tasks. Return the result of `main`.
 
-        Raises what `main` raises, or what a task raises that no other task awaits.
+        Raises what `main` raises, or what a task raises that no other task awaits. Raises
+        ScenarioStuck if all tasks wait for each other.
         """
         main_task = self.spawn(main, "scenario")
         try:
@@ -141,7 +148,9 @@ class Driver:
         return main_task.result
 
     def kill(self, task: Task) -> None:
-        """End a task; see `Task.kill`."""
+        """End a task without running it further. Its operation is cancelled and its clients'
+        connections are closed at the next step; tasks that await it raise Misuse. Raises Misuse if
+        the task is running now."""
         self._ready = deque(entry for entry in self._ready if entry[0] is not task)
         operation = task.waits_for
         if operation is not None and self._waiting.pop(operation, None) is not None:
@@ -172,7 +181,8 @@ class Driver:
         return not main_task.done
 
     def _resume(self, task: Task, value: object, error: BaseException | None) -> None:
-        """Run a task until it waits or ends; what it raises is kept for those that await it."""
+        """Run a task until it waits or ends. Its result, or the error that it raises, is stored in
+        the task for those that await it."""
         self.current, task.waits_for = task, None
         try:
             if error is not None:
@@ -215,9 +225,9 @@ class Driver:
             self._ready.append((waiter, None, None))
 
     def _step(self) -> None:
-        """Pass new, cancelled and closed work to the world.
+        """Pass new and cancelled operations and closed clients to the world, and let its time pass.
 
-        Makes the tasks ready that it completes.
+        Makes the tasks ready whose operations are done.
         """
         submit, cancel, hang_up = self._submit, self._cancel, self._hang_up
         self._submit, self._cancel, self._hang_up = [], [], []
@@ -227,7 +237,8 @@ class Driver:
                 self._ready.append((task, operation.result, operation.error))
 
     def _close(self, task: Task) -> None:
-        """End a coroutine where it is, even if it refuses to end."""
+        """Mark a task as done, and close its coroutine where it is. A coroutine that awaits while
+        it is closed is left there."""
         task.done = True
         try:
             task.coroutine.close()

@@ -35,7 +35,8 @@ class SimulationFailed(AssertionError):
 
 
 def error_of(values: dict[str, object]) -> OttlaError:
-    """Convert the error of an operation from the form of the channel."""
+    """Return the error that an operation's answer describes as a dict: Misuse, or
+    OperationFailed."""
     text = str(values["text"])
     if values["error"] == "MISUSE":
         return Misuse(text)

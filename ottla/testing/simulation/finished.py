@@ -36,11 +36,13 @@ class FinishedRun:
     """By group, then by topic and partition: the committed offsets."""
 
     def records(self, topic: str) -> list[Record]:
-        """Return all records of a topic, partition by partition."""
+        """Return all committed records of a topic, partition by partition; none if there is no such
+        topic."""
         return [record for (name, _), log in self.logs.items() if name == topic for record in log]
 
     def texts(self, topic: str) -> list[str]:
-        """Return the values of all records of a topic, decoded as UTF-8, partition by partition."""
+        """Return the values of all committed records of a topic, decoded as UTF-8, partition by
+        partition. Raises AssertionError for other bytes."""
         return [record.text() for record in self.records(topic)]
 
     def committed(self, group: str, topic: str, partition: int = 0) -> int | None:
@@ -49,12 +51,14 @@ class FinishedRun:
 
 
 def logs_of(logs: Iterable[Json]) -> dict[tuple[str, int], list[Record]]:
-    """Convert logs from the form of the channel."""
+    """Return the records by topic and partition, from the worker's list of [topic, partition,
+    records]."""
     return {(topic, index): [record_of(record) for record in log] for topic, index, log in logs}
 
 
 def offsets_of(groups: Mapping[str, Json]) -> dict[str, dict[tuple[str, int], int]]:
-    """Convert the groups' offsets from the form of the channel."""
+    """Return the committed offsets by group, then by topic and partition, from the worker's
+    lists."""
     return {
         group: {(topic, index): offset for topic, index, offset in offsets}
         for group, offsets in groups.items()

@@ -70,7 +70,8 @@ def simulate(
 
     Raises SimulationFailed at the first seed that fails: the scenario raised, or an invariant does
     not hold. Beside `invariants`, Ottla checks its own: acknowledged records exist, an offset has a
-    single content, replicas are equal, committed offsets survive, and others.
+    single content, replicas are equal, committed offsets survive, and others. Raises Misuse for a
+    wrong argument, or while another `simulate` of this process runs.
     """
     _check_options(brokers, faults, limit)
     options: dict[str, Json] = {
@@ -102,7 +103,8 @@ def _check_options(brokers: int, faults: str, limit: float) -> None:
 
 
 def _seeds(seeds: int | Iterable[int]) -> Iterable[int]:
-    """Return the seeds to run: that of SEED_VARIABLE if it is set, else those given.
+    """Return the seeds to run: that of SEED_VARIABLE if it is set, else those given; a number means
+    the seeds from 0 on.
 
     Raises Misuse if the variable is no number.
     """
@@ -147,8 +149,8 @@ class _Run:
         self._under_way: dict[int, Operation] = {}
 
     def run(self, scenario: Scenario, invariants: Sequence[CheckOfRun]) -> FinishedRun:
-        """Run the scenario, check the invariants, and return the finished run. Raises
-        SimulationFailed."""
+        """Run the scenario, check the invariants, write the trace file if one was requested, and
+        return the finished run. Raises SimulationFailed if the seed fails, and Misuse."""
         try:
             finished = self._run_to_end(scenario)
             for invariant in invariants:
@@ -166,7 +168,7 @@ class _Run:
     def _run_to_end(self, scenario: Scenario) -> FinishedRun:
         """Run the scenario, end the simulation, and return all that it recorded.
 
-        Raises what the scenario raises.
+        Raises what the scenario raises, or the failure that the worker process answers.
         """
         self._take_report(self._worker.call("begin", {"seed": self._seed, **self._options}))
         driver = Driver(self)
@@ -196,7 +198,12 @@ class _Run:
     def step(
         self, submit: list[Operation], cancel: list[Operation], hang_up: list[str]
     ) -> list[Operation]:
-        """Begin and cancel operations, and return those that are done; see `driver.World`."""
+        """Have the worker begin and cancel operations and close the clients in `hang_up`. Return
+        the operations that are done, as `driver.World` asks for.
+
+        Adds new operations to the history, and events to the timeline. Raises _Broken if an
+        invariant is broken, AssertionError after the time limit.
+        """
         for operation in submit:
             operation.number = len(self._history) + 1
             operation.began = self._timeline.now
@@ -219,7 +226,9 @@ class _Run:
         return self._take_report(report)
 
     def _take_report(self, report: Mapping[str, Json]) -> list[Operation]:
-        """Take over what the worker reports. Return the operations that are done."""
+        """Add the worker's events to the timeline and the trace, and set the virtual time. Return
+        the operations that are done. Raises _Broken if an invariant is broken, AssertionError after
+        the time limit."""
         self._lines += report["trace"]
         for when_ms, text in report["happened"]:
             self._timeline.say(text, when_ms / 1000)
@@ -234,7 +243,7 @@ class _Run:
         return done
 
     def _end(self, report: Mapping[str, Json]) -> Operation:
-        """Return the operation that a report ends, with its result or error.
+        """Return the operation that a report of the worker ends, with its result or error.
 
         Adds it to the timeline.
         """
@@ -249,19 +258,22 @@ class _Run:
     # --- how it ended --------------------------------------------------------------------------
 
     def _failure(self, error: Exception) -> SimulationFailed:
-        """Return the error with the timeline, to which the unfinished operations are added."""
+        """Return the error of a failed seed, with the reason, the timeline and the way to replay
+        it. Adds the unfinished operations to the timeline."""
         for operation in self._under_way.values():
             self._timeline.under_way(operation)
         replay = f"seeds=[{self._seed}], or {SEED_VARIABLE}={self._seed} in the environment"
         return SimulationFailed(self._seed, _why(error), self._timeline.lines(), replay)
 
     def _write_trace(self) -> None:
+        """Write the events to the file that `simulate` was given, if any."""
         if self._trace is not None:
             Path(self._trace).write_text("\n".join(self._lines) + "\n")
 
 
 def _why(error: Exception) -> str:
-    """Return a text about an error, with the line of the user's own code that raised it."""
+    """Return a text about an error, with the file and line of the user's own code that raised
+    it."""
     if isinstance(error, _Broken):
         return str(error)
     frames = traceback.extract_tb(error.__traceback__)

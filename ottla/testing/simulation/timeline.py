@@ -23,11 +23,13 @@ class Timeline:
         self.now = now
 
     def say(self, text: str, when: float | None = None) -> None:
-        """Add a line at the second `when`; None: now."""
+        """Add a line at the second `when`; None: now. Above LINES_MAX lines, the oldest is
+        dropped."""
         self._lines.append((self.now if when is None else when, text))
 
     def ended(self, operation: Operation) -> None:
-        """Add a line about an operation that has ended, if it is to be shown."""
+        """Add a line with the outcome and the duration of an operation that has ended. Operations
+        without a text to show are left out."""
         if not operation.shown:
             return
         client = f"{operation.client}: " if operation.client else ""
@@ -35,19 +37,21 @@ class Timeline:
         self.say(f"{client}{operation.shown} → {_outcome(operation)} ({took:.3f} s)")
 
     def cancelled(self, operation: Operation) -> None:
-        """Add a line about an operation whose task was killed."""
+        """Add a line about an operation whose task was killed. Operations without a text to show
+        are left out."""
         if operation.shown:
             client = f"{operation.client}: " if operation.client else ""
             self.say(f"{client}{operation.shown} … was under way")
 
     def under_way(self, operation: Operation) -> None:
-        """Add a line about an operation that had not ended when the scenario ended."""
+        """Add a line about an operation that had not ended when the scenario ended. Operations
+        without a text to show are left out."""
         if operation.shown:
             client = f"{operation.client}: " if operation.client else ""
             self.say(f"{client}{operation.shown} … since {operation.began:.3f}")
 
     def lines(self) -> list[str]:
-        """Return the lines in the order of time."""
+        """Return the lines in the order of time, each with its second of virtual time."""
         ordered = sorted(self._lines, key=lambda line: line[0])
         return [f"{when:9.3f}  {text}" for when, text in ordered]
 
@@ -69,4 +73,5 @@ def _outcome(operation: Operation) -> str:
 
 
 def _short(text: str) -> str:
+    """Return the text, cut off after _RESULT_CHARACTERS characters."""
     return text if len(text) <= _RESULT_CHARACTERS else f"{text[:_RESULT_CHARACTERS]}…"

@@ -20,6 +20,7 @@ class WorkerProcess:
     """The worker process that belongs to this process of tests."""
 
     def __init__(self) -> None:
+        """Start the worker process."""
         self._process = LedProcess("simulation", "the process of the simulation")
         self.in_use = threading.Lock()
         """The lock that a `simulate` call holds while it runs."""
@@ -31,7 +32,7 @@ class WorkerProcess:
 
     @property
     def owner_pid(self) -> int:
-        """The process that started the worker."""
+        """The id of the process that started the worker."""
         return self._process.owner_pid
 
     @property
@@ -40,7 +41,8 @@ class WorkerProcess:
         return self._process.running
 
     def call(self, op: str, args: Mapping[str, Json]) -> Json:
-        """Call an operation of `simulation.users.worker`, and return its answer."""
+        """Call an operation of `simulation.users.worker`, and return its answer. Raises OttlaError
+        if the operation fails or the worker has ended, DeadlinePassed after CALL_TIMEOUT_S."""
         return self._process.call(op, args, timeout_s=CALL_TIMEOUT_S)
 
     def close(self) -> None:
