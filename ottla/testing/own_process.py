@@ -149,8 +149,9 @@ class OwnProcess:
         try:
             if self._host.running:
                 self.stop(_CLOSE_TIMEOUT_S) if gently else self.kill()
-                self._host.drop(self._folder)
         finally:
+            if self._host.running:
+                self._host.drop(self._folder)
             self._mark_ended()
             for port in self._ports:
                 port.release()

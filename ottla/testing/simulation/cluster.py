@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Coroutine, Mapping
+from itertools import count
 from typing import Protocol
 
 from ottla.testing.errors import SHOW_THE_CALLER, Misuse
@@ -65,7 +66,7 @@ class SimulatedCluster:
         self._clock = clock
         self._timeline = timeline
         self._faulty = faulty
-        self._names: dict[str, None] = {}
+        self._owners: dict[str, Task | None] = {}
         self._faults = 0
         self._services = 0
 
@@ -81,14 +82,16 @@ class SimulatedCluster:
         made up.
 
         `idempotent`: its producer numbers its batches, as Kafka's does by default. Without it, the
-        client may write a record twice when an answer is lost. A further call with the same name
-        returns a client that shares the connections and the `idempotent` of the first.
+        client may write a record twice when an answer is lost. Raises Misuse if a task that has not
+        ended has a client of that name.
         """
         if name is None:
-            name = f"client-{len(self._names) + 1}"
-        if name in self._names and self._driver.current is None:
-            raise Misuse(f"there is a client {name} already")
-        self._names[name] = None
+            numbers = count(len(self._owners) + 1)
+            name = next(made for n in numbers if (made := f"client-{n}") not in self._owners)
+        owner = self._owners.get(name)
+        if owner is not None and not owner.done:
+            raise Misuse(f"there is a client {name} already: give this one another name")
+        self._owners[name] = self._driver.current
         if self._driver.current is not None:
             self._driver.current.clients.append(name)
         return SimulatedClient(name, idempotent=idempotent)

@@ -57,6 +57,17 @@ def test_one_that_does_not_stop_is_killed(process: OwnProcess) -> None:
     assert not process.running
 
 
+def test_the_folder_of_a_process_that_does_not_stop_is_removed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("ottla.testing.own_process._CLOSE_TIMEOUT_S", 0.01)
+    stubborn = OwnProcess("stubborn", [HeldPort()], None)
+    begin(stubborn, "stubborn")
+    with pytest.raises(StopFailed):
+        stubborn.close(gently=True)
+    assert not stubborn.running and not stubborn.log_file.parent.exists()
+
+
 def test_what_ends_by_itself_is_waited_for(process: OwnProcess) -> None:
     process.begin_command([sys.executable, "-c", ""])
     process.wait_for_end()

@@ -40,6 +40,20 @@ def test_time_chance_and_names() -> None:
     assert played(scenario, seed=2)[0] != one
 
 
+def test_a_name_is_free_again_after_the_end_of_the_task_that_used_it() -> None:
+    async def scenario(cluster: SimulatedCluster) -> list[str]:
+        async def made() -> str:
+            return cluster.client("app").name
+
+        names = [await cluster.spawn(made()), await cluster.spawn(made())]
+        cluster.client("client-3")
+        with pytest.raises(Misuse, match="there is a client client-3 already"):
+            cluster.client("client-3")
+        return [*names, cluster.client().name]
+
+    assert played(scenario)[0] == ["app", "app", "client-4"]
+
+
 def test_until() -> None:
     async def scenario(cluster: SimulatedCluster) -> float:
         await cluster.until(lambda: cluster.now >= 1.0)
