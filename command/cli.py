@@ -64,7 +64,8 @@ _OVERRIDE_HELP = (
 
 
 def run_cli(arguments: Sequence[str]) -> int:
-    """Run one command and return its exit code. An error that stops it is printed as one line."""
+    """Run one command and return its exit code. An error that stops it is printed as one line on
+    stderr: code 2, 1 if the cluster rejected a request, 130 after Ctrl-C."""
     if VARIABLE in os.environ:  # a shell asks for completions
         from command.completion.shells import use_own_shells
 
@@ -140,19 +141,20 @@ def _command_of(arguments: Sequence[str]) -> str:
 
 
 def _lacks_a_command(error: click.UsageError) -> bool:
-    """Return whether a group was typed without a command; its help is printed then."""
+    """Return whether the error is that a group was typed without a command."""
     return type(error).__name__ == "NoArgsIsHelpError"
 
 
 def _refuse(*reasons: str) -> int:
-    """Print each reason on stderr, and return the exit code of a refusal."""
+    """Print each reason on stderr as a line, and return EXIT_REFUSED."""
     for reason in reasons:
         say(f"ottla: {' '.join(reason.split())}", error=True)
     return EXIT_REFUSED
 
 
 def _configured(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the two options that every command with a node's configuration has."""
+    """Return the command with the options `--config` and `--override`, which every command with a
+    node's configuration has."""
     with_override = click.option(
         "--override", "overrides", multiple=True, metavar="KEY=VALUE", help=_OVERRIDE_HELP
     )
@@ -255,6 +257,7 @@ def serve(
         format_folders(config, cluster_id)
 
     def ready(endpoints: Sequence[EndPoint]) -> None:
+        """Print that clients may connect, and start the console process of --console."""
         _announce(config, endpoints)
         if console is not None:
             console.start(endpoints[0].host, endpoints[0].port)
@@ -297,7 +300,8 @@ def _settings_of(
 ) -> list[str]:
     """Return the settings (`key=value`) for --port and --data.
 
-    Raises UsageError if an override or a file sets the same key.
+    Raises UsageError if an override sets the same key, --port comes with a file, or --data names no
+    single folder.
     """
     settings = []
     if port is not None:
@@ -431,7 +435,8 @@ def cluster(
 
 
 def _node(context: click.Context, folder: str | None, node_id: int) -> RunningNode:
-    """Return the node of the cluster folder; `--dir` may also stand before the subcommand."""
+    """Return the node of the cluster folder; `--dir` may also stand before the subcommand. Raises
+    StartError if the folder has no such node."""
     from command.nodes.running import RunningNode
 
     assert context.parent is not None
@@ -500,7 +505,8 @@ def status(bootstrap_server: str, watch: bool, as_json: bool, command_config: st
 def _load_config(
     config_file: str | None, overrides: tuple[str, ...], below: dict[str, str] | None = None
 ) -> BrokerConfig:
-    """Load the node's config.
+    """Return the node's config from the file, the overrides and the defaults in `below`. Raises
+    StartError with a line for each fault.
 
     Prints to stderr the profile that is used without a file, and the config's warnings.
     """

@@ -42,7 +42,8 @@ def check_library() -> None:
 
 
 def new_authority(name: str, now_ms: int) -> Pem:
-    """Return a self-signed certificate authority for the nodes of one cluster."""
+    """Return the key and the self-signed certificate of a new authority, which signs the
+    certificates of one cluster's nodes."""
     from cryptography import x509
     from cryptography.hazmat.primitives.asymmetric import ec
 
@@ -54,7 +55,8 @@ def new_authority(name: str, now_ms: int) -> Pem:
 
 
 def new_certificate(authority: Pem, name: str, hosts: Sequence[str], now_ms: int) -> Pem:
-    """Return a certificate, signed by `authority`, for a node at `hosts` (names and addresses).
+    """Return a new key and its certificate, signed by `authority`, for a node at `hosts` (names and
+    addresses).
 
     Raises StartError if the authority's key is of another kind than Ottla's.
     """
@@ -105,9 +107,10 @@ def _signed_certificate(
     extensions: Sequence[x509.ExtensionType],
     now_ms: int,
 ) -> Pem:
-    """Return a key and its certificate, signed by `issuer`.
+    """Return the private key `key` and a certificate for it, as PEM, signed by `issuer` with its
+    key `signer`.
 
-    It is valid from a day before `now_ms` for YEARS years.
+    It is valid from a day before `now_ms` for YEARS years after it.
     """
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
@@ -141,6 +144,7 @@ def _signed_certificate(
 
 
 def _name(common_name: str) -> x509.Name:
+    """Return the X.509 name that has only this common name."""
     from cryptography import x509
     from cryptography.x509.oid import NameOID
 
@@ -158,4 +162,5 @@ def _alternative_name(text: str) -> x509.GeneralName:
 
 
 def _utc_time(now_ms: int) -> datetime.datetime:
+    """Return the time in UTC, rounded down to a second."""
     return datetime.datetime.fromtimestamp(now_ms // 1000, datetime.UTC)

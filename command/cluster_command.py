@@ -57,7 +57,8 @@ def run_cluster(
     *,
     secure: bool = False,
 ) -> int:
-    """Run the nodes until a signal. Return 0 if all stopped cleanly, 1 if one did not.
+    """Run the nodes until a signal, or until all are dead. Return 0 if all stopped cleanly,
+    otherwise 1.
 
     `command_config`: client properties for the requests that ask for their state; a folder that was
     made with `secure` has its own. Raises StartError, and OSError for a folder that cannot be used.
@@ -99,7 +100,8 @@ class _Cluster:
         self._view = ClusterDisplay(folder.layout, {})
 
     def on_signal(self, *_: object) -> None:
-        """Stop the nodes cleanly after the first signal, kill them after the second."""
+        """Count a signal. After the first, `run` stops the nodes cleanly; at each further one, kill
+        all nodes."""
         self._asked_to_stop += 1
         if self._asked_to_stop > 1:
             for process in self._processes.values():
@@ -107,7 +109,8 @@ class _Cluster:
                     process.kill()
 
     def run(self) -> int:
-        """Start all nodes, watch them until a signal, stop them. Return the exit code."""
+        """Start all nodes, watch them until a signal or until all are dead, stop them. Return the
+        exit code: 0 if all stopped cleanly, else 1."""
         try:
             for node in self._folder.layout.nodes:
                 take_request(self._folder.path, node.node_id)
@@ -127,7 +130,8 @@ class _Cluster:
         return 0 if clean else 1
 
     def _start_if_asked(self, node_id: int) -> bool:
-        """Start a node that has ended, if the user asked for it in another shell.
+        """Start a node that has ended, if a file in its folder requests that: the user asked for it
+        in another shell. Delete the file then.
 
         Return whether it was started.
         """
@@ -140,11 +144,13 @@ class _Cluster:
         return True
 
     def _runs_by_hand(self, node_id: int) -> bool:
+        """Return whether a process holds the lock of the node's data folder, so that the user has
+        started the node."""
         config = load_config(str(self._folder.properties_file(node_id)), ())
         return holder_of(Path(config.log_dirs[0])) is not None
 
     def _start(self, node_id: int) -> None:
-        """Start a node's process, append its output to its log, and begin its view."""
+        """Start a node's process, append its output to its log file, and begin its view."""
         file, log_file = self._folder.properties_file(node_id), self._folder.log_file(node_id)
         log_file.parent.mkdir(parents=True, exist_ok=True)
         self._log_offsets[node_id] = log_file.stat().st_size if log_file.exists() else 0
@@ -183,7 +189,8 @@ class _Cluster:
             time.sleep(_POLL_S)
 
     def _update_state(self, node_id: int) -> None:
-        """Set the state of a node's view from its process."""
+        """Set the state of a node's view by its process and its output, and for a dead node its
+        last error."""
         view, code = self._view.nodes[node_id], self._processes[node_id].poll()
         if code is not None:
             view.exit_code = code
@@ -218,9 +225,10 @@ class _Cluster:
         return reasons[-1] if reasons else ""
 
     def _ask_status(self) -> None:
-        """Ask any running node for the cluster's status.
+        """Set the view's status by the answer of any running node; None if none answers.
 
-        Nodes that died are tried as well, because the user may have started them by hand.
+        Nodes that died are tried as well, because the user may have started them by hand: their
+        state becomes ELSEWHERE.
         """
         for view in self._view.nodes.values():
             if view.state in (NodeState.DEAD, NodeState.ELSEWHERE):
@@ -237,8 +245,9 @@ class _Cluster:
         self._view.unanswered = self._view.status is None
 
     def _stop_all(self) -> None:
-        """Stop the nodes in waves; the active controller is last, because it moves others'
-        leaders."""
+        """Send SIGTERM to the nodes in waves, and wait for the end of each wave. The active
+        controller is last, because it moves others' leaders. Nodes that the user started by hand
+        keep running."""
         waves = self._view.stop_order()
         self._view.status = None  # a cluster that stops is not degraded
         self._view.unanswered = False
@@ -257,7 +266,8 @@ class _Cluster:
             _say(f"node {view.node.node_id} was started by hand and keeps running")
 
     def _wait_for(self, wave: Sequence[int]) -> None:
-        """Wait without limit until the processes of a wave have ended; show their states."""
+        """Wait without limit until the processes of a wave have ended; show their states. After
+        _STOP_NOTICE_S, print that Ctrl-C kills them."""
         notice_at = time.monotonic() + _STOP_NOTICE_S
         while any(
             self._processes[node_id].poll() is None
@@ -276,6 +286,7 @@ class _Cluster:
         self._show()
 
     def _show(self) -> None:
+        """Print the current states to standard output."""
         self._screen.show(self._view)
 
 
@@ -288,7 +299,8 @@ class _Screen:
         self._drawn: list[str] = []
 
     def show(self, view: ClusterDisplay) -> None:
-        """Print the state, or what has changed in it."""
+        """Print the whole state in place of the last, if it has changed; without a terminal, print
+        a line for each change."""
         if not self._is_terminal:
             for line in view.changes():
                 say(line)
@@ -302,6 +314,7 @@ class _Screen:
         self._drawn = table
 
     def _painted(self, line: str) -> str | Styled:
+        """Return a table's line in its colour, or as it is with NO_COLOR."""
         colour = colour_of(line) if self._paints else None
         return line if colour is None else Styled(line, colour, bold=False)
 
@@ -320,6 +333,7 @@ def _admin_guard(file: Path) -> ClientGuard:
 
 
 def _say(text: str) -> None:
+    """Print a line to standard output, after `ottla: `."""
     say(f"{PREFIX}{text}")
 
 
@@ -356,6 +370,7 @@ def who_may_do_what(folder: ClusterFolder) -> str:
 
 
 def _shown(path: Path) -> Path | str:
+    """Return the path as a user can type it: relative paths begin with `./`."""
     return path if path.is_absolute() else f"./{path}"
 
 
@@ -385,6 +400,8 @@ def _refuse_taken_ports(layout: ClusterLayout) -> None:
 
 
 def _all_free(base: int) -> bool:
+    """Return whether all ports that a cluster from `base` on may use are free. Raises StartError
+    for a port that needs a privileged user."""
     return all(_is_free(port) for port in range(base, base + PORTS))
 
 

@@ -55,7 +55,8 @@ _PASSWORD_BYTES = 18
 
 
 def is_secured(path: Path) -> bool:
-    """Return whether the cluster in a folder was made with --secure."""
+    """Return whether the folder has the certificate of an authority, because its cluster was made
+    with --secure."""
     return (path / _FOLDER / "ca.pem").exists()
 
 
@@ -85,7 +86,8 @@ class ClusterCredentials:
         """Whether nodes have an authorizer; clusters of earlier releases have none."""
 
     def make(self, bootstrap_servers: str) -> None:
-        """Create the authority and, for a new cluster, the clients' files.
+        """Create the authority's files, unless they exist, and for a new cluster the clients' files
+        with new passwords.
 
         The existing clients' files of a cluster get its current addresses and truststore.
         """
@@ -113,7 +115,9 @@ class ClusterCredentials:
         return NodeSecurity(keystore, trusted, self._broker_password, self.has_acls)
 
     def certify(self, node_id: int) -> None:
-        """Sign a certificate for a node, unless it has a current one. Raises StartError."""
+        """Write a new key and certificate of a node to its file, unless the file has a current
+        certificate. Raises StartError if the authority's files are missing or the node's file is no
+        PEM."""
         file = Path(self.node(node_id).keystore)
         authority = (file.parent / "ca.pem").read_text("ascii")
         hosts = _hosts(node_id, self._configs.get(node_id))
@@ -152,6 +156,7 @@ class ClusterCredentials:
 
 
 def _broker_password(config: BrokerConfig) -> str | None:
+    """Return the password by which the broker logs in at other brokers, None if it has none."""
     mechanism = config.inter_broker_security.mechanism
     if mechanism is None or mechanism.jaas is None or "password" not in mechanism.jaas.options:
         return None
@@ -175,9 +180,9 @@ def _certificate(file: Path) -> str:
 
 
 def _adjust(file: Path, places: Mapping[str, str]) -> None:
-    """Set the cluster's addresses and truststore in a client's file; keep its other keys.
+    """Write the cluster's addresses and truststore to a client's file; keep its other keys.
 
-    The truststore is also kept if its file exists.
+    The file's own truststore is kept if it exists.
     """
     before = file.read_text("utf-8")
     named = [line.partition("=")[2] for line in before.splitlines() if TRUSTSTORE_KEY in line]

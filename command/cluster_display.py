@@ -142,6 +142,8 @@ def exit_reason(code: int | None) -> str:
 
 
 def _state_sentence(view: NodeView) -> str:
+    """Return a sentence about the state of a node, for a dead node with the reason and the command
+    that starts it."""
     name = f"node {view.node.node_id}"
     if view.state is NodeState.SERVING:
         return f"{name} serves on port {view.node.port} (process {view.pid})"
@@ -160,6 +162,7 @@ def _state_sentence(view: NodeView) -> str:
 
 
 def _controller(status: ClusterStatus) -> str:
+    """Return a sentence that names the active controller and its epoch."""
     if status.quorum is None:
         return "no active controller answers"
     return f"node {status.quorum.leader_id} is the active controller, epoch {status.quorum.epoch}"

@@ -190,7 +190,8 @@ def _adjust(
     *,
     moved_ports: bool,
 ) -> None:
-    """Update the keys that depend on the folder and the ports, if those changed."""
+    """Update, in a node's properties file, the keys that depend on the folder and the ports, if
+    those changed."""
     place = layout.keys_of_place(node, _data_dir(path, node.node_id), security)
     stores = {} if security is None else security.places
     data_dir = Path(place["log.dirs"])
@@ -209,7 +210,8 @@ def _adjust(
 
 
 def _nodes_of(path: Path) -> dict[int, BrokerConfig]:
-    """Return the configurations of the nodes in a folder, by id. Raises StartError."""
+    """Return the configurations of the nodes in a folder, by id; none if there is no folder. Raises
+    StartError if a configuration is wrong."""
     try:
         names = sorted(file.name for file in path.iterdir())
     except FileNotFoundError:
@@ -258,6 +260,7 @@ def _format_all(path: Path, layout: ClusterLayout, credentials: ClusterCredentia
 
 
 def _cluster_id_of(config: BrokerConfig, filesystem: LocalFilesystem) -> str | None:
+    """Return the cluster id in a node's data folder, None if that is not formatted."""
     if not is_formatted(config, filesystem):
         return None
     properties = read_meta_properties(filesystem, config.log_dirs[0])

@@ -172,16 +172,19 @@ def with_keys(text: str, keys: Mapping[str, str]) -> str:
 
 
 def _ids(brokers: int) -> range:
+    """Return the ids of `brokers` nodes, from 1 on."""
     return range(1, brokers + 1)
 
 
 def _node_at(node_id: int, first_port: int, controls: bool) -> ClusterNode:
-    """Return the node with the ports that follow from its id."""
+    """Return the node with the ports that follow from its id; `controls`: it is a controller,
+    too."""
     port = first_port + node_id - 1
     return ClusterNode(node_id, port, port + CONTROLLER_PORTS_FROM if controls else None)
 
 
 def _identity_keys(node: ClusterNode) -> Sequence[_Key]:
+    """Return the keys for the roles and the id of a node."""
     roles = "broker" if node.controller_port is None else "broker,controller"
     return [
         ("The roles of this node.", "process.roles", roles),
@@ -190,6 +193,7 @@ def _identity_keys(node: ClusterNode) -> Sequence[_Key]:
 
 
 def _place_keys(place: Mapping[str, str]) -> Sequence[_Key]:
+    """Return the keys of `keys_of_place`, each with the comment above it."""
     reasons = (
         "The addresses of the listeners, on this machine only.",
         "The ids and addresses of the controllers, the same in every node's file.",
@@ -201,6 +205,8 @@ def _place_keys(place: Mapping[str, str]) -> Sequence[_Key]:
 
 
 def _replication_keys(nodes: int) -> Sequence[_Key]:
+    """Return the keys for numbers of replicas and in-sync replicas in a cluster of so many
+    nodes."""
     replicas = str(min(_REPLICAS, nodes))
     in_sync = "2" if nodes >= _REPLICAS else "1"
     enough = "Replicas that must have a record of that state before it is acknowledged."
@@ -237,5 +243,7 @@ def _replication_keys(nodes: int) -> Sequence[_Key]:
 
 
 def _section(name: str, keys: Sequence[_Key]) -> str:
+    """Return the text of a section of a properties file: a heading, then each key below its
+    comment."""
     heading = f"\n# --- {name} ".ljust(98, "-")
     return heading + "\n" + "".join(f"\n# {reason}\n{key}={value}\n" for reason, key, value in keys)

@@ -51,6 +51,7 @@ class Commands(click.Group):
     """The group of all commands: those of cli.py, and those in MODULES."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands, in the order of the help."""
         return [name for names in SECTIONS.values() for name in names]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -65,7 +66,8 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that was typed; `help COMMAND` becomes `COMMAND --help`.
+        """Return the command that was typed, for click; `help COMMAND` becomes `COMMAND --help`.
+        `help` alone prints the help of all commands and exits.
 
         Raises UsageError for an unknown command, with a similar name if there is one.
         """

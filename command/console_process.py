@@ -21,7 +21,8 @@ _ANYWHERE = (None, "", "0.0.0.0", "::")
 
 
 def check_console_installed() -> None:
-    """Check that the packages of the extra `console` are installed. Raises StartError if not."""
+    """Check that the packages of the extra `console` are installed. Raises StartError if any is
+    missing."""
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
         raise StartError(f"the console needs {' and '.join(missing)}: pip install 'ottla[console]'")
@@ -58,7 +59,8 @@ class ConsoleProcess:
         )
 
     def stop(self) -> None:
-        """Stop the process, if it was started; kill it after _STOP_WITHIN_S."""
+        """Close the standard input of the process, which ends it, and wait for its end; kill it
+        after _STOP_WITHIN_S. Do nothing if it was not started."""
         process = self._process
         if process is None:
             return

@@ -30,7 +30,8 @@ class Styled(NamedTuple):
 
 
 def echo(*parts: str | Styled, to_stderr: bool = False, in_place: bool = False) -> None:
-    """Print the parts as one text, which may have several lines, and a newline.
+    """Print the parts as one text, which may have several lines, and a newline, on standard output.
+    `to_stderr`: on standard error instead.
 
     `in_place`: overwrite the terminal's current line, and print no newline.
     """
@@ -55,7 +56,8 @@ def redraw(lines: Sequence[str | Styled], rows_above: int) -> None:
 
 
 def show(headings: Sequence[str], rows: Sequence[Sequence[Cell]], *, as_json: bool) -> None:
-    """Print the rows as a table, or an object a line."""
+    """Print the rows as a table, or with `as_json` as a JSON object a line. Without rows print
+    nothing, not even headings."""
     lines = table(headings, rows, as_json=as_json)
     if as_json and lines:
         _echo_json("\n".join(lines))
@@ -64,7 +66,7 @@ def show(headings: Sequence[str], rows: Sequence[Sequence[Cell]], *, as_json: bo
 
 
 def echo_lines(lines: Sequence[str], colour: str | None = None) -> None:
-    """Print lines, the first in bold and in `colour`."""
+    """Print lines, at least one, the first in bold and in `colour`."""
     heading, *others = lines
     echo(Styled(heading, colour))
     if others:
@@ -72,7 +74,8 @@ def echo_lines(lines: Sequence[str], colour: str | None = None) -> None:
 
 
 def done(text: str, values: Mapping[str, Cell], *, as_json: bool) -> None:
-    """Print on standard error what was done; with --json, print an object on standard output."""
+    """Print `text`, the report of finished work, on standard error. With --json, print `values` as
+    an object on standard output instead."""
     if as_json:
         show(list(values), [list(values.values())], as_json=True)
     else:
@@ -80,7 +83,7 @@ def done(text: str, values: Mapping[str, Cell], *, as_json: bool) -> None:
 
 
 def note(text: str) -> None:
-    """Print a remark on standard error, so that a pipe does not get it."""
+    """Print a remark on standard error, after `ottla: `, so that a pipe does not get it."""
     echo(f"ottla: {text}", to_stderr=True)
 
 
@@ -94,6 +97,7 @@ def _echo_json(text: str) -> None:
 
 
 def _harmless(part: str | Styled) -> str:
+    """Return the part with its control characters made visible, then coloured if it is Styled."""
     if isinstance(part, str):
         return printable_lines(part)
     return click.style(printable_lines(part.text), fg=part.colour, bold=part.bold)

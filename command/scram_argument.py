@@ -33,9 +33,10 @@ _KEYS = ("name", "password", "saltedpassword", "salt", "iterations")
 
 
 def scram_record(text: str, random_bytes: Callable[[int], bytes]) -> UserScramCredentialRecord:
-    """Return the record of the user in `text`; `random_bytes` makes a salt if the text has none.
+    """Return the metadata record of the user in `text`; `random_bytes` makes a salt if the text has
+    none.
 
-    Raises StartError.
+    Raises StartError if the text has another form or a wrong value.
     """
     mechanism_name, equals, configs = trim(text).partition("=")
     if not equals:
@@ -129,4 +130,5 @@ def _base64_value(values: dict[str, str], key: str) -> bytes | None:
 
 
 def _argument_error(reason: str) -> StartError:
+    """Return the error of the option, without raising it."""
     return StartError(f"{OPTION}: {reason}")

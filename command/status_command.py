@@ -25,7 +25,8 @@ HEALTHY, DEGRADED, UNREACHABLE = 0, 1, 2
 def run_status(
     bootstrap_servers: str, *, watch: bool, as_json: bool, command_config: str | None = None
 ) -> int:
-    """Print the status and return the exit code: 0 healthy, 1 degraded, 2 no node answers.
+    """Print the status and return the exit code: 0 healthy, 1 degraded, 2 no node answers. With
+    `watch`, print it again every WATCH_INTERVAL_S until Ctrl-C, and return the last code.
 
     `command_config`: a file of client properties. Raises StartError for an invalid address or file,
     and, without `watch`, if no node answers.
@@ -44,9 +45,9 @@ def run_status(
 
 
 def _show_once(addresses: Sequence[Address], guard: ClientGuard, as_json: bool) -> int:
-    """Print the status once, and return the exit code.
+    """Print the status once, and return the exit code HEALTHY or DEGRADED.
 
-    Raises StartError if no node answers; with `as_json` it is printed first.
+    Raises StartError if no node answers; with `as_json` the error is printed as JSON first.
     """
     try:
         status = status_of(addresses, guard=guard)
@@ -58,7 +59,7 @@ def _show_once(addresses: Sequence[Address], guard: ClientGuard, as_json: bool) 
 
 
 def _print_error(error: StartError) -> None:
-    """Print the JSON object that a program gets if there is no status."""
+    """Print the JSON object that a program gets if there is no status, on standard output."""
     echo_json({"healthy": False, "error": str(error)})
 
 
@@ -73,7 +74,8 @@ def _show(status: ClusterStatus, as_json: bool) -> int:
 
 
 def _show_again(addresses: Sequence[Address], guard: ClientGuard, as_json: bool) -> int:
-    """Print the status for --watch, or the error: the cluster may answer the next time."""
+    """Print the status for --watch, or the error if no node answers: the cluster may answer the
+    next time. Return the exit code that applies until then."""
     try:
         status = status_of(addresses, guard=guard)
     except StartError as error:
@@ -89,7 +91,8 @@ def _show_again(addresses: Sequence[Address], guard: ClientGuard, as_json: bool)
 
 
 def _separate(as_json: bool) -> None:
-    """Separate one status from the last: clear a terminal, print the time into a file."""
+    """Separate one status from the last: clear a terminal, or print the time into a file or pipe.
+    With `as_json` print nothing."""
     if sys.stdout.isatty() and not as_json:
         clear()
     elif not as_json:

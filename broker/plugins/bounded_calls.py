@@ -29,7 +29,7 @@ class _Call(Generic[T]):
         self.timer: Timer | None = None
 
     def answer(self, result: T | None, error: Exception | None) -> None:
-        """Call `done` with the outcome, unless it was called before."""
+        """Call `done` with the outcome and cancel the deadline, unless `done` was called before."""
         done, self.done = self.done, None
         if done is not None:
             if self.timer is not None:
@@ -48,6 +48,8 @@ class BoundedCalls:
         queued_max: int,
         timeout_ms: int,
     ) -> None:
+        """Begin without calls. At most `calls_max` run at once and `queued_max` more wait. A call's
+        deadline is `timeout_ms` after its `submit`."""
         self._blocking = blocking
         self._scheduler = scheduler
         self._calls_max = calls_max
@@ -58,7 +60,8 @@ class BoundedCalls:
 
     def submit(self, job: Callable[[], T], done: Done[T]) -> None:
         """Run `job` in a thread, then call `done(result, error)` once, in a later turn. The error
-        is NoAnswer after the deadline, or at once if too many calls wait."""
+        is AnswerTimeout after the deadline, or in the next turn, without a run, if too many calls
+        wait."""
         while self._queue and self._queue[0].done is None:
             self._queue.popleft()
         if len(self._queue) >= self._queued_max:
@@ -82,7 +85,8 @@ class BoundedCalls:
             )
 
     def _call_ended(self, call: _Call[object], result: object, error: Exception | None) -> None:
-        """Answer the call, and start the next one."""
+        """Pass the outcome to the call's `done`, unless its deadline has passed, and start the next
+        call."""
         self._running -= 1
         try:
             call.answer(result, error)
@@ -90,7 +94,8 @@ class BoundedCalls:
             self._start_waiting()
 
     def _time_out(self, call: _Call[T]) -> None:
-        """Answer the call with NoAnswer; its thread goes on, and its result is dropped."""
+        """Call the call's `done` with AnswerTimeout; its thread goes on, and its result is
+        dropped."""
         call.answer(None, AnswerTimeout(f"no answer within {self._timeout_ms} ms"))
 
 

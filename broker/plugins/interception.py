@@ -43,9 +43,11 @@ class Interceptor:
         self._allocate = allocate
 
     def check(self, topic: str, partition: int, records: memoryview) -> Steps[RecordErrors]:
-        """Check the records that a client sent for one partition; return the rejected ones.
+        """Check the records that a client sent for one partition, in slices; the steps' result is
+        the rejected ones, at most REFUSALS_MAX of a batch.
 
-        Returns no errors for an invalid batch. `records` must not change until the end."""
+        The result has no errors for an invalid batch. `records` must not change until the end.
+        """
         batches = split_batches(records, AppendOrigin.CLIENT)
         if isinstance(batches, AppendRefusal):
             return []
@@ -72,9 +74,9 @@ class Interceptor:
         return errors
 
     def _refusal_of(self, topic: str, partition: int, scanned: Scanned, body: Bytes) -> str | None:
-        """Return the reason for which the interceptor refuses a record, or None.
+        """Return the reason for which the interceptor rejects a record, or None if it accepts it.
 
-        An error of the plug-in and a wrong type of answer refuse the record, and are logged.
+        An error of the plug-in and a wrong type of answer reject the record, and are logged.
         """
         _, timestamp, key_length, key_end, value_length, value_end = scanned
         key = None if key_length < 0 else bytes(body[key_end - key_length : key_end])

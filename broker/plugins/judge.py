@@ -32,13 +32,13 @@ class PluginJudge:
         return self._verdict_of(lambda: self._authorizer.allows(asker, action))
 
     def judge_any(self, asker: Asker, operation: Operation, resource: Resource) -> Verdict:
-        """Return the authorizer's verdict on `operation` on at least one resource of that type."""
+        """Return the authorizer's verdict on `operation` on at least one resource of that type, a
+        denial if it fails."""
         return self._verdict_of(lambda: self._authorizer.allows_any(asker, operation, resource))
 
     def _verdict_of(self, question: Callable[[], object]) -> Verdict:
-        """Return the plug-in's verdict; an error or an answer that is no bool denies, and is
-        logged.
-        """
+        """Return the plug-in's verdict. An error or an answer that is no bool denies, and is logged
+        as an error; a slow call is logged, too."""
         calls = self._calls
         began_ms = calls.clock_ms()
         try:
@@ -73,6 +73,7 @@ class Standard(Authorizer):
 
 
 def _in_one_spelling(asker: Asker) -> Asker:
+    """Return `asker` with its IPv6 address in the spelling that ACLs are compared by."""
     # The authorizer may pass another address, such as that of a client behind a proxy.
     host = one_spelling(asker.host)
     return asker if host == asker.host else asker._replace(host=host)

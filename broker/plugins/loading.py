@@ -27,7 +27,7 @@ OWN_PACKAGES = (
 
 
 def look_in(folders: Sequence[str]) -> None:
-    """Append folders to the search path of modules."""
+    """Append the folders to `sys.path` that it lacks."""
     for folder in folders:
         if folder not in sys.path:
             sys.path.append(folder)
@@ -47,7 +47,8 @@ def load(class_ref: PythonClass, base: type[T], configure: Callable[[T], object]
 
 
 def _imported_class(class_ref: PythonClass, base: type[T]) -> type[T]:
-    """Import the class. Raises ConfigError if it is missing or no subclass of `base`."""
+    """Import the class and return it. Raises ConfigError if it cannot be imported or is no subclass
+    of `base`."""
     value: object = _imported_module(class_ref)
     for part in class_ref.name.split("."):
         if not hasattr(value, part):
@@ -60,7 +61,8 @@ def _imported_class(class_ref: PythonClass, base: type[T]) -> type[T]:
 
 
 def _imported_module(class_ref: PythonClass) -> ModuleType:
-    """Import the module. Raises ConfigError for any error, even SystemExit, of the import."""
+    """Import the module and return it. Raises ConfigError for any error, even SystemExit, of the
+    import, and for a name of Ottla's own packages."""
     top = class_ref.module.partition(".")[0]
     if top in OWN_PACKAGES:
         raise _refusal(class_ref, f"{top} is a package of Ottla itself; call yours otherwise")
@@ -80,6 +82,7 @@ def _imported_module(class_ref: PythonClass) -> ModuleType:
 
 
 def _refusal(class_ref: PythonClass, why: str) -> ConfigError:
+    """Return the error for a class that cannot be used, with its configuration key."""
     return ConfigError(class_ref.key, f"{class_ref.key}={class_ref}: {why}")
 
 

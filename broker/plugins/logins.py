@@ -100,7 +100,11 @@ class PluginLogin(Generic[T]):
         return BlockingCall(job, partial(self._continue_login, token))
 
     def _continue_login(self, token: bytes, outcome: object, now_ms: int) -> bytes | BlockingCall:
-        """Continue the login with the plug-in's outcome. Raises SaslRefused if that is an error."""
+        """Begin the built-in mechanism with the plug-in's answer, and return the mechanism's answer
+        to the client's message. `outcome` may be an exception.
+
+        Raises SaslRefused if the plug-in failed, did not answer in time, or gave an invalid answer.
+        """
         name = self._calls.name
         if isinstance(outcome, AnswerTimeout):
             raise SaslRefused("", f"{name}: {outcome}")
@@ -125,14 +129,17 @@ class _CheckedUser:
         self._right = right
 
     def authenticate(self, _name: bytes, _password: bytes) -> bool:
+        """Return the plug-in's verdict, without a look at name and password."""
         return self._right
 
 
 def plain_logins(check: PasswordCheck, calls: LoopCalls) -> Callable[[], ServerMechanism]:
-    """Return a function that creates the login of a client by PLAIN."""
+    """Return a function that creates the login of a client by PLAIN, whose password `check` decides
+    on."""
 
     def question(token: bytes) -> Callable[[], bool] | None:
-        """Return the call of the plug-in, or None if the message is invalid."""
+        """Return the call of the plug-in. None if user or password is empty or not UTF-8, so that
+        the login is rejected. Raises SaslRefused if the message is malformed."""
         _, user, password = read_plain(token)
         if not user or not password:
             return None
@@ -161,10 +168,11 @@ def scram_logins(
     built_in: Callable[[], ServerMechanism],
 ) -> Callable[[], ServerMechanism]:
     """Return a function that creates the login of a client by SCRAM. `built_in` creates the
-    mechanism of a login by delegation token."""
+    mechanism of a login by delegation token, or after a malformed message."""
 
     def question(token: bytes) -> Callable[[], ScramCredential | None] | None:
-        """Return the call of the plug-in, or None: the message is malformed or names a token."""
+        """Return the call of the plug-in for the user's credential. None if the message is
+        malformed or names a delegation token: the built-in mechanism then decides."""
         try:
             first = read_client_first(token)
         except MalformedScram:
@@ -172,6 +180,8 @@ def scram_logins(
         return None if first.by_token else partial(credentials.credential, first.name)
 
     def begin(answer: object) -> ServerMechanism:
+        """Return the mechanism with the plug-in's credential; for None it rejects the user. Raises
+        InvalidAnswer if the answer is no credential of the mechanism."""
         credential = None if answer is None else _stored_credential(answer, mechanism)
         return ScramServer(mechanism, lambda _mechanism, _name: credential, nonce)
 
@@ -213,7 +223,8 @@ class _CheckedToken:
         self._outcome = outcome
 
     def judge(self, _token: str, now_ms: int) -> AcceptedToken:
-        """Return the token. Raises Refused if the plug-in refused it or if it has expired."""
+        """Return the token that the plug-in accepted. Raises TokenRefused if the plug-in rejected
+        it or if it has expired."""
         if isinstance(self._outcome, str):
             raise Refused(self._outcome)
         if self._outcome.expires_at_ms <= now_ms:
@@ -228,22 +239,25 @@ class _CheckedToken:
 
 
 def token_logins(check: TokenCheck, calls: LoopCalls) -> Callable[[], ServerMechanism]:
-    """Return a function that creates the login of a client by OAUTHBEARER."""
+    """Return a function that creates the login of a client by OAUTHBEARER, whose token `check`
+    decides on."""
 
     def validated(token: str) -> ValidToken | _Refusal:
-        """Return the valid token, or a refusal for the plug-in's TokenRefused."""
+        """Call the plug-in. Return its valid token, or a _Refusal with the reason of its
+        TokenRefused."""
         try:
             return check.validate(token)
         except TokenRefused as refused:
             return _Refusal(str(refused))
 
     def question(message: bytes) -> Callable[[], ValidToken | _Refusal]:
+        """Return the call of the plug-in with the client's token. Raises SaslRefused if the message
+        is malformed."""
         return partial(validated, first_message(message)[1])
 
     def begin(answer: object) -> ServerMechanism:
-        """Return the mechanism for the plug-in's answer. Raises InvalidAnswer if it has a wrong
-        type.
-        """
+        """Return the mechanism that accepts or rejects the token as the plug-in answered. Raises
+        InvalidAnswer if the answer has a wrong type."""
         if isinstance(answer, _Refusal):
             return OAuthBearerServer(_CheckedToken(f"{calls.name}: {answer.reason}"))
         if not isinstance(answer, ValidToken):
@@ -254,6 +268,7 @@ def token_logins(check: TokenCheck, calls: LoopCalls) -> Callable[[], ServerMech
         return OAuthBearerServer(_CheckedToken(AcceptedToken(user, ends_ms)))
 
     def never() -> ServerMechanism:
+        """Raise SaslRefused. It is not called, because each token is the plug-in's to check."""
         raise SaslRefused
 
     return partial(PluginLogin, calls, question, begin, never)

@@ -23,7 +23,8 @@ class LoopCalls:
     __slots__ = ("_failed", "_slow", "clock_ms", "name")
 
     def __init__(self, name: str, clock_ms: Callable[[], float]) -> None:
-        """Log under `name`: the plug-in's class, as the configuration names it."""
+        """Begin without a call. `name` is the plug-in's class in the log lines, as the
+        configuration names it."""
         self.name = name
         self.clock_ms = clock_ms
         """The clock to read before a call, for `ended`."""
@@ -31,7 +32,8 @@ class LoopCalls:
         self._failed = _LineLimit(clock_ms)
 
     def ended(self, began_ms: float) -> None:
-        """Log a call that has ended, if it was slow."""
+        """Log a warning if the call that began at `began_ms` took more than SLOW_MS; at most one
+        such line every LINE_EVERY_MS."""
         took_ms = self.clock_ms() - began_ms
         if took_ms > SLOW_MS and (left_out := self._slow.next_line()) is not None:
             _log.warning(
@@ -42,12 +44,14 @@ class LoopCalls:
             )
 
     def failed(self, error: Exception) -> None:
-        """Log the exception that a call raised."""
+        """Log the exception that a call raised as an error with its traceback; at most one line
+        about failures every LINE_EVERY_MS."""
         if (left_out := self._failed.next_line()) is not None:
             _log.error("%s failed%s", self.name, _more(left_out), exc_info=error)
 
     def misled(self, text: str) -> None:
-        """Log that a call returned an invalid value; `text` says which."""
+        """Log the error that a call returned an invalid value; `text` says which. The limit on
+        lines is that of `failed`."""
         if (left_out := self._failed.next_line()) is not None:
             _log.error("%s %s%s", self.name, text, _more(left_out))
 
@@ -63,7 +67,8 @@ class _LineLimit:
         self._left_out = 0
 
     def next_line(self) -> int | None:
-        """Return how many lines were left out, None if this one must be left out, too."""
+        """Return how many lines were left out before the next line, which may be written now.
+        Return None, and count it, if it comes within LINE_EVERY_MS of the last line."""
         now_ms = self._clock_ms()
         if now_ms - self._at_ms < LINE_EVERY_MS:
             self._left_out += 1
@@ -74,4 +79,5 @@ class _LineLimit:
 
 
 def _more(left_out: int) -> str:
+    """Return the end of a line: how many similar lines were left out; empty if none were."""
     return f" ({left_out} times more since it was last said)" if left_out else ""

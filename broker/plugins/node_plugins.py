@@ -50,8 +50,8 @@ class NodePlugins:
     loaded."""
 
     def __init__(self, config: BrokerConfig, scheduler: Scheduler, blocking: Blocking) -> None:
-        """Prepare to load. `blocking` is the plug-ins' own pool, for `POOLS` times
-        `ottla.plugins.calls.max` jobs at once."""
+        """Prepare to load, and add `ottla.plugins.path` to the search path of modules. `blocking`
+        is the plug-ins' own pool, for `POOLS` times `ottla.plugins.calls.max` jobs at once."""
         look_in(config.ottla_plugins_path)
         self._config = config
         self._scheduler = scheduler
@@ -69,7 +69,9 @@ class NodePlugins:
         """The function that runs assignments of consumer groups, which may take long."""
 
     def judge(self, changed: Callable[[], None], standard: Judge) -> PluginJudge | None:
-        """Load the authorizer; return None to use `standard`, the built-in one."""
+        """Load the authorizer and return its adapter; None: none is configured, so `standard`
+        applies. The authorizer calls `changed` if its verdicts change, and may ask `standard`.
+        Raises ConfigError."""
         class_ref = python_class(AUTHORIZER, self._config.authorizer_class_name)
         if class_ref is None:
             return None
@@ -84,7 +86,8 @@ class NodePlugins:
         return PluginJudge(authorizer, self._calls(class_ref))
 
     def policies(self) -> Policies | None:
-        """Load the controller's policies; return None if none is configured."""
+        """Load the controller's policies and return them; None: none is configured. Raises
+        ConfigError."""
         config = self._config
         create = python_class(CREATE_TOPIC_POLICY, config.create_topic_policy_class_name)
         alter = python_class(ALTER_CONFIG_POLICY, config.alter_config_policy_class_name)
@@ -111,8 +114,8 @@ class NodePlugins:
         )
 
     def interceptor(self, allocate: Allocate) -> Interceptor | None:
-        """Load the produce interceptor; return None if none is configured. `allocate` creates the
-        buffers for decompressed records."""
+        """Load the produce interceptor and return its caller; None: none is configured. `allocate`
+        creates the buffers for decompressed records. Raises ConfigError."""
         class_ref = python_class(PRODUCE_INTERCEPTOR, self._config.ottla_produce_interceptor_class)
         if class_ref is None:
             return None
@@ -127,8 +130,8 @@ class NodePlugins:
         return Interceptor(interceptor, self._calls(class_ref), allocate)
 
     def quota_limits(self) -> Callable[[QuotaKind], PluginLimits] | None:
-        """Load the quota callback; return a function that creates the limits of a kind of quota,
-        or None to use the limits in the metadata."""
+        """Load the quota callback; return a function that creates the limits of a kind of quota.
+        None: none is configured, so the limits in the metadata apply. Raises ConfigError."""
         class_ref = python_class(QUOTA_CALLBACK, self._config.client_quota_callback_class)
         if class_ref is None:
             return None
@@ -160,7 +163,8 @@ class NodePlugins:
         return assignor, self._calls(class_ref)
 
     def principals(self, security: ListenerSecurity) -> PluginPrincipals | None:
-        """Load a listener's principal builder; return None to use the built-in rules."""
+        """Load a listener's principal builder and return its caller; None: none is configured, so
+        Kafka's default rules apply. Raises ConfigError."""
         class_ref = security.principal_builder
         if class_ref is None:
             return None
@@ -184,7 +188,8 @@ class NodePlugins:
         built_in: Callable[[], ServerMechanism],
     ) -> Callable[[], ServerMechanism] | None:
         """Load the plug-in of a listener's SASL mechanism; return the function that creates its
-        logins, or None to use `built_in`. Logins that no plug-in decides use `built_in` anyway."""
+        logins. None: none is configured, so the caller uses `built_in`. SCRAM logins by delegation
+        token use `built_in` in any case. Raises ConfigError."""
         class_ref = mechanism.server_callback_class
         if not isinstance(class_ref, PythonClass):
             return None
@@ -199,6 +204,8 @@ class NodePlugins:
         options = {name: secret.value for name, secret in entries.items()}
 
         def configure(plugin: PasswordCheck | ScramCredentials | TokenCheck) -> None:
+            """Pass the listener's settings, the mechanism's name and the JAAS options to the
+            plug-in."""
             plugin.configure(settings, mechanism.name, options)
 
         calls = self._calls(class_ref)
@@ -213,4 +220,5 @@ class NodePlugins:
         return logins.scram_logins(users, calls, scram, nonce, built_in)
 
     def _calls(self, class_ref: PythonClass) -> LoopCalls:
+        """Return a new log of this class's slow and failed calls."""
         return LoopCalls(str(class_ref), self._scheduler.monotonic_ms)

@@ -22,8 +22,8 @@ class PluginPrincipals:
         self._calls = calls
 
     def __call__(self, peer: Peer) -> str:
-        """Return the principal of an authenticated client. Raises NoPrincipal if the builder fails
-        or returns no valid one."""
+        """Return the principal of an authenticated client, `Type:name`. Raises NoPrincipal if the
+        builder fails or returns another value, or a text above PRINCIPAL_CHARACTERS_MAX."""
         calls = self._calls
         began_ms = calls.clock_ms()
         try:

@@ -36,13 +36,15 @@ class PluginLimits:
         """Return the plug-in's tags, in its order; no tags if it fails."""
 
         def ask() -> CustomTags:
+            """Return the plug-in's tags as pairs of texts."""
             tags = self._callback.metric_tags(self._type, principal, client_id)
             return tuple((str(name), str(value)) for name, value in tags.items())
 
         return self._ask(ask, _NO_TAGS)
 
     def limit(self, tags: Tags | CustomTags) -> float | None:
-        """Return the plug-in's limit; None if it has none, failed, or gave an invalid one."""
+        """Return the plug-in's limit per second. None if it has no limit, failed, or gave an
+        invalid limit, and for tags that are not from `tags_of`."""
         if not tags or isinstance(tags, Tags):
             return None
         limit = self._ask(lambda: self._callback.limit(self._type, dict(tags)), None)
@@ -54,7 +56,8 @@ class PluginLimits:
         return None
 
     def put(self, entity: ClientEntity, limit: float | None) -> bool:
-        """Tell the plug-in the entity's new limit; None means that it was removed. Return True."""
+        """Pass the entity's new limit to the plug-in's `update`, or to its `remove` if None. Return
+        True: any of the plug-in's limits may have changed."""
         quota_entity = QuotaEntity(*entity)
         if limit is None:
             self._ask(lambda: self._callback.remove(self._type, quota_entity), None)
@@ -67,7 +70,8 @@ class PluginLimits:
         return self._ask(lambda: self._callback.reset_required(self._type), False) is True
 
     def _ask(self, question: Callable[[], T], otherwise: T) -> T:
-        """Ask the plug-in. If it raises, log the error and return `otherwise`."""
+        """Return the plug-in's answer; if it raises, log the error and return `otherwise`. A slow
+        call is logged, too."""
         calls = self._calls
         began_ms = calls.clock_ms()
         try:

@@ -86,7 +86,8 @@ class AlterPartitionManager:
         self._under_way = False
 
     def submit(self, proposal: IsrProposal, decided: Decided) -> None:
-        """Send a proposal. `decided` is called once, later, with the controller's decision.
+        """Send a proposal to the controller, in a later turn. `decided` is called once, later, with
+        the controller's decision.
 
         The decision is OPERATION_NOT_ATTEMPTED if an older proposal for this partition has no
         answer yet.
@@ -102,10 +103,8 @@ class AlterPartitionManager:
             self._scheduler.call_soon(self._send)
 
     def _send(self) -> None:
-        """Send all waiting proposals in one request.
-
-        Without any, the next `submit` sends at once.
-        """
+        """Send all waiting proposals in one request. If there are none, note that no request is
+        under way."""
         sent = dict(self._waiting)
         if not sent:
             self._under_way = False
@@ -139,9 +138,11 @@ class AlterPartitionManager:
         sent: Mapping[PartitionKey, tuple[IsrProposal, Decided]],
         response: AlterPartitionResponse | None,
     ) -> None:
-        """Take the controller's answer.
+        """Pass the controller's decisions to the leaders that proposed, then send the waiting
+        proposals.
 
-        Retry after RETRY_BACKOFF_MS if it is missing or an error.
+        If the answer is missing or an error, or leaves a proposal undecided, sending waits for
+        RETRY_BACKOFF_MS.
         """
         must_retry = True
         if response is None:
@@ -161,7 +162,8 @@ class AlterPartitionManager:
         sent: Mapping[PartitionKey, tuple[IsrProposal, Decided]],
         response: AlterPartitionResponse,
     ) -> bool:
-        """Report each decision to its leader. Return whether some proposals must be sent again."""
+        """Remove each decided proposal and call its `decided`. Return whether some proposals must
+        be sent again."""
         answers = {
             (topic.topic_id, partition.partition_index): partition
             for topic in response.topics

@@ -69,7 +69,8 @@ class AssignmentsManager:
         self._failures = 0
 
     def placed(self, partition: Partition, registration: PartitionRegistration) -> None:
-        """Report the directory of a partition whose log is open, unless the controller knows it."""
+        """Report to the controller the directory of a partition whose log is open. If the
+        controller knows it, drop the waiting report."""
         key = (partition.topic_id, partition.index)
         directory = self._ids.get(partition.log.log_dir)
         if directory is None or registration.directory_of(self._node_id) == directory:
@@ -78,14 +79,15 @@ class AssignmentsManager:
         self._report(key, directory)
 
     def lost(self, topic_id: bytes, index: int) -> None:
-        """Report that a replica's log is lost or unusable.
+        """Report to the controller that a replica's log is lost or unusable.
 
         The controller then neither elects the replica nor counts it as in sync.
         """
         self._report((topic_id, index), LOST_DIRECTORY)
 
     def _report(self, key: PartitionKey, directory: bytes) -> None:
-        """Queue a replica's folder for the controller; all of one turn share a request."""
+        """Queue a replica's directory for the controller. Unless a request is under way, send all
+        that this turn of the loop queues."""
         self._to_report[key] = directory
         if not self._under_way:
             self._under_way = True
@@ -96,7 +98,8 @@ class AssignmentsManager:
         self._to_report.pop((topic_id, index), None)
 
     def _send(self) -> None:
-        """Report up to ASSIGNMENTS_MAX waiting assignments; the rest follows after the answer."""
+        """Send up to ASSIGNMENTS_MAX waiting reports in one request; the rest follows after the
+        answer."""
         sent = dict(list(self._to_report.items())[:ASSIGNMENTS_MAX])
         if not sent:
             self._under_way = False
@@ -120,9 +123,9 @@ class AssignmentsManager:
     def _answered(
         self, sent: dict[PartitionKey, bytes], response: AssignReplicasToDirsResponse | None
     ) -> None:
-        """Take the controller's answer.
+        """Remove the reports that the controller accepted, and send the waiting ones.
 
-        Retry after a growing delay if it is missing or an error.
+        Retry after a growing delay if the answer is missing or has an error.
         """
         must_retry = response is None or bool(response.error_code)
         if response is not None and not response.error_code:

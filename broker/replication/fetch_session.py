@@ -100,6 +100,8 @@ class FetchPartition:
         )
 
     def note_sent(self, read: PartitionRead) -> None:
+        """Remember the high watermark and log start that an answer carries, to compare them with
+        later ones. After a diverging epoch no high watermark counts as sent."""
         # A reader that must truncate does so first, and takes no high watermark from this answer.
         diverges = read.diverging_epoch is not None
         self.sent_high_watermark = NO_OFFSET if diverges else read.high_watermark
@@ -153,6 +155,8 @@ class FetchSession:
         on_change: Callable[[FetchSession, Partition], None],
         replica_id: int = NO_REPLICA,
     ) -> None:
+        """Begin a session without partitions, at epoch 1. `on_change` is called when a changed
+        partition should wake the session's parked fetch."""
         self.session_id = session_id
         self.replica_id = replica_id
         self.uses_topic_ids = uses_topic_ids
@@ -167,11 +171,12 @@ class FetchSession:
         self._on_change = on_change
 
     def touch(self, now_ms: float) -> None:
-        """Note the time of a fetch in this session."""
+        """Set the time of the last fetch in this session."""
         self.last_used_ms = now_ms
 
     def partition_changed(self, partition: Partition) -> None:
-        """Note a partition's change; wake a reader that would see it (`PartitionListener`)."""
+        """Mark a partition to be read for the next response. Call `on_change`, which wakes the
+        parked fetch, if the consumer would see the change (`PartitionListener`)."""
         entry = self.by_partition[partition]
         self.changed[entry.key] = entry
         if partition.followers is None or self._sees_news(entry, partition):
@@ -190,7 +195,8 @@ class FetchSession:
         )
 
     def put(self, entry: FetchPartition, partition: Partition | None) -> None:
-        """Add a partition, or set its new position and keep the last answer about it."""
+        """Add a partition, or set its new position and keep the last answer about it. It is read
+        for the next response, and the session listens to the changes of `partition`."""
         old = self.partitions.get(entry.key)
         if old is not None:
             entry.sent_high_watermark = old.sent_high_watermark
@@ -212,14 +218,15 @@ class FetchSession:
             partition.listeners[self] = None
 
     def forget(self, key: FetchKey) -> None:
-        """Remove a partition that the reader no longer wants."""
+        """Remove a partition that the reader no longer wants, if the session has it."""
         entry = self.partitions.pop(key, None)
         if entry is not None:
             self.changed.pop(key, None)
             self._unlisten(entry)
 
     def _unlisten(self, entry: FetchPartition) -> None:
-        """Stop the partition's notices to this session about the entry."""
+        """Remove this session from the listeners of the entry's partition, and the partition from
+        the entry."""
         partition = entry.partition
         if partition is not None and self.by_partition.get(partition) is entry:
             del self.by_partition[partition]
@@ -236,8 +243,9 @@ class FetchSession:
     def settle(self, entry: FetchPartition, read: PartitionRead) -> bool:
         """Update the partition after a response. Return whether it is idle.
 
-        An idle partition is not read again until it changes. A partition with records goes behind
-        the others, so that all get their turn (KIP-74); a partition without any keeps its place.
+        An idle partition is not read again until it changes. A partition with records is read after
+        the others next time, so that all get their turn (KIP-74); a partition without any keeps its
+        place.
         """
         if read.size:
             self.put_last(entry)
@@ -248,7 +256,7 @@ class FetchSession:
         return False
 
     def put_last(self, entry: FetchPartition) -> None:
-        """Read the partition after all others."""
+        """Set the order of the partition so that it is read after all others."""
         self._last_turn += 1
         entry.turn = self._last_turn
 
@@ -257,13 +265,15 @@ class FetchSession:
         self.changed[entry.key] = entry
 
     def changed_partitions(self) -> list[FetchPartition]:
-        """Return the changed partitions, in the order in which they are read."""
+        """Return the partitions to read for the next response, in the order in which they are
+        read."""
         return sorted(self.changed.values(), key=_TURN)
 
     def answered_single(
         self, partition: Partition, position: tuple[int, int, int, int], read: PartitionRead
     ) -> None:
-        """Update the session after the answer `read` to a request that names only `partition`.
+        """Update the session after the answer `read` to a request that names only `partition`: set
+        the position, advance the epoch, and settle the partition.
 
         `position` is the request's fetch offset, maximum bytes, leader epoch and last fetched
         epoch.
@@ -276,6 +286,7 @@ class FetchSession:
         entry.note_sent(read)
 
     def advance_epoch(self) -> None:
+        """Set the epoch of the next request; the largest epoch is followed by 1."""
         self.epoch = 1 if self.epoch == LAST_EPOCH else self.epoch + 1
 
 
@@ -301,7 +312,8 @@ class FollowerSession(FetchSession):
         self.wakes_on_high_watermark = wakes_on_high_watermark
 
     def partition_changed(self, partition: Partition) -> None:
-        """Mark the entry as changed; wake the follower if the change is news to it."""
+        """Mark a partition to be read for the next response, and stop standing in for its replica.
+        Call `on_change`, which wakes the parked fetch, if the change is news to the follower."""
         entry = self.by_partition[partition]
         self.changed[entry.key] = entry
         if entry.replica is not None:
@@ -318,10 +330,10 @@ class FollowerSession(FetchSession):
     def put_single(
         self, partition: Partition, position: tuple[int, int, int, int], log_start_offset: int
     ) -> FollowerPartition:
-        """Set the position of a request for `partition` alone, and return the partition's entry.
+        """Set the position of a request for `partition` alone, mark it to be read, advance the
+        epoch, and return the partition's entry.
 
-        The session already has the partition. The result is the same as of `put`. `position` is as
-        in `answered_single`.
+        The session already has the partition. `position` is as in `answered_single`.
         """
         entry = self.by_partition[partition]
         assert isinstance(entry, FollowerPartition), "a follower's session"
@@ -361,12 +373,13 @@ class FollowerSession(FetchSession):
         return True
 
     def _unlisten(self, entry: FetchPartition) -> None:
+        """Stop standing in for the entry's replica, and listening to its partition."""
         if entry.replica is not None:
             self._detach(entry, entry.replica)
         super()._unlisten(entry)
 
     def _detach(self, entry: FetchPartition, replica: Replica) -> None:
-        """Stop standing in for `replica`."""
+        """Stop standing in for `replica`, for which the session's last fetch counts as its own."""
         # A session whose first answer was lost continues to exist beside the session in use.
         if replica.session is self:
             replica.detach_session()

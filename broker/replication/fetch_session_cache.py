@@ -48,6 +48,7 @@ class FetchSessionCache:
         return len(self._sessions)
 
     def __iter__(self) -> Iterator[FetchSession]:
+        """Return an iterator over the sessions, least recently used first."""
         return iter(self._sessions.values())
 
     def create(
@@ -57,7 +58,12 @@ class FetchSessionCache:
         now_ms: float,
         replica_id: int = NO_REPLICA,
     ) -> FetchSession | None:
-        """Return a new session; None if the cache is full, and the fetch goes without a session."""
+        """Add a new session to the cache and return it, maybe after the eviction of another
+        session. None: the cache is full, and the fetch goes without a session.
+
+        `replica_id` is the follower's broker id, -1 for a consumer. `partition_count` is the size
+        of the new session.
+        """
         if len(self._sessions) >= self.slots and not self._evict(
             partition_count, now_ms, replica_id
         ):
@@ -82,7 +88,9 @@ class FetchSessionCache:
         now_ms: float,
         replica_id: int = NO_REPLICA,
     ) -> FetchSession | ErrorCode:
-        """Return the session that an incremental request continues, or the error of the request."""
+        """Return the session that an incremental request continues, which counts as a use of it.
+        Return the error of the request if the id, the epoch or the use of topic ids does not
+        match."""
         session = self._sessions.get(session_id)
         if session is None or session.replica_id != replica_id:
             return ErrorCode.FETCH_SESSION_ID_NOT_FOUND
@@ -120,7 +128,7 @@ class FetchSessionCache:
         return session
 
     def touch(self, session: FetchSession, now_ms: float) -> None:
-        """Note a use of `session`, which makes it the last to be evicted."""
+        """Set the time of the last use of `session`, and make it the last to be evicted."""
         session.touch(now_ms)
         self._sessions[session.session_id] = self._sessions.pop(session.session_id)
 
@@ -156,6 +164,7 @@ class FetchSessionCache:
         return True
 
     def _new_id(self) -> int:
+        """Return a random session id that is neither 0 nor in use."""
         while True:
             session_id = int.from_bytes(self._random_bytes(4), "big") & 0x7FFFFFFF
             if session_id != NO_SESSION and session_id not in self._sessions:

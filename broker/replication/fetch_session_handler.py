@@ -40,13 +40,15 @@ class FetchSessionHandler:
         self._dirty: dict[FetchKey, None] = {}
 
     def mark(self, key: FetchKey) -> None:
-        """Note that a partition was added, moved or removed; the next request may name it."""
+        """Mark a partition that was added, moved or removed; the next request names it if its
+        position has changed."""
         self._dirty[key] = None
 
     def request(
         self, wait_ms: int, everything: Iterable[FetchKey], position_of: PositionOf
     ) -> ReplicaFetchOne | ReplicaFetchRequest | None:
-        """Return the next Fetch, of the changed partitions, or of `everything` in a new session.
+        """Return the next Fetch, of the marked partitions that changed, or of `everything` in a new
+        session. Their positions count as sent, and the marks are cleared.
 
         Return None if there is nothing to fetch and nothing to forget.
         """
@@ -67,7 +69,7 @@ class FetchSessionHandler:
     def _request_for_one(self, wait_ms: int, key: FetchKey, position: Position) -> ReplicaFetchOne:
         """Return a request for the only partition that has changed.
 
-        Notes its position as sent and clears the changes.
+        Stores its position as sent and clears the marks.
         """
         settings = self._settings
         self.sent_positions[key] = position
@@ -94,7 +96,9 @@ class FetchSessionHandler:
     def _fill(
         self, request: FetchRequest, everything: Iterable[FetchKey], position_of: PositionOf
     ) -> bool:
-        """Add partitions to `request`. Return False if the request and the session have none."""
+        """Add to `request` the session and the partitions that changed or that are to be forgotten.
+        Store their positions as sent, and clear the marks. Return False if the session has no
+        partition and forgets none."""
         begins = self.epoch == INITIAL_EPOCH
         if begins:
             self.sent_positions = {}
@@ -133,7 +137,8 @@ class FetchSessionHandler:
         )
 
     def answered(self, session_id: int) -> None:
-        """Note an answer under this session; 0 if the leader has no room for a session."""
+        """Set the session of an answer without error, and the epoch of the next request. 0: the
+        leader has no room for a session, so the next request names all partitions."""
         self.session_id = session_id
         if session_id == NO_SESSION:
             self.epoch = INITIAL_EPOCH
@@ -141,7 +146,8 @@ class FetchSessionHandler:
             self.epoch = 1 if self.epoch == LAST_EPOCH else self.epoch + 1
 
     def refused(self, error: ErrorCode) -> None:
-        """Begin another session because the leader does not know this session, or not its epoch.
+        """Let the next request begin another session, because the leader does not know this
+        session, or not its epoch.
 
         If the leader knows the session, the next request names it and so closes it.
         """
@@ -150,5 +156,6 @@ class FetchSessionHandler:
         self.epoch = INITIAL_EPOCH
 
     def lost(self) -> None:
-        """Begin another session: it is unknown whether the leader has seen the last request."""
+        """Let the next request begin another session: it is unknown whether the leader has seen the
+        last request."""
         self.epoch = INITIAL_EPOCH

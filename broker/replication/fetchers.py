@@ -23,7 +23,9 @@ class Fetchers(Protocol):
         """Close the fetchers without partitions, after all changes of an image are applied."""
 
     def brokers_changed(self) -> None:
-        """Use the new addresses of brokers."""
+        """Reconnect to leaders that have a new address, and copy the partitions of leaders that had
+        none."""
 
     def log_start_moved(self, partition: Partition) -> None:
-        """Report to the leader a log start that retention on this broker has moved."""
+        """Report to the leader, in the next fetch, a log start that retention on this broker has
+        moved."""

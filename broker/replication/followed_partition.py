@@ -85,11 +85,12 @@ class FollowedPartition:
         self.due_ms = due_ms
 
     def out_of_range(self) -> None:
-        """Note that the log ends outside the leader's log, whose bounds the fetcher requests."""
+        """Set the state OUT_OF_RANGE: the log ends outside the leader's log, whose bounds the
+        fetcher requests."""
         self.state = FollowerState.OUT_OF_RANGE
 
     def retry_ms(self, backoff_ms: int) -> int:
-        """Return the wait in ms after another error.
+        """Count another error, and return the wait after it in ms.
 
         It is short at first, because most errors come from metadata that reached this broker before
         the leader. It grows to `replica.fetch.backoff.ms`.
@@ -109,9 +110,11 @@ class FollowedPartition:
     # ---- the leader's answers --------------------------------------------------------------------
 
     def take(self, data: Any) -> ErrorCode:
-        """Append the leader's records, then adopt its high watermark and log start.
+        """Append the leader's records, then adopt its high watermark and log start. Wake the
+        requests that wait for the partition if either has moved.
 
-        Return the error of the append. Raises LogDirFailure.
+        Return the error of the append, or UNKNOWN_LEADER_EPOCH if no batch was of this leader
+        epoch. Raises LogDirFailure.
         """
         partition = self.partition
         log = partition.log
@@ -172,7 +175,8 @@ class FollowedPartition:
         self._truncate(min(offset, end))
 
     def take_bounds(self, leader_start: int, leader_end: int) -> bool:
-        """Move the log's end into the leader's log with these bounds. Return whether it moved.
+        """Move the log's end into the leader's log with these bounds: truncate to `leader_end`, or
+        restart empty at `leader_start`. Return False if the end is within them already.
 
         Raises LogDirFailure.
         """
@@ -194,7 +198,8 @@ class FollowedPartition:
         return False
 
     def _truncate(self, offset: int) -> None:
-        """Truncate the log to `offset`. Logs a warning if that drops committed records."""
+        """Truncate the log to `offset`, and wake the requests that wait for the partition. Logs a
+        warning if that drops committed records. Raises LogDirFailure."""
         log = self.partition.log
         if offset < log.high_watermark:
             # Only the election of a replica that was not in sync takes back committed records.

@@ -57,7 +57,8 @@ class LeaderView:
         self.brokers = brokers
 
     def isr_changed(self, before: tuple[int, ...], after: tuple[int, ...]) -> None:
-        """Count an ISR that the controller has shrunk or expanded on a proposal."""
+        """Count in `isr_shrinks` or `isr_expands` an ISR that the controller has changed on a
+        proposal."""
         self.isr_shrinks += len(after) < len(before)
         self.isr_expands += len(after) > len(before)
 
@@ -66,7 +67,7 @@ class LeaderView:
         self.failed_isr_updates += 1
 
     def propose_to(self, manager: AlterPartitionManager) -> None:
-        """Set the sender of proposals."""
+        """Set the sender of proposals; from now on leaders propose."""
         self.alter_partitions = manager
 
 
@@ -95,6 +96,7 @@ class Followers:
     )
 
     def __init__(self, log: UnifiedLog, view: LeaderView) -> None:
+        """Begin without replicas; `assign` sets them. `log` is the leader's own."""
         self.log = log
         self._view = view
         self.replicas: dict[int, Replica] = {}
@@ -111,7 +113,8 @@ class Followers:
     # --- metadata --------------------------------------------------------------------------------
 
     def assign(self, registration: PartitionRegistration) -> None:
-        """Set the replicas: new followers start without progress, removed ones are dropped."""
+        """Set the replicas of the metadata, without the leader: new followers start without
+        progress, removed ones are dropped."""
         current_replicas, leader = self.replicas, registration.leader
         self.replicas = {
             broker_id: current_replicas.get(broker_id) or Replica(broker_id)
@@ -120,7 +123,8 @@ class Followers:
         }
 
     def begin_epoch(self, registration: PartitionRegistration) -> None:
-        """Begin a leader epoch of this broker, at the log's end."""
+        """Begin a leader epoch of this broker: its start is the log's end. Followers in the ISR
+        count as caught up now, the others as never."""
         now_ms, end = self._view.now_ms(), self.log.log_end_offset
         self.epoch_start_offset = end
         for replica in self.replicas.values():
@@ -145,7 +149,8 @@ class Followers:
         return min(self.log.config.min_insync_replicas, len(self.replicas) + 1)
 
     def advance_high_watermark(self) -> bool:
-        """Move the high watermark to the end that all in-sync replicas have.
+        """Move the high watermark to the end that all in-sync replicas have, unless the ISR is
+        smaller than `min_isr`.
 
         Return whether it moved. It also waits for replicas that are about to join the ISR.
         Otherwise a replica that is always a little behind would never join.
@@ -165,7 +170,8 @@ class Followers:
         return True
 
     def appended(self, first_offset: int, batch: memoryview) -> None:
-        """Note that exactly this batch was appended, and advance the high watermark."""
+        """Advance the high watermark after the append of exactly this batch. If it does not move,
+        keep a small batch in `tail` for the followers."""
         self.tail = None
         if not self.advance_high_watermark() and len(batch) <= TAIL_BYTES_MAX:
             self.tail = LastAppend(first_offset, self.log.log_end_offset, bytes(batch))
@@ -178,7 +184,8 @@ class Followers:
         ) and self.is_eligible(replica)
 
     def low_watermark(self, start: int) -> int:
-        """Return the earliest log start of all live replicas; `start` is that of the leader."""
+        """Return the earliest log start of the leader and all followers whose brokers are not
+        fenced; `start` is that of the leader."""
         brokers = self._view.brokers
         for broker_id, replica in self.replicas.items():
             broker = brokers.get(broker_id)

@@ -52,7 +52,8 @@ class HeldBackReplicas:
         return partition in self._waiting
 
     def hold(self, topic: str, index: int, error: DescriptorsLack) -> None:
-        """Let a replica wait for a file descriptor."""
+        """Add a replica to those that wait for a file descriptor; `host_waiting` logs it and tries
+        again."""
         self._unreported += (topic, index) not in self._waiting
         self._waiting[(topic, index)] = None
         self._last_error = error
@@ -62,7 +63,8 @@ class HeldBackReplicas:
         self._waiting.pop((topic, index), None)
 
     def host_waiting(self) -> None:
-        """Host waiting replicas while descriptors are free, and log which of them began to wait."""
+        """Host waiting replicas while descriptors are free. Log how many are hosted, and how many
+        began to wait. If hosting failed in spite of a free descriptor, try again after RETRY_MS."""
         hosted = 0
         for topic, index in list(self._waiting) if self._descriptors.has_room else ():
             self._host(topic, index)
@@ -99,5 +101,6 @@ class HeldBackReplicas:
         )
 
     def _retry(self) -> None:
+        """Try again to host the waiting replicas, after RETRY_MS."""
         self._retrying = False
         self.host_waiting()

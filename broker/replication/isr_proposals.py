@@ -36,7 +36,8 @@ class LedPartition(Protocol):
     isr: tuple[int, ...]
 
     def take_isr(self, isr: tuple[int, ...], partition_epoch: int) -> None:
-        """Apply the ISR that the controller has decided, as of that partition epoch."""
+        """Set the ISR that the controller has decided and its partition epoch, and advance the high
+        watermark."""
 
 
 class IsrChange(NamedTuple):
@@ -57,7 +58,8 @@ class IsrProposals:
         self._pending: IsrChange | None = None
 
     def commit(self, isr: tuple[int, ...]) -> None:
-        """Set the committed ISR, changed or not, and drop the pending proposal."""
+        """Set the committed ISR, changed or not, and drop the pending proposal. If a proposal was
+        pending, count the ISR's shrinking or expansion for the metrics."""
         if self._pending is not None:
             self._view.isr_changed(self._followers.isr, isr)
         self._pending = None
@@ -70,7 +72,8 @@ class IsrProposals:
     # --- leaving the ISR -----------------------------------------------------------------------
 
     def shrink(self) -> None:
-        """Propose an ISR without the replicas that lag for more than `replica.lag.time.max.ms`."""
+        """Propose to the controller an ISR without the replicas that lag for more than
+        `replica.lag.time.max.ms`. Do nothing if none does, or while a proposal is pending."""
         late = self._out_of_sync()
         if late:
             followers, partition = self._followers, self._partition
@@ -99,7 +102,8 @@ class IsrProposals:
     # --- joining the ISR -----------------------------------------------------------------------
 
     def expand(self) -> None:
-        """Propose a replica that may join now, without waiting for its next fetch.
+        """Propose to the controller a replica that may join now, without waiting for its next
+        fetch.
 
         The answer to a proposal calls this for the next replica. Propose only replicas that have
         caught up lately. Otherwise a replica that has just been removed for its lag would rejoin at
@@ -111,7 +115,8 @@ class IsrProposals:
                 self.expand_by(replica)
 
     def expand_by(self, replica: Replica) -> None:
-        """Propose an ISR with `replica` if the replica has every committed record.
+        """Propose to the controller an ISR with `replica`, if the replica has every committed
+        record. From then on it counts as in sync. Do nothing while a proposal is pending.
 
         It must also have reached the start of this leader epoch: records below that may be
         committed before the leader's high watermark shows it.
@@ -165,9 +170,12 @@ class IsrProposals:
         return epochs
 
     def _answered(self, change: IsrChange, answer: Altered | ErrorCode) -> None:
-        """Take the controller's answer to a proposal, unless newer metadata has replaced it.
+        """Apply the ISR of an accepted proposal to the partition, then propose the next replica.
+        Ignore the answer if newer metadata has replaced the proposal.
 
-        After an unclear error, the proposed ISR stays pending until the metadata decides.
+        A failed proposal is counted. If the controller certainly did not apply it, the committed
+        ISR counts again. After an unclear error, the proposed ISR stays pending until the metadata
+        decides.
         """
         if self._pending is not change:
             return  # newer metadata has replaced this proposal

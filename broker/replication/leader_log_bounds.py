@@ -45,7 +45,8 @@ class LeaderLogBounds:
         return len(self._waiting)
 
     def ask(self, followed: FollowedPartition) -> None:
-        """Add a partition, or request both of its bounds again."""
+        """Add a partition to the next requests. If it is there already, both of its bounds are
+        requested again."""
         self._waiting[followed.key] = followed
         self._ends.pop(followed.key, None)
 
@@ -55,7 +56,8 @@ class LeaderLogBounds:
         self._ends.pop(key, None)
 
     def request(self) -> ListOffsetsRequest:
-        """Return the next request: for the unknown log ends, then for the log starts."""
+        """Return the next request for all waiting partitions whose log end is unknown; if there is
+        none, for the log starts."""
         endless = [followed for key, followed in self._waiting.items() if key not in self._ends]
         timestamp = LATEST_TIMESTAMP if endless else EARLIEST_LOCAL_TIMESTAMP
         topics: dict[str, ListOffsetsTopic] = {}
@@ -66,7 +68,8 @@ class LeaderLogBounds:
         return ListOffsetsRequest(self._node_id, 0, list(topics.values()), self._timeout_ms)
 
     def answered(self, request: ListOffsetsRequest, response: ListOffsetsResponse) -> list[Bounds]:
-        """Return the partitions whose request is complete or rejected, and remove them."""
+        """Store the log ends of a response. Remove and return the partitions whose bounds are both
+        known or whose request was rejected."""
         answers = {
             (topic.name, partition.partition_index): partition
             for topic in response.topics

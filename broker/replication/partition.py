@@ -47,7 +47,8 @@ class PartitionListener(Protocol):
     """A fetch session, which keeps the state of its partitions up to date."""
 
     def partition_changed(self, partition: Partition) -> None:
-        """React to new data, watermarks, leadership or deletion of `partition`."""
+        """Include `partition` in the next response and wake a parked fetch that it concerns, after
+        new data, watermarks, leadership or deletion."""
 
 
 class Partition:
@@ -90,6 +91,8 @@ class Partition:
         on_change: Callable[[Partition], None],
         view: LeaderView,
     ) -> None:
+        """Create the replica without a leader; `apply` sets it from the metadata. `on_change` runs
+        after each change that waiting requests may see."""
         self.counts = counts
         self.topic = topic
         self.is_internal = is_internal(topic)
@@ -120,7 +123,8 @@ class Partition:
     # --- leadership ----------------------------------------------------------------------------
 
     def apply(self, registration: PartitionRegistration) -> bool:
-        """Apply the metadata. Return whether a new leader epoch begins, on any broker.
+        """Apply the metadata and call `on_change`. Return whether a new leader epoch begins, on any
+        broker.
 
         A leader epoch of this broker starts at the log's end (KIP-101). The metadata may be older
         than an answer to AlterPartition that this leader has already applied: a registration with
@@ -173,17 +177,19 @@ class Partition:
         self._advance_high_watermark()
 
     def _forget_followers(self) -> None:
+        """Drop the followers' state and the pending ISR proposal."""
         if self._proposals is not None:
             self._proposals.end()
         self.followers, self._proposals, self._alone = None, None, False
 
     def _commit_isr(self, isr: tuple[int, ...]) -> None:
+        """Set the ISR that the controller has committed, and drop the pending proposal."""
         self.isr = isr
         if self._proposals is not None:
             self._proposals.commit(isr)
 
     def _begin_epoch(self, leader_epoch: int) -> None:
-        """Note in the log that the leader epoch begins at its end.
+        """Add the leader epoch to the log's leader epochs, with the log's end as its start offset.
 
         A failed disk is ignored here.
         """
@@ -193,7 +199,7 @@ class Partition:
             self.log.assign_epoch_start(leader_epoch, self.log.log_end_offset)
 
     def replace_log(self, log: UnifiedLog) -> None:
-        """Use the log from its new directory after a move."""
+        """Use the log from its new directory after a move, and call `on_change`."""
         log.is_replicated = self.log.is_replicated
         self.log = log
         if self.followers is not None:
@@ -201,7 +207,8 @@ class Partition:
         self._on_change(self)
 
     def mark_deleted(self) -> None:
-        """Mark this partition as deleted, for everything that still holds it; its log is gone."""
+        """Mark this partition as deleted, for everything that still holds it, and call `on_change`;
+        its log is gone."""
         self.deleted = True
         self.is_leader = False
         self._forget_followers()
@@ -210,24 +217,28 @@ class Partition:
     # --- the ISR -------------------------------------------------------------------------------
 
     def shrink_isr(self) -> None:
-        """Propose an ISR without the replicas that lag for more than `replica.lag.time.max.ms`."""
+        """Propose to the controller an ISR without the replicas that lag for more than
+        `replica.lag.time.max.ms`. Do nothing unless this broker leads followers."""
         if self._proposals is not None:
             self._proposals.shrink()
 
     def brokers_changed(self) -> None:
-        """Propose replicas that may join the ISR because the metadata of brokers has changed."""
+        """Propose to the controller replicas that may join the ISR because the metadata of brokers
+        has changed. Do nothing unless this broker leads followers."""
         if self._proposals is not None:
             self._proposals.expand()
 
     def take_isr(self, isr: tuple[int, ...], partition_epoch: int) -> None:
-        """Apply the ISR and the partition epoch of the controller's answer to a proposal."""
+        """Apply the ISR and the partition epoch of the controller's answer to a proposal. If the
+        high watermark then advances, call `on_change`."""
         self.partition_epoch = partition_epoch
         self._commit_isr(isr)
         if self._advance_high_watermark():
             self._on_change(self)
 
     def set_append_tracker(self, append_tracker: AppendTracker | None) -> None:
-        """Set the watch of followers' fetches and of the high watermark; None removes it."""
+        """Set the tracker that records followers' fetches and the high watermark for traced
+        appends; None removes it."""
         self.append_tracker = append_tracker
 
     def changed(self) -> None:
@@ -238,7 +249,11 @@ class Partition:
         self._on_change(self)
 
     def is_replicated_to(self, required_offset: int) -> ErrorCode | None:
-        """Return the result of acks=all; None while replicas lack data below `required_offset`."""
+        """Return the result of acks=all; None while replicas lack data below `required_offset`.
+
+        The result is NONE, NOT_LEADER_OR_FOLLOWER, or NOT_ENOUGH_REPLICAS_AFTER_APPEND if the ISR
+        has become too small.
+        """
         if not self.is_leader:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         if self.log.high_watermark < required_offset:
@@ -249,7 +264,8 @@ class Partition:
         return ErrorCode.NONE
 
     def _advance_high_watermark(self) -> bool:
-        """Advance the high watermark and inform its watch. Return True if it may have advanced."""
+        """Advance the high watermark as far as the in-sync replicas allow, and pass it to the
+        append tracker. Return True if it may have advanced."""
         if self.followers is None:
             self.log.update_high_watermark(self.log.log_end_offset)
         elif not self.followers.advance_high_watermark():
@@ -271,7 +287,8 @@ class Partition:
         check_result: RecordCheckResult | None = None,
         trace: RequestTrace | None = None,
     ) -> LogAppendInfo | ErrorCode:
-        """Append batches, which are patched in place, with acks -1 (all), 0 or 1.
+        """Append batches, which are patched in place, with acks -1 (all), 0 or 1, and advance the
+        high watermark. The caller wakes waiting requests by `changed`.
 
         The first append of a transaction needs the guard of its verification. `internal_allowed` is
         set for the coordinator that keeps its state here, and for clients that may write to
@@ -322,7 +339,8 @@ class Partition:
         return record_check_before_append(records, log.config, now_ms, str(log.partition), allocate)
 
     def append_plain(self, records: memoryview, required_acks: int) -> int:
-        """Append a plain batch and return its first offset.
+        """Append a plain batch: whole, without a transaction, with no record to check. Return its
+        first offset. The high watermark advances; the caller wakes waiting requests by `changed`.
 
         Return -1 if nothing was appended: `append_as_leader` then appends, or says why it cannot.
         """
@@ -346,7 +364,8 @@ class Partition:
     def append_end_txn_marker(
         self, marker: TransactionMarkerRequest, now_ms: int
     ) -> LogAppendInfo | ErrorCode:
-        """Append the marker that ends a producer's transaction; it is acknowledged like acks=all.
+        """Append the marker that ends a producer's transaction, and advance the high watermark; it
+        is acknowledged like acks=all.
 
         Return the info, with the error of the append in it, or only an ErrorCode if no append was
         tried.
@@ -372,10 +391,11 @@ class Partition:
     def maybe_start_transaction_verification(
         self, producer_id: int, sequence: int, producer_epoch: int, supports_epoch_bump: bool
     ) -> VerificationGuard | None | ErrorCode:
-        """Return the guard for an append after the coordinator has verified the transaction.
+        """Begin to verify a producer's transaction, and return the guard of the verification. The
+        append needs the guard after the coordinator has verified the transaction.
 
-        Return None if the transaction is already under way in this log, so needs no verification,
-        and an ErrorCode if this broker is not the leader.
+        Return None if the transaction is under way in this log already and needs no verification.
+        Return an ErrorCode if this broker is not the leader.
         """
         if not self.is_leader:
             return self.check_leader_epoch(NO_EPOCH)
@@ -384,12 +404,14 @@ class Partition:
         )
 
     def _has_enough_isr(self) -> bool:
+        """Return whether the ISR is large enough for acks=all; True without followers."""
         return self.followers is None or len(self.isr) >= self.followers.min_isr
 
     def delete_records(self, offset: int) -> tuple[ErrorCode, int]:
-        """Move the log start to `offset` (-1: the high watermark).
+        """Move the log start to `offset` (-1: the high watermark), and call `on_change`.
 
-        Return the error and the new start.
+        Return NONE and the new log start, or an error and -1: this broker does not lead, the offset
+        is out of range, or the disk failed.
         """
         if not self.is_leader:
             return self.check_leader_epoch(NO_EPOCH), NO_OFFSET
@@ -410,7 +432,7 @@ class Partition:
         return start if self.followers is None else self.followers.low_watermark(start)
 
     def is_deleted_to(self, required_offset: int) -> ErrorCode | None:
-        """Return the result of DeleteRecords.
+        """Return the result of DeleteRecords: NONE, or NOT_LEADER_OR_FOLLOWER.
 
         Return None while live replicas have records below `required_offset`.
         """
@@ -421,10 +443,11 @@ class Partition:
     # --- reads -----------------------------------------------------------------------------------
 
     def check_leader_epoch(self, current_leader_epoch: int, only_leader: bool = True) -> ErrorCode:
-        """Return the error for a leader epoch that differs from this replica's (KIP-320).
+        """Return FENCED_LEADER_EPOCH or UNKNOWN_LEADER_EPOCH for an epoch below or above this
+        replica's (KIP-320). -1 is not compared.
 
         With `only_leader`, return NOT_LEADER_OR_FOLLOWER if this broker is not the leader. Return
-        NONE if the request may proceed.
+        UNKNOWN_TOPIC_OR_PARTITION if the partition was deleted, NONE if the request may proceed.
         """
         if self.deleted:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -452,7 +475,8 @@ class Partition:
         last_fetched_epoch: int = NO_EPOCH,
         only_leader: bool = True,
     ) -> PartitionRead:
-        """Read records from `fetch_offset` for a consumer, at most `max_bytes`.
+        """Read records from `fetch_offset` for a consumer, at most `max_bytes`. An error is
+        returned in the result.
 
         If the first batch is larger than `max_bytes`, `min_one_message` returns it whole, otherwise
         nothing is returned. `isolation` is READ_UNCOMMITTED or READ_COMMITTED. Without
@@ -481,11 +505,12 @@ class Partition:
         current_leader_epoch: int,
         last_fetched_epoch: int,
     ) -> PartitionRead:
-        """Read records up to the log's end for a follower.
+        """Read records up to the log's end for a follower. The caller reports its progress by
+        `follower_fetched` afterwards.
 
-        `follower_fetched` then notes its progress. The error is UNKNOWN_LEADER_EPOCH for a replica
-        that is not in the leader's metadata yet, and NOT_LEADER_OR_FOLLOWER for a fetch from before
-        the replica's last restart (KIP-903). The follower tries again.
+        The error is UNKNOWN_LEADER_EPOCH for a replica that is not in the leader's metadata yet. It
+        is NOT_LEADER_OR_FOLLOWER for a fetch from before the replica's last restart (KIP-903). The
+        follower tries again.
         """
         if not self.is_leader or current_leader_epoch not in (NO_EPOCH, self.leader_epoch):
             return PartitionRead(self.check_leader_epoch(current_leader_epoch))
@@ -543,7 +568,8 @@ class Partition:
     def follower_fetched(
         self, replica_id: int, fetch_offset: int, log_start_offset: int, broker_epoch: int
     ) -> bool:
-        """Note that a follower has all before `fetch_offset`.
+        """Store that a follower has all before `fetch_offset`, and its log start. Propose it for
+        the ISR if it may join, and advance the high watermark.
 
         Only for a follower whose read succeeded without a diverging epoch (KAFKA-13141). Return
         whether the high watermark or the follower's log start moved, or the follower went back.

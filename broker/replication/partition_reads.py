@@ -58,7 +58,8 @@ class PartitionRead:
     """The byte limit that was smaller than the first batch, if no records are returned for it."""
 
     def renew(self, log: UnifiedLog) -> None:
-        """Update the offsets that the reader's own progress has moved since the read."""
+        """Set the high watermark and the last stable offset to those of `log`, because the reader's
+        own progress may have moved them since the read."""
         self.high_watermark = log.high_watermark
         self.last_stable_offset = log.last_stable_offset
 
@@ -73,7 +74,8 @@ def upper_offset(log: UnifiedLog, isolation: int) -> int:
 
 
 def with_aborted(log: UnifiedLog, fetch_offset: int, read: PartitionRead) -> PartitionRead:
-    """Return the read with the aborted transactions that a read_committed reader skips.
+    """Return the read, in which the aborted transactions are set that a read_committed reader
+    skips.
 
     Return a read with only an error if their lookup fails.
     """
@@ -89,9 +91,10 @@ def with_aborted(log: UnifiedLog, fetch_offset: int, read: PartitionRead) -> Par
 
 
 def offset_by_time(log: UnifiedLog, timestamp: int) -> Steps[TimestampAndOffset | None | ErrorCode]:
-    """Return the first record at or after `timestamp` (ms), or for a special timestamp.
+    """Look up the first record at or after `timestamp` (ms), or the place of a special timestamp of
+    ListOffsets. The steps' result is its timestamp and offset.
 
-    Special timestamps are those of ListOffsets.
+    None: no record matches. An ErrorCode if the log cannot be read.
     """
     try:
         return (yield from look_up_by_time(log, timestamp))
@@ -110,7 +113,12 @@ def read_log(
     min_one_message: bool,
     last_fetched_epoch: int,
 ) -> PartitionRead:
-    """Read records below `upper`, or return where the reader's history diverges from this log."""
+    """Read records from `fetch_offset` below `upper`. If the reader's history diverges from this
+    log, return the diverging epoch instead.
+
+    Return OFFSET_OUT_OF_RANGE in the result for an offset outside the log, and the error of a
+    failed read.
+    """
     if last_fetched_epoch != NO_EPOCH and last_fetched_epoch != leader_epoch:
         diverging = _diverging_epoch(log, fetch_offset, last_fetched_epoch)
         if diverging is not None:

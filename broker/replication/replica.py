@@ -69,7 +69,8 @@ class Replica:
     def fetched(
         self, offset: int, log_start: int, leader_end: int, broker_epoch: int, now_ms: float
     ) -> None:
-        """Note a fetch at `offset`: the follower has all records before it.
+        """Store a fetch at `offset`: the follower has all records before it. It may count as caught
+        up now. A session no longer stands in for it.
 
         `leader_end` is the leader's current end. A follower that is always a little behind counts
         as caught up if it fetches from the leader's end at its previous fetch.
@@ -87,7 +88,8 @@ class Replica:
         self.broker_epoch = broker_epoch
 
     def attach_session(self, session: ReplicaSession) -> None:
-        """Let `session` stand in for the follower from now on."""
+        """Let `session` stand in for the follower from now on: each fetch in the session counts as
+        a fetch at the leader's end."""
         self.session = session
 
     def detach_session(self) -> None:
@@ -98,7 +100,8 @@ class Replica:
             self.session = None
 
     def reset(self, leader_end: int, now_ms: float, *, in_sync: bool) -> None:
-        """Begin a leader epoch: in-sync followers count as caught up now, the others as never."""
+        """Begin a leader epoch: in-sync followers count as caught up now, the others as never. The
+        offsets stay, and no session stands in for the follower."""
         self.session = None
         self._caught_up_ms = self._last_fetch_ms = now_ms if in_sync else NEVER
         self._last_fetch_leader_end = leader_end

@@ -61,7 +61,8 @@ class ReplicaFetcher:
         scheduler: Scheduler,
         settings: FetcherSettings,
     ) -> None:
-        """Create a fetcher without partitions; `connect()` opens a channel to the leader."""
+        """Create a fetcher without partitions, with a channel to the leader that `connect()`
+        opens."""
         self.name = name
         self.leader_id = leader_id
         self._connect = connect
@@ -93,6 +94,7 @@ class ReplicaFetcher:
     # ---- partitions ------------------------------------------------------------------------------
 
     def __len__(self) -> int:
+        """Return the number of partitions, including those that failed."""
         return len(self._followed) + len(self.failed)
 
     def partitions(self) -> list[FollowedPartition]:
@@ -100,7 +102,8 @@ class ReplicaFetcher:
         return list(self._followed.values())
 
     def add(self, partition: Partition) -> None:
-        """Copy `partition` under its current leader epoch; do nothing if it is copied already."""
+        """Copy `partition` under its current leader epoch; do nothing if it is copied already. If
+        its disk fails now, it is added to `failed`."""
         key = (partition.topic_id, partition.index)
         current = self._followed.get(key)
         if (
@@ -122,7 +125,7 @@ class ReplicaFetcher:
         self._wake()
 
     def remove(self, partition: Partition) -> None:
-        """Stop copying `partition`."""
+        """Stop copying `partition`; the next fetch removes it from the session."""
         self.failed.pop(partition, None)
         key = (partition.topic_id, partition.index)
         if self._followed.pop(key, None) is not None:
@@ -131,13 +134,15 @@ class ReplicaFetcher:
             self._session.mark(key)
 
     def mark(self, partition: Partition) -> None:
-        """Name a partition in the next fetch because its log changed on this broker alone."""
+        """Name a partition in the next fetch because its log changed on this broker alone. Do
+        nothing if it is not copied."""
         key = (partition.topic_id, partition.index)
         if key in self._followed:
             self._session.mark(key)
 
     def move(self) -> None:
-        """Reconnect to the leader's new address."""
+        """Connect to the leader's new address, and abandon a pending request. The next request, in
+        a new session, follows in a later turn."""
         self._reconnect()
         self._backs_off = False
         self._wake()
@@ -158,6 +163,7 @@ class ReplicaFetcher:
             self._scheduler.call_soon(self._step_now)
 
     def _step_now(self) -> None:
+        """Send the next request, as `_wake` has scheduled."""
         self._step_soon = False
         self._send_next()
 
@@ -198,7 +204,8 @@ class ReplicaFetcher:
         return followed.position
 
     def _wait_ms(self) -> int:
-        """Return how long the leader may wait for data: until a delayed partition is due."""
+        """Return how long the leader may wait for data, in ms: at most `replica.fetch.wait.max.ms`,
+        and only until a delayed partition is due."""
         longest_ms = max(1, self._settings.replica_fetch_wait_max_ms)
         if not self._delayed:
             return longest_ms
@@ -225,6 +232,8 @@ class ReplicaFetcher:
         sent_s = 0.0 if tracer is None else tracer.clock_s()
 
         def done(response: Any, failure: ChannelFailure | None) -> None:
+            """Process the response, or back off after a failure, then send the next request. Ignore
+            an answer of an earlier connection."""
             if generation != self._generation:
                 return
             self._busy = self._waits_for_data = False
@@ -239,7 +248,7 @@ class ReplicaFetcher:
         self._channel.send(request, done, self._settings.replica_socket_timeout_ms)
 
     def _request_failed(self, failure: ChannelFailure) -> None:
-        """Log that the leader did not answer, give the fetch session up and back off."""
+        """Log that the leader did not answer, abandon the fetch session and back off."""
         level = logging.INFO if self._failures else logging.WARNING
         _log.log(
             level, "%s: no answer from broker %d: %s", self.name, self.leader_id, failure.value
@@ -255,9 +264,10 @@ class ReplicaFetcher:
         self._go_on_after(min(longest_ms, FIRST_BACKOFF_MS << min(self._failures - 1, 16)))
 
     def _go_on_after(self, delay_ms: float) -> None:
-        """Go on after `delay_ms`; this replaces an earlier delay."""
+        """Send the next request after `delay_ms`; this replaces an earlier delay."""
 
         def retry() -> None:
+            """Send the next request, because the delay is over."""
             self._retry = None
             self._backs_off = False
             self._send_next()
@@ -294,9 +304,10 @@ class ReplicaFetcher:
     # ---- responses -------------------------------------------------------------------------------
 
     def _take_fetched(self, response: FetchResponse | OneFetched) -> None:
-        """Take the response to a Fetch.
+        """Apply each partition's part of the response to a Fetch.
 
-        A first error of the session starts a new session at once; any other error backs off.
+        A first error of the session starts a new session at once; any other error of the whole
+        response backs off.
         """
         if isinstance(response, OneFetched):
             self._failures = 0
@@ -320,7 +331,7 @@ class ReplicaFetcher:
                 self._take_partition((topic.topic_id, data.partition_index), data)
 
     def _take_partition(self, key: FetchKey, data: PartitionData | OneFetched) -> None:
-        """Take a partition's part of a response.
+        """Apply a partition's part of a response to its log. After an error, delay the partition.
 
         Ignores it if the partition is no longer fetched, or if its epoch or offset has changed
         since the request.
@@ -348,7 +359,9 @@ class ReplicaFetcher:
             self._session.mark(key)
 
     def _apply_partition(self, followed: FollowedPartition, data: PartitionData) -> ErrorCode:
-        """Append the data, or truncate as the leader's error or diverging epoch asks.
+        """Append the data, or truncate the log at the leader's diverging epoch. If the log is out
+        of range, request the leader's bounds; if the leader has a later epoch, add the partition to
+        `failed`.
 
         Return the error for which the partition must be delayed, or NONE. Raises LogDirFailure.
         """
@@ -375,7 +388,8 @@ class ReplicaFetcher:
         return self._append(followed, data)
 
     def _append(self, followed: FollowedPartition, data: PartitionData | OneFetched) -> ErrorCode:
-        """Append the data and count its bytes.
+        """Append the data, adopt the leader's watermarks, and count the bytes. A tracer gets the
+        append.
 
         Return the error of the append. Raises LogDirFailure.
         """
@@ -390,7 +404,8 @@ class ReplicaFetcher:
         return error
 
     def _note_denial(self, error: ErrorCode) -> None:
-        """Report that the leader denies this broker its fetches.
+        """Call the `refused_by` of the settings if the error says that the leader denies this
+        broker its fetches.
 
         Followers need no right on a topic, so the denial is about the broker.
         """
@@ -398,7 +413,8 @@ class ReplicaFetcher:
             self._settings.refused_by(self.leader_id, "FETCH")
 
     def _partition_failed(self, followed: FollowedPartition, error: ErrorCode) -> None:
-        """Delay a partition after an error. If its disk failed, stop to fetch it."""
+        """Delay a partition after an error, for a growing time, and log it. If its disk failed, add
+        it to `failed` instead."""
         if self._followed.get(followed.key) is not followed:
             return  # removed meanwhile, as all partitions of a failed disk
         if followed.partition.log.offline:
@@ -417,14 +433,14 @@ class ReplicaFetcher:
         self._session.mark(followed.key)
 
     def _mark_failed(self, followed: FollowedPartition) -> None:
-        """Stop to fetch the partition, until the metadata adds it again."""
+        """Stop fetching the partition and add it to `failed`, until the metadata adds it again."""
         self.remove(followed.partition)
         self.failed[followed.partition] = None
 
     # ---- out of range ----------------------------------------------------------------------------
 
     def _take_bounds(self, request: ListOffsetsRequest, response: ListOffsetsResponse) -> None:
-        """Take the leader's log start and end; a partition that was out of range fetches again.
+        """Move the logs into the leader's bounds; a partition that was out of range fetches again.
 
         A partition with an error, or whose log stays as it was, is delayed.
         """

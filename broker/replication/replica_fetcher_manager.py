@@ -85,7 +85,11 @@ class ReplicaFetcherManager:
     # ---- metadata --------------------------------------------------------------------------------
 
     def follow(self, partition: Partition) -> None:
-        """Copy `partition` from its leader; stop copying it if it has no leader."""
+        """Copy `partition` from its leader, under its current leader epoch. Stop copying it if it
+        has no leader or its log is offline.
+
+        If the leader's address is unknown, copying begins when `brokers_changed` finds it.
+        """
         leader_id = partition.leader_id
         number = fetcher_number(partition.topic, partition.index, self._fetchers_a_leader)
         fetcher_id = (leader_id, number)
@@ -129,7 +133,8 @@ class ReplicaFetcherManager:
                 fetcher.close()
 
     def brokers_changed(self) -> None:
-        """Reconnect the fetchers whose leader has a new address, and start those that had none."""
+        """Reconnect the fetchers whose leader has a new address, and copy the partitions whose
+        leader had no address before."""
         for fetcher_id, fetcher in self._fetchers.items():
             endpoint = self._endpoint_of(fetcher_id[0])
             if endpoint is not None and endpoint != self._endpoints[fetcher_id]:
@@ -139,7 +144,7 @@ class ReplicaFetcherManager:
             self.follow(partition)
 
     def log_start_moved(self, partition: Partition) -> None:
-        """Report the new log start to the leader in the next fetch.
+        """Have the next fetch name the partition, so that the leader learns its new log start.
 
         A DeleteRecords request waits for the log starts of all replicas.
         """
@@ -185,7 +190,8 @@ class ReplicaFetcherManager:
             self._quota.record(size)
 
     def max_lag(self) -> int:
-        """Return the most records below its leader's high watermark that a partition lacks."""
+        """Return the number of records that the slowest followed partition lacks below its leader's
+        high watermark; 0 without partitions."""
         return max(
             (
                 max(followed.lag, 0)
@@ -196,7 +202,8 @@ class ReplicaFetcherManager:
         )
 
     def failed_partitions(self) -> int:
-        """Return how many partitions are not copied until the metadata changes them."""
+        """Return the number of partitions that are not copied until the metadata changes them,
+        after an error."""
         return sum(len(fetcher.failed) for fetcher in self._fetchers.values())
 
     def _register_metrics(self, metrics: Metrics) -> None:
@@ -215,6 +222,7 @@ class ReplicaFetcherManager:
         )
 
     def _bytes_sample(self) -> tuple[Sample, ...]:
+        """Return the number of copied bytes as a single sample without labels."""
         return (({}, float(self._bytes_in)),)
 
 

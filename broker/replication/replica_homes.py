@@ -61,7 +61,8 @@ class ReplicaHomes:
         self._offline_by_reason: dict[str, list[str]] = {}
 
     def find_missing_directories(self, registrations: Iterable[PartitionRegistration]) -> None:
-        """Find the directories that the metadata names and `log.dirs` lacks; runs at the start."""
+        """Store the directories that the metadata names and `log.dirs` lacks, for the later checks
+        and warnings; runs at the start."""
         for registration in registrations:
             named = registration.directory_of(self._node_id)
             if named not in (*_UNNAMED, LOST_DIRECTORY) and named not in self._paths:
@@ -70,7 +71,8 @@ class ReplicaHomes:
     def reason_not_created(
         self, partition: TopicPartition, registration: PartitionRegistration
     ) -> str | None:
-        """Return why an existing replica's absent log must not be created; None if it may be."""
+        """Return why the log of an existing replica must not be created, or why its log, which
+        lacks its end, must not be used. None: the replica may be hosted."""
         log = self._logs.get(partition)
         if log is not None and log.recovery.lacks_its_end and len(registration.replicas) > 1:
             # The controller must know this first; then the replica continues, out of sync.
@@ -100,13 +102,15 @@ class ReplicaHomes:
         return named not in self._paths and named not in _UNNAMED
 
     def check(self, partition: TopicPartition, registration: PartitionRegistration) -> None:
-        """Check that the log of an existing replica may be created. Raises LogUnusable if not."""
+        """Check that the log of an existing replica may be created, by `reason_not_created`. Raises
+        LogUnusable with the reason if not."""
         reason = self.reason_not_created(partition, registration)
         if reason is not None:
             raise LogUnusable(self.named_dir(registration) or "", reason)
 
     def named_dir(self, registration: PartitionRegistration) -> str | None:
-        """Return the replica's log directory by the metadata, or None if it is not online."""
+        """Return the path of the replica's log directory by the metadata, or None if the directory
+        is unknown here or not online."""
         named = self._paths.get(registration.directory_of(self._node_id))
         return named if named in self._logs.online_dirs else None
 
@@ -117,7 +121,8 @@ class ReplicaHomes:
         registration: PartitionRegistration,
         reason: str,
     ) -> None:
-        """Record, and report to the controller, that a log is unusable or was not created."""
+        """Store, for the warnings of `lines`, that a log is unusable or was not created. Report it
+        to the controller as lost, unless the metadata already counts the replica as offline."""
         named = registration.directory_of(self._node_id)
         if named in self._missing:
             self._missing[named].append(str(partition))
@@ -144,7 +149,9 @@ class ReplicaHomes:
             _log.warning("%s", line)
 
     def lines(self) -> list[str]:
-        """Return a line for each missing directory and each other reason; reasons only once."""
+        """Return a warning for each missing directory and for each other reason, with the
+        partitions that are offline. Only the first call returns the other reasons, and forgets
+        them."""
         warnings = []
         for directory, names in self._missing.items():
             name = f"log.dirs lacks the folder with directory.id={uuid_to_string(directory)}"
@@ -165,6 +172,7 @@ class ReplicaHomes:
 
 
 def _shown(names: list[str]) -> str:
+    """Return the first names, separated by commas, and how many more there are."""
     if len(names) <= _NAMES_SHOWN:
         return ", ".join(names)
     return f"{', '.join(names[:_NAMES_SHOWN])} and {len(names) - _NAMES_SHOWN} more"

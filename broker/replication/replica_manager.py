@@ -152,8 +152,8 @@ class ReplicaManager:
     def why_absent(self, topic: str, index: int) -> ErrorCode:
         """Return the error that says why `partition(topic, index)` is None.
 
-        The partition does not exist, its local log is offline, or the local replica does not exist
-        (yet).
+        UNKNOWN_TOPIC_OR_PARTITION: the partition does not exist. KAFKA_STORAGE_ERROR: its local log
+        is offline. NOT_LEADER_OR_FOLLOWER: the local replica does not exist (yet).
         """
         topic_image = self._image.topics.get(topic) if self._image else None
         if topic_image is None or index not in topic_image.partitions:
@@ -163,7 +163,8 @@ class ReplicaManager:
         return ErrorCode.NOT_LEADER_OR_FOLLOWER
 
     def why_absent_by_id(self, topic_id: bytes, index: int) -> ErrorCode:
-        """Return the error that says why `partition_by_id(topic_id, index)` is None."""
+        """Return the error that says why `partition_by_id(topic_id, index)` is None:
+        UNKNOWN_TOPIC_ID, or the error of `why_absent`."""
         topic_image = self._image.topics.get_by_id(topic_id) if self._image else None
         if topic_image is None:
             return ErrorCode.UNKNOWN_TOPIC_ID
@@ -182,16 +183,18 @@ class ReplicaManager:
         return missing + sum(partition.log.offline for partition in self._partitions.values())
 
     def on_leadership(self, listener: Callable[[Partition, bool], None]) -> None:
-        """Call `listener(partition, leads now)` after each change of leadership."""
+        """Call `listener(partition, leads now)` from now on after each new leader epoch of a local
+        replica, and when this broker begins or ceases to lead."""
         self._leadership_listeners.append(listener)
 
     # --- metadata --------------------------------------------------------------------------------
 
     def follow(self, delta: MetadataDelta, image: MetadataImage) -> Steps[None]:
-        """Return the steps that bring the local replicas to the state of `image`.
+        """Set `image`, and return the steps that bring the local replicas to its state.
 
         They look only at the changes in `delta`. They must end before the steps for the next change
-        begin. Answers about partitions that are not hosted here use the new image at once.
+        begin. Answers about partitions that are not hosted here use the new image at once. The
+        first call also starts the regular checks of ISRs.
         """
         at_start = self._image is None
         self._image = image
@@ -248,7 +251,8 @@ class ReplicaManager:
     def _apply_configs(self, delta: MetadataDelta, image: MetadataImage) -> Steps[None]:
         """Apply changed configs of topics to their logs and throttles.
 
-        A change of this broker's configs renews its quotas and the logs of all topics.
+        A change of this broker's configs sets the rates of replication and of moves, and renews the
+        configs of all local logs.
         """
         topics = [name for kind, name in delta.changed_configs if kind == ResourceType.TOPIC]
         yield from each(partial(self._configure_throttles, image), topics, CHANGES_A_SLICE)
@@ -264,6 +268,7 @@ class ReplicaManager:
             yield from each(partial(self._configure, configs), logs, CHANGES_A_SLICE)
 
     def _configure_throttles(self, image: MetadataImage, name: str) -> None:
+        """Set which partitions of a topic are throttled, as leaders and as followers."""
         for quota in (self.leader_quota, self.follower_quota):
             quota.configure_topic(name, image)
 
@@ -288,7 +293,8 @@ class ReplicaManager:
         """Bring the local replica to its registration, and create the log of a new replica.
 
         No log is created if its directory is offline or gone, if something else occupies its
-        folder, or if file descriptors are short.
+        folder, or if file descriptors are short. The replica then counts as offline or held back,
+        which is logged or reported to the controller.
         """
         partition = self._partitions.get(key := TopicPartitionName(topic, index))
         if partition is None or partition.topic_id != topic_id:
@@ -337,7 +343,8 @@ class ReplicaManager:
     ) -> None:
         """Apply a registration to a hosted partition.
 
-        Starts or stops its fetcher and reports a change of leadership.
+        Starts or stops its fetcher, reports its log directory to the controller, and calls the
+        leadership listeners if the leadership has changed.
         """
         led, epoch = partition.is_leader, partition.leader_epoch
         fetchers = self._fetchers
@@ -352,7 +359,8 @@ class ReplicaManager:
             self._report_leadership(partition, partition.is_leader)
 
     def _report_broker_changes(self, delta: MetadataDelta) -> Steps[None]:
-        """Report changed brokers to led partitions and fetchers, and close idle fetchers."""
+        """Apply changed brokers: led partitions propose replicas that may join the ISR, and
+        fetchers reconnect. Close idle fetchers in any case."""
         if delta.changed_brokers:
             led_partitions = [
                 partition
@@ -374,7 +382,8 @@ class ReplicaManager:
         is_new: bool,
         log_dir: str | None,
     ) -> Partition:
-        """Create a partition with its log, register it, and resume its move to another folder."""
+        """Create a partition with its log, register it, and resume its move to another folder.
+        Raises LogDirFailure, DescriptorsLack or LogPlaceTaken if there can be no log."""
         log = self.log_manager.get_or_create(
             (topic, index), topic_id, config, log_dir=log_dir, is_new=is_new
         )
@@ -388,7 +397,8 @@ class ReplicaManager:
         return partition
 
     def _delete(self, topic: str, topic_id: bytes, index: int) -> None:
-        """Delete the log of a deleted topic, or of a replica that moved to another broker."""
+        """Remove a replica and delete its log, because its topic was deleted or it moved to another
+        broker. Stops its fetcher and its move, and wakes its waiting requests."""
         self._held_back.forget(topic, index)
         if self._assignments is not None:
             self._assignments.forget(topic_id, index)
@@ -422,6 +432,7 @@ class ReplicaManager:
         return LogConfig.from_overrides(overrides, topic_defaults(self._config, image))
 
     def _report_leadership(self, partition: Partition, leads: bool) -> None:
+        """Call each leadership listener with the partition and whether this broker leads it."""
         for listener in self._leadership_listeners:
             listener(partition, leads)
 
@@ -448,15 +459,18 @@ class ReplicaManager:
                 fetchers.follow(partition)
 
     def assign_with(self, assignments: AssignmentsManager, homes: ReplicaHomes) -> None:
-        """Report the log directories of replicas through `assignments`, from now on."""
+        """Report the log directories of replicas through `assignments` from now on, and check by
+        `homes` whether a missing log may be created."""
         self._assignments, self._homes = assignments, homes
 
     def _check_isrs_later(self) -> None:
+        """Schedule the next check of the ISRs after half of `replica.lag.time.max.ms`."""
         half_ms = self._config.replica_lag_time_max_ms / 2
         self._between_nodes.call_later(half_ms, self._check_isrs)
 
     def _check_isrs(self) -> None:
-        """Let each leader propose an ISR without lagging replicas (Kafka's `isr-expiration`)."""
+        """Let each leader propose an ISR without lagging replicas, in slices, and schedule the next
+        check (Kafka's `isr-expiration`)."""
         if self._stopped:
             return
         led_partitions = [
@@ -466,6 +480,8 @@ class ReplicaManager:
         work.take(each(self._check_isr, led_partitions, ISRS_A_SLICE), self._isrs_checked)
 
     def _check_isr(self, partition: Partition) -> None:
+        """Let a leader propose an ISR without lagging replicas, unless it was deleted or the node
+        stops."""
         if not self._stopped and not partition.deleted:
             partition.shrink_isr()
 
@@ -476,7 +492,8 @@ class ReplicaManager:
             raise error
 
     def _retained(self, log: UnifiedLog, removed: Breaches) -> None:
-        """Report the new log start after retention has removed segments."""
+        """Log the new log start after retention has removed segments. Wake the requests that wait
+        for the partition, and report the start to its leader in the next fetch."""
         _log.info(
             "%s: removed %d segment(s): %d before the log start, %d over retention.bytes, %d past "
             "retention.ms; the log starts at %d",
@@ -494,7 +511,8 @@ class ReplicaManager:
                 self._fetchers.log_start_moved(partition)
 
     def _moved(self, partition: Partition) -> None:
-        """Report the new log directory of a partition to the controller after a move."""
+        """Report the new log directory of a partition to the controller after a move, and host
+        replicas that waited for file descriptors."""
         topic = self.image.topics.get_by_id(partition.topic_id)
         registration = topic.partitions.get(partition.index) if topic is not None else None
         if self._assignments is not None and registration is not None:
@@ -516,7 +534,8 @@ class ReplicaManager:
         self.scheduler.call_soon(lambda: self.wake(lost))
 
     def complete_waiting(self) -> None:
-        """Complete all parked requests with the data that is available; park none from now on.
+        """Complete all parked requests with the data that is available; park none from now on. Stop
+        the moves and the checks of ISRs.
 
         The node is stopping.
         """
@@ -529,10 +548,10 @@ class ReplicaManager:
     def wait_for_replicas(
         self, waiting: DelayedProduce, appended: Iterable[Partition], timeout_ms: int
     ) -> bool:
-        """Return whether `waiting`, a request with acks=all, must wait for replicas.
+        """Return whether `waiting`, a request with acks=all, must wait for replicas. If so, it is
+        parked, at most for `timeout_ms`, and sends its answer itself. Otherwise the caller answers.
 
-        If so, it is parked until then, at most `timeout_ms`. The `appended` partitions wake their
-        followers unless every append is already settled.
+        The `appended` partitions wake their followers unless every append is already settled.
         """
         if waiting.settle_all():
             return False
@@ -543,11 +562,13 @@ class ReplicaManager:
         return True
 
     def wake(self, partitions: Iterable[Partition]) -> None:
-        """Wake the waiters for these partitions, after the answers to appends are on their way."""
+        """Wake the sessions and the requests that wait for these partitions, after the answers to
+        appends are on their way."""
         for partition in partitions:
             self.partition_changed(partition)
 
 
 def _brokers_changed(partition: Partition) -> None:
+    """Let a leader with followers propose replicas that may join its ISR."""
     if partition.followers is not None:
         partition.brokers_changed()

@@ -51,7 +51,8 @@ class ReplicaMover:
         blocking: Blocking,
         moved: Callable[[Partition], None],
     ) -> None:
-        """`moved(partition)` runs after the copy has replaced the partition's log."""
+        """Begin without moves. `moved(partition)` runs after the copy has replaced the partition's
+        log."""
         self._logs = logs
         self._scheduler = scheduler
         self._blocking = blocking
@@ -94,7 +95,8 @@ class ReplicaMover:
         self._begin(partition, future)
 
     def resume(self, partition: Partition) -> None:
-        """Continue a move that the last shutdown interrupted, if there was one."""
+        """Continue the partition's move that the last shutdown interrupted, if any. A copy in the
+        log's own directory is deleted instead."""
         future = self._logs.future_logs.get((partition.topic, partition.index))
         if future is not None and partition not in self._moves:
             if future.log_dir == partition.log.log_dir:
@@ -114,12 +116,13 @@ class ReplicaMover:
         self._logs.future_logs.drop((partition.topic, partition.index))
 
     def stop(self) -> None:
-        """Stop all moves; the copies stay on disk for the next start."""
+        """Stop all moves, before their next steps; the copies stay on disk for the next start."""
         self._stopped = True
 
     # ---- the steps of a move ---------------------------------------------------------------------
 
     def _step_later(self, move: _Move, delay_ms: float) -> None:
+        """Take the next step of a move after `delay_ms`."""
         self._scheduler.call_later(delay_ms, lambda: self._advance(move))
 
     def _is_live(self, move: _Move) -> bool:
@@ -136,9 +139,11 @@ class ReplicaMover:
         return True
 
     def _advance(self, move: _Move) -> None:
-        """Take the move's next step: copy, flush, or exchange the logs.
+        """Truncate the copy to what it shares with the log, then take the next step: copy, flush,
+        or exchange the logs.
 
-        A lack of file descriptors delays the step. A failed disk ends the move.
+        A used-up rate limit or a lack of file descriptors delays the step. A failed disk ends the
+        move.
         """
         if not self._is_live(move):
             return
@@ -162,10 +167,10 @@ class ReplicaMover:
             self._moves.pop(move.partition, None)
 
     def _copy(self, move: _Move) -> None:
-        """Copy the next chunk.
+        """Read the next chunk of the log, append it to the copy, and schedule the next step.
 
         The read runs on another thread until the copy was flushed once. A failed read, or a
-        truncation meanwhile, leads to another step.
+        truncation meanwhile, leads to another attempt.
         """
         log, future = move.partition.log, move.future
         chunk = max(1, min(CHUNK_BYTES, self._rate))
@@ -183,6 +188,8 @@ class ReplicaMover:
         cut = log.flusher.truncations
 
         def done(data: bytes | None, error: Exception | None) -> None:
+            """Append the chunk that the thread has read; try again if the read failed or the log
+            has changed."""
             if not self._is_live(move):
                 return
             if data is None or log.flusher.truncations != cut or move.partition.log is not log:
@@ -194,7 +201,8 @@ class ReplicaMover:
         self._blocking.submit(records.read, done)
 
     def _append_chunk(self, move: _Move, data: bytes) -> None:
-        """Append a chunk to the copy and schedule the next step at the pace of the limit.
+        """Append a chunk to the copy and schedule the next step at the pace of the limit. A
+        rejected chunk is logged, and another attempt follows after RETRY_MS.
 
         The copy's failed disk ends the move.
         """
@@ -220,13 +228,15 @@ class ReplicaMover:
         """Flush the copy on another thread; the next step follows, later if descriptors lack."""
 
         def done(error: Exception | None) -> None:
+            """Store whether the flush succeeded, and schedule the next step."""
             move.flushed = error is None
             self._step_later(move, RETRY_MS if is_lack_of_descriptors(error) else 0)
 
         move.future.flush(done)
 
     def _exchange(self, move: _Move) -> None:
-        """Put the copy in place of the log and end the move."""
+        """Put the copy in place of the partition's log, end the move, and call the `moved` of the
+        constructor. Raises LogDirFailure."""
         partition, log, future = move.partition, move.partition.log, move.future
         future.update_high_watermark(log.high_watermark)
         if log.log_start_offset > future.log_start_offset:

@@ -25,7 +25,8 @@ def rack_aware(
     leader_id: int,
     listener_name: str,
 ) -> int:
-    """Return the broker to read from instead of the leader, or -1 to read from the leader."""
+    """Return the in-sync follower in `rack` that has `fetch_offset` and the latest log end. Return
+    -1, to read from the leader, if there is none or the leader is in that rack."""
     leader = brokers.get(leader_id)
     if leader is None or leader.rack == rack:
         return NO_PREFERENCE

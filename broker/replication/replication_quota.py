@@ -51,11 +51,12 @@ class ReplicationQuota:
     # --- configuration ---------------------------------------------------------------------------
 
     def configure(self, image: MetadataImage) -> None:
-        """Read the rate from the broker's configs."""
+        """Set `rate` from the configs of this broker in `image`; UNLIMITED if none is set."""
         self.rate = configured_rate(image, self._node_id, self._rate_key)
 
     def configure_topic(self, topic: str, image: MetadataImage) -> None:
-        """Read the throttled partitions of a topic from its configs."""
+        """Set which local partitions of a topic are throttled, by the topic's config of throttled
+        replicas in `image`. Without that config none are."""
         text = image.topic_config(topic, self._replicas_key) or ""
         throttled = throttled_partitions(text.split(","), self._node_id)
         if throttled is not None and not throttled:
@@ -115,7 +116,8 @@ def configured_rate(image: MetadataImage, node_id: int, key: str) -> int:
 
 
 def throttled_partitions(entries: Sequence[str], broker_id: int) -> frozenset[int] | None:
-    """Return the partitions that `partition:broker` entries name for a broker; None: all (`*`)."""
+    """Return the partitions that `partition:broker` entries name for a broker; None: all (`*`).
+    Raises ValueError for an entry of another form."""
     if ALL_REPLICAS in map(trim, entries):
         return None
     pairs = (entry.split(":") for entry in map(trim, entries) if entry)

@@ -23,7 +23,8 @@ class SessionWaking:
         self._followers: dict[FetchSession, None] = {}
 
     def session_changed(self, session: FetchSession, _partition: Partition) -> None:
-        """Wake the fetch of `session`, one of whose partitions has changed."""
+        """Try the parked fetch of `session`, one of whose partitions has changed: a consumer's now,
+        a follower's in the loop's next turn. A fetch that can be answered completes."""
         if session.replica_id == NO_REPLICA:
             self._purgatory.check(session)
         elif self._purgatory.is_watched(session):
@@ -32,6 +33,8 @@ class SessionWaking:
             self._followers[session] = None
 
     def _wake_followers(self) -> None:
+        """Try the parked fetches of the followers whose sessions have changed since the last
+        turn."""
         followers, self._followers = self._followers, {}
         for session in followers:
             self._purgatory.check(session)

@@ -32,11 +32,13 @@ class ClientLogin(Protocol):
         """The lifetime of the login after it is complete, in milliseconds; 0: unlimited."""
 
     def begin(self) -> bytes:
-        """Return the first frame, with its size prefix."""
+        """Return the first frame, with its size prefix. May block. Raises OSError if the login is
+        impossible."""
 
     def received(self, answer: bytes) -> bytes | None:
-        """Take an answer, without its size prefix. Return the next frame to send, with its size
-        prefix, or None if the login is complete."""
+        """Process an answer, without its size prefix. Return the next frame to send, with its size
+        prefix, or None if the login is complete. May block. Raises OSError if the login is
+        rejected."""
 
 
 NewLogin = Callable[[str], ClientLogin]
@@ -52,10 +54,11 @@ class ClientGuard:
         key_prefix: str = "",
         new_login: NewLogin | None = None,
     ) -> None:
-        """Load the keystore and the truststore. Raises ConfigError.
+        """Load the keystore and the truststore, if `security` has TLS. Raises ConfigError if they
+        cannot be loaded.
 
         `key_prefix` is the prefix of the configuration keys that `security` was made from, for
-        errors; `new_login` is None if `security` has no SASL mechanism.
+        errors; `new_login` is None exactly if `security` has no SASL mechanism.
         """
         self._security = security
         self._key_prefix = key_prefix
@@ -95,12 +98,14 @@ class ClientGuard:
 
     def login(self, client_id: str) -> ClientLogin:
         """Return a new login, for a new connection or for the re-authentication of an open one.
-        Raises OSError if there are no credentials to log in with."""
+        Only for connections that use SASL (`logs_in`). Raises OSError if there are no credentials
+        to log in with."""
         assert self._new_login is not None
         return self._new_login(client_id)
 
     def check(self, security: ClientSecurity) -> None:
-        """Load what `replace` would load, and change nothing. Raises ConfigError."""
+        """Load the stores that `replace` would load, and change nothing. Raises ConfigError if
+        `replace` would fail."""
         if security.tls is not None:
             assert self._tls is not None
             self._tls.check(security.tls)
@@ -114,7 +119,8 @@ class ClientGuard:
         self._security = security
 
     def explain(self, error: Exception, host: str) -> str:
-        """Return, in one line, why a connection could not be made or ended, and what to do."""
+        """Return, in one line, the reason why a connection to `host` failed or ended, and the
+        remedy."""
         by_key = "listener.security.protocol.map" if self._key_prefix else "security.protocol"
         return explained(error, host, self._security.security_protocol, by_key)
 

@@ -42,8 +42,9 @@ class ClientLogins:
         random_bytes: Callable[[int], bytes],
         token: Callable[[], str] | None,
     ) -> None:
-        """Prepare the mechanism. `token` returns a token for OAUTHBEARER, and raises SaslRefused
-        if it has none; it may block. Raises ConfigError."""
+        """Prepare the mechanism. If the JAAS text lacks the username or the password, `login`
+        raises the error. `token` returns a token for OAUTHBEARER, and raises SaslRefused if it has
+        none; it may block. Raises ConfigError for wrong extensions of OAUTHBEARER."""
         self._name = settings.name
         self._random_bytes = random_bytes
         # A single node needs no username: it connects to no other node.
@@ -67,13 +68,15 @@ class ClientLogins:
         return SaslLogin(SaslClient(self._name, mechanism, client_id, numbers), self._name)
 
     def _nonce(self) -> str:
+        """Return NONCE_BYTES new random bytes in base64."""
         return b64encode(self._random_bytes(NONCE_BYTES)).decode()
 
 
 def _oauthbearer_logins(
     settings: MechanismSettings, key_prefix: str, token: Callable[[], str]
 ) -> Callable[[], ClientMechanism]:
-    """Return the maker of OAUTHBEARER logins, each with a current token.
+    """Return a function that makes the client's half of an OAUTHBEARER login. Each login calls
+    `token` for its first message, which may block.
 
     Raises ConfigError for wrong extensions.
     """
@@ -98,12 +101,13 @@ class SaslLogin:
         return self._client.lifetime_ms
 
     def begin(self) -> bytes:
-        """Return the first frame, with its size prefix."""
+        """Return the frame of the first request, SaslHandshake, with its size prefix."""
         return self._client.begin()
 
     def received(self, answer: bytes) -> bytes | None:
-        """Take an answer, without its size prefix. Return the next frame to send, with its size
-        prefix, or None if the login is complete. Raises LoginRefused."""
+        """Process an answer, without its size prefix. Return the next frame to send, with its size
+        prefix, or None if the login is complete. Raises LoginRefused, with advice for the
+        operator."""
         try:
             return self._client.received(memoryview(answer))
         except SaslRefused as refused:
@@ -112,7 +116,8 @@ class SaslLogin:
             raise LoginRefused(f"its answer to the login is none: {error}") from None
 
     def _advised(self, text: str) -> str:
-        """Return the server's error text, with advice if username or password is wrong."""
+        """Return the server's error text. If it says that the authentication failed, advise to
+        check username and password, except for OAUTHBEARER."""
         if self._mechanism == _OAUTHBEARER or not text.startswith("Authentication failed"):
             return text
         return f"{text}: check username and password in sasl.jaas.config"

@@ -42,8 +42,9 @@ class SpeaksTls(ConnectionError):
 
 
 def explained(error: Exception, host: str, protocol: str, protocol_key: str) -> str:
-    """Return one line on what went wrong with a connection to `host`. `protocol` is the security
-    protocol that this side used; `protocol_key` is the configuration key that sets it."""
+    """Return a line with the reason why a connection to `host` failed, and the remedy if the cause
+    is known. `protocol` is the security protocol that this side used; `protocol_key` is the
+    configuration key that sets it."""
     setting = f"{protocol_key} says {protocol}"
     if isinstance(error, SpeaksTls):
         return f"this is a listener with TLS, but {setting}: set SSL or SASL_SSL"
@@ -65,7 +66,8 @@ def explained(error: Exception, host: str, protocol: str, protocol_key: str) -> 
 
 
 def _closed_before_answer(protocol: str, setting: str) -> str:
-    """Return the line for a listener that closes at once, with this protocol's likely cause."""
+    """Return the line for a listener that closes at once, with the likely cause; for SASL there is
+    none. `setting` says in words which protocol is configured."""
     closed = "it closed the connection before its first answer"
     if protocol.startswith("SASL"):
         return closed
@@ -95,7 +97,8 @@ def _untrusted_line(code: int, message: str, host: str) -> str:
 
 
 def _handshake(reason: str, setting: str) -> str:
-    """Return the explanation of a TLS error that is not about the listener's certificate."""
+    """Return the line for a TLS error that is not about the listener's certificate. `reason` is
+    OpenSSL's name of the error."""
     if reason in _CLOSED:
         return _closed_in_handshake(setting)
     if reason in _NO_TLS:
@@ -122,6 +125,7 @@ def _handshake(reason: str, setting: str) -> str:
 
 
 def _closed_in_handshake(setting: str) -> str:
+    """Return the line for a connection that the listener closed during the TLS handshake."""
     return (
         f"it closed the connection in the TLS handshake: is it a listener with TLS ({setting}), "
         "and does it take the certificate of this side (ssl.keystore.location)?"

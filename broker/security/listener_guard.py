@@ -52,7 +52,9 @@ class RunBlocking(Protocol):
 
     def __call__(
         self, job: Callable[[], T], done: Callable[[T | None, Exception | None], None]
-    ) -> None: ...
+    ) -> None:
+        """Run `job` in a thread, then call `done(result, error)` once on the event loop. Where a
+        deadline applies, the error after it is AnswerTimeout."""
 
 
 class ListenerGuard:
@@ -70,7 +72,8 @@ class ListenerGuard:
         build_principal: BuildPrincipal | None = None,
         run_blocking: RunBlocking | None = None,
     ) -> None:
-        """Load the keystore and the truststore. Raises ConfigError.
+        """Load the keystore and the truststore, and parse the mapping rules, if `security` has TLS.
+        Raises ConfigError if a store or rule cannot be loaded.
 
         `new_mechanism` is None without SASL. `key_prefix` is the text before `ssl.` in the keys of
         the stores. `between_nodes`: other nodes connect to this listener. `build_principal` is a
@@ -103,16 +106,17 @@ class ListenerGuard:
     def set_alert_callbacks(
         self, send: Callable[[bytes], object], on_bytes: Callable[[], object]
     ) -> None:
-        """Set, for the TLS handshake that begins in this `contextvars` context, `send`, which
-        sends an alert if it fails, and `on_bytes`, which is called when the peer has sent bytes."""
+        """Store two functions in the current `contextvars` context, for the TLS handshake that
+        begins in it. `send` sends bytes to the peer past the TLS layer: the alert of a failed
+        handshake. `on_bytes` is called each time the peer has sent bytes."""
         from broker.security.tls import alerts
 
         alerts.send.set(send)
         alerts.on_bytes.set(on_bytes)
 
     def intercept_logins_by(self, intercept: LoginInterceptor | None) -> None:
-        """Let `intercept` answer the frames of logins in place of the login; None: the login
-        itself."""
+        """Set the function that answers each frame of a login in place of the login, also on open
+        connections. None: the login answers."""
         self.login_interceptor = intercept
 
     @property
@@ -141,14 +145,19 @@ class ListenerGuard:
     def run_blocking(
         self, job: Callable[[], T], done: Callable[[T | None, Exception | None], None]
     ) -> None:
-        """Run a mechanism's blocking `job` in a thread; `done` gets its result or its exception."""
+        """Run a mechanism's blocking `job` in a thread; later call `done` with its result or its
+        exception. Only for a listener that has a `run_blocking`."""
         assert self._run_blocking is not None, "no mechanism of this listener asks anybody"
         self._run_blocking(job, done)
 
     def principal_by_certificate(self, certificate: bytes | None, host: str) -> str:
         """Return the principal of a peer that showed this certificate, in DER; None: it showed
-        none. For listeners without SASL only: with SASL the certificate's name is no principal.
-        Raises NoPrincipal."""
+        none. Without a certificate, or if the listener asks for none, it is ANONYMOUS. A principal
+        builder may return another.
+
+        Raises NoPrincipal if no mapping rule matches or the builder rejects the peer. Only for
+        listeners without SASL: with SASL the certificate's name is no principal.
+        """
         default_principal: str | None = ANONYMOUS
         if self._mapping is not None:
             from broker.security.tls.peer_certificate import principal_of
@@ -163,8 +172,9 @@ class ListenerGuard:
     def principal_by_sasl(
         self, mechanism: str, user: str, certificate: bytes | None, host: str
     ) -> str:
-        """Return the principal of a peer that has logged in as `user` by `mechanism`. Raises
-        NoPrincipal."""
+        """Return the principal of a peer that has logged in as `user` by `mechanism`:
+        `User:<user>`, or the result of the principal builder. Raises NoPrincipal if the builder
+        rejects the peer."""
         default_principal = f"User:{user}"
         if self._build_principal is None:
             return default_principal
@@ -177,9 +187,10 @@ class ListenerGuard:
         return None if tls is None or tls.client_auth == "none" else certificate
 
     def _peer(self, default_principal: str | None, host: str, certificate: bytes | None) -> Peer:
-        """Return the connected client as a Python class sees it.
+        """Return the description of the client that the principal builder gets: its listener,
+        protocol, address, default principal and the names in its certificate.
 
-        Raises NoPrincipal if its certificate's names cannot be read.
+        Raises NoPrincipal if the names in its certificate cannot be read.
         """
         from ottla.plugins.principal import Peer
 
@@ -203,7 +214,8 @@ class ListenerGuard:
             raise NoPrincipal(f"the names in its certificate cannot be read: {error}") from error
 
     def check(self, security: ListenerSecurity) -> None:
-        """Load what `replace` would load, and change nothing. Raises ConfigError."""
+        """Load the stores and rules that `replace` would load, and change nothing. Raises
+        ConfigError if `replace` would fail."""
         if security.tls is not None:
             from broker.security.tls.principal_mapping import PrincipalMapping
 
@@ -212,8 +224,9 @@ class ListenerGuard:
             self._tls.check(security.tls)
 
     def replace(self, security: ListenerSecurity, new_mechanism: NewServerMechanism | None) -> None:
-        """Read the stores of `security` again, and use these settings for new connections. Raises
-        ConfigError if a store or rule cannot be loaded; then nothing changes."""
+        """Read the stores of `security` again, and use these settings and `new_mechanism` for new
+        connections. Raises ConfigError if a store or rule cannot be loaded; then nothing
+        changes."""
         if security.tls is not None:
             from broker.security.tls.principal_mapping import PrincipalMapping
 

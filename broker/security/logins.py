@@ -35,8 +35,8 @@ class Logins:
         self._limit = LogLimit(logged_per_second, clock_s)
 
     def success(self, *, again: bool = False) -> None:
-        """Count a successful authentication; `again`: it is the re-authentication of an open
-        connection."""
+        """Count a successful authentication in `succeeded`, or in `renewed` if `again`: it is the
+        re-authentication of an open connection."""
         if again:
             self.renewed += 1
         else:
@@ -45,8 +45,12 @@ class Logins:
     def failure(
         self, connection_id: str, peer: str, how: str, reason: str, *, again: bool = False
     ) -> None:
-        """Count and log a failed authentication; `how` is the SASL mechanism, or TLS; `again`: it
-        is the re-authentication of an open connection."""
+        """Count a failed authentication in `failed`, or in `failed_renewals` if `again`: it is the
+        re-authentication of an open connection.
+
+        Log it at WARNING, unless this second has its number of lines already. `how` is the SASL
+        mechanism, or TLS.
+        """
         if again:
             self.failed_renewals += 1
         else:

@@ -50,7 +50,7 @@ Command = Callable[..., None]
 
 
 def _with_resources(command: Command) -> Command:
-    """Add the options that name resources and their pattern type."""
+    """Return the command with the options that name resources and their pattern type."""
     command = click.option(
         "--resource-pattern-type",
         "pattern",
@@ -70,7 +70,7 @@ def _with_resources(command: Command) -> Command:
 
 
 def _with_entries(command: Command) -> Command:
-    """Add the options for roles, operations, principals and hosts."""
+    """Return the command with the options for roles, operations, principals and hosts."""
     for flag, text in (
         ("idempotent", "With --producer, also IdempotentWrite on the cluster."),
         (
@@ -216,9 +216,10 @@ def delete_acls(
 
 
 def _confirm(acls: Sequence[Acl]) -> None:
-    """Show the entries that are to be removed, and ask whether to remove them.
+    """Show on stderr the entries that are to be removed, and ask whether to remove them.
 
-    Raises StartError without a terminal, where --force is needed.
+    Raises click.Abort if the user declines, and StartError without a terminal, where --force is
+    needed.
     """
     if not sys.stdin.isatty():
         raise StartError("there is no terminal to ask whether to remove ACLs: add --force")
@@ -241,4 +242,5 @@ def _typed_options(context: click.Context) -> TypedOptions:
 
 
 def _print_acls(acls: Sequence[Acl], *, as_json: bool) -> None:
+    """Print ACLs as a table, or as a JSON object a line."""
     show(AclRow._fields, [row(acl) for acl in acls], as_json=as_json)

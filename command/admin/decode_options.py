@@ -71,7 +71,8 @@ _OPTIONS = (
 
 
 def with_decode_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options to a command, which gets them together as its argument `decode`."""
+    """Return the command with the options by which the console decodes values. The command gets
+    them together as its argument `decode`."""
 
     @wraps(command)
     def gathered(

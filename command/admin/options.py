@@ -11,15 +11,18 @@ from click.core import ParameterSource
 
 
 def _bootstrap_server() -> str:
+    """Return the address of the profile in use, localhost:9092 without a profile. Raises StartError
+    if the profiles cannot be read."""
     from client.profiles import default_bootstrap_server
 
     return default_bootstrap_server()
 
 
 def _command_config() -> str | None:
-    """Return the client properties file of the profile in use, None if it has none.
+    """Return the path of the client properties file of the profile in use, None if it has none.
 
-    None also if the user named another cluster, because that cluster has other users.
+    None also if the user named another cluster, because that cluster has other users. Raises
+    StartError if the profiles cannot be read.
     """
     context = click.get_current_context()
     if context.get_parameter_source("bootstrap_server") is not ParameterSource.DEFAULT:

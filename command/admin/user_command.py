@@ -183,7 +183,8 @@ def _read_password(typed: str | None, file: str | None) -> str:
 
 
 def _first_line(name: str, file: TextIO) -> str:
-    """Return the first line, without its end or a byte order mark. Raises StartError."""
+    """Return the first line, without its end or a byte order mark. Raises StartError if it is not
+    UTF-8 or longer than _PASSWORD_CHARACTERS_MAX."""
     try:
         line = file.readline(_PASSWORD_CHARACTERS_MAX + 2)
     except UnicodeDecodeError as error:
@@ -198,6 +199,7 @@ def _first_line(name: str, file: TextIO) -> str:
 
 
 def _mechanism_names(listed: Sequence[Credential]) -> str:
+    """Return the mechanisms of the credentials, with "and" between them."""
     return " and ".join(credential.mechanism for credential in listed)
 
 

@@ -78,12 +78,14 @@ def quoted(text: str, quote: str = "") -> str:
 
 
 def _in_double(char: str) -> str:
+    """Return a character as it is written within double quotes."""
     if char == "!":  # history expansion: a backslash prevents it, but stays in the text
         return "\"'!'\""
     return f"\\{char}" if char in _MEANT_IN_DOUBLE else char
 
 
 def _is_plain(char: str) -> bool:
+    """Return whether the character has no meaning to bash and needs no backslash."""
     return char.isalnum() or char in _PLAIN or not char.isascii()
 
 

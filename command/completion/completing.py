@@ -19,7 +19,7 @@ Names = Callable[[str, str | None], Sequence[str]]
 
 
 def complete_topics(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-    """Return the topics whose names begin with `incomplete`.
+    """Return the topics whose names begin with `incomplete`; an empty list after an error.
 
     Internal topics are offered only after a `_` was typed.
     """
@@ -27,7 +27,7 @@ def complete_topics(context: click.Context, _: click.Parameter, incomplete: str)
 
 
 def complete_groups(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-    """Return the groups whose names begin with `incomplete`.
+    """Return the groups whose names begin with `incomplete`; an empty list after an error.
 
     A name that looks like an option is offered only for a word that begins with `-`, after `--`.
     """
@@ -54,6 +54,8 @@ def _completions(context: click.Context, incomplete: str, names: Names) -> list[
 
 
 def _topics(servers: str, config: str | None) -> list[str]:
+    """Return the names of all topics in the cluster, sorted. Raises StartError if no broker answers
+    within WITHIN_S, Refused if it rejects the request."""
     from client.cluster import ClusterClient
 
     with ClusterClient(servers, config, WITHIN_S) as cluster:
@@ -61,7 +63,8 @@ def _topics(servers: str, config: str | None) -> list[str]:
 
 
 def _group_names(servers: str, config: str | None) -> list[str]:
-    """Ask all brokers for their groups, and return the names, sorted. Raises StartError."""
+    """Ask all brokers for their groups, and return the names, sorted. Raises StartError if a broker
+    does not answer, Refused if it rejects the request."""
     from client.cluster import ClusterClient
     from protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 

@@ -44,7 +44,7 @@ class _Shown(NamedTuple):
 
 
 def _with_resource(command: Command) -> Command:
-    """Add the options that name the topic, broker or group."""
+    """Return the command with the options that name the topic, broker or group."""
     for name, metavar, text in (
         ("group", "NAME", "The consumer group that has the configs."),
         (
@@ -128,6 +128,8 @@ def _check_found(
 
 
 def _is_set(config: DescribeConfigsResourceResult, resource: ConfigResource) -> bool:
+    """Return whether the config was set for the resource itself; for a broker, in its file counts,
+    too."""
     own_sources = OWN_SOURCES[resource.kind]
     return config.config_source in own_sources or (
         resource.kind == BROKER and config.config_source == _FROM_FILE
@@ -135,6 +137,7 @@ def _is_set(config: DescribeConfigsResourceResult, resource: ConfigResource) -> 
 
 
 def _row(config: DescribeConfigsResourceResult) -> _Shown:
+    """Return the table's row of a config, with `[hidden]` for a sensitive value."""
     value = _HIDDEN if config.is_sensitive else config.value
     return _Shown(config.name, value, SOURCES.get(config.config_source, str(config.config_source)))
 

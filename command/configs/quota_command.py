@@ -33,7 +33,7 @@ Command = Callable[..., None]
 
 
 def _with_entity(command: Command) -> Command:
-    """Add the options that name the user, client id or address."""
+    """Return the command with the options that name the user, client id or address."""
     for name, metavar, text in (
         (
             IP,

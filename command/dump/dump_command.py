@@ -79,7 +79,8 @@ def dump_log(
 
 
 def _follow(printer: _Printer, tail: SegmentTail) -> None:
-    """Print new entries of a growing file until Ctrl-C or until the pipe is closed."""
+    """Print new entries of a segment, and of later ones, until Ctrl-C or until the pipe is
+    closed."""
     try:
         while True:
             entries = list(tail.read())

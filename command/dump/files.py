@@ -52,9 +52,10 @@ def _is_known(file: Path) -> bool:
 
 
 def entries_in(file: Path, decoder: str | None, *, with_records: bool) -> Iterator[DumpEntry]:
-    """Return the entries of a file; `decoder` None: the one for its folder's topic.
+    """Return the entries of a file. `decoder` names the decoder of its records; None: that of its
+    folder's topic.
 
-    Raises UnknownFile, OSError.
+    Raises UnknownFile for a file that cannot be dumped, and OSError.
     """
     return entries_of(
         file.name,
@@ -65,6 +66,7 @@ def entries_in(file: Path, decoder: str | None, *, with_records: bool) -> Iterat
 
 
 def _default_decoder(file: Path) -> str:
+    """Return the name of the decoder for the topic to which the file's folder belongs."""
     return decoder_of(file.absolute().parent.name, file.name)
 
 
@@ -72,7 +74,8 @@ class SegmentTail:
     """A reader that follows a segment: the newest and later ones of a folder, or a single file."""
 
     def __init__(self, path: str, decoder: str | None, *, with_records: bool) -> None:
-        """Begin at the start of the segment. Raises StartError if `path` has no segment."""
+        """Begin at the start of the segment `path`, or of the newest in the folder `path`. Raises
+        StartError if there is no segment."""
         named = Path(path)
         self._folder = named if named.is_dir() else None
         newest = self._newest() if self._folder is not None else named
@@ -86,7 +89,8 @@ class SegmentTail:
     def read(self) -> Iterator[DumpEntry]:
         """Return the entries of the complete batches added since the last call.
 
-        If a later segment exists, the next calls continue with it. Raises OSError.
+        If there is nothing new and a later segment exists, continue with that segment. Raises
+        OSError.
         """
         added = self._new_bytes()
         if not added and self._next_file():
@@ -97,7 +101,7 @@ class SegmentTail:
         return segment_entries(added[:whole], decode, start)
 
     def _new_bytes(self) -> bytes:
-        """Return what the file holds after the position that was read."""
+        """Return the bytes of the file from the position up to which entries were returned."""
         with self.file.open("rb") as opened:
             opened.seek(self._position)
             return opened.read()
@@ -116,9 +120,11 @@ class SegmentTail:
         return True
 
     def _newest(self) -> Path | None:
+        """Return the newest segment of the folder, None if it has none."""
         segments = self._segments()
         return segments[-1] if segments else None
 
     def _segments(self) -> list[Path]:
+        """Return the segments of the folder, oldest first."""
         assert self._folder is not None
         return sorted(self._folder.glob(f"*{_SEGMENT}"))

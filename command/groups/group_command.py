@@ -113,6 +113,7 @@ def _group_as_object(group: GroupDescription, rows: Sequence[Standing]) -> dict[
 
 
 def _member_as_object(member: MemberDescription) -> dict[str, object]:
+    """Return the member as JSON shows it."""
     return {
         "member": member.name,
         "id": member.member_id,
@@ -164,13 +165,15 @@ def _heading(group: GroupDescription, rows: Sequence[Standing]) -> str:
 
 
 def _member_row(member: MemberDescription) -> Sequence[Cell]:
+    """Return the table's row of a member."""
     target = None if member.target is None else _in_words(member.target)
     has = _in_words(member.partitions)
     return member.name, member.host, member.epoch, has, target, member.instance_id, member.member_id
 
 
 def _in_words(partitions: Sequence[Partition]) -> str | None:
-    """Return text such as `orders:0,1 payments:3`, as `--topic` of `ottla group reset` takes it."""
+    """Return text such as `orders:0,1 payments:3`, as `--topic` of `ottla group reset` takes it.
+    None: there are no partitions."""
     return (
         " ".join(
             f"{topic}:{','.join(map(str, numbers))}"
@@ -181,6 +184,7 @@ def _in_words(partitions: Sequence[Partition]) -> str | None:
 
 
 def _lag(rows: Sequence[Standing]) -> TotalLag:
+    """Return the sum of the lags of all partitions, and how many lags are unknown."""
     return total_lag(row.lag for row in rows)
 
 
@@ -268,7 +272,8 @@ def _parse_topic(text: str) -> tuple[str, list[int]]:
 def _chosen_partitions(
     cluster: ClusterClient, chosen: Sequence[tuple[str, list[int]]]
 ) -> list[Partition]:
-    """Return the partitions, each once.
+    """Return the chosen partitions, each once; a topic without numbers stands for all of its
+    partitions.
 
     Raises StartError if a partition does not exist, Refused if a topic does not.
     """

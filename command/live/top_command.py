@@ -73,7 +73,8 @@ def top(
 
 
 def _sample(cluster: ClusterClient, *, internal: bool) -> Sample:
-    """Take a sample now."""
+    """Ask the cluster for its offsets and groups, and return them as a sample of now. Raises
+    Refused, StartError."""
     return look(cluster, seen_topics(cluster, internal=internal), time.monotonic())
 
 

@@ -30,7 +30,8 @@ _REQUEST = "start"
 
 
 def holder_of(folder: Path) -> int | None:
-    """Return the id of the process that holds the lock of a folder, None if there is none.
+    """Return the id of the process that holds the lock of a folder, None if no process does or the
+    id cannot be read.
 
     The test itself holds the lock for an instant: do not call this while the node may be starting.
     """
@@ -53,6 +54,8 @@ class RunningNode:
     """A node of a cluster's folder. Raises StartError if the folder has no such node."""
 
     def __init__(self, folder: str, node_id: int) -> None:
+        """Load the node's configuration. Raises StartError if the folder has no such node, or the
+        configuration is wrong."""
         self.folder, self.node_id = Path(folder), node_id
         file = self.folder / f"broker-{node_id}.properties"
         if not file.exists():
@@ -62,7 +65,8 @@ class RunningNode:
         self.config = load_config(str(file), ())
 
     def kill(self) -> int:
-        """Kill the node's process and return its id. Raises StartError if it does not run."""
+        """Kill the node's process, wait until it has ended, and return its id. Raises StartError if
+        it does not run, or has not ended after WAIT_S."""
         return self._end(signal.SIGKILL)
 
     def restart(self) -> int:
@@ -96,8 +100,8 @@ class RunningNode:
     def _end(self, number: int, *, ask: bool = False) -> int:
         """Signal the process, wait until it has ended, and return its id.
 
-        `ask`: ask the running cluster command to start it again. Raises StartError if the node does
-        not run or has not ended after WAIT_S.
+        `ask`: first request by a file that the running `ottla cluster` starts the node again.
+        Raises StartError if the node does not run or has not ended after WAIT_S.
         """
         process = self._pid()
         if process is None:
@@ -120,23 +124,25 @@ class RunningNode:
 
 
 def ask_to_start(folder: Path, node_id: int) -> None:
-    """Request that the `ottla cluster` of `folder` starts a node as soon as it has ended."""
+    """Create the file that requests a start of the node; the `ottla cluster` of `folder` starts it
+    as soon as it has ended."""
     request = _start_request_file(folder, node_id)
     request.parent.mkdir(parents=True, exist_ok=True)
     request.touch()
 
 
 def is_asked_to_start(folder: Path, node_id: int) -> bool:
-    """Return whether there is a request to start the node."""
+    """Return whether the file that requests a start of the node exists."""
     return _start_request_file(folder, node_id).exists()
 
 
 def take_request(folder: Path, node_id: int) -> None:
-    """Delete the request to start a node, if there is one."""
+    """Delete the file that requests a start of the node, if it exists."""
     _start_request_file(folder, node_id).unlink(missing_ok=True)
 
 
 def _start_request_file(folder: Path, node_id: int) -> Path:
+    """Return the path of the file that requests a start of the node."""
     return folder / f"broker-{node_id}" / _REQUEST
 
 

@@ -178,7 +178,8 @@ def _check_options(
 
 
 def _view(*, as_json: bool, view_options: Mapping[str, object]) -> RenderOptions:
-    """Return how records are printed. Raises StartError at a bad pattern or separator."""
+    """Return the options by which records are chosen and printed. Raises StartError at a bad
+    pattern or separator."""
     matches = None
     pattern = view_options["pattern"]
     if isinstance(pattern, str):
@@ -209,8 +210,8 @@ def _committer(cluster: ClusterClient, group: str) -> Commits:
 def _print_and_commit(
     printed: _Printed, view: RenderOptions, count: int | None, to: Commits
 ) -> int:
-    """Print records, and commit the printed ones: regularly, at the end, and before a signal ends
-    the run. Return the exit code."""
+    """Print records, and pass the offsets after them to `to`: regularly, at the end, and before a
+    signal ends the run. Return the exit code: 0, or 128 and a signal's number."""
     printed.commit_to(to)
     with ended_by_signals() as signals:
         try:
@@ -263,7 +264,8 @@ def _positions(
 def _begin_at_group(
     cluster: ClusterClient, group: str, positions: dict[Partition, ReadPosition]
 ) -> None:
-    """Move the positions to the group's committed offsets, where it has some."""
+    """Move the positions to the group's committed offsets; a partition without one keeps its
+    position. Raises Refused."""
     from client.groups.committed import committed_offsets
 
     for at, offset in committed_offsets(cluster, group).items():
@@ -278,6 +280,7 @@ class _Printed:
     """The printer of records, which remembers how far it has printed."""
 
     def __init__(self, reader: Reader) -> None:
+        """Begin with nothing printed and without commits."""
         self._reader = reader
         self.records = 0
         self._ends: dict[Partition, int] = {}
@@ -290,7 +293,8 @@ class _Printed:
         most: int | None,
         whole: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
-        """Print until the reader's end, until `most` records are printed, or until Ctrl-C.
+        """Print until the reader's end, until `most` records are printed, or until Ctrl-C. Commit
+        in between, if `commit_to` was called.
 
         Each batch is printed and counted inside `whole`, which signals do not interrupt. Raises
         StartError at records that cannot be read.
@@ -314,7 +318,8 @@ class _Printed:
             raise StartError(f"{error}; --from an offset behind it passes it over") from error
 
     def commit_to(self, commits: Commits) -> None:
-        """Pass the offsets after the printed records to `commits`, every _COMMITTED_EACH_S."""
+        """Set the function that gets the offsets after the printed records, every _COMMITTED_EACH_S
+        and at `commit`."""
         self._commits = commits
 
     def commit(self) -> None:
@@ -332,7 +337,8 @@ def _write_stdout(data: bytes) -> None:
 
 
 def _say_the_rest(printed: _Printed, reader: Reader) -> None:
-    """Note on stderr how many records were deleted unread, or that there were none."""
+    """Print on stderr how many records were deleted unread, if any. On a terminal, print if no
+    record was printed."""
     deleted = sum(position.deleted for position in reader.positions.values())
     if deleted:
         note(f"{deleted} records were deleted before they were read")

@@ -26,7 +26,8 @@ class EndingSignals:
 
     @contextmanager
     def whole(self) -> Iterator[None]:
-        """Delay the first signal until the block has ended; raise KeyboardInterrupt for it then."""
+        """Delay the first signal until the block has ended; raise KeyboardInterrupt for it then. A
+        second signal raises KeyboardInterrupt within the block."""
         self._waits = True
         try:
             yield
@@ -36,7 +37,8 @@ class EndingSignals:
             raise KeyboardInterrupt
 
     def came(self, number: int, _frame: FrameType | None) -> None:
-        """Handle a signal: interrupt by KeyboardInterrupt, unless it has to wait for `whole`."""
+        """Store the number of the first signal. Raise KeyboardInterrupt, unless it is the first and
+        a `whole` block is under way."""
         is_first = self.number is None
         if is_first:
             self.number = number
@@ -51,7 +53,8 @@ class EndingSignals:
 
 @contextmanager
 def ended_by_signals() -> Iterator[EndingSignals]:
-    """Handle ending signals in the block, except those that the parent process has set to ignore.
+    """Handle SIGINT, SIGTERM and SIGHUP in the block by the EndingSignals that it gets: they raise
+    KeyboardInterrupt. A SIGHUP that the parent process has set to ignored stays so.
 
     To be used in the main thread only.
     """

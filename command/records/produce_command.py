@@ -129,7 +129,7 @@ def _send_all(
     *,
     tombstone: bool,
 ) -> None:
-    """Send the tombstone, standard input or the files.
+    """Pass the tombstone, standard input or the files to `batching`, which sends them as records.
 
     Raises NoRecord if a file cannot be read or a line is no record.
     """
@@ -148,9 +148,10 @@ def _send_all(
 
 
 def _send_file(batching: Batching, writer: Writer, name: str, progress: _ProgressLine) -> None:
-    """Send a file's lines, or all of it as a record; "-" is standard input.
+    """Pass a file's lines, or all of it as one record, to `batching`, which sends them. "-" is
+    standard input.
 
-    Raises OSError if it cannot be read.
+    Raises OSError if the file cannot be read, NoRecord if it has a line that is no record.
     """
     if batching.settings.whole:
         with open(name, "rb") as file:
@@ -167,7 +168,8 @@ def _send_file(batching: Batching, writer: Writer, name: str, progress: _Progres
 def _send_lines(
     batching: Batching, writer: Writer, descriptor: int, name: str, progress: _ProgressLine
 ) -> None:
-    """Send the lines of an open file until its end, and show the progress."""
+    """Pass the lines of an open file to `batching`, which sends them, until the file's end, and
+    show the progress. Raises NoRecord."""
     batching.begin(name)
     for data in _chunks(descriptor, writer):
         batching.lines(data)
@@ -201,10 +203,13 @@ def _chunks(descriptor: int, writer: Writer) -> Iterator[bytes]:
 
 
 def _read(descriptor: int) -> bytes:
+    """Return the next bytes of the input, at most _CHUNK_BYTES; none at its end. Waits for
+    input."""
     return os.read(descriptor, _CHUNK_BYTES)
 
 
 def _has_more(descriptor: int) -> bool:
+    """Return whether there is more input, or its end, within _MORE_WITHIN_S."""
     return bool(readable([descriptor], _MORE_WITHIN_S))
 
 
@@ -218,6 +223,7 @@ def _bytes_max(cluster: ClusterClient, topic: str) -> int | None:
 
 
 def _now_ms() -> int:
+    """Return the wall clock's time in milliseconds since the epoch."""
     return time.time_ns() // 1_000_000
 
 
@@ -236,20 +242,24 @@ class _ProgressLine:
     """The progress on the last line of a terminal; without a terminal nothing is drawn."""
 
     def __init__(self, total: int | None, batching: Batching) -> None:
+        """Begin at 0 of `total` bytes; None: the size is not known. The line is drawn only if
+        stderr is a terminal and stdin is not."""
         self._seen = sys.stderr.isatty() and not sys.stdin.isatty()
         self._batching = batching
         self._progress = Progress(total, time.monotonic())
         self._drawn_at = 0.0
 
     def update(self) -> None:
-        """Redraw the line, unless that was done within _REDRAWN_AFTER_S."""
+        """Redraw the line, unless that was done within _REDRAWN_AFTER_S or the line is not drawn at
+        all."""
         now = time.monotonic()
         if self._seen and now - self._drawn_at > _REDRAWN_AFTER_S:
             self._drawn_at = now
             self._draw(now)
 
     def end(self, writer: Writer) -> None:
-        """Draw the final progress, or print how many records were written."""
+        """Draw the final progress and a newline. If input is typed at a terminal, print the number
+        of written records instead. Without a terminal for stderr, print nothing."""
         if self._seen:
             self._draw(time.monotonic())
             echo(to_stderr=True)
@@ -257,5 +267,6 @@ class _ProgressLine:
             note(f"{writer.acknowledged} records written")
 
     def _draw(self, now: float) -> None:
+        """Overwrite the terminal's current line with the progress at `now`."""
         text = self._progress.line(self._batching.records, self._batching.bytes_read, now)
         echo(text, to_stderr=True, in_place=True)

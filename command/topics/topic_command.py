@@ -195,6 +195,7 @@ def _topic_as_object(
 
 
 def _numbers(text: str) -> list[int]:
+    """Return the numbers of a text such as `1,2,3`."""
     return [int(number) for number in text.split(",") if number]
 
 
@@ -215,6 +216,7 @@ def _print_topic(
 
 
 def _topic_id(topic: MetadataResponseTopic) -> str:
+    """Return the topic's id in base64url, as Kafka's tools print it."""
     from base64 import urlsafe_b64encode
 
     return urlsafe_b64encode(topic.topic_id).decode().rstrip("=")

@@ -13,8 +13,8 @@ frame:
     >> SaslHandshake v1      taken if logins end: the same principal re-authenticates
     >> SaslAuthenticate      taken, because a login is in progress
 
-If a mechanism needs a blocking call, `received` returns its Question. `resume` takes the result of
-the call and returns the answer to the frame; no other frame comes before that.
+If a mechanism needs a blocking call, `received` returns that BlockingCall. `resume` takes the
+result of the call and returns the answer to the frame; no other frame comes before that.
 
 After SaslHandshake v0 (KIP-43) the tokens come as frames without a header. A frame that the state
 does not accept ends the connection: `SaslFailed` has the last answer. After a mechanism was named,
@@ -147,6 +147,7 @@ PrincipalOf: TypeAlias = Callable[[str, str], str]
 
 
 def _user(_mechanism: str, name: str) -> str:
+    """Return the principal `User:<name>`, the same for every mechanism."""
     return f"User:{name}"
 
 
@@ -239,7 +240,7 @@ class SaslAuthenticator:
         self._refusal = refusal
         self._principal_of = principal_of
         self._server: ServerMechanism | None = None
-        # The token whose Question has no result yet: its request's header (None for a bare token)
+        # The token whose BlockingCall has no result yet: its request's header (None: a bare token)
         # and the function that continues with the result.
         self._pending: (
             tuple[_Header | None, Callable[[object, int], bytes | BlockingCall]] | None
@@ -259,7 +260,11 @@ class SaslAuthenticator:
 
     def takes(self, frame: memoryview, now_ms: int) -> bool:
         """Return whether this frame, without its size prefix, is for `received` and not for the
-        broker's APIs."""
+        broker's APIs.
+
+        During a login that is every frame. After it, only a SaslHandshake is, if the login has an
+        end and MIN_AGAIN_MS have passed since the last re-authentication.
+        """
         if self.state is not SERVING:
             return True
         if self.session_end_ms is None or int.from_bytes(frame[:2]) != _HANDSHAKE:
@@ -272,8 +277,11 @@ class SaslAuthenticator:
         return self.session_end_ms is not None and now_ms > self.session_end_ms
 
     def received(self, frame: memoryview, now_ms: int) -> bytes | BlockingCall:
-        """Take a frame and return the answer, both without a size prefix. Raises SaslFailed, which
-        ends the connection. After a Question comes `resume`, and no frame before it."""
+        """Process a frame of the login and return the answer, both without a size prefix.
+
+        If the mechanism needs a blocking call first, return that call; `resume` must come next,
+        before any other frame. Raises SaslFailed, which ends the connection.
+        """
         assert self._pending is None, "a frame came while its predecessor's answer waits"
         try:
             if self.state in (INITIAL, VERSIONED, SERVING):
@@ -293,8 +301,8 @@ class SaslAuthenticator:
         self._fail("The SASL authentication has failed before")
 
     def resume(self, outcome: object, now_ms: int) -> bytes | BlockingCall:
-        """Continue after a Question with the result of its job, or with the exception that the job
-        raised. Return and raise as `received` does."""
+        """Continue after a BlockingCall with the result of its job, or with the exception that the
+        job raised. Return and raise as `received` does."""
         assert self._pending is not None, "nothing was asked"
         (header, continue_login), self._pending = self._pending, None
         try:
@@ -303,8 +311,8 @@ class SaslAuthenticator:
             self._fail(f"The answer to a SASL token cannot be written: {error}")
 
     def too_long(self, size: int) -> SaslFailed:
-        """Fail the login because the client announced a frame of `size` bytes. Return the
-        failure."""
+        """Fail the login because the client announced a frame of `size` bytes. Return the failure,
+        without raising it."""
         self._move(LoginEvent.FAILURE)
         reason = f"Frame of {size} bytes during SASL authentication; {self.frame_bytes_max} may be"
         return SaslFailed(reason, None, delayed=True, again=self._again)
@@ -312,7 +320,8 @@ class SaslAuthenticator:
     # --- the handshake --------------------------------------------------------------------------
 
     def _answer_first(self, frame: memoryview, now_ms: int) -> bytes:
-        """Answer ApiVersions or SaslHandshake. Raises SaslFailed for another request."""
+        """Return the answer to ApiVersions or SaslHandshake. Raises SaslFailed for another request,
+        and for ApiVersions after a login; ProtocolError for a malformed request."""
         header = _read_header(frame)
         if header.api is ApiKey.API_VERSIONS and self.state is not SERVING:
             _refuse_long(frame, header)
@@ -324,7 +333,8 @@ class SaslAuthenticator:
         return self._handshake(header, request.mechanism, now_ms)
 
     def _answer_versions(self, frame: memoryview) -> bytes:
-        """Answer ApiVersions, which a client may send only first, and again after an error."""
+        """Return the answer to ApiVersions; if it has no error, the state becomes VERSIONED. Raises
+        SaslFailed for a second ApiVersions after that."""
         if self.state is not INITIAL:
             self._fail("Unexpected Kafka request of type API_VERSIONS during SASL handshake.")
         answer = self._answer_api_versions(frame)
@@ -334,7 +344,8 @@ class SaslAuthenticator:
         return answer
 
     def _handshake(self, header: _Header, name: str, now_ms: int) -> bytes:
-        """Answer SaslHandshake and begin its mechanism.
+        """Answer SaslHandshake and begin its mechanism, in the state TOKENS or BARE_TOKENS. A
+        re-authentication by another mechanism gets the same answer, but its next frame fails.
 
         Raises SaslFailed for an unknown mechanism; at a re-authentication, the client then gets no
         answer.
@@ -362,7 +373,9 @@ class SaslAuthenticator:
     # --- the tokens -----------------------------------------------------------------------------
 
     def _authenticate(self, frame: memoryview, now_ms: int) -> bytes | BlockingCall:
-        """Answer SaslAuthenticate, or return the question that must be answered first."""
+        """Return the answer to SaslAuthenticate, or the blocking call that its mechanism needs
+        first. Raises SaslFailed for another request or a rejected token, ProtocolError for a
+        malformed request."""
         header = _read_header(frame)
         if header.api is not ApiKey.SASL_AUTHENTICATE:
             self._refuse_other(header, frame)
@@ -371,6 +384,9 @@ class SaslAuthenticator:
         return self._evaluate(header, bytes(request.auth_bytes), now_ms)
 
     def _evaluate(self, header: _Header | None, token: bytes, now_ms: int) -> bytes | BlockingCall:
+        """Pass a client's token to the mechanism, and return the answer's frame or the blocking
+        call that comes first. `header` is None for a token without a header. Raises SaslFailed if
+        the mechanism rejects the token."""
         server = self._server
         assert server is not None, "tokens come after a handshake"
         return self._answer(header, partial(server.evaluate, token, now_ms), now_ms)
@@ -378,8 +394,12 @@ class SaslAuthenticator:
     def _answer(
         self, header: _Header | None, step: Callable[[], bytes | BlockingCall], now_ms: int
     ) -> bytes | BlockingCall:
-        """Run a step of the mechanism and return its answer. Without a header, the answer is the
-        bare token."""
+        """Run a step of the mechanism and return the frame with its token; without a header, the
+        bare token. If the mechanism is complete, log the client in.
+
+        A BlockingCall is stored for `resume` and returned. Raises SaslFailed if the step rejects
+        the login.
+        """
         try:
             token = step()
             if self._server is not None and self._server.complete:
@@ -402,7 +422,7 @@ class SaslAuthenticator:
         return _frame(response, header)
 
     def _log_in(self, server: ServerMechanism, now_ms: int) -> None:
-        """Complete a login: set the principal and the session's end.
+        """Complete a login: set the principal, the session's end and the state SERVING.
 
         Raises SaslRefused if a re-authentication changes the principal.
         """
@@ -420,8 +440,8 @@ class SaslAuthenticator:
         self._move(LoginEvent.COMPLETE)
 
     def _end_of(self, server: ServerMechanism, now_ms: int) -> int | None:
-        """Return the end of the login: `connections.max.reauth.ms` or the end of the client's
-        token, whichever is first; None: the login has no end."""
+        """Return the time at which the login ends: after `connections.max.reauth.ms` or when the
+        client's token expires, whichever is first; None: the login has no end."""
         assert self.mechanism is not None
         ends = []
         if (allowed_ms := self._settings[self.mechanism].max_reauth_ms) > 0:
@@ -434,6 +454,7 @@ class SaslAuthenticator:
 
     @property
     def _again(self) -> bool:
+        """Whether the client has logged in before on this connection."""
         return self.principal is not None
 
     def _text_of(self, refused: SaslRefused) -> str:
@@ -447,8 +468,8 @@ class SaslAuthenticator:
         )
 
     def _refuse_other(self, header: _Header, frame: memoryview) -> NoReturn:
-        """Fail the login because of a request that is not SaslAuthenticate; the answer is that
-        request's response with ILLEGAL_SASL_STATE."""
+        """Fail the login because of a request that is not SaslAuthenticate. Raises SaslFailed; its
+        answer is that request's response with ILLEGAL_SASL_STATE."""
         reason = f"Unexpected Kafka request of type {header.api.name} during SASL authentication."
         if self._server is not None and self._server.refusal:
             reason += f" It had been told that it is refused: {self._server.refusal}"
@@ -463,11 +484,14 @@ class SaslAuthenticator:
         self._fail(reason, answer, delayed=answer is not None)
 
     def _fail(self, reason: str, answer: bytes | None = None, *, delayed: bool = False) -> NoReturn:
-        """End the login. Raises SaslFailed with the reason for the log and the client's answer."""
+        """Set the state FAILED, and raise SaslFailed with the reason for the log and the client's
+        answer."""
         self._move(LoginEvent.FAILURE)
         raise SaslFailed(reason, answer, delayed=delayed, again=self._again)
 
     def _move(self, event: LoginEvent) -> None:
+        """Set the state to which `event` leads. Raises KeyError if the state does not list the
+        event."""
         self.state = TRANSITIONS[self.state][event]
 
 
@@ -481,7 +505,8 @@ def _read_header(frame: memoryview) -> _Header:
 
 
 def _read_body(frame: memoryview, header: _Header) -> Message:
-    """Read a request's body. Raises ProtocolError if it is malformed or the version is unknown."""
+    """Read a request's body. Raises ProtocolError if it is malformed, its version is unknown, or
+    the request is too long for a login."""
     _refuse_long(frame, header)
     message = messages_of(header.api).request
     if not message.MIN_VERSION <= header.version <= message.MAX_VERSION:
@@ -493,8 +518,8 @@ def _read_body(frame: memoryview, header: _Header) -> Message:
 
 
 def _refuse_long(frame: memoryview, header: _Header) -> None:
-    """Raise ProtocolError for a long request, because parsing it would cost much before the client
-    is authenticated."""
+    """Raise ProtocolError for a request above REQUEST_BYTES_MAX that is not SaslAuthenticate,
+    because parsing it would cost much before the client is authenticated."""
     if len(frame) > REQUEST_BYTES_MAX and header.api is not ApiKey.SASL_AUTHENTICATE:
         raise ProtocolError(
             f"{header.api.name} of {len(frame)} bytes before the login; {REQUEST_BYTES_MAX} may be"
@@ -502,6 +527,7 @@ def _refuse_long(frame: memoryview, header: _Header) -> None:
 
 
 def _frame(response: Message, header: _Header) -> bytes:
+    """Return the response to the request of `header` as a frame without its size prefix."""
     return encode_response(response, header.version, header.correlation_id).joined()[_SIZE_BYTES:]
 
 
@@ -511,5 +537,5 @@ def _logged(refused: SaslRefused, text: str) -> str:
 
 
 def _shown(name: str) -> str:
-    """Return a peer's text as it may stand in the log: shortened, in ASCII, quoted."""
+    """Return a peer's text as it may stand in the log: at most 64 characters, in ASCII, quoted."""
     return ascii(name if len(name) <= _SHOWN_LETTERS else f"{name[:_SHOWN_LETTERS]}…")

@@ -40,7 +40,8 @@ class SaslClient:
         client_id: str,
         next_correlation_id: Callable[[], int],
     ) -> None:
-        """`next_correlation_id` belongs to the connection, which may have sent requests before."""
+        """Begin a login without sending anything. `next_correlation_id` belongs to the connection,
+        which may have sent requests before."""
         self.lifetime_ms = 0
         self._name = mechanism_name
         self._mechanism = mechanism
@@ -50,11 +51,11 @@ class SaslClient:
         self._has_handshake = False
 
     def begin(self) -> bytes:
-        """Return the first frame, with its size prefix."""
+        """Return the frame of the first request, SaslHandshake, with its size prefix."""
         return self._frame(SaslHandshakeRequest(self._name), HANDSHAKE_VERSION)
 
     def received(self, answer: memoryview) -> bytes | None:
-        """Take an answer, without its size prefix. Return the next frame to send, with its size
+        """Process an answer, without its size prefix. Return the next frame to send, with its size
         prefix, or None if the login is complete.
 
         May take milliseconds, to hash a password. Raises SaslRefused if the login fails, with a
@@ -71,8 +72,9 @@ class SaslClient:
         return self._frame(SaslAuthenticateRequest(token), AUTHENTICATE_VERSION)
 
     def renewal_ms(self, chance: float) -> int | None:
-        """Return the time from this login to the re-authentication; None: the login has no end.
-        `chance`, a random number from 0 to 1, spreads clients that connected at the same time."""
+        """Return the time in ms from this login to the re-authentication, 85 to 95 % of its
+        lifetime; None: the login has no end. `chance`, a random number from 0 to 1, spreads clients
+        that connected at the same time."""
         if not self.lifetime_ms:
             return None
         return int(self.lifetime_ms * (RENEWAL_FROM + RENEWAL_SPREAD * chance))
@@ -80,7 +82,8 @@ class SaslClient:
     # --- inside ---------------------------------------------------------------------------------
 
     def _check_mechanism(self, answer: memoryview) -> None:
-        """Raise SaslRefused if the listener rejects the mechanism or has no SASL."""
+        """Check the answer to SaslHandshake. Raises SaslRefused for any error in it, such as a
+        mechanism that the listener lacks, and ProtocolError if it is malformed."""
         correlation_id, response = decode_answer(SaslHandshakeResponse, answer, HANDSHAKE_VERSION)
         self._check_correlation(correlation_id)
         error: int = response.error_code
@@ -93,9 +96,10 @@ class SaslClient:
             raise SaslRefused(f"SaslHandshake is answered with {ErrorCode(error).name}")
 
     def _token_of(self, answer: memoryview) -> bytes:
-        """Return the server's part of the login.
+        """Return the server's token in an answer to SaslAuthenticate, and set `lifetime_ms` to the
+        session lifetime in it.
 
-        Raises SaslRefused for an error. Sets `lifetime_ms`.
+        Raises SaslRefused for an error in the answer, ProtocolError if it is malformed.
         """
         correlation_id, response = decode_answer(
             SaslAuthenticateResponse, answer, AUTHENTICATE_VERSION
@@ -115,11 +119,14 @@ class SaslClient:
             raise ProtocolError(f"an answer to {correlation_id}, not {self._correlation_id}")
 
     def _frame(self, request: Message, version: int) -> bytes:
+        """Return the request as a frame with its size prefix, under a new correlation id, which the
+        answer must have."""
         self._correlation_id = self._next_correlation_id()
         return encode_request(request, version, self._correlation_id, self._client_id)
 
 
 def _shown(text: str) -> str:
-    """Return a peer's text as it may stand in a message: shortened, and printable."""
+    """Return a peer's text as it may stand in a message: at most 300 characters, with `?` for each
+    unprintable character."""
     cut = text[:_SHOWN_LETTERS]
     return "".join(letter if letter.isprintable() else "?" for letter in cut)

@@ -15,10 +15,12 @@ class ClientMechanism(Protocol):
     raise SaslRefused, after which the object is of no use."""
 
     def first(self) -> bytes:
-        """Return the client's first token."""
+        """Return the client's first token. May block for milliseconds. Raises SaslRefused."""
 
     def challenge(self, token: bytes) -> bytes | None:
-        """Return the answer to a token of the server; None: the client's half is complete."""
+        """Return the answer to a token of the server; None: the client's half is complete. May
+        block for milliseconds. Raises SaslRefused if the token is wrong or the server rejects the
+        login."""
 
 
 NewClientMechanism: TypeAlias = Callable[[], ClientMechanism]

@@ -27,8 +27,9 @@ def server_mechanisms(
     others: dict[str, Callable[[], ServerMechanism]] | None = None,
     tokens: TokenLogins = no_tokens,
 ) -> NewServerMechanism:
-    """Return the factory of a listener's mechanisms. `nonce` and `tokens` are as in `ScramServer`;
-    `others` has factories of mechanisms by name, which replace those of this module."""
+    """Return a function that begins a login by the mechanism of a name, which must be among those
+    of `sasl`. `nonce` and `tokens` are as in `ScramServer`; `others` has factories of mechanisms by
+    name, which replace those of this module."""
     factories = dict(others or {})
     for settings in sasl.mechanisms:
         if settings.name in factories:
@@ -43,6 +44,7 @@ def server_mechanisms(
 
 
 def _plain_users(settings: MechanismSettings) -> PlainUsers:
+    """Return the users that the mechanism's JAAS text lists; none without a JAAS text."""
     return PlainUsers({} if settings.jaas is None else settings.jaas.options)
 
 
@@ -51,9 +53,9 @@ def client_mechanism(
     nonce: Callable[[], str],
     others: dict[str, Callable[[], ClientMechanism]] | None = None,
 ) -> NewClientMechanism:
-    """Return the factory of a client's mechanism, with the username and password of its JAAS text.
-    Callers keep the factory, because it caches salted passwords. `nonce` and `others` are as in
-    `server_mechanisms`."""
+    """Return a function that begins a client's login by the mechanism of `settings`, with the
+    username and password of its JAAS text. Callers keep the function, because it caches salted
+    passwords. `nonce` and `others` are as in `server_mechanisms`."""
     if others and settings.name in others:
         return others[settings.name]
     scram = SCRAM_MECHANISMS.get(settings.name)
@@ -71,4 +73,5 @@ def client_mechanism(
 
 
 def _says_true(option: Secret | None) -> bool:
+    """Return whether the option is set to `true`, in any case."""
     return option is not None and option.value.lower() == "true"

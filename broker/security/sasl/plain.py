@@ -30,7 +30,8 @@ class PlainUsers:
     """The users of one listener and their passwords."""
 
     def __init__(self, options: Mapping[str, Secret]) -> None:
-        """Read the users from the `options` of the listener's JAAS text."""
+        """Read the users from the `options` of the listener's JAAS text: `user_<name>` with the
+        password as its value."""
         self._passwords = {
             name.removeprefix(_USER_OPTION).encode(): password.value.encode()
             for name, password in options.items()
@@ -74,8 +75,9 @@ class PlainServer:
         self._users = users
 
     def evaluate(self, token: bytes, now_ms: int) -> bytes:
-        """Check a token of authorization id, name and password, with a NUL between them. Return an
-        empty challenge. Raises SaslRefused."""
+        """Check a token of authorization id, name and password, with a NUL between them. Set the
+        principal's name, complete the login and return an empty challenge. Raises SaslRefused if
+        the token is malformed, the password is wrong, or the authorization id is another name."""
         authorization_id, name, password = read_plain(token)
         if not name:
             raise SaslRefused(_NO_NAME)

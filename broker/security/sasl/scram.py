@@ -75,8 +75,9 @@ class ScramServer:
         self._server_first = b""
 
     def evaluate(self, token: bytes, now_ms: int) -> bytes | BlockingCall:
-        """Take the client's first or final message. Return the server's answer to it, or a
-        Question if a delegation token has to be salted first. Raises SaslRefused."""
+        """Process the client's first or final message and return the server's answer to it. Return
+        a BlockingCall if a delegation token has to be salted first. The final message completes the
+        login. Raises SaslRefused."""
         try:
             if self._first is None or self._credential is None:
                 return self._begin(read_client_first(token), now_ms)
@@ -95,10 +96,10 @@ class ScramServer:
         return None if self._token is None else self._token.expiry_ms
 
     def _begin(self, first: ClientFirst, now_ms: int) -> bytes | BlockingCall:
-        """Return the server's first message: the nonces of both, the salt and the iterations.
+        """Return the server's first message: the joint nonce, the salt and the iterations.
 
-        A token that must be salted first leads to a question. Raises SaslRefused for an unknown
-        user or token.
+        Return a BlockingCall if the delegation token must be salted first. Raises SaslRefused for
+        an unknown user or token, an expired token, or another authorization id.
         """
         if first.by_token:
             login = self._tokens(self._mechanism, first.name)
@@ -122,14 +123,16 @@ class ScramServer:
     def _begin_salted(
         self, first: ClientFirst, salting: Salting, outcome: object, now_ms: int
     ) -> bytes | BlockingCall:
-        """Go on with the login of a token after its salting. Raises SaslRefused if that failed."""
+        """Store the token's salted credentials and return as `_begin` does. `outcome` is the result
+        of the salting, or its exception, for which SaslRefused is raised."""
         if isinstance(outcome, Exception):
             raise SaslRefused(reason=f"the delegation token was not salted: {outcome}")
         salting.keep(outcome)
         return self._begin(first, now_ms)
 
     def _credential_of_token(self, login: TokenLogin, now_ms: int) -> ScramCredential:
-        """Return the token's credential and note the token.
+        """Return the token's credential, and set the token as that of this login: `by_token`,
+        `expires_at_ms` and the principal depend on it.
 
         Raises SaslRefused if it has expired or its owner is not a user.
         """
@@ -142,9 +145,11 @@ class ScramServer:
         return login.credential
 
     def _end(self, first: ClientFirst, credential: ScramCredential, token: bytes) -> bytes:
-        """Check the client's proof, and return the server's final message with its own proof.
+        """Check the client's proof, set the principal's name, complete the login, and return the
+        server's final message with its own proof.
 
-        Raises SaslRefused if the client's proof is wrong.
+        Raises SaslRefused if the proof, the nonce or the header is wrong, MalformedScram if the
+        bytes are no final message.
         """
         final = read_client_final(token)
         if final.nonce != self._nonce or final.channel != first.gs2:
@@ -164,4 +169,5 @@ class ScramServer:
         return b"v=" + b2a_base64(server_signature, newline=False)
 
     def _principal_name(self, first: ClientFirst) -> str:
+        """Return the user's name; for a delegation token, the name of its owner."""
         return first.name if self._token is None else self._token.owner.removeprefix(_USER)

@@ -46,8 +46,8 @@ class SaltedPasswords:
         self._salted: dict[tuple[bytes, int], bytes] = {}
 
     def of(self, salt: bytes, iterations: int) -> bytes:
-        """Return the salted password. If it is not in the cache, this takes milliseconds of CPU,
-        without the interpreter's lock."""
+        """Return the salted password, and cache it. If it is not in the cache, this takes
+        milliseconds of CPU, without the interpreter's lock."""
         cached = self._salted.get((salt, iterations))
         if cached is not None:
             return cached
@@ -94,7 +94,8 @@ class ScramClient:
     def _prove(self, server_first: bytes) -> bytes:
         """Return the client's final message, with the proof that it knows the password.
 
-        Raises SaslRefused for a wrong nonce or too few or too many iterations.
+        Raises SaslRefused for a wrong nonce or too few or too many iterations, MalformedScram for
+        bytes that are no first message.
         """
         first = read_server_first(server_first)
         if not first.nonce.startswith(self._nonce) or first.nonce == self._nonce:
@@ -116,7 +117,8 @@ class ScramClient:
         return without_proof + b",p=" + b2a_base64(proof, newline=False)
 
     def _check(self, token: bytes, expected: bytes) -> None:
-        """Raise SaslRefused unless the server's final message proves that it knows the user."""
+        """Raise SaslRefused unless the server's final message proves that it knows the user,
+        MalformedScram if the bytes are no final message."""
         final = read_server_final(token)
         if final.error is not None:
             raise SaslRefused(f"the server refuses: {final.error}")

@@ -19,6 +19,8 @@ class SaslRefused(Exception):
     """
 
     def __init__(self, text: str = "", reason: str = "") -> None:
+        """Store the text for the peer and the reason for the log. `str()` is the reason, or the
+        text if the reason is empty."""
         super().__init__(reason or text)
         self.text = text
         self.reason = reason
@@ -60,8 +62,9 @@ class ServerMechanism(Protocol):
         carried none."""
 
     def evaluate(self, token: bytes, now_ms: int) -> bytes | BlockingCall:
-        """Take a token of the client and return the challenge that answers it. Raises SaslRefused,
-        which ends the login. After a BlockingCall no token comes before its `resume` was called."""
+        """Process a token of the client. Return the challenge that answers it, or a blocking call
+        that has to run first; then no token comes before its `resume` was called. Raises
+        SaslRefused, which ends the login."""
 
 
 NewServerMechanism: TypeAlias = Callable[[str], ServerMechanism]

@@ -90,22 +90,26 @@ class TokenCredentials:
     def run_blocking(
         self, job: Callable[[], T], done: Callable[[T | None, Exception | None], None]
     ) -> None:
-        """Run a login's salting in a thread (`broker.security.listener_guard.RunBlocking`)."""
+        """Run `job`, a login's salting, in a thread; later call `done` with its result or its
+        exception (`broker.security.listener_guard.RunBlocking`). Only after `start`."""
         assert self._blocking is not None, "logins begin after the start"
         self._blocking.submit(job, done)
 
     def start(self, blocking: Blocking) -> None:
-        """Salt all tokens, now and when they change, by jobs of `blocking`."""
+        """Salt all tokens in the background by jobs of `blocking`, and from now on the tokens that
+        `changed` reports."""
         self._blocking = blocking
         self.changed(self._tokens())
 
     def close(self) -> None:
-        """Stop salting tokens."""
+        """Stop salting tokens in the background, and drop those that wait. Logins can no longer
+        salt, either."""
         self._blocking = None
         self._waiting.clear()
 
     def changed(self, tokens: Mapping[str, DelegationToken | None]) -> None:
-        """Salt the tokens that were created and forget those that were deleted (None)."""
+        """Queue the tokens that were created for salting in the background, and forget the
+        credentials of those that were deleted (None)."""
         for token_id, token in tokens.items():
             if token is None:
                 self._salted.pop(token_id, None)
@@ -114,7 +118,8 @@ class TokenCredentials:
         self._next()
 
     def _next(self) -> None:
-        """Salt the newest waiting token; when that is done, the next one."""
+        """Begin to salt the newest waiting token in a thread, unless a salting is in progress.
+        Tokens that are salted or deleted meanwhile are skipped."""
         while self._waiting and self._blocking is not None and not self._busy:
             token_id = self._waiting.pop()
             if token_id not in self._salted and token_id in self._tokens():
@@ -125,9 +130,9 @@ class TokenCredentials:
                 )
 
     def _done(self, token_id: str, made: Credentials | None, _error: Exception | None) -> None:
-        """Keep the computed credentials and begin the next computation.
+        """Store the computed credentials and begin the next salting.
 
-        A failed computation is dropped.
+        After an error nothing is stored; a login salts that token again.
         """
         self._busy = False
         if made is not None:
@@ -135,12 +140,14 @@ class TokenCredentials:
         self._next()
 
     def _keep(self, token_id: str, made: object) -> None:
-        """Store a token's credentials, unless it has some: a login in progress may use them."""
+        """Store a token's credentials, if the token still exists and has none. A login in progress
+        may use the existing credentials."""
         assert isinstance(made, dict)
         if token_id in self._tokens():
             self._salted.setdefault(token_id, made)
 
     def _salts(self) -> list[bytes]:
+        """Return a new random salt for each mechanism."""
         return [self._random_bytes(SALT_BYTES) for _ in self._mechanisms]
 
     def _made(self, token_id: str, salts: list[bytes]) -> Credentials:

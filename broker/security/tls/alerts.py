@@ -45,7 +45,8 @@ class AlertingSSLObject(ssl.SSLObject):
     def _create(
         cls, incoming: ssl.MemoryBIO, outgoing: ssl.MemoryBIO, *args: object, **more: object
     ) -> AlertingSSLObject:
-        """Create the TLS object, which sends its alerts by the `send` of the current context."""
+        """Create the TLS object. It uses the `send` and the `on_bytes` of the current context, and
+        calls the inner object's `read`, `write` and `pending` directly."""
         made: AlertingSSLObject = super()._create(incoming, outgoing, *args, **more)  # type: ignore[misc]
         made._outgoing, made._send = outgoing, send.get()
         made._on_bytes, made._begun = on_bytes.get(), False
@@ -54,7 +55,8 @@ class AlertingSSLObject(ssl.SSLObject):
         return made
 
     def do_handshake(self) -> None:
-        """Do the handshake. If it fails, send the alert before the error is raised."""
+        """Do the handshake as far as the received bytes go. If it fails, send the alert to the peer
+        by `send` and raise the error. From the second call on, call `on_bytes` first."""
         if self._begun and self._on_bytes is not None:  # the loop calls again when bytes have come
             self._on_bytes()
         self._begun = True

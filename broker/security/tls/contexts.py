@@ -63,7 +63,8 @@ def server_context(key_prefix: str, tls: TlsSettings) -> SSLContext:
 def server_context_and_certificate(key_prefix: str, tls: TlsSettings) -> tuple[SSLContext, bytes]:
     """Return the context of `server_context` and the certificate that it shows, as DER.
 
-    It is the first if there are several. Raises ConfigError.
+    It is the first if there are several. Logs a warning for keys of the file that are not used.
+    Raises ConfigError.
     """
     context = SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.sslobject_class = AlertingSSLObject
@@ -138,8 +139,8 @@ def client_context_and_certificate(
 
 
 def _served(key_prefix: str, tls: TlsSettings) -> tuple[str, ...]:
-    """Return the configured suites that a server here can have. Raises ConfigError if there are
-    none among them."""
+    """Return the configured suites without those with DHE, which only clients can have here. Raises
+    ConfigError if suites are configured and none is left."""
     served = tuple(
         suite
         for suite in tls.cipher_suites
@@ -154,7 +155,8 @@ def _served(key_prefix: str, tls: TlsSettings) -> tuple[str, ...]:
 
 
 def _limit(context: SSLContext, key_prefix: str, tls: TlsSettings, named: tuple[str, ...]) -> None:
-    """Set the context's versions, and its suites to `named`; empty: OpenSSL's defaults."""
+    """Set the context's versions, and its suites to `named`; empty: OpenSSL's defaults. Raises
+    ConfigError for an unknown version or suite, or suites of none of the versions."""
     versions = _versions(key_prefix, tls)
     suites = [suite for suite in named if suite not in IGNORED_SUITES]
     if suites:
@@ -164,7 +166,8 @@ def _limit(context: SSLContext, key_prefix: str, tls: TlsSettings, named: tuple[
 
 
 def _versions(key_prefix: str, tls: TlsSettings) -> tuple[str, ...]:
-    """Return the TLS versions to serve. Raises ConfigError for an unknown or broken version."""
+    """Return the TLS versions to use: `ssl.enabled.protocols`, or those that `ssl.protocol`
+    implies. Raises ConfigError for an unknown or broken version."""
     names = {"tls": "TLS", **{version.lower(): version for version in _VERSIONS}}
     protocol_name = f"{key_prefix}ssl.protocol"
     protocol = _checked_version(protocol_name, tls.protocol, names)
@@ -190,7 +193,8 @@ def _checked_version(name: str, value: str, names: dict[str, str]) -> str:
 def _set_suites(
     context: SSLContext, name: str, suites: list[str], versions: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Allow `suites` alone. Return the versions that have any of them. Raises ConfigError."""
+    """Allow `suites` alone. Return those of `versions` that have any of them. Raises ConfigError if
+    a suite is unknown or no version has any."""
     for suite in suites:
         if suite not in TLS_1_2_SUITES and suite not in TLS_1_3_SUITES:
             raise ConfigError.invalid(
@@ -241,6 +245,8 @@ def _load_key(context: SSLContext, key_prefix: str, tls: TlsSettings, keystore: 
     calls = []
 
     def password() -> str:
+        """Return the key's password, empty if none is set; `calls` shows then that the key is
+        encrypted."""
         calls.append(True)
         return "" if keystore.password is None else keystore.password.value
 
@@ -290,7 +296,8 @@ _REASONS = {
 
 
 def reason_in_words(error: Exception) -> str:
-    """Return OpenSSL's reason for an error, without any of the data that OpenSSL was given."""
+    """Return OpenSSL's reason for an error in words, the system's for another OSError, without any
+    of the data that OpenSSL was given."""
     reason = getattr(error, "verify_message", None) or getattr(error, "reason", None)
     if not reason:
         if isinstance(error, OSError) and not isinstance(error, ssl.SSLError):

@@ -110,7 +110,7 @@ def _attribute(parts: list[Value]) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Return the text with RFC 2253's escapes."""
+    """Return the text of a name's value with the escapes that Java writes."""
     inner = text.strip(" \r")
     start = len(text) - len(text.lstrip(" \r"))
     blanks = text[:start], text[start + len(inner) :]
@@ -120,7 +120,8 @@ def _escaped(text: str) -> str:
 
 
 def _alternative_name(name: Value) -> str:
-    """Return the name with its kind, or `#` and its bytes in hex for other kinds."""
+    """Return the name with its kind, such as `DNS:localhost`, or for other kinds `#` and its bytes
+    in hex."""
     kind = _ALTERNATIVE_NAMES.get(name.tag)
     if kind is not None:
         return f"{kind}:{name.content.decode('ascii', 'backslashreplace')}"

@@ -98,7 +98,8 @@ def _with_chain(
 
 
 def _key_bags(data: bytes) -> list[_KeyBag]:
-    """Return all keys of a file, in its order, because `cryptography` returns only the first.
+    """Return the private keys of a file, in its order, because `cryptography` returns only the
+    first. Parts that are encrypted as a whole are left out.
 
     Return none if a part of the file is not DER; a PKCS12 file may have indefinite lengths.
     """
@@ -111,7 +112,8 @@ def _key_bags(data: bytes) -> list[_KeyBag]:
 
 
 def _bags_of(safe: Value) -> list[_KeyBag]:
-    """Return the private keys of a part that is not encrypted as a whole."""
+    """Return the private keys of one part of the file; none if the part is encrypted as a whole.
+    Raises DerError."""
     kind, *content = safe.items(SEQUENCE)
     if object_identifier(kind) != _DATA:
         return []  # encrypted as a whole, so it has certificates

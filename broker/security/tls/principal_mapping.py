@@ -36,12 +36,15 @@ class _Rule:
     case: Callable[[str], str]
 
     def apply(self, name: str) -> str | None:
-        """Return the mapped name, or None if the rule does not match the whole name."""
+        """Return the mapped name, in the case that the rule asks for, or None if the rule does not
+        match the whole name."""
         if self.pattern.fullmatch(name) is None:
             return None
         return self.case(self.pattern.sub(self._replaced, name))
 
     def _replaced(self, match: re.Match[str]) -> str:
+        """Return the replacement for a match, with the texts of its groups; a group without a text
+        is empty."""
         parts = (part if isinstance(part, str) else match[part] for part in self.replacement)
         return "".join(part or "" for part in parts)
 
@@ -54,7 +57,8 @@ class PrincipalMapping:
         self._rules = _Parser(rules, key).rules()
 
     def name_of(self, distinguished_name: str) -> str | None:
-        """Return the principal's name; None: no rule matches."""
+        """Return the principal's name by the first rule that matches; DEFAULT returns the name
+        itself. None: no rule matches."""
         for rule in self._rules:
             if rule is None:
                 return distinguished_name
@@ -86,7 +90,8 @@ class _Parser:
                 raise self._error(begin, "it has to end there, with a comma before the next rule")
 
     def _read_rule(self) -> _Rule | None:
-        """Read the next rule; None is DEFAULT. Raises the parser's error if it is malformed."""
+        """Read the next rule and return it; None is DEFAULT. Raises ConfigError if it is
+        malformed."""
         begin = self._at
         if self._took_word(_DEFAULT):
             return None
@@ -101,7 +106,8 @@ class _Parser:
             raise self._error(begin, str(error)) from None
 
     def _read_to_slash(self, begin: int) -> str:
-        """Read up to the next unescaped slash. Raises the parser's error if there is none."""
+        """Return the text up to the next unescaped slash, and move behind that slash. Raises
+        ConfigError for the rule that begins at `begin` if there is none."""
         start = self._at
         while self._at < len(self._text):
             letter = self._text[self._at]
@@ -112,16 +118,18 @@ class _Parser:
         raise self._error(begin, "a rule is RULE:pattern/replacement/, and a slash is missing")
 
     def _took_word(self, word: str) -> bool:
-        """Read `word` if it comes next. Return True if it did."""
+        """Return whether `word` comes next. If so, move behind it."""
         matches = self._text.startswith(word, self._at)
         self._at += len(word) if matches else 0
         return matches
 
     def _skip(self, letters: str) -> None:
+        """Move behind all next characters that are among `letters`."""
         while self._at < len(self._text) and self._text[self._at] in letters:
             self._at += 1
 
     def _error(self, begin: int, reason: str) -> ConfigError:
+        """Return the ConfigError for the rule that begins at `begin`, without raising it."""
         rule = self._text[begin:].strip().replace("\n", "\\n")
         return ConfigError(self._key, f"{self._key}: rule `{rule}` is wrong: {reason}.")
 
@@ -164,8 +172,9 @@ def _as_python(java: str) -> str:
 
 
 def _parts(java: str, pattern: re.Pattern[str]) -> tuple[_Part, ...]:
-    """Return the parts of a replacement: groups (`$1`, `${name}`) and texts. `\\` escapes the next
-    letter. Raises ValueError.
+    """Return the parts of a replacement: groups (`$1`, `${name}`) as numbers, and texts. A
+    backslash escapes the next letter. Raises ValueError for an unknown name, or a `$` without a
+    group.
 
     A number of no group is a text, as in Kafka.
     """
@@ -186,8 +195,8 @@ def _parts(java: str, pattern: re.Pattern[str]) -> tuple[_Part, ...]:
 
 
 def _group(java: str, at: int, pattern: re.Pattern[str]) -> tuple[_Part, int]:
-    """Return the part that the `$` before `at` begins, and the offset after it. Raises
-    ValueError."""
+    """Return the part that the `$` before `at` begins, and the offset after it. Raises ValueError
+    for an unknown name, or if no name or number follows."""
     named = re.match(r"\{([A-Za-z][A-Za-z0-9]*)\}", java[at:])
     if named is not None:
         if named[1] not in pattern.groupindex:

@@ -32,7 +32,8 @@ class ListenerTls:
 
     def __init__(self, key_prefix: str, tls: TlsSettings, *, between_nodes: bool = False) -> None:
         """Load the stores. `between_nodes`: other nodes connect to this listener, so its truststore
-        must trust its keystore. Raises ConfigError."""
+        must trust its keystore. Raises ConfigError if that is not so, or a store cannot be
+        loaded."""
         self._key_prefix = key_prefix
         self._between_nodes = between_nodes
         self._loaded = _load(key_prefix, tls, between_nodes)
@@ -58,10 +59,11 @@ class ListenerTls:
         self._loaded = self._load_checked(tls)
 
     def _load_checked(self, tls: TlsSettings) -> _Loaded:
-        """Load the new stores without using them.
+        """Load the new stores and return them, without using them.
 
-        Raises ConfigError if they change the certificate's names, or if nodes with old and new
-        stores would not trust each other.
+        Raises ConfigError if they cannot be loaded, or change the certificate's names although the
+        current settings do not allow it. Also if nodes with old and new stores would not trust each
+        other.
         """
         old, new = self._loaded, _load(self._key_prefix, tls, self._between_nodes)
         key = keystore_key(self._key_prefix, tls)
@@ -102,9 +104,10 @@ class ClientTls:
         self._settings = tls
 
     def _load_checked(self, tls: TlsSettings) -> tuple[ssl.SSLContext, _Names | None]:
-        """Load the new stores without using them.
+        """Load the new stores and return their context and names, without using them.
 
-        Raises ConfigError if the certificate's names change.
+        Raises ConfigError if they cannot be loaded, or if the certificate's names change although
+        the current settings do not allow it.
         """
         context, names = _load_client(self._key_prefix, tls)
         if self._names is not None and names is not None:
@@ -133,7 +136,7 @@ class _Loaded:
 
 
 def _load(key_prefix: str, tls: TlsSettings, between_nodes: bool) -> _Loaded:
-    """Load a listener's stores.
+    """Load a listener's stores and return their contexts and names.
 
     Raises ConfigError if they are wrong, or if nodes could not connect to each other with them.
     """
@@ -146,6 +149,8 @@ def _load(key_prefix: str, tls: TlsSettings, between_nodes: bool) -> _Loaded:
 
 
 def _load_client(key_prefix: str, tls: TlsSettings) -> tuple[ssl.SSLContext, _Names | None]:
+    """Return the TLS context of a client and the names in its certificate; None: it has no
+    certificate. Raises ConfigError if a store cannot be loaded."""
     context, own = client_context_and_certificate(key_prefix, tls)
     return context, None if own is None else _names_of(keystore_key(key_prefix, tls), own)
 

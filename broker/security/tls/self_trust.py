@@ -26,7 +26,8 @@ def check_trusts_itself(key_prefix: str, tls: TlsSettings) -> None:
 
 
 def nodes_client_context(key_prefix: str, tls: TlsSettings) -> ssl.SSLContext:
-    """Return the client context of these settings, without the check of host names."""
+    """Return the client context of these settings, without the check of host names. Raises
+    ConfigError."""
     return client_context(key_prefix, replace(tls, endpoint_identification_algorithm=""))
 
 
@@ -62,7 +63,7 @@ def refusal(client_half: ssl.SSLContext, server_half: ssl.SSLContext) -> str | N
 
 
 def _completes_handshake(half: ssl.SSLObject) -> bool:
-    """Go on with a handshake.
+    """Continue one side's handshake with the bytes that have arrived.
 
     Return True if it is complete, False if it needs more bytes. Raises SSLError if it fails.
     """

@@ -73,6 +73,8 @@ def keystore_key(key_prefix: str, tls: TlsSettings) -> str:
 
 class _KeystoreLoader:
     def __init__(self, prefix: str, tls: TlsSettings) -> None:
+        """Begin without reading a file; `prefix` ends with `ssl.`. Raises ConfigError for an
+        unknown type of store."""
         self._prefix = prefix
         self._tls = tls
         self._type = _checked_type(f"{prefix}keystore.type", tls.keystore_type)
@@ -127,9 +129,10 @@ class _KeystoreLoader:
             raise _needs(f"{prefix}keystore.password", f"{prefix}keystore.location")
 
     def _from_pem(self, key_text: str, chain_text: str, names: tuple[str, str]) -> Keystore:
-        """Return the key store of PEM texts.
+        """Return the key store of two PEM texts. `names` are their configuration keys.
 
-        Raises ConfigError unless it has exactly one private key.
+        Raises ConfigError unless there are exactly one private key and at least one valid
+        certificate.
         """
         key_name, chain_name = names
         keys = list(_KEY.finditer(key_text))
@@ -167,6 +170,8 @@ class _KeystoreLoader:
 
 class _TruststoreLoader:
     def __init__(self, prefix: str, tls: TlsSettings) -> None:
+        """Begin without reading a file; `prefix` ends with `ssl.`. Raises ConfigError for an
+        unknown type of store."""
         self._prefix = prefix
         self._tls = tls
         self._type = _checked_type(f"{prefix}truststore.type", tls.truststore_type)
@@ -216,15 +221,17 @@ class _TruststoreLoader:
 
 
 def _both(key: str, other: str) -> ConfigError:
+    """Return the error that two keys exclude each other."""
     return ConfigError(key, f"{key} and {other} are both set; set one of them.")
 
 
 def _needs(key: str, other: str) -> ConfigError:
+    """Return the error that `key` is set without `other`."""
     return ConfigError(other, f"{key} is set without {other}; set both.")
 
 
 def _checked_type(name: str, value: str) -> str:
-    """Return the type in upper case. Raises ConfigError if it is not served."""
+    """Return the type in upper case. Raises ConfigError if it is none of TYPES."""
     kind = value.upper()
     if kind not in TYPES:
         raise ConfigError.invalid(name, value, f"it is one of {', '.join(TYPES)}.")
@@ -258,7 +265,8 @@ def _pem_text(name: str, data: bytes) -> str:
 
 
 def _certificates(name: str, text: str) -> tuple[bytes, ...]:
-    """Return the certificates of a PEM text, as DER. Raises ConfigError."""
+    """Return the certificates of a PEM text, as DER. Raises ConfigError if there are none, or a
+    certificate is broken or in a form of OpenSSL's own."""
     if (unsupported := _OPENSSLS_OWN.search(text)) is not None:
         # An error even if plain certificates are beside it, so that none is silently ignored.
         raise ConfigError(
@@ -273,8 +281,8 @@ def _certificates(name: str, text: str) -> tuple[bytes, ...]:
 
 
 def _key_pem(kind: str, body: str) -> str:
-    """Return a private key with the line ends that OpenSSL needs; in a configuration's value they
-    may be blanks, or missing."""
+    """Return a private key as PEM with the line ends that OpenSSL needs; in a configuration's value
+    they may be blanks, or missing."""
     if ":" in body:
         # The older form of encryption, whose PEM has headers.
         lines = [line.strip() for line in body.strip().splitlines()]

@@ -57,8 +57,8 @@ class OAuthBearerClient:
         return f"n,,\x01auth=Bearer {token}\x01{pairs}\x01".encode()
 
     def challenge(self, token: bytes) -> bytes | None:
-        """Return None if the server accepted the token. Otherwise acknowledge the rejection; the
-        server's next answer has the error."""
+        """Return None if the server's message is empty: it accepted the token. Otherwise return the
+        byte 1, which acknowledges the rejection; the server's next answer has the error."""
         return _READ if token else None
 
 
@@ -105,15 +105,18 @@ class TokenKeeper:
         self._on_first_try: Callable[[], None] | None = None
 
     def start(self, tried: Callable[[], None]) -> None:
-        """Fetch the first token, and call `tried` once after the first try, also if it failed."""
+        """Begin to fetch the first token in a thread. `tried` is called once, on the event loop,
+        after the first try, also if it failed."""
         self._on_first_try = tried
         self._fetch()
 
     def _fetch(self) -> None:
+        """Fetch a token in a thread; `_done` gets it, or the error."""
         self._blocking.submit(partial(_fetch_token, self._retrieve), self._done)
 
     def close(self) -> None:
-        """Stop fetching tokens."""
+        """Stop fetching tokens. A token that is being fetched is ignored, and `tried` is not
+        called."""
         self._closed = True
         if self._timer is not None:
             self._timer.cancel()
@@ -125,7 +128,8 @@ class TokenKeeper:
         return self._held.token
 
     def _done(self, held: _HeldToken | None, error: Exception | None) -> None:
-        """Keep the token, or schedule a retry; then report the first try, whatever its result."""
+        """Store the fetched token, or schedule a retry. After the first try, whatever its result,
+        call the `tried` of `start`."""
         if self._closed:
             return
         if held is None:
@@ -137,7 +141,8 @@ class TokenKeeper:
             tried()
 
     def _store(self, held: _HeldToken) -> None:
-        """Keep the token and schedule its renewal at REFRESH_WINDOW_FACTOR of its lifetime."""
+        """Set the token that `token` returns, and schedule the next fetch at REFRESH_WINDOW_FACTOR
+        of its lifetime."""
         if self._failures:
             _log.info("Tokens of %s can be had again", self._shown_url)
         self._failures = 0
@@ -147,9 +152,9 @@ class TokenKeeper:
         self._arm(max(life_ms * REFRESH_WINDOW_FACTOR, _REFRESH_MIN_MS))
 
     def _failed(self, error: Exception | None) -> None:
-        """Note why there is no new token, and retry after a growing delay.
+        """Set the reason that `token` gives if it has none, and retry after a growing delay.
 
-        Logs only the first of several failures.
+        Logs a warning for only the first of several failures. An older token stays in use.
         """
         self._lack_reason = str(error)
         if not self._failures:
@@ -158,11 +163,13 @@ class TokenKeeper:
         self._failures += 1
 
     def _arm(self, delay_ms: float) -> None:
+        """Fetch the next token after `delay_ms`."""
         self._timer = self._scheduler.call_later(delay_ms, self._fetch)
 
 
 def _fetch_token(retrieve: Callable[[], str]) -> _HeldToken:
-    """Fetch a token and read its expiry. Raises OSError if it cannot be fetched or used."""
+    """Fetch a token, which blocks, and read its expiry. Raises OSError if it cannot be fetched, or
+    is no JWT with a date `exp`."""
     token = retrieve()
     try:
         return _HeldToken(token, expiry_ms(token))

@@ -84,8 +84,8 @@ def checked_url(url: str) -> str:
 
 
 def reader(url: str, limits: EndpointLimits, tls: TlsContext) -> Callable[[], bytes | None]:
-    """Return a function that reads `url` at each call, and returns None if a file is unchanged
-    since the last call."""
+    """Return a function that reads `url` at each call, which blocks. It returns the bytes, or None
+    if a file is unchanged since the last call. It raises EndpointError."""
     parts = urlsplit(url)
     if parts.scheme == "file":
         return _FileReader(unquote(parts.path), limits.response_max_bytes)
@@ -95,7 +95,8 @@ def reader(url: str, limits: EndpointLimits, tls: TlsContext) -> Callable[[], by
 def token_from(
     url: str, limits: EndpointLimits, tls: TlsContext, credentials: ClientCredentials | None
 ) -> str:
-    """Return a token: from the issuer for the client's credentials, or from a file."""
+    """Return a token: from the issuer for the client's credentials, or the text of a file. Blocks.
+    Raises EndpointError."""
     parts = urlsplit(url)
     if parts.scheme == "file":
         text = _FileReader(unquote(parts.path), limits.response_max_bytes)()
@@ -139,6 +140,8 @@ class _FileReader:
         self._last_stamp: tuple[int, int, int] | None = None
 
     def __call__(self) -> bytes | None:
+        """Return the file's bytes, None if its time, size and inode are those of the last call.
+        Raises EndpointError if it cannot be read, or has more than `max_bytes`."""
         try:
             with open(self._path, "rb") as file:
                 status = os.fstat(file.fileno())
@@ -162,8 +165,9 @@ def _exchange(
     headers: Mapping[str, str],
     body: bytes | None,
 ) -> bytes:
-    """Send an HTTP request and return the body of its answer. Raises EndpointError, also for a
-    status other than 200."""
+    """Send an HTTP request over a new connection and return the body of its answer. Raises
+    EndpointError for a failed connection, an exceeded limit, or a status other than 200, also a
+    redirect."""
     host = url.hostname or ""
     target = (url.path or "/") + (f"?{url.query}" if url.query else "")
     connection = (
@@ -201,12 +205,13 @@ def _body(answer: http.client.HTTPResponse, max_bytes: int) -> bytes:
 
 @contextlib.contextmanager
 def _deadline(connected: socket.socket, seconds: float) -> Iterator[None]:
-    """Shut the connection down after `seconds` and raise EndpointError, even if bytes still
-    arrive."""
+    """Shut the connection down if the block takes longer than `seconds`, even if bytes still
+    arrive. At the end of that block raise EndpointError in place of its own error."""
     connected.settimeout(seconds)
     timed_out = threading.Event()
 
     def end() -> None:
+        """Shut the connection down, because its time is over."""
         timed_out.set()
         with contextlib.suppress(OSError):
             socket.socket.shutdown(connected, socket.SHUT_RDWR)
@@ -225,6 +230,7 @@ def _deadline(connected: socket.socket, seconds: float) -> Iterator[None]:
 
 
 def _too_large(max_bytes: int) -> str:
+    """Return the error text for an answer or file with more than `max_bytes`."""
     return f"it has more than {max_bytes} bytes (ottla.sasl.oauthbearer.response.max.bytes)"
 
 

@@ -63,6 +63,8 @@ class KeySet:
     """The usable keys of a JWK set, in its order."""
 
     def __init__(self, keys: Sequence[VerificationKey], unusable: Mapping[str, str]) -> None:
+        """Create the set of usable keys. `unusable` maps the id of each other key (empty: it has no
+        id) to the reason why it cannot be used."""
         self._keys = tuple(keys)
         self._unusable = unusable
         self.kids = tuple(key.kid for key in keys)
@@ -83,7 +85,8 @@ class KeySet:
 
     @classmethod
     def parse(cls, data: bytes) -> KeySet:
-        """Return the keys of a JWK set in JSON. Raises JwksError if no key can be used."""
+        """Return the keys of a JWK set in JSON. Raises JwksError if no key can be used, ImportError
+        without the libraries for signatures."""
         try:
             jwk_set = json.loads(data)
             keys = jwk_set["keys"] if isinstance(jwk_set, dict) else None
@@ -107,7 +110,8 @@ class KeySet:
 
 
 def _algorithms() -> Mapping[str, Algorithm]:
-    """Return the signature algorithms by name. Raises ImportError without cryptography."""
+    """Return PyJWT's implementations of ALGORITHMS by name. Raises ImportError without PyJWT or
+    cryptography."""
     from jwt.algorithms import get_default_algorithms, has_crypto
 
     if not has_crypto:
@@ -169,7 +173,8 @@ def _intended(entry: Mapping[str, object], names: Sequence[str]) -> Sequence[str
 def _signature_checks(
     names: Sequence[str], public: Mapping[str, object], algorithms: Mapping[str, Algorithm]
 ) -> Mapping[str, Callable[[bytes, bytes], bool]]:
-    """Return the signature check of each algorithm. Raises JwksError if the key cannot be read."""
+    """Return by algorithm a function of signed bytes and signature that returns whether the
+    signature is valid. Raises JwksError if the key cannot be read."""
     from jwt.exceptions import PyJWTError
 
     try:
@@ -180,11 +185,13 @@ def _signature_checks(
 
 
 def _verified(algorithm: Algorithm, key: object, signed: bytes, signature: bytes) -> bool:
+    """Return whether `signature` is that of `key` for the bytes `signed`."""
     return algorithm.verify(signed, key, signature)
 
 
 def _bit_length(number: str) -> int:
-    """Return the bits of a base64url number. Raises JwksError if it cannot be decoded."""
+    """Return the number of bits that a base64url number has. Raises JwksError if it cannot be
+    decoded."""
     try:
         return int.from_bytes(
             urlsafe_b64decode(number + "=" * (-len(number) % 4)), "big"
@@ -236,7 +243,8 @@ class Jwks:
         self.keys: KeySet = keys
 
     def start(self, blocking: Blocking) -> None:
-        """Refresh the keys from now on, by jobs of `blocking`."""
+        """Read the keys again every `refresh_ms`, and for unknown key ids, by jobs of `blocking`
+        from now on."""
         self._blocking = blocking
         self._arm(self._times.refresh_ms)
 
@@ -247,12 +255,14 @@ class Jwks:
             self._timer.cancel()
 
     def refresh_for_unknown_key(self) -> None:
-        """Read the keys because a token named an unknown key, unless the backoff forbids it."""
+        """Begin to read the keys in a thread because a token named an unknown key. Do nothing while
+        the backoff after an earlier search lasts, or while a reading is in progress."""
         if self._scheduler.monotonic_ms() >= self._next_search_ms:
             self._submit(self._delay_next_search)
 
     def _arm(self, delay_ms: float) -> None:
-        """Read the keys again after `delay_ms`, in place of an earlier timer."""
+        """Read the keys again after `delay_ms`, in place of an earlier timer. After `close`, set no
+        timer."""
         if self._timer is not None:
             self._timer.cancel()
         if not self._closed:
@@ -264,12 +274,14 @@ class Jwks:
             self._arm(self._times.retry_backoff_ms)
 
     def _submit(self, then: Callable[[bool], None]) -> bool:
-        """Read the keys in a thread; `then` gets whether the key ids changed. Return False if a
-        reading is in progress, or none can be made before `start` and after `close`."""
+        """Read the keys in a thread, and use them if they can be read; then call `then` with
+        whether the key ids changed. Return False, without reading, while a reading is in progress,
+        before `start` and after `close`."""
         if self._reading or self._closed or self._blocking is None:
             return False
 
         def done(keys: KeySet | None, error: Exception | None) -> None:
+            """Use the keys or log the error, and call `then`, unless `close` came first."""
             self._reading = False
             if not self._closed:
                 then(self._take(keys, error))
@@ -279,8 +291,8 @@ class Jwks:
         return True
 
     def _take(self, keys: KeySet | None, error: Exception | None) -> bool:
-        """Use the keys that were read and set the timer for the next reading. Return whether the
-        key ids changed."""
+        """Replace `keys` by the keys that were read (None: they are unchanged), or log the error.
+        Set the timer for the next reading. Return whether the key ids changed."""
         if error is not None:
             self._failed(error)
             return False
@@ -297,7 +309,7 @@ class Jwks:
     def _failed(self, error: Exception) -> None:
         """Keep the old keys and retry after a growing delay.
 
-        Logs only the first of several failures.
+        Logs a warning for only the first of several failures.
         """
         if not self._failures:
             _log.warning(
@@ -328,6 +340,7 @@ def _backoff_after(first_ms: int, max_ms: int, failures: int) -> int:
 
 
 def _read_keys(fetch: Fetch) -> KeySet | None:
-    """Fetch and parse the keys. None: the issuer's keys have not changed. Raises JwksError."""
+    """Fetch and parse the keys, which blocks. None: the issuer's keys have not changed. Raises
+    OSError if they cannot be fetched, JwksError if none can be used, and ImportError."""
     data = fetch()
     return None if data is None else KeySet.parse(data)

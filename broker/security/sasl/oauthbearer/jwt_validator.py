@@ -136,8 +136,8 @@ def _no_key_refusal(kid: str | None, keys: KeySet) -> TokenRefused:
 
 
 def _check_scope(claims: Json, name: str) -> None:
-    """Check the scope: it may be missing, or be a text, or a list of different texts. Raises
-    TokenRefused."""
+    """Check the scope, if it is a text or a list: its entries must be different, non-empty texts. A
+    scope of any other type is ignored. Raises TokenRefused."""
     scope = claims.get(name)
     if isinstance(scope, str):
         scope = [scope]

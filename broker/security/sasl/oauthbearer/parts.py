@@ -83,7 +83,7 @@ class MadeTokens:
 
 def server_judge(prefix: str, settings: MechanismSettings, scheduler: Scheduler) -> TokenJudge:
     """Return the judge of a listener's tokens. For signed tokens it reads the issuer's keys, which
-    blocks.
+    blocks; for unsecured tokens it logs a warning.
 
     `prefix` is `listener.name.<listener>.oauthbearer.`. Raises ConfigError, also for unsecured
     tokens that are not allowed.
@@ -107,9 +107,9 @@ def server_judge(prefix: str, settings: MechanismSettings, scheduler: Scheduler)
 
 
 def _signed_tokens(prefix: str, settings: MechanismSettings, scheduler: Scheduler) -> TokenJudge:
-    """Return the judge that checks signatures with the issuer's keys.
+    """Read the issuer's keys, which blocks, and return the judge that checks signatures with them.
 
-    Raises ConfigError if the URL or its TLS settings are wrong.
+    Raises ConfigError if the URL or its TLS settings are wrong, or the keys cannot be read.
     """
     oauth, key = settings.oauth, f"{prefix}{_JWKS_URL}"
     shown = _shown_url(key, oauth.jwks_endpoint_url)
@@ -127,7 +127,8 @@ def _signed_tokens(prefix: str, settings: MechanismSettings, scheduler: Schedule
 def client_tokens(
     prefix: str, settings: MechanismSettings, scheduler: Scheduler, blocking: Blocking
 ) -> ClientTokens:
-    """Return the source of tokens of one client of a node. Raises ConfigError."""
+    """Return the source of tokens of one client of a node, which fetches none before its `start`.
+    Raises ConfigError if the settings cannot work."""
     if _is_unsecured(settings):
         make = partial(unsecured_token, f"{prefix}{_JAAS}", _options(settings.jaas))
         make(scheduler.wall_ms())
@@ -149,8 +150,8 @@ def token_now(prefix: str, settings: MechanismSettings, now_ms: int) -> str:
 
 
 def client_extensions(prefix: str, settings: MechanismSettings) -> Mapping[str, str]:
-    """Return the extensions that the JAAS text adds to a client's first message. Raises
-    ConfigError."""
+    """Return the SASL extensions by name that the JAAS text adds to a client's first message, in
+    its options `extension_<name>`. Raises ConfigError if an extension is invalid."""
     extensions: dict[str, str] = {}
     for option, value in _options(settings.jaas).items():
         for start in _EXTENSIONS:
@@ -164,12 +165,14 @@ def client_extensions(prefix: str, settings: MechanismSettings) -> Mapping[str, 
 
 
 def _is_unsecured(settings: MechanismSettings) -> bool:
+    """Return whether the client makes unsigned tokens itself: the configured callback class is none
+    that fetches signed tokens."""
     return settings.login_callback_class not in SIGNED_LOGINS
 
 
 def _retrieval(prefix: str, settings: MechanismSettings) -> tuple[str, Callable[[], str]]:
     """Return the token endpoint's URL without secrets, and a blocking function that fetches a
-    token."""
+    token. The function raises OSError if it gets none. Raises ConfigError."""
     oauth, key = settings.oauth, f"{prefix}{_TOKEN_URL}"
     shown = _shown_url(key, oauth.token_endpoint_url)
     assert oauth.token_endpoint_url is not None
@@ -213,10 +216,12 @@ def _limits(oauth: OAuthSettings) -> EndpointLimits:
 
 
 def _options(jaas: JaasEntry | None) -> Mapping[str, Secret]:
+    """Return the options of a JAAS text by name; none if there is no text."""
     return {} if jaas is None else jaas.options
 
 
 def _text(options: Mapping[str, Secret], name: str) -> str | None:
+    """Return the value of an option; None: it is not set."""
     option = options.get(name)
     return None if option is None else option.value
 
@@ -225,7 +230,7 @@ def _tls_context(key: str, shown: str, jaas: JaasEntry | None) -> TlsContext:
     """Return a function that makes the TLS context of one reading, so that a changed store is used.
 
     The context has the `ssl.` options of the JAAS text; without any, it trusts the system's
-    authorities. Raises ConfigError.
+    authorities. For an `https:` URL one context is made now, as a check. Raises ConfigError.
     """
     texts = {name: value.value for name, value in _options(jaas).items() if name.startswith(_TLS)}
     make = partial(client_context, f"{key}: ", tls_settings(Scope(texts)))

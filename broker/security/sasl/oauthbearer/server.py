@@ -40,10 +40,11 @@ class TokenJudge(Protocol):
     """The check of a listener's tokens."""
 
     def judge(self, token: str, now_ms: int) -> AcceptedToken:
-        """Return the token's principal name and expiry. Raises TokenRefused."""
+        """Return the token's principal name and expiry. Raises TokenRefused if the token is invalid
+        at `now_ms`."""
 
     def start(self, blocking: Blocking) -> None:
-        """Refresh the keys from now on, if there are any, by jobs of `blocking`."""
+        """Refresh the keys regularly from now on, if there are any, by jobs of `blocking`."""
 
     def close(self) -> None:
         """Stop refreshing the keys."""
@@ -57,8 +58,8 @@ class SignedTokens:
         self._jwks = jwks
 
     def judge(self, token: str, now_ms: int) -> AcceptedToken:
-        """Return the token's principal name and expiry. If the token's key is unknown, have the
-        keys read again. Raises TokenRefused."""
+        """Return the token's principal name and expiry. Raises TokenRefused; if the token's key is
+        unknown, it also begins to read the issuer's keys again in a thread."""
         try:
             return self._validator.validate(token, self._jwks.keys, now_ms)
         except UnknownKey:
@@ -66,7 +67,7 @@ class SignedTokens:
             raise
 
     def start(self, blocking: Blocking) -> None:
-        """Refresh the keys from now on."""
+        """Refresh the keys regularly from now on, by jobs of `blocking`."""
         self._jwks.start(blocking)
 
     def close(self) -> None:
@@ -89,8 +90,12 @@ class OAuthBearerServer:
         self.expires_at_ms: int | None = None
 
     def evaluate(self, token: bytes, now_ms: int) -> bytes:
-        """Return the next challenge: empty if the token is accepted, else the JSON text of the
-        error. Raises SaslRefused at the message after that text, and for a malformed message."""
+        """Return the next challenge. It is empty if the token is accepted: then the login is
+        complete, with principal and expiry. Otherwise it is the JSON text of the error.
+
+        Raises SaslRefused at the message after that text, for a malformed message, and for an
+        authorization id that is not the principal's name.
+        """
         if self._error_json is not None:
             raise SaslRefused(self._error_json if token == _READ else "", self.refusal)
         authorization_id, bearer = first_message(token)
@@ -111,7 +116,8 @@ class OAuthBearerServer:
         return b""
 
     def _refuse(self, refused: TokenRefused) -> bytes:
-        """Note the refusal, and return the error JSON that the client gets first (RFC 7628)."""
+        """Set `refusal` to the reason, and return the error JSON that the client gets first (RFC
+        7628). The client's next message ends the login."""
         self.refusal = str(refused)
         status = "insufficient_scope" if refused.required_scope else "invalid_token"
         self._error_json = f'{{"status":"{status}"}}'
@@ -125,7 +131,7 @@ def first_message(message: bytes) -> tuple[str | None, str]:
     """Return the authorization id (None: none) and the token of a client's first message.
 
     The form of extensions is checked and their values are ignored, as by Kafka's handlers. Raises
-    SaslRefused.
+    SaslRefused if the message is malformed or has more than MESSAGE_BYTES_MAX bytes.
     """
     if len(message) > MESSAGE_BYTES_MAX:
         raise SaslRefused("", f"the first message has more than {MESSAGE_BYTES_MAX} bytes")
@@ -145,5 +151,5 @@ def first_message(message: bytes) -> tuple[str | None, str]:
 
 
 def _printable(text: str) -> str:
-    """Return a text with its unprintable characters escaped, for the log."""
+    """Return a text for the log: unchanged if it is printable, otherwise in ASCII with escapes."""
     return text if text.isprintable() else ascii(text)[1:-1]

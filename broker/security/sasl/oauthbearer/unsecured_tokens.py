@@ -47,7 +47,8 @@ class UnsecuredTokens:
         self._skew_ms = _whole_number(key, options, f"{_VALIDATOR}AllowableClockSkewMs", 0)
 
     def judge(self, token: str, now_ms: int) -> AcceptedToken:
-        """Return the token's principal name and expiry. Raises TokenRefused."""
+        """Return the token's principal name and expiry. Raises TokenRefused if it has an algorithm
+        or a signature, has expired, lacks the required scope, or is malformed."""
         parts = take_apart(token)
         if parts.header.get("alg") != "none":
             raise TokenRefused("the algorithm is not none")
@@ -89,8 +90,12 @@ class UnsecuredTokens:
 
 
 def unsecured_token(key: str, options: Options, now_ms: int) -> str:
-    """Return a token with the claims that the JAAS text has. Raises ConfigError for `key`, the
-    configuration key of that text."""
+    """Return an unsigned token with the claims that the JAAS text has. Its `iat` is `now_ms`, and
+    its `exp` the configured lifetime later, unless the text has others.
+
+    Raises ConfigError for `key`, the configuration key of that text, if an option is wrong or the
+    principal's name is missing.
+    """
     claims: dict[str, object] = {}
     for name, option in options.items():
         for kind, read in _CLAIMS.items():
@@ -108,6 +113,7 @@ def unsecured_token(key: str, options: Options, now_ms: int) -> str:
 
 
 def _text(key: str, name: str, value: str) -> object:
+    """Return the text of an option as it is, as the value of a claim."""
     return value
 
 
@@ -126,7 +132,8 @@ def _number(key: str, name: str, value: str) -> object:
 
 
 def _list(key: str, name: str, value: str) -> object:
-    """Return the entries of `,a,b`, whose first character is the separator."""
+    """Return the entries of a list such as `,a,b`, whose first character is the separator. Return
+    none for a list without entries."""
     return value[1:].split(value[0]) if value[1:] else []
 
 
@@ -140,7 +147,8 @@ def _option(options: Options, name: str, default: str) -> str:
 
 
 def _whole_number(key: str, options: Options, name: str, default: int) -> int:
-    """Return an option's number. Raises ConfigError if it is not a whole number."""
+    """Return an option's number, or the default if it is missing or blank. Raises ConfigError if it
+    is not a whole number from 0."""
     text = _option(options, name, str(default))
     if not (text.isascii() and text.isdecimal()) or len(text) > _DIGITS_MAX:
         raise ConfigError(key, f"{key}: {name} is not a whole number")
