@@ -93,7 +93,8 @@ function Side({ here, isOpen, about }) {
         ${items.map(
           ([address, name, sign, letter]) =>
             html`<a class="item" href="#${address}"
-                aria-current=${address === here ? "page" : undefined} title="Press g, then ${letter}">
+                aria-current=${address === here ? "page" : undefined}
+                title="Press g, then ${letter}">
               <${Sign} name=${sign} />
               ${name}
             </a>`,

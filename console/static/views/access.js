@@ -72,8 +72,8 @@ export function Access({ about }) {
     }
     ${
       dialog?.remove &&
-      html`<${Confirm} title="Confirm the removal" action="Remove" danger onClose=${() => setDialog(null)}
-          onConfirm=${async () => {
+      html`<${Confirm} title="Confirm the removal" action="Remove" danger
+          onClose=${() => setDialog(null)} onConfirm=${async () => {
             const [where, body] = dialog.remove;
             done((await post(where, body)).done);
           }}><p>${dialog.words}</p><//>`
@@ -215,7 +215,9 @@ function removeAcl(row) {
 function removeUser([user, mechanism]) {
   return {
     remove: ["/api/access/users/remove", { user, mechanism }],
-    words: `The user ${user} cannot log in with ${mechanism} after this. Open connections stay open.`,
+    words:
+      `The user ${user} cannot log in with ${mechanism} after this. ` +
+      "Open connections stay open.",
   };
 }
 

@@ -78,7 +78,8 @@ export function NewAcl({ choices, onClose, onDone }) {
         <input ...${of("principal")} placeholder="User:alice" autocomplete="off" />
       <//>
       <${Choice} label="Permission" items=${choices.permissions} of=${of("permission")} />
-      <${Choice} label="Resource type" items=${Object.keys(choices.operations)} of=${of("resource")} />
+      <${Choice} label="Resource type" items=${Object.keys(choices.operations)}
+          of=${of("resource")} />
       <${Choice} label="Operation" items=${operations}
           of=${{ ...of("operation"), value: operation }} />
       ${
@@ -171,7 +172,8 @@ export function NewQuota({ onClose, onDone }) {
       ${
         ["client", "both"].includes(fields.kind) &&
         html`<${Field} label="Client id">
-          <input ...${of("client")} placeholder="reports, or * for the default" autocomplete="off" />
+          <input ...${of("client")} placeholder="reports, or * for the default"
+              autocomplete="off" />
         <//>`
       }
       ${
@@ -190,8 +192,8 @@ export function NewQuota({ onClose, onDone }) {
       <//>
     </div>
     <p class="quiet">
-      Byte rates are bytes per second at each broker, such as 10MB. request_percentage is a percentage
-      of one thread's time. The other rates are partitions or connections per second.
+      Byte rates are bytes per second at each broker, such as 10MB. request_percentage is a
+      percentage of one thread's time. The other rates are partitions or connections per second.
     </p>
   <//>`;
 }

@@ -38,8 +38,8 @@ export function Edit({ kind, name, one, onClose, onDone }) {
   const isOwn =
     !one.isNew &&
     ["topic", "group", "broker", "all brokers", "client metrics"].includes(one.source);
-  return html`<${Dialog} title=${one.isNew ? `Set a config of ${kind} ${name}` : key} onClose=${onClose}
-      footer=${[
+  return html`<${Dialog} title=${one.isNew ? `Set a config of ${kind} ${name}` : key}
+      onClose=${onClose} footer=${[
         html`<${Button} onClick=${onClose}>Cancel<//>`,
         isOwn &&
           html`<${Button} disabled=${busy} onClick=${() => send({ unset: [key] }, false)}>

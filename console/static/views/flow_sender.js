@@ -16,8 +16,8 @@ export function Sender({ start, writes, onSent }) {
   const known = start.topics.find((one) => one.name === topic);
   if (!writes) {
     return html`<${Note}>
-      This console is read-only. To send a record here, start it
-      with <code>--allow-writes</code>. Or run any client with <code>client.id=ottla-trace-me</code>.
+      This console is read-only. To send a record here, start it with <code>--allow-writes</code>.
+      Or run any client with <code>client.id=ottla-trace-me</code>.
     <//>`;
   }
   if (start.topics.length === 0)

@@ -193,7 +193,9 @@ function columnsOf(members, most) {
       show: (row) =>
         row.lag
           ? html`<a class="nowrap" href=${recordsFrom(row.topic, row.partition, row.committed)}
-                title="Show the record that the group reads next">offset ${count(row.committed)}</a>`
+                title="Show the record that the group reads next">
+              offset ${count(row.committed)}
+            </a>`
           : html`<span class="quiet">–</span>`,
     },
     {

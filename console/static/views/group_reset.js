@@ -86,7 +86,8 @@ export function Reset({ data, onClose, onDone }) {
         Reset ${plural(plan.length, "partition")}
       <//>`,
     ];
-  return html`<${Dialog} title=${`Reset offsets of ${data.group}`} onClose=${onClose} footer=${footer}>
+  return html`<${Dialog} title=${`Reset offsets of ${data.group}`} onClose=${onClose}
+      footer=${footer}>
     <${ErrorLine} error=${error} />
     ${done && html`<${Note}>The offsets are reset. Members start there when they join again.<//>`}
     ${

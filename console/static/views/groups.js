@@ -52,7 +52,8 @@ export function Groups({ params }) {
       about="Consumer groups, their lag, and since when they are behind."
       actions=${html`
         <${SearchBox} label="Find a group" value=${word} onInput=${search} />
-        <select aria-label="Sort order" value=${sort} onChange=${(event) => setSort(event.target.value)}>
+        <select aria-label="Sort order" value=${sort}
+            onChange=${(event) => setSort(event.target.value)}>
           <option value="lag">Most lag first</option>
           <option value="name">By name</option>
         </select>

@@ -68,9 +68,10 @@ function Figures({ quorum }) {
           below=${
             late.length ? `behind: ${late.map((one) => one.id).join(", ")}` : "all have caught up"
           } />
-      <${Tile} label="Tolerated failures" value=${html`<span class=${spare <= 0 ? "bad-figure" : ""}>
-        ${count(Math.max(0, spare))}
-      </span>`} below=${`majority: ${plural(need, "voter")}`} />
+      <${Tile} label="Tolerated failures"
+          value=${html`<span class=${spare <= 0 ? "bad-figure" : ""}>
+            ${count(Math.max(0, spare))}
+          </span>`} below=${`majority: ${plural(need, "voter")}`} />
     <//>
   </div>`;
 }

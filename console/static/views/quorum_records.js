@@ -64,7 +64,9 @@ export function Records() {
     `
   }>
     <${ErrorLine} error=${error} />
-    ${about.absent && html`<${Empty} title="Metadata records are not available">${about.absent}<//>`}
+    ${
+      about.absent && html`<${Empty} title="Metadata records are not available">${about.absent}<//>`
+    }
     ${
       about.source &&
       html`

@@ -269,6 +269,9 @@ function Hex({ data }) {
   }
   return html`
     <pre class="hex">${rows.join("\n")}</pre>
-    ${data.length > HEX_BYTES && html`<p class="quiet">Only the first ${bytes(HEX_BYTES)} are shown.</p>`}
+    ${
+      data.length > HEX_BYTES &&
+      html`<p class="quiet">Only the first ${bytes(HEX_BYTES)} are shown.</p>`
+    }
   `;
 }

@@ -163,9 +163,11 @@ function Figures({ counts, brokers }) {
       <${Tile} label="Brokers alive" value=${html`<span class=${gone.length ? "bad-figure" : ""}>
         ${brokers.length - gone.length} of ${brokers.length}
       </span>`}
-          below=${gone.length ? `down: ${gone.map((one) => one.id).join(", ")}` : "all brokers alive"} />
-      <${Figure} label="Without a leader" value=${counts.leaderless} fine="every partition has a leader"
-          wrong="clients cannot read or write them" />
+          below=${
+            gone.length ? `down: ${gone.map((one) => one.id).join(", ")}` : "all brokers alive"
+          } />
+      <${Figure} label="Without a leader" value=${counts.leaderless}
+          fine="every partition has a leader" wrong="clients cannot read or write them" />
       <${Figure} label="Under min ISR" value=${counts.under_min_isr} fine="acks=all succeeds"
           wrong="acks=all fails" />
       <${Figure} label="Under-replicated" value=${counts.under_replicated}

@@ -76,8 +76,8 @@ export function Topic({ params, about }) {
             location.hash = "/topics";
           }}>
         <p>
-          The cluster deletes the topic and its ${count(held(one.data))} records on every broker. You
-          cannot undo this.
+          The cluster deletes the topic and its ${count(held(one.data))} records on every broker.
+          You cannot undo this.
         </p>
       <//>`
     }
@@ -142,7 +142,8 @@ function Partitions({ data, local }) {
       name: "Replicas",
       value: (one) => one.isr.length,
       show: (one) =>
-        html`<span class="ids" title="ISR ${one.isr.join(", ")}; replicas ${one.replicas.join(", ")}">
+        html`<span class="ids"
+            title="ISR ${one.isr.join(", ")}; replicas ${one.replicas.join(", ")}">
           ${one.replicas.map(
             (id) =>
               html`<span
@@ -245,8 +246,8 @@ function Grow({ topic, now, onClose, onDone }) {
     await post(path("/api/topics/{}/partitions", topic), { count: Number(wanted) });
     onDone();
   }
-  return html`<${Confirm} title="Add partitions to ${topic}" action="Add partitions" onConfirm=${grow}
-      onClose=${onClose}>
+  return html`<${Confirm} title="Add partitions to ${topic}" action="Add partitions"
+      onConfirm=${grow} onClose=${onClose}>
     <${Field} label="New number of partitions (now ${now})">
       <input type="number" min=${now + 1} value=${wanted}
           onInput=${(event) => setWanted(event.target.value)} />

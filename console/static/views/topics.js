@@ -112,7 +112,7 @@ function nothing(filter, rows, about) {
       The cluster has ${plural(rows.length, "topic")}.
     <//>`;
   return html`<${Empty} title="No topics yet">
-    ${about.writes ? "Create a topic here, or with" : "Create a topic with"} <code>ottla topic create NAME</code>
+    Create a topic ${about.writes ? "here, or with" : "with"} <code>ottla topic create NAME</code>
   <//>`;
 }
 

@@ -13,8 +13,8 @@ export function Beside({ log }) {
     <${Panel} title="Leader epochs">
       <${Epochs} epochs=${log.epochs} />
       <p class="quiet">
-        Each leader writes with its own epoch. After a failover, a follower asks the leader where its
-        last epoch ends, and truncates its log to this offset.
+        Each leader writes with its own epoch. After a failover, a follower asks the leader where
+        its last epoch ends, and truncates its log to this offset.
       </p>
     <//>
     <${Snapshots} log=${log} />
@@ -47,7 +47,9 @@ export function Beside({ log }) {
         <dt>To be deleted or replaced</dt>
         <dd>${log.leaving.length ? plural(log.leaving.length, "file") : "no files"}</dd>
       </dl>
-      <p class="quiet">The topic id in partition.metadata differs from that of an earlier topic of the same name.</p>
+      <p class="quiet">
+        The topic id in partition.metadata differs from that of an earlier topic of the same name.
+      </p>
     <//>
   </div>`;
 }
@@ -82,7 +84,9 @@ function Snapshots({ log }) {
   return html`<${Panel} title="Producer snapshots">
     ${
       log.snapshots.length === 0
-        ? html`<p class="quiet">No snapshots yet. The broker writes a snapshot when a segment rolls.</p>`
+        ? html`<p class="quiet">
+            No snapshots yet. The broker writes a snapshot when a segment rolls.
+          </p>`
         : html`<div class="row seg-chips">
             ${log.snapshots.map(
               ([offset, size]) =>

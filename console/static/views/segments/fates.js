@@ -71,8 +71,8 @@ export function Fates({ log, chosen, open }) {
     ${
       log.left_out > 0 &&
       html`<p class="seg-more quiet">
-        Showing the newest ${count(log.segments.length)} segments, without ${count(log.left_out)} older
-        segments.
+        Showing the newest ${count(log.segments.length)} segments,
+        without ${count(log.left_out)} older segments.
       </p>`
     }
   <//>`;

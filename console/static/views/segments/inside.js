@@ -59,8 +59,8 @@ export function Inside({ log, base, bar }) {
     <${Torn} bar=${bar} end=${scan.isWhole && !scan.damage ? scan.position : null} />
     <div class="seg-cellbox"><${Cells} segment=${{ ...bar, scan }} /></div>
     <p class="quiet">
-      Each cell covers ${plural(scan.cells.width, "offset")}. The more records are left, the stronger
-      its colour. In total, ${count(scan.records)} of ${count(span)} records are left.
+      Each cell covers ${plural(scan.cells.width, "offset")}. The more records are left, the
+      stronger its colour. In total, ${count(scan.records)} of ${count(span)} records are left.
     </p>
     <div class="seg-two">
       <dl class="facts">
@@ -76,7 +76,8 @@ export function Inside({ log, base, bar }) {
         <dt>Transactional</dt>
         <dd>
           ${plural(scan.transactionalBatches, "batch", "batches")}
-          , ${plural(scan.controlBatches, "control batch", "control batches")} such as transaction markers
+          , ${plural(scan.controlBatches, "control batch", "control batches")} such as
+          transaction markers
         </dd>
         <dt>Empty</dt>
         <dd>${plural(scan.emptyBatches, "batch", "batches")} without records</dd>
@@ -91,7 +92,10 @@ export function Inside({ log, base, bar }) {
         </dd>
         <dt>Leader epochs</dt>
         <dd>
-          ${scan.epochs.map(([epoch, from]) => `${epoch} from offset ${count(from)}`).join(", ") || "–"}
+          ${
+            scan.epochs.map(([epoch, from]) => `${epoch} from offset ${count(from)}`).join(", ") ||
+            "–"
+          }
         </dd>
         <dt>Timestamps</dt>
         <dd>

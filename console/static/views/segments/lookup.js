@@ -75,8 +75,8 @@ function refusal(log, { kind, value }, segment) {
       : "No segment has a timestamp this late: a consumer would begin at the log end.";
   if (value < log.marks.logStart)
     return (
-      `Offset ${count(value)} is below the log start offset ${count(log.marks.logStart)}: a Fetch ` +
-      "gets OFFSET_OUT_OF_RANGE, and the consumer applies auto.offset.reset."
+      `Offset ${count(value)} is below the log start offset ${count(log.marks.logStart)}: a ` +
+      "Fetch gets OFFSET_OUT_OF_RANGE, and the consumer applies auto.offset.reset."
     );
   const end = count(log.marks.logEnd);
   if (value >= log.marks.logEnd && log.marks.logEndIsKnown)

@@ -24,7 +24,10 @@ export function Whole({ value }) {
         ? html`<${JsonTree} value=${tree} open=${3} />`
         : html`<pre><${Text} value=${text} /></pre>`
     }
-    ${value.cut && html`<p class="quiet">Only the first 4 KiB of ${bytes(value.size)} are shown.</p>`}
+    ${
+      value.cut &&
+      html`<p class="quiet">Only the first 4 KiB of ${bytes(value.size)} are shown.</p>`
+    }
   `;
 }
 
