@@ -38,8 +38,8 @@ class HeldBackReplicas:
         self._descriptors = descriptors
         self._scheduler = scheduler
         self._host = host
-        self._waiting: dict[tuple[str, int], None] = {}
-        self._unreported = 0
+        self._waiting: dict[tuple[str, int], bool] = {}
+        """The waiting replicas, and whether a log line has counted each."""
         self._last_error: DescriptorsLack | None = None
         self._retrying = False
 
@@ -54,8 +54,7 @@ class HeldBackReplicas:
     def hold(self, topic: str, index: int, error: DescriptorsLack) -> None:
         """Add a replica to those that wait for a file descriptor; `host_waiting` logs it and tries
         again."""
-        self._unreported += (topic, index) not in self._waiting
-        self._waiting[(topic, index)] = None
+        self._waiting.setdefault((topic, index), False)
         self._last_error = error
 
     def forget(self, topic: str, index: int) -> None:
@@ -77,7 +76,7 @@ class HeldBackReplicas:
                 hosted,
                 len(self),
             )
-        if self._unreported:
+        if not all(self._waiting.values()):
             self._log_waiting()
         if self._waiting and self._descriptors.has_room and not self._retrying:
             self._retrying = True
@@ -85,8 +84,9 @@ class HeldBackReplicas:
 
     def _log_waiting(self) -> None:
         """Log an error: how many partitions, not counted before, wait for file descriptors."""
-        unreported, self._unreported = self._unreported, 0
-        topic, index = next(reversed(self._waiting), ("", 0))
+        unreported = sum(not is_reported for is_reported in self._waiting.values())
+        self._waiting = dict.fromkeys(self._waiting, True)
+        topic, index = next(reversed(self._waiting))
         descriptors = self._descriptors
         _log.error(
             "%d partition(s), as %s-%d, are not served here: ulimit -n is %d, and %d would be "

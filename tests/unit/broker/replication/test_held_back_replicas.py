@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from broker.replication.assignments_manager import AssignmentsManager
-from broker.replication.held_back_replicas import RETRY_MS
+from broker.replication.held_back_replicas import RETRY_MS, HeldBackReplicas
 from broker.replication.replica_homes import ReplicaHomes
 from controller.metadata.image import LOST_DIRECTORY
 from protocol.errors import ErrorCode
 from protocol.messages.metadata_records import PartitionChangeRecord
 from storage.log.descriptors import Descriptors
+from storage.log.log_dir_failure import DescriptorsLack
 from tests.unit.broker.replica_fixture import Replicas, topic_id_of
 
 ROOM = 3
@@ -125,3 +126,14 @@ def test_a_log_that_the_system_has_no_descriptor_for_is_tried_again(
     monkeypatch.setattr(filesystem, "make_dirs", make_dirs)
     replicas.scheduler.run_for(RETRY_MS)
     assert served(replicas, "t") == [0]
+
+
+def test_a_replica_that_waits_no_more_is_not_logged(
+    replicas: Replicas, caplog: pytest.LogCaptureFixture
+) -> None:
+    descriptors = Descriptors(100, lambda _limit: 100)
+    held_back = HeldBackReplicas(descriptors, replicas.scheduler, lambda _topic, _index: None)
+    held_back.hold("t", 0, DescriptorsLack("/data/t-0", "none is free"))
+    held_back.forget("t", 0)
+    held_back.host_waiting()
+    assert not caplog.records
