@@ -51,7 +51,8 @@ _LENGTH = Struct(">i")
 
 
 def batch_positions(data: bytes, start: int = 0) -> tuple[Ints, int]:
-    """Return the position of each batch that is whole in `data`, and the position after the last.
+    """Return the position of each batch, from `start` on, that is whole in `data`, and the position
+    after the last.
 
     Only the lengths are read; an impossible length ends the walk.
     """

@@ -71,7 +71,7 @@ class Files:
         return Stamp(status.st_size, status.st_mtime_ns, status.st_ino)
 
     def opened(self, path: str) -> OpenFile:
-        """Open a file to read pieces of it. Raises LogError."""
+        """Return an open file, to read pieces of it within a `with` block. Raises LogError."""
         return OpenFile(path)
 
 
@@ -79,6 +79,7 @@ class OpenFile:
     """An open file, which the end of its `with` block closes."""
 
     def __init__(self, path: str) -> None:
+        """Open the file for reading. Raises LogError."""
         self.path = path
         try:
             self._descriptor = os.open(path, os.O_RDONLY)
@@ -86,7 +87,7 @@ class OpenFile:
             raise LogError(f"{path}: {error.strerror}") from None
 
     def read(self, size: int, position: int) -> bytes:
-        """Return up to `size` bytes from `position` on, as `Read` says. Raises LogError."""
+        """Return `size` bytes from `position` on, fewer at the file's end. Raises LogError."""
         try:
             return os.pread(self._descriptor, size, position)
         except OSError as error:

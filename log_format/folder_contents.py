@@ -40,7 +40,11 @@ class FolderContents(Enum):
 
 
 def contents_of(names: Sequence[str]) -> FolderContents:
-    """Return the kind of a folder by the names of the files and folders in it."""
+    """Return the kind of a folder by the names of the files and folders in it.
+
+    NODE if it has `meta.properties` or `.lock`; else PARTITION if it has a file of a partition or
+    segment; NOTHING if it is empty, apart from `lost+found`; else OTHER.
+    """
     if any(name in names for name in _OF_A_NODE):
         return FolderContents.NODE
     if any(name in _OF_A_PARTITION or _is_of_a_segment(name) for name in names):
@@ -57,7 +61,8 @@ def _is_of_a_segment(name: str) -> bool:
 
 
 def why_no_partition(directory: str, names: Sequence[str]) -> str | None:
-    """Return why a folder is no partition's; None: it is a partition's, or empty."""
+    """Return a text that says why a folder is no partition's; None: it is a partition's, or
+    empty."""
     contents = contents_of(names)
     if contents is FolderContents.NODE:
         return f"{directory} is the data folder of a node"

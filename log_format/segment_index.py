@@ -34,13 +34,14 @@ class SegmentIndex:
     time_offsets: Ints
 
     def start_of(self, offset: int) -> int:
-        """Return the position at which a scan for `offset` begins."""
+        """Return the position at which a scan for `offset` begins: that of the last entry at or
+        below `offset`, or 0."""
         slot = int(np.searchsorted(self.offsets, offset, side="right")) - 1
         return int(self.positions[slot]) if slot >= 0 else 0
 
     def end_of(self, offset: int, size: int) -> int:
-        """Return a position at or after the end of all batches with offsets below `offset`; `size`
-        is the segment's."""
+        """Return a position at or after the end of all batches with offsets below `offset`: that of
+        an entry, or `size`, the segment's size, if no entry follows."""
         slot = int(np.searchsorted(self.offsets, offset, side="left")) + 1
         return int(self.positions[slot]) if slot < len(self.positions) else size
 
@@ -49,13 +50,14 @@ class SegmentIndex:
         return int(self.times[-1]) if len(self.times) else None
 
     def before_time(self, time: int) -> int | None:
-        """Return the offset from which a scan for the first record of `time` or later begins; None:
-        the segment's beginning."""
+        """Return the offset from which a scan for the first record of `time` (ms) or later begins;
+        None: the segment's beginning."""
         slot = int(np.searchsorted(self.times, time, side="right")) - 1
         return int(self.time_offsets[slot]) if slot >= 0 else None
 
     def cuts(self, start: int, end: int, step: int) -> list[int]:
-        """Return positions of batches between `start` and `end`, at least `step` bytes apart."""
+        """Return positions of batches after `start` and before `end`, at least `step` bytes apart
+        from each other and from `start`."""
         cuts = []
         after = start + step
         while after < end:
@@ -96,7 +98,8 @@ def read_index(
 
 
 def index_of(headers: Iterable[tuple[Headers, Ints]]) -> SegmentIndex:
-    """Return the indexes of a segment, made from its batches' headers and their positions."""
+    """Return the indexes of a segment, made from its batches' headers and their positions, with an
+    entry about every INTERVAL_BYTES."""
     offsets, positions, times = [], [], []
     no_time, largest, last_position = -1, -1, -INTERVAL_BYTES
     for piece_headers, at in headers:
@@ -127,4 +130,5 @@ def _used(first: Ints, second: Ints) -> tuple[Ints, Ints]:
 
 
 def _rises(values: Ints) -> bool:
+    """Return whether the values rise strictly."""
     return bool((np.diff(values) > 0).all())

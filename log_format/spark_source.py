@@ -62,7 +62,7 @@ class DataFolderSource(DataSource):
         return FORMAT
 
     def schema(self) -> str:
-        """Return the columns of the view. Raises LogError for invalid options."""
+        """Return the columns of the view, as DDL. Raises LogError for invalid options."""
         read_options(self.options)
         return _VIEWS[self._view()]
 
@@ -93,7 +93,8 @@ class RecordsReader(DataSourceReader):
         self._options = options
 
     def partitions(self) -> list[InputPartition]:
-        """Return all parts, in the order of topics, partitions and offsets."""
+        """Return all parts, in the order of topics, partitions and offsets. Raises LogError if the
+        folders cannot be read as the options say."""
         all_parts = parts(survey(Files(), self._options), self._options)
         return [PartPartition(part) for part in all_parts]
 
@@ -110,16 +111,18 @@ class PartitionsReader(DataSourceReader):
         self._options = options
 
     def partitions(self) -> list[InputPartition]:
-        """Return the only task."""
+        """Return a single task, which reads all rows."""
         return [InputPartition(None)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Yield, in a task, all rows."""
+        """Yield, in a task, a batch with a row for each partition that the options select. Raises
+        LogError if the folders cannot be read as the options say."""
         rows = [_partition_row(surveyed) for surveyed in survey(Files(), self._options)]
         yield pa.RecordBatch.from_pylist(rows, schema=_PARTITION_COLUMNS)
 
 
 def _partition_row(surveyed: SurveyedPartition) -> dict[str, object]:
+    """Return the row of a partition in the view `partitions`, by the names of columns."""
     log = surveyed.log
     return {
         "topic": log.topic,
@@ -138,5 +141,5 @@ def _partition_row(surveyed: SurveyedPartition) -> dict[str, object]:
 
 
 def _option(options: Mapping[str, str], name: str, default: str) -> str:
-    """Return an option, whose name's case does not matter."""
+    """Return the value of an option, else `default`; the case of its name does not matter."""
     return next((value for key, value in options.items() if key.lower() == name), default)

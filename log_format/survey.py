@@ -66,7 +66,8 @@ class ReadOptions:
     stop_at_damage: bool = False
 
     def crc(self) -> Crc | None:
-        """Return the function that checks batches; None: they are not checked. Raises LogError."""
+        """Return the function that checks batches; None: they are not checked. Raises LogError if
+        the package crc32c is not installed."""
         return crc32c_function() if self.checked else None
 
 
@@ -124,7 +125,12 @@ def read_options(options: Mapping[str, str]) -> ReadOptions:
 
 
 def survey(files: Files, options: ReadOptions) -> list[SurveyedPartition]:
-    """Return the partitions that the options select, by topic and number. Raises LogError."""
+    """Return the partitions that the options select, sorted by topic and number.
+
+    Raises LogError if a folder cannot be read, or a named topic or partition is missing, or none is
+    selected. Two folders with the same partition, or with different topics of the same name, are
+    an error too.
+    """
     crc = options.crc()
     by_name: dict[tuple[str, int], SurveyedPartition] = {}
     topics: list[str] = []
@@ -183,8 +189,9 @@ def parts(surveyed: list[SurveyedPartition], options: ReadOptions) -> list[Parti
 
 
 def _refuse_two_of_a_name(surveyed: list[SurveyedPartition]) -> None:
-    """Raise LogError if partitions belong to two topics with the same name. A disk that was offline
-    while a topic was deleted and created again has partitions of the old topic."""
+    """Raise LogError if partitions belong to two topics with the same name but other topic ids. A
+    disk that was offline while a topic was deleted and created again has partitions of the old
+    topic."""
     firsts: dict[str, PartitionLog] = {}
     for log in (partition.log for partition in surveyed):
         if log.topic_id is None:
@@ -216,7 +223,8 @@ def _bounded(
     notes: tuple[str, ...],
 ) -> SurveyedPartition:
     """Return a partition with the offsets between which it is read. Raises LogError if the options
-    have offsets that the log does not have."""
+    have offsets that the log does not have, or a high watermark is wanted and no checkpoint has
+    it."""
     name = f"{log.topic}-{log.partition}"
     last = log.stable_end if options.committed else log.end
     if options.to_high_watermark:

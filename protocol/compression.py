@@ -79,7 +79,8 @@ def decompress(codec: int, data: Bytes, limit_bytes: int) -> bytes:
 def unpack_into(codec: int, data: Bytes, out: memoryview) -> int | None:
     """Unpack `data` into `out`. Return the number of unpacked bytes; None: `out` is too small.
 
-    Raises CorruptBatch if `data` is damaged, cut off or followed by other bytes.
+    Raises CorruptBatch if `data` is damaged, cut off or followed by other bytes, or if `codec` is
+    unknown or NONE.
     """
     if codec == Codec.SNAPPY:
         try:
@@ -130,11 +131,11 @@ _STREAMS: dict[int, str] = {Codec.GZIP: "gzip", Codec.LZ4: "lz4", Codec.ZSTD: "z
 
 
 def _decompress_stream(codec: int, data: Bytes, limit_bytes: int) -> bytes:
-    """Unpack into a buffer of a guessed size. If it is too small, unpack again into a buffer of 4
-    times the size.
+    """Return the unpacked `data`. Unpack into a buffer of a guessed size; if it is too small,
+    unpack again into a buffer of 4 times the size.
 
     The sizes that the sender wrote cannot be trusted, so some batches are unpacked twice. Raises
-    DecompressionLimit if the limit is exceeded.
+    DecompressionLimit if the limit is exceeded, CorruptBatch as `unpack_into` does.
     """
     room = max(_FIRST_GUESS_BYTES, _FIRST_GUESS_FACTOR * len(data))
     while True:
@@ -149,12 +150,13 @@ def _decompress_stream(codec: int, data: Bytes, limit_bytes: int) -> bytes:
 
 
 def _output_was_full(error: Exception) -> bool:
+    """Return whether cramjam's error says that the output buffer is too small."""
     # The words of Rust's std::io::ErrorKind::WriteZero, which cramjam passes on.
     return "failed to write whole buffer" in str(error)
 
 
 def _compress_lz4(data: Bytes, level: int) -> bytes:
-    """Compress to an LZ4 frame of independent blocks, without a checksum of the content."""
+    """Return `data` as an LZ4 frame of independent blocks, without a checksum of the content."""
     import cramjam
 
     strength = _LZ4_FASTEST if level == LZ4_DEFAULT_LEVEL else min(level, _LZ4_HIGHEST)
@@ -169,7 +171,8 @@ def _compress_lz4(data: Bytes, level: int) -> bytes:
 
 
 def _decompress_snappy(data: memoryview, limit_bytes: int) -> bytes:
-    """Unpack all blocks. Raises CorruptBatch if they are damaged or exceed the limit."""
+    """Return the unpacked bytes of all blocks. Raises CorruptBatch if they are damaged,
+    DecompressionLimit if they exceed the limit."""
     unpacked = bytearray()
     for block in _snappy_blocks(data):
         out = bytearray(_snappy_size(block, limit_bytes - len(unpacked)))
@@ -179,7 +182,8 @@ def _decompress_snappy(data: memoryview, limit_bytes: int) -> bytes:
 
 
 def _decompress_snappy_into(data: memoryview, out: memoryview) -> int:
-    """Unpack all blocks into `out`, and return how many bytes they fill."""
+    """Unpack all blocks into `out`, and return how many bytes they fill. Raises CorruptBatch if
+    they are damaged, DecompressionLimit if `out` is too small."""
     filled = 0
     for block in _snappy_blocks(data):
         end = filled + _snappy_size(block, len(out) - filled)
@@ -241,7 +245,7 @@ def _unpack_snappy_block(block: memoryview, out: memoryview) -> None:
 
 
 def _compress_snappy(data: memoryview) -> bytes:
-    """Compress in Xerial's framing, as Kafka's Java client does."""
+    """Return `data` compressed in xerial's framing, as Kafka's Java client does it."""
     import cramjam
 
     out = bytearray(_XERIAL_HEADER)

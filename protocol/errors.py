@@ -155,7 +155,8 @@ class ErrorCode(IntEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> ErrorCode | None:
-        """Return UNKNOWN_SERVER_ERROR for an unknown number, as Kafka's `Errors.forCode` does."""
+        """Return UNKNOWN_SERVER_ERROR for an unknown number, as Kafka's `Errors.forCode` does. None
+        for any other value, so that the enum raises ValueError."""
         return cls.UNKNOWN_SERVER_ERROR if isinstance(value, int) else None
 
 

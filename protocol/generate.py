@@ -56,7 +56,7 @@ def modules() -> dict[str, str]:
 def main() -> int:
     """Write the message modules and remove old ones; with --check only compare.
 
-    Return 1 if the comparison finds a difference.
+    Return 1, and print the names of the modules, if the comparison finds a difference; else 0.
     """
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--check", action="store_true", help="compare, write nothing")

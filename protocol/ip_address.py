@@ -18,7 +18,8 @@ _eight_numbers = Struct(">8H").unpack
 
 
 def address_of_bytes(address: bytes) -> str:
-    """Return the spelling of an address of 4 or 16 bytes."""
+    """Return the spelling of an address of 4 or 16 bytes. An IPv4 address inside an IPv6 address is
+    spelled as IPv4."""
     if address.startswith(_IPV4_MAPPED):
         address = address[len(_IPV4_MAPPED) :]
     if len(address) == 4:
@@ -27,7 +28,10 @@ def address_of_bytes(address: bytes) -> str:
 
 
 def address_of_socket(address: tuple[object, ...]) -> str:
-    """Return the spelling of a socket's address: `(host, port)`, or with flow and zone for IPv6."""
+    """Return the spelling of a socket's address: `(host, port)`, or with flow and zone for IPv6.
+
+    Only the host, and the zone of an IPv6 address, are in the result.
+    """
     host = str(address[0])
     if ":" not in host:
         return host
@@ -49,7 +53,7 @@ def one_spelling(host: str) -> str:
 
 
 def without_zone(address: str) -> str:
-    """Return the address without its zone."""
+    """Return the address without its zone, which begins with `%`."""
     return address.partition("%")[0]
 
 

@@ -28,7 +28,7 @@ class Message:
         """Read the message at `pos`. Return it and the position after it.
 
         Raises ProtocolError, or another error of `protocol.frames.message_codec.DECODE_ERRORS`, if
-        the bytes are malformed.
+        the bytes are malformed. Abstract: each generated class has its own.
         """
         raise NotImplementedError  # each class has its own
 
@@ -38,10 +38,12 @@ class Message:
         return all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
 
     def __repr__(self) -> str:
+        """Return the class name and all fields, with secrets hidden."""
         fields = ", ".join(f"{name}={self._shown(name)}" for name in self.__slots__)
         return f"{type(self).__name__}({fields})"
 
     def _shown(self, name: str) -> str:
+        """Return the repr of the field `name`, or `[hidden]` for a secret."""
         return "[hidden]" if name in _SECRET else repr(getattr(self, name))
 
 
@@ -58,13 +60,15 @@ class SlicedMessage(Message):
         """Read the message at `pos`, yielding whenever a slice of `buf` is read: first at the
         position `stop`, then after each `protocol.primitives.SLICE_BYTES`.
 
-        Return the message, the position after it, and the position at which the slice ends.
+        The generator returns the message, the position after it, and the position at which the
+        slice ends. Abstract: each generated class has its own.
         """
         raise NotImplementedError  # each class has its own
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[Self, int]:
-        """Read the message at `pos` in one go. Return it and the position after it."""
+        """Read the message at `pos` in one go. Return it and the position after it. Raises as
+        `read_steps` does if the bytes are malformed."""
         try:
             next(cls.read_steps(buf, pos, version, sys.maxsize))
         except StopIteration as end:
@@ -84,7 +88,8 @@ def replace(message: M, **changes: Any) -> M:
 
 
 def as_dict(value: Any) -> Any:
-    """Return a message as dicts and lists of plain values, to compare or print it."""
+    """Return a message as dicts and lists of plain values, to compare or print it, secrets
+    included. Other values are returned as they are."""
     if isinstance(value, Message):
         return {name: as_dict(getattr(value, name)) for name in value.__slots__}
     if isinstance(value, list):

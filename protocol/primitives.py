@@ -149,7 +149,8 @@ def uuid_from_string(text: str) -> bytes:
 
 
 def read_uvarint(buf: memoryview, pos: int) -> tuple[int, int]:
-    """Read an unsigned varint of 32 bits. Higher bits of its fifth byte are ignored."""
+    """Return the unsigned varint of 32 bits at `pos`, and its end. Higher bits of its fifth byte
+    are ignored. Raises ProtocolError if it has more than 5 bytes, IndexError if it is cut off."""
     byte = buf[pos]
     if byte < 0x80:
         return byte, pos + 1
@@ -195,7 +196,8 @@ class StringTooLong(ValueError):
 
 
 def _slice_end(buf: memoryview, pos: int, length: int) -> int:
-    """Return the end. Raises ProtocolError if the length is negative or exceeds the buffer."""
+    """Return the end of `length` bytes at `pos`. Raises ProtocolError if the length is negative or
+    exceeds the buffer."""
     end = pos + length
     if length < 0 or end > len(buf):
         raise ProtocolError(f"length {length} with {len(buf) - pos} bytes remaining")
@@ -263,7 +265,7 @@ def read_compact_nullable_string(buf: memoryview, pos: int) -> tuple[str | None,
 
 
 def string(value: str) -> bytes:
-    """Encode with an INT16 length. Raises StringTooLong above 32,767 bytes."""
+    """Return an INT16 length and the UTF-8 of `value`. Raises StringTooLong above 32,767 bytes."""
     data = value.encode()
     if len(data) > _MOST_INT16:
         raise StringTooLong(len(data))
@@ -271,11 +273,14 @@ def string(value: str) -> bytes:
 
 
 def nullable_string(value: str | None) -> bytes:
+    """Return an INT16 length and the UTF-8 of `value`; None has the length -1. Raises StringTooLong
+    above 32,767 bytes."""
     return b"\xff\xff" if value is None else string(value)
 
 
 def compact_string(value: str) -> bytes:
-    """Encode with a varint length. Raises StringTooLong above 32,767 bytes."""
+    """Return length + 1 as a varint and the UTF-8 of `value`. Raises StringTooLong above 32,767
+    bytes."""
     data = value.encode()
     if len(data) > _MOST_INT16:
         raise StringTooLong(len(data))
@@ -283,11 +288,14 @@ def compact_string(value: str) -> bytes:
 
 
 def compact_nullable_string(value: str | None) -> bytes:
+    """Return length + 1 as a varint and the UTF-8 of `value`; a byte 0 for None. Raises
+    StringTooLong above 32,767 bytes."""
     return b"\0" if value is None else compact_string(value)
 
 
 def read_nullable_records(buf: memoryview, pos: int) -> tuple[memoryview | None, int]:
-    """Read records as a view of `buf`, which is valid as long as `buf` is. None stands for null."""
+    """Return INT32-length records and their end; None stands for null. The records are a view,
+    valid as long as `buf` is. Raises ProtocolError if they are cut off."""
     (length,) = _INT32.unpack_from(buf, pos)
     pos += 4
     if length < 0:
@@ -297,7 +305,8 @@ def read_nullable_records(buf: memoryview, pos: int) -> tuple[memoryview | None,
 
 
 def read_compact_nullable_records(buf: memoryview, pos: int) -> tuple[memoryview | None, int]:
-    """Read records as a view of `buf`, which is valid as long as `buf` is. None stands for null."""
+    """Return varint-length records and their end; None stands for null. The records are a view,
+    valid as long as `buf` is. Raises ProtocolError if they are cut off."""
     length = buf[pos]
     pos += 1
     if length > 0x7F:
@@ -320,31 +329,43 @@ def _not_null(view: memoryview | None) -> memoryview:
 
 
 def read_records(buf: memoryview, pos: int) -> tuple[memoryview, int]:
+    """Return INT32-length records, as a view of `buf`, and their end. Raises ProtocolError if they
+    are null or cut off."""
     view, pos = read_nullable_records(buf, pos)
     return _not_null(view), pos
 
 
 def read_compact_records(buf: memoryview, pos: int) -> tuple[memoryview, int]:
+    """Return varint-length records, as a view of `buf`, and their end. Raises ProtocolError if they
+    are null or cut off."""
     view, pos = read_compact_nullable_records(buf, pos)
     return _not_null(view), pos
 
 
 def read_nullable_bytes(buf: memoryview, pos: int) -> tuple[bytes | None, int]:
+    """Return a copy of INT32-length bytes, or None, and their end. Raises ProtocolError if they are
+    cut off."""
     view, pos = read_nullable_records(buf, pos)
     return None if view is None else bytes(view), pos
 
 
 def read_compact_nullable_bytes(buf: memoryview, pos: int) -> tuple[bytes | None, int]:
+    """Return a copy of varint-length bytes, or None, and their end. Raises ProtocolError if they
+    are cut off."""
     view, pos = read_compact_nullable_records(buf, pos)
     return None if view is None else bytes(view), pos
 
 
 def read_bytes(buf: memoryview, pos: int) -> tuple[bytes, int]:
+    """Return a copy of INT32-length bytes and their end. Raises ProtocolError if they are null or
+    cut off."""
     view, pos = read_nullable_records(buf, pos)
     return bytes(_not_null(view)), pos
 
 
 def read_compact_bytes(buf: memoryview, pos: int) -> tuple[bytes, int]:
+    """Return a copy of varint-length bytes and their end. Raises ProtocolError if they are null or
+    cut off."""
     view, pos = read_compact_nullable_records(buf, pos)
     return bytes(_not_null(view)), pos
 
@@ -356,7 +377,8 @@ def unread_bytes(value: object) -> int:
 
 
 def write_records(out: MessageBuffer, value: Records | None) -> None:
-    """Append the length in 4 bytes, then the records: bytes are copied, a slice is spliced."""
+    """Append the length in 4 bytes, -1 for None, then the records: bytes are copied, a slice is
+    spliced."""
     if value is None:
         out += b"\xff\xff\xff\xff"
     elif isinstance(value, (bytes, bytearray, memoryview)):
@@ -368,7 +390,8 @@ def write_records(out: MessageBuffer, value: Records | None) -> None:
 
 
 def write_compact_records(out: MessageBuffer, value: Records | None) -> None:
-    """Append length + 1 as a varint, then the records: bytes are copied, a slice is spliced."""
+    """Append length + 1 as a varint, 0 for None, then the records: bytes are copied, a slice is
+    spliced."""
     if value is None:
         out += b"\0"
     elif isinstance(value, (bytes, bytearray, memoryview)):
@@ -391,7 +414,11 @@ def _check_array_length(buf: memoryview, pos: int, length: int, item_size: int) 
 
 
 def read_array_length(buf: memoryview, pos: int, item_size: int) -> tuple[int, int]:
-    """Read the number of items, negative for null; `item_size` is the least size of an item."""
+    """Return the INT32 number of items, negative for null, and the position after it.
+
+    `item_size` is the least size of an item. Raises ProtocolError above ARRAY_LENGTH_MAX, or if
+    `buf` is too short for the items.
+    """
     (length,) = _INT32.unpack_from(buf, pos)
     pos += 4
     _check_array_length(buf, pos, length, item_size)
@@ -399,7 +426,11 @@ def read_array_length(buf: memoryview, pos: int, item_size: int) -> tuple[int, i
 
 
 def read_compact_array_length(buf: memoryview, pos: int, item_size: int) -> tuple[int, int]:
-    """Read the number of items, negative for null; `item_size` is the least size of an item."""
+    """Return the number of items, read from a varint, -1 for null, and the position after it.
+
+    `item_size` is the least size of an item. Raises ProtocolError above ARRAY_LENGTH_MAX, or if
+    `buf` is too short for the items.
+    """
     length = buf[pos]
     pos += 1
     if length > 0x7F:
@@ -414,7 +445,9 @@ def read_compact_array_length(buf: memoryview, pos: int, item_size: int) -> tupl
 def read_numbers(
     buf: memoryview, pos: int, count: int, code: str, size: int, stop: int
 ) -> ReadSteps[list[Any]]:
-    """Read `count` numbers of `size` bytes, whose `struct` code is `code`."""
+    """Read `count` numbers of `size` bytes, whose `struct` code is `code`, and yield after every
+    NUMBERS_BYTES. The generator returns the numbers, their end, and the end of the slice, which is
+    `stop` if it did not yield."""
     slice_count = NUMBERS_BYTES // size
     if count <= slice_count:
         return list(Struct(f">{count}{code}").unpack_from(buf, pos)), pos + count * size, stop
@@ -434,6 +467,7 @@ def refuse_null_array() -> None:
 
 
 def array_length(length: int) -> bytes:
+    """Return an array's length as INT32; -1 stands for null."""
     return _INT32.pack(length)
 
 
@@ -452,12 +486,14 @@ def read_tag(buf: memoryview, pos: int) -> tuple[int, int, int]:
 
 
 def skip_tag(buf: memoryview, pos: int, size: int) -> int:
-    """Return the position after the value of an unknown tagged field."""
+    """Return the position after the value of an unknown tagged field. Raises ProtocolError if it is
+    cut off."""
     return _slice_end(buf, pos, size)
 
 
 def read_tag_count(buf: memoryview, pos: int) -> tuple[int, int]:
-    """Read the number of tagged fields; a negative int counts as 0."""
+    """Return the number of tagged fields, and the position after it; a negative int counts as 0.
+    Raises ProtocolError above TAGGED_FIELDS_MAX."""
     count, pos = read_uvarint(buf, pos)
     if count > TAGGED_FIELDS_MAX:
         if count > _MOST_INT32:
@@ -467,7 +503,8 @@ def read_tag_count(buf: memoryview, pos: int) -> tuple[int, int]:
 
 
 def skip_tagged_fields(buf: memoryview, pos: int) -> int:
-    """Return the position after tagged fields that are all unknown, as newer peers may send."""
+    """Return the position after tagged fields that are all unknown, as newer peers may send. Raises
+    ProtocolError if they are cut off or too many."""
     count, pos = read_tag_count(buf, pos)
     for _ in range(count):
         _, pos, size = read_tag(buf, pos)
@@ -476,7 +513,8 @@ def skip_tagged_fields(buf: memoryview, pos: int) -> int:
 
 
 def write_tagged_fields(out: MessageBuffer, tagged: list[tuple[int, MessageBuffer]]) -> None:
-    """Append the tagged fields, which are given in rising order of tags."""
+    """Append the number of tagged fields, then each tag, size and value. The fields are given in
+    rising order of tags."""
     out += uvarint(len(tagged))
     for tag, value in tagged:
         out += uvarint(tag)

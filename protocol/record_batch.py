@@ -110,6 +110,7 @@ class UnsupportedMagic(CorruptBatch):
     """
 
     def __init__(self, magic: int) -> None:
+        """Set the error code: INVALID_RECORD for magic 0 and 1, else CORRUPT_MESSAGE."""
         super().__init__(f"record batch has magic {magic}, only magic 2 is supported")
         self.magic = magic
         if magic in (0, 1):
@@ -227,7 +228,8 @@ def read_header(buf: Bytes, pos: int = 0, remaining: int | None = None) -> Recor
 
 
 def _short_batch(buf: Bytes, pos: int) -> CorruptBatch:
-    """Return the error of bytes that are too few for a v2 header."""
+    """Return, without raising it, the error of bytes that are too few for a v2 header: a wrong
+    length, an older magic, or TruncatedBatch."""
     remaining = len(buf) - pos
     if remaining >= LOG_OVERHEAD:
         (length,) = _LENGTH.unpack_from(buf, pos + _LENGTH_OFFSET)
@@ -243,6 +245,7 @@ def _short_batch(buf: Bytes, pos: int) -> CorruptBatch:
 
 
 def _short_length(length: int) -> CorruptBatch:
+    """Return the error of a batch whose length is below that of a header."""
     return CorruptBatch(f"batch length {length} is below a header's length")
 
 

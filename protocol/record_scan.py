@@ -89,11 +89,12 @@ def _skip(body: Bytes, pos: int, end: int) -> tuple[int, int]:
 
 
 def _skip_headers(body: Bytes, pos: int, end: int, count: int) -> Generator[None, None, int]:
-    # A header takes two bytes at least.
-    """Yield after every HEADERS_PER_STOP headers; return the position after them.
+    """Skip `count` headers and yield None after every HEADERS_PER_STOP of them. The generator
+    returns the position after the headers.
 
-    Raises CorruptBatch.
+    Raises CorruptBatch if the count is impossible, a key is null or the record is too short.
     """
+    # A header takes two bytes at least.
     if count < 0 or 2 * count > end - pos:
         raise CorruptBatch(f"{count} headers, the record has {end - pos} bytes left")
     for number in range(count):
@@ -125,9 +126,9 @@ def read_varlong(body: Bytes, pos: int) -> tuple[int, int]:
 
 
 def _read_long_varint(body: Bytes, pos: int, most_bytes: int, highest: int) -> tuple[int, int]:
-    """Return a zigzag varint and the position after it.
+    """Return the zigzagged number at `pos`, and the position after it.
 
-    Raises CorruptBatch if it is longer or higher than allowed.
+    Raises CorruptBatch if its varint is longer or higher than allowed, IndexError if it is cut off.
     """
     value = 0
     for index in range(most_bytes):

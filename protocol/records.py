@@ -68,8 +68,12 @@ class Record(NamedTuple):
 def iterate_records(
     batch: Bytes, pos: int = 0, *, limit_bytes: int = UNPACKED_LIMIT_BYTES
 ) -> Iterator[Record]:
-    """Yield the records of the batch that starts at `pos`, with the checks of `scan_records` and
-    without a check of the CRC. Raises CorruptBatch after the records before the damage."""
+    """Return an iterator of the records of the batch that starts at `pos`.
+
+    The records are checked as by `scan_records`; the CRC is not. Raises CorruptBatch at once if the
+    header or the compression is damaged, or there are more than `limit_bytes` unpacked; else after
+    the records before the damage.
+    """
     header = read_header(batch, pos)
     packed = memoryview(batch)[pos + HEADER_SIZE : pos + header.size_in_bytes]
     if header.compression == Codec.NONE:
@@ -80,8 +84,8 @@ def iterate_records(
 
 
 def records_in(header: RecordBatchHeader, body: bytes) -> Iterator[Record]:
-    """Yield the records of a batch's unpacked body. Raises CorruptBatch as `iterate_records`
-    does."""
+    """Yield the records of a batch's unpacked body. Raises CorruptBatch after the records before
+    the damage."""
     for scanned in scan_records(header, body):
         if scanned is None:
             continue
@@ -93,7 +97,8 @@ def records_in(header: RecordBatchHeader, body: bytes) -> Iterator[Record]:
 
 
 def headers_at(body: Bytes, pos: int) -> Headers:
-    """Return the headers of a scanned record; `pos` is the end of its value."""
+    """Return the headers of a record that `scan_records` has checked; `pos` is the end of its
+    value."""
     count, pos = read_varint(body, pos)
     headers = []
     for _ in range(count):
@@ -128,6 +133,8 @@ class RecordBatchBuilder:
         leader_epoch: int = NO_PARTITION_LEADER_EPOCH,
         delete_horizon_ms: int | None = None,
     ) -> None:
+        """Begin an empty batch. A delete horizon takes the place of its base timestamp, which is
+        otherwise the first record's. `compression_level` None is the codec's default."""
         self._base_offset = base_offset
         self._compression = compression
         self._compression_level = compression_level
@@ -155,8 +162,8 @@ class RecordBatchBuilder:
         headers: Iterable[tuple[str, bytes | None]] = (),
         offset: int = -1,
     ) -> None:
-        """Append a record. A given `offset` may leave a gap, as compaction does. Raises ValueError
-        if it is not above the last record's."""
+        """Append a record, by default at the next offset. A given `offset` may leave a gap, as
+        compaction does. Raises ValueError if it is not above the last record's."""
         if offset < 0:
             offset = self._last_offset + 1
         if offset <= self._last_offset:
@@ -182,7 +189,7 @@ class RecordBatchBuilder:
 
         `last_offset` is that of the batch before compaction, even if no record is left.
         `max_timestamp` replaces that of the records, for a LogAppendTime batch. Raises ValueError
-        if `last_offset` is below the last record's.
+        if `last_offset` is below the last record's, or missing for a batch without records.
         """
         body: Bytes = self._body
         if self._compression != Codec.NONE and self.record_count:
@@ -216,6 +223,7 @@ def _write_nullable(out: bytearray, data: bytes | None) -> None:
 
 
 def _write_headers(out: bytearray, headers: Iterable[tuple[str, bytes | None]]) -> None:
+    """Append the number of headers, then each key and value, as a record has them."""
     if not headers:
         out.append(0)
         return

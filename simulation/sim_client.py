@@ -21,6 +21,7 @@ class GeneratorRun:
     """The run of one generator."""
 
     def __init__(self, world: SimScheduler, generator: Waits) -> None:
+        """Run the generator, from the world's next event on, until it ends or `cancel`."""
         self._world = world
         self._generator = generator
         self.done = False
@@ -32,7 +33,8 @@ class GeneratorRun:
         self._generator.close()
 
     def _resume(self, value: object = None) -> None:
-        """Run the generator until it waits: for exchanges, or for some milliseconds."""
+        """Send `value` to the generator, and run it until it waits: for exchanges, or for some
+        milliseconds. Set `done` if it ends."""
         if self.done:
             return
         try:
@@ -56,6 +58,7 @@ class GeneratorRun:
         left = len(missing)
 
         def settled(_: Exchange) -> None:
+            """Count a settled exchange; after the last, resume the generator."""
             nonlocal left
             left -= 1
             if not left:
@@ -79,7 +82,7 @@ class SimClient:
 
     @property
     def done(self) -> bool:
-        """Whether the client has nothing left to do."""
+        """Whether the client has nothing left to do: always, unless a subclass overrides this."""
         return True
 
     def hang_up(self) -> None:

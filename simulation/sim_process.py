@@ -56,28 +56,31 @@ class ProcessScheduler:
         """The function to call after each callback of the node, whose state may have changed."""
 
     def wall_ms(self) -> int:
+        """Return the world's wall clock, moved by this node's skew, in ms since the epoch."""
         return self._world.wall_ms() + self._skew_ms
 
     def monotonic_ms(self) -> float:
         return self._world.monotonic_ms()
 
     def call_later(self, delay_ms: float, callback: Callable[[], None]) -> ProcessTimer:
+        """Call `callback` after the delay, later if the process is paused, never if it has ended.
+        Return the timer, which can be cancelled."""
         timer = ProcessTimer(callback)
         timer.event = self._world.call_later(delay_ms, lambda: self._run(timer, self._due))
         return timer
 
     def call_soon(self, callback: Callable[[], None]) -> None:
+        """Call `callback` in a later event, without a delay, unless the process ends before."""
         self.call_later(0, callback)
 
     def arrive(self, callback: Callable[[], None]) -> None:
-        """Run a callback for an event from outside: at once, or after `resume`."""
+        """Run a callback for an event from outside: at once, after `resume` if the process is
+        paused, or never if it has ended."""
         self._run(ProcessTimer(callback), self._arrived)
 
     def _run(self, timer: ProcessTimer, waiting: list[ProcessTimer]) -> None:
-        """Run a timer's callback, unless the process is dead.
-
-        While it is paused, keeps the timer in `waiting`.
-        """
+        """Run a timer's callback and then `on_ran`, unless the timer is cancelled or the process
+        has ended. While the process is paused, append the timer to `waiting` instead."""
         if not self.alive or timer.callback is None:
             return
         if self.paused:
@@ -96,7 +99,10 @@ class ProcessScheduler:
         self.paused = True
 
     def resume(self, arrivals_first: bool) -> None:
-        """Run all that became due, as after SIGCONT; timers and arrivals each keep their order."""
+        """Run all that became due, as after SIGCONT, by events of the world.
+
+        Timers and arrivals each keep their order; `arrivals_first` says which run first.
+        """
         self.paused = False
         due, arrived, self._due, self._arrived = self._due, self._arrived, [], []
         for timer in [*arrived, *due] if arrivals_first else [*due, *arrived]:
@@ -129,6 +135,8 @@ class ProcessBlocking:
         self.outstanding = 0
 
     def submit(self, job: Callable[[], object], done: Done) -> None:
+        """Queue a job for a thread. Later `done` gets its result or its error, unless the process
+        ends before."""
         self.outstanding += 1
         self._queue.append((job, done))
         self._begin()
@@ -145,7 +153,7 @@ class ProcessBlocking:
         self._scheduler.call_later(works_ms, lambda: self._run(job, done, takes_ms - works_ms))
 
     def _run(self, job: Callable[[], object], done: Done, rest_ms: float) -> None:
-        """Run the job now; its result or error is reported `rest_ms` later."""
+        """Run the job now; `done` gets its result or error `rest_ms` later."""
         result: object = None
         error: Exception | None = None
         try:
@@ -155,13 +163,14 @@ class ProcessBlocking:
         self._scheduler.call_later(rest_ms, lambda: self._end(done, result, error))
 
     def _end(self, done: Done, result: object, error: Exception | None) -> None:
+        """Free the thread, begin the next queued job, and call `done`."""
         self._free += 1
         self.outstanding -= 1
         self._begin()
         done(result, error)
 
     def _draw_ms(self) -> float:
-        """Draw how long a job takes: mostly short, sometimes as long as on a busy disk."""
+        """Return a random length of a job in ms: mostly short, sometimes as on a busy disk."""
         if self._chance.random() < 0.05:
             return self._chance.random() * self._slowest_ms
         return self._chance.random() * 2.0

@@ -42,7 +42,7 @@ class Muted(NamedTuple):
     longest_ms: int = 0
 
     def __add__(self, other: object) -> Muted:
-        """Return the counts of two runs together."""
+        """Return the sums of two runs' counts, and the greater `longest_ms`."""
         assert isinstance(other, Muted)
         return Muted(
             self.produces + other.produces,
@@ -122,11 +122,11 @@ class Trace:
             self.everything.append(line)
 
     def keep(self, everything: bool) -> None:
-        """Set whether every line is kept, in `everything`."""
+        """Set whether every line is kept, in `everything`; lines kept before are dropped."""
         self.everything = [] if everything else None
 
     def take_kept(self) -> list[str]:
-        """Return the lines that were kept since the last call."""
+        """Return, and drop, the lines that were kept since the last call; [] if none are kept."""
         kept = self.everything or []
         self.keep(self.everything is not None)
         return kept
@@ -139,6 +139,7 @@ class LogLines(logging.Handler):
     """A handler that adds the cores' log lines to the trace, and keeps errors."""
 
     def __init__(self, trace: Trace, world: SimScheduler) -> None:
+        """Handle only records of the logger `ottla`, and only from WARNING on."""
         super().__init__(logging.WARNING)
         self.addFilter(logging.Filter("ottla"))  # leaves out clients that other tests left running
         self._trace = trace
@@ -157,7 +158,8 @@ class LogLines(logging.Handler):
 
 
 def origin(error: BaseException) -> str:
-    """Return an exception and the places where it was raised, in one line."""
+    """Return an exception and the last four places of its traceback, innermost first, in one
+    line."""
     last = traceback.extract_tb(error.__traceback__)[-4:]
     places = " < ".join(f"{frame.filename}:{frame.lineno}" for frame in reversed(last))
     return f"{error!r} at {places}"

@@ -57,7 +57,8 @@ class SimulatedCluster:
         invariants: Sequence[type[Invariant]],
         make_node: MakeNode = Node,
     ) -> None:
-        """`properties`: set on every node, over those of `layout`."""
+        """Create the nodes, none of which runs yet. `properties` are set on every node, over those
+        of `layout`."""
         self.seed = seed
         self.replay = f"seed {seed}"
         """The way to repeat a failure of this run, as words for the failure's text."""
@@ -105,14 +106,17 @@ class SimulatedCluster:
             self._inside.append(invariant)
 
     def tell(self, text: str) -> None:
-        """Add a fault, or a change of a node's state, to the trace."""
+        """Add a line about a fault, or a change of a node's state, to the trace."""
         self.trace.add(text)
 
     # --- parts of a run --------------------------------------------------------------------------
 
     def watched(self, story: Callable[[], None]) -> None:
-        """Run `story`. Raises Failure if an invariant is broken, an error is logged, or it
-        crashes."""
+        """Run `story`, with the cores' log lines in the trace.
+
+        Raises Failure if an invariant is broken, `story` crashes, or an error is logged. Logged
+        errors are allowed if the faults include disk errors.
+        """
         root = logging.root
         root.addHandler(self._lines)
         try:
@@ -130,17 +134,18 @@ class SimulatedCluster:
             root.removeHandler(self._lines)
 
     def _failure(self, invariant: str, reason: str) -> Failure:
+        """Return, without raising it, the failure of this run, with the trace's last lines."""
         lines = list(self.trace.last)
         return Failure(self.seed, invariant, reason, lines, self.world.events_run, self.replay)
 
     def start_brokers(self) -> None:
-        """Begin the first life of each node."""
+        """Begin the first life of each node, as the world's next events."""
         for broker in self.brokers:
             self.world.call_soon(broker.start)
 
     def converge(self) -> None:
-        """Wait until all replicas are in sync and all nodes have the same metadata. Raises
-        Violation (I13) if that takes too long."""
+        """Let time pass until all replicas are in sync, all nodes have the same metadata, and
+        nothing is unsettled. Raises Violation (I13) after CONVERGE_WITHIN_MS of virtual time."""
         end_ms = self.world.now_ms + CONVERGE_WITHIN_MS
         while (why := self.view.why_not_converged()) is not None or self.unsettled():
             if self.world.now_ms > end_ms:
@@ -160,7 +165,10 @@ class SimulatedCluster:
     # --- events --------------------------------------------------------------------------------
 
     def step(self) -> bool:
-        """Run the next event. Return False if there is none."""
+        """Run the next event. Return False if there is none.
+
+        If a node's process dies in the event, add that to the trace and end the process.
+        """
         try:
             return self.world.step()
         except Died as death:
@@ -185,22 +193,27 @@ class SimulatedCluster:
                 raise Violation("I20", f"no progress within {limit_ms:.0f} ms")
 
     def _served(self, broker: SimBroker) -> None:
+        """Add to the trace that a broker serves, and pass the event to the invariants."""
         epoch = f", epoch {broker.epochs[-1]}" if broker.epochs else ""
         self.tell(f"{broker.address} serves{epoch}")
         for invariant in self.invariants:
             invariant.node_served(broker)
 
     def _ended(self, broker: SimBroker, why: str) -> None:
+        """Add the end of a process to the trace, and pass it to the invariants and to the nemesis,
+        which schedules the next start."""
         self.tell(f"{broker.address} ended: {why}")
         for invariant in self.invariants:
             invariant.node_ended(broker, why)
         self.nemesis.ended(broker)
 
     def _power_lost(self, broker: SimBroker) -> None:
+        """Pass a node's loss of power to the invariants."""
         for invariant in self.invariants:
             invariant.power_lost(broker)
 
     def _ran(self, broker: SimBroker) -> None:
+        """Let the invariants that look into nodes check a node, after a callback of its process."""
         if broker.node is not None:
             for invariant in self._inside:
                 invariant.node_ran(broker)
@@ -214,7 +227,8 @@ class SimulatedCluster:
             invariant.sent(exchange)
 
     def handled(self, exchange: Exchange) -> None:
-        """Trace a request that a broker begins to handle."""
+        """Add to the trace that a broker begins to handle a request, and pass it to the
+        invariants."""
         self._line("handles", exchange)
         for invariant in self.invariants:
             invariant.handled(exchange)
@@ -225,7 +239,11 @@ class SimulatedCluster:
             invariant.answered(exchange)
 
     def received(self, exchange: Exchange) -> None:
-        """Trace a response that a client has received."""
+        """Add to the trace that a client has received a response, count it if it is a Produce's,
+        and pass it to the invariants.
+
+        If power was lost after the response, only invariants that hold all the same get it.
+        """
         self._line("receives", exchange)
         if exchange.key is ApiKey.PRODUCE:
             self.acknowledged += 1
@@ -235,12 +253,13 @@ class SimulatedCluster:
                 invariant.received(exchange)
 
     def given_up(self, exchange: Exchange) -> None:
-        """Trace a request that will never be answered."""
+        """Add to the trace that a request will never be answered, and pass it to the invariants."""
         self._line("gives up", exchange)
         for invariant in self.invariants:
             invariant.given_up(exchange)
 
     def _line(self, verb: str, exchange: Exchange) -> None:
+        """Add to the trace a line with the client, the verb, the request and its digest."""
         self.trace.add(
             f"{exchange.client} {verb} #{exchange.number} {exchange.key.name} "
             f"v{exchange.version} {exchange.node} {exchange.digest:08x}"

@@ -40,7 +40,11 @@ class DataFolder:
     """The partitions, the cluster id and the notes of a data folder."""
 
     def __init__(self, files: Files, path: str) -> None:
-        """Read the folder. Raises LogError."""
+        """List the partitions, and read the checkpoints and the cluster id beside them.
+
+        `path` is a data folder or one partition's folder. Raises LogError if it is no folder, or
+        has no partition.
+        """
         self.path = path.rstrip("/") or "/"
         if not files.is_folder(self.path):
             raise LogError(f"{path}: there is no such folder (on the machine that reads it)")
@@ -79,7 +83,10 @@ class DataFolder:
 
     def _partitions_in(self, files: Files, names: list[str]) -> dict[str, tuple[str, int]]:
         """Return topic and partition of each partition folder, by its path. An empty or unreadable
-        folder is included, because without it the others would look like the whole topic."""
+        folder is included, because without it the others would look like the whole topic.
+
+        Append to `notes` why a folder with such a name is left out.
+        """
         folders = {}
         for name in names:
             partition, path = partition_of(name), f"{self.path}/{name}"
@@ -96,9 +103,9 @@ class DataFolder:
         return folders
 
     def _offsets(self, files: Files, name: str) -> dict[tuple[str, int], int]:
-        """Return a checkpoint file's offsets.
+        """Return the offsets in the checkpoint file `name`, by topic and partition.
 
-        Returns {} if the file is missing or, with a note, damaged.
+        Returns {} if the file is missing or damaged. If it is damaged, append that to `notes`.
         """
         data = files.content(f"{self._root}/{name}")
         if data is None:

@@ -78,11 +78,12 @@ class PartitionLog:
         clean: bool = False,
         stop_at_damage: bool = False,
     ) -> None:
-        """Read the folder. Raises LogError.
+        """Find the log's segments, transactions, start, end and last stable offset.
 
         `log_start` is that of the data folder's checkpoint. `clean`: the broker was shut down
         cleanly, so that the last segment need not be read. `stop_at_damage` ends the log before
-        the first damage, wherever that is; then all segments are read.
+        the first damage, wherever that is; then all segments are read. Raises LogError without a
+        segment, in the middle of a compaction, or at damage that is not at the log's very end.
         """
         self.topic, self.partition, self.folder = topic, partition, folder
         self._files, self._crc = files, crc
@@ -132,8 +133,8 @@ class PartitionLog:
         return None
 
     def ranges(self, start: int, end: int, step_bytes: int) -> Iterator[list[Range]]:
-        """Yield all batches with offsets from `start` to before `end`, in parts of about
-        `step_bytes`."""
+        """Yield the ranges of bytes in the segments that have all batches with offsets from `start`
+        to before `end`, in parts of about `step_bytes`. Neighbouring batches may be included."""
         part: list[Range] = []
         filled = 0
         for segment in self.segments:
@@ -154,7 +155,7 @@ class PartitionLog:
             yield part
 
     def _segments(self, names: list[str]) -> list[Segment]:
-        """Return the segments by base offset.
+        """Return the segments in the order of their base offsets, without their indexes.
 
         Raises LogError if there are none, or if a compaction was cut short.
         """
@@ -176,9 +177,10 @@ class PartitionLog:
         return segments
 
     def _read_index(self, segment: Segment) -> None:
-        """Read a segment's indexes. If one is wrong, note it and leave the segment without index.
+        """Set the segment's `index` and `aborted` from its index files. If a file is missing or
+        damaged, append that to `notes` and leave the segment without index.
 
-        `stop_at_damage` ignores the indexes, because it reads all batches.
+        With `stop_at_damage` no index is set, because all batches are read.
         """
         stem = segment.path.removesuffix(LOG_SUFFIX)
         index = read_index(
@@ -198,9 +200,9 @@ class PartitionLog:
 
     def _transactions_at_shutdown(self) -> TransactionReplay | None:
         """Return the transactions from the files of a clean shutdown: the last segment's indexes,
-        and the producer snapshot at the log's end. None: one of them is missing.
+        and the producer snapshot at the log's end. None: one of them is missing or damaged.
 
-        The log's end is searched after the last entry of the index.
+        Find the log's end after the index's last entry, and set the last segment's `next_offset`.
         """
         last = self.segments[-1]
         self._read_index(last)
@@ -223,14 +225,16 @@ class PartitionLog:
         return TransactionReplay(ongoing)
 
     def _note(self, segment: Segment, text: str) -> None:
+        """Append to `notes` a line with the partition, the segment and this text."""
         name = segment.path.rpartition("/")[2].removesuffix(LOG_SUFFIX)
         self.notes.append(f"{self.topic}-{self.partition}: segment {name}: {text}")
 
     def _replayed(self, names: list[str]) -> TransactionReplay:
-        """Read the batches from the first segment without an index to the end of the log.
+        """Return the transactions of the log, replayed from the last producer snapshot before the
+        first segment without an index to the log's end.
 
-        Set each read segment's index and its aborted transactions, drop the segments after a
-        damaged one, and return the transactions. Raises LogError if the damage hides whole batches.
+        Set the index of each segment read, and the aborted transactions of those without. Drop the
+        segments after damage. Raises LogError if damage hides whole batches or other segments.
         """
         unindexed = [
             number for number, segment in enumerate(self.segments) if segment.index is None
@@ -249,8 +253,8 @@ class PartitionLog:
         return replay
 
     def _snapshot(self, names: list[str], upto: int) -> tuple[int, TransactionReplay]:
-        """Return the last valid snapshot at or before offset `upto`, and its offset; without one,
-        the log's start and no transactions."""
+        """Return the offset of the last valid producer snapshot at or before offset `upto`, and its
+        open transactions; without a snapshot, the log's start and no transactions."""
         snapshots = sorted(
             base for name in names if (base := base_offset_of(name, SNAPSHOT_SUFFIX)) is not None
         )
@@ -264,7 +268,7 @@ class PartitionLog:
 
     def _walk(self, segment: Segment, replay: TransactionReplay, is_last: bool) -> bool:
         """Read a segment's batches: replay their transactions and rebuild its index. Return whether
-        the log ends in this segment."""
+        the log ends in this segment, which is last or damaged. Raises as `_end_at`."""
         headers: list[tuple[Headers, Ints]] = []
         ends = is_last
         next_offset = segment.base_offset
@@ -285,8 +289,11 @@ class PartitionLog:
         return ends
 
     def _end_at(self, segment: Segment, damage: DamagedLog, is_last: bool) -> None:
-        """End the log before the damage. Raises LogError if that would lose whole batches or other
-        segments, unless `stop_at_damage`."""
+        """Set the segment's end to the damage, and append to `notes` how many bytes are lost.
+
+        Zeros at the log's end are no damage. Raises LogError if whole batches or other segments
+        follow, unless `stop_at_damage` is set, and always OldFormat for an older format.
+        """
         if isinstance(damage, OldFormat):
             raise damage
         rest = segment.end - damage.position
@@ -314,7 +321,11 @@ class PartitionLog:
 
     def _is_later(self, segment: Segment, time_ms: int) -> bool:
         """Return whether the last batches of a segment have a timestamp of `time_ms` or later that
-        its time index lacks, because it lost its last entries. If so, rebuild the index."""
+        its time index lacks, because it lost its last entries. If so, rebuild the index and append
+        that to `notes`.
+
+        False for the last segment.
+        """
         if segment is self.segments[-1]:
             return False
         assert segment.index is not None
@@ -347,5 +358,6 @@ class PartitionLog:
         return None
 
     def _pieces(self, segment: Segment, start: int) -> Iterator[Piece]:
+        """Yield the segment's batches from byte `start` on, checked. Raises DamagedLog."""
         with self._files.opened(segment.path) as file:
             yield from pieces(segment.path, file.read, start, segment.end, self._crc)

@@ -37,7 +37,8 @@ class PartitionSlice:
 def parts_of(
     log: PartitionLog, start: int, end: int, *, committed: bool, step_bytes: int
 ) -> Iterator[PartitionSlice]:
-    """Yield the parts of a log from `start` to before `end`, each of about `step_bytes`.
+    """Yield the parts of a log from `start`, or the log's start if later, to before `end`, each of
+    about `step_bytes`.
 
     With `committed`, they end at the last stable offset at the latest.
     """
@@ -56,7 +57,10 @@ def parts_of(
 
 
 def read_part(files: Files, part: PartitionSlice, crc: Crc | None) -> Iterator[pa.RecordBatch]:
-    """Yield the records of a part, in the order of their offsets. Raises LogError."""
+    """Yield the records of a part as rows of Arrow, in the order of their offsets.
+
+    Control records and the part's aborted transactions are left out. Raises LogError at damage.
+    """
     decoder = ArrowDecoder(part.topic, part.partition)
     hidden = AbortedBatches(list(part.aborted))
     for span in part.ranges:

@@ -40,8 +40,8 @@ ABORT, COMMIT = 0, 1
 
 
 def open_in_snapshot(data: bytes, crc: Crc | None) -> dict[int, int] | None:
-    """Return the first offsets of the open transactions, by producer; None: the snapshot is
-    damaged."""
+    """Return the first offsets of the open transactions, by producer id; None: the snapshot is
+    damaged or of another version. Without `crc`, the checksum is not compared."""
     if len(data) < _SNAPSHOT.size:
         return None
     version, checksum, count = _SNAPSHOT.unpack_from(data)
@@ -67,7 +67,8 @@ class TransactionReplay:
         self.aborted: list[AbortedTxn] = []
 
     def replay(self, piece: Piece) -> None:
-        """Apply the batches of `piece`. Raises DamagedLog."""
+        """Apply the batches of `piece`, which open, commit and abort transactions, to `ongoing` and
+        `aborted`. Raises DamagedLog if a control record is malformed."""
         attributes = column(piece.headers, "attributes")
         batches = np.flatnonzero(attributes & (TRANSACTIONAL | CONTROL))
         if not len(batches):
@@ -94,7 +95,8 @@ class TransactionReplay:
 
 
 def marker_of(piece: Piece, batch: int) -> int | None:
-    """Return the type of a control batch's first record; None: compaction has dropped it.
+    """Return the type of a control batch's first record, such as ABORT; None: compaction has
+    dropped the record.
 
     `batch` is the batch's index in `piece`. Raises DamagedLog.
     """
@@ -147,4 +149,5 @@ class AbortedBatches:
 
 
 def _ints(value: int) -> Ints:
+    """Return an array with `value` as its only item."""
     return np.array((value,), dtype=np.int64)

@@ -68,7 +68,7 @@ class Piece:
         )
 
     def damaged(self, batch: int, why: str) -> DamagedLog:
-        """Return the error about the batch with this index."""
+        """Return, without raising it, the error about the batch with this index."""
         offset = int(self.headers["base_offset"][batch])
         at = self.position + int(self.positions[batch])
         return DamagedLog(self.path, at, f"in the batch of offset {offset} {why}")
@@ -82,10 +82,8 @@ class ArrowDecoder:
         self._partition = partition
 
     def batches(self, piece: Piece, start: int, end: int) -> Iterator[pa.RecordBatch]:
-        """Yield the records of `piece` with offsets from `start` to before `end`.
-
-        Raises DamagedLog.
-        """
+        """Yield the records of `piece` with offsets from `start` to before `end`, as rows of
+        SCHEMA. Raises DamagedLog if records do not unpack or are malformed."""
         for batches, data, starts, ends in _unpacked(piece):
             try:
                 records = find_records(data, starts, ends, column(batches.headers, "count"))
@@ -135,6 +133,7 @@ class ArrowDecoder:
         return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
 
     def _topics(self, size: int) -> pa.Array:
+        """Return the column `topic` of `size` rows, each with this topic's name."""
         offsets = np.arange(size + 1, dtype=np.int32) * len(self._topic)
         buffers = [None, pa.py_buffer(offsets), pa.py_buffer(self._topic * size)]
         return pa.Array.from_buffers(pa.string(), size, buffers)
@@ -175,7 +174,8 @@ def _unpacked(piece: Piece) -> Iterator[tuple[Piece, bytes, Ints, Ints]]:
 def _joined_bodies(
     piece: Piece, first: int, bodies: list[bytes | memoryview]
 ) -> tuple[Piece, bytes, Ints, Ints]:
-    """Return the piece of these batches, their joined bodies, and each body's start and end."""
+    """Return the piece of the batches from index `first` on that have these bodies, the joined
+    bodies, and each body's start and end."""
     wanted = np.zeros(len(piece.positions), dtype=np.bool_)
     wanted[first : first + len(bodies)] = True
     ends = np.cumsum(np.array([len(body) for body in bodies], dtype=np.int64))
@@ -196,11 +196,13 @@ def _parts(data: bytes, records: Records) -> pa.Array:
 
 
 def _binaries(data: bytes, borders: npt.NDArray[np.int32]) -> pa.Array:
+    """Return an array, without a copy, of the slices of `data` between successive borders."""
     buffers = [None, pa.py_buffer(borders), pa.py_buffer(data)]
     return pa.Array.from_buffers(pa.binary(), len(borders) - 1, buffers)
 
 
 def _indices(places: Ints, null: npt.NDArray[np.bool_]) -> pa.Array:
+    """Return `places` as an Arrow array, with null wherever `null` is true."""
     return pa.array(places, mask=null) if null.any() else pa.array(places)
 
 
@@ -224,7 +226,8 @@ def _headers(data: bytes, records: Records, rows: Ints) -> pa.Array:
 
 
 def _with_times(headers: pa.Array, time_ms: Ints, beyond: npt.NDArray[np.bool_]) -> pa.Array:
-    """Return the headers with an additional header for each time that the column cannot have."""
+    """Return the headers column. Each row of `beyond`, whose time the timestamp column cannot have,
+    gets an additional last header with that time in ms."""
     if not beyond.any():
         return headers
     rows = headers.to_pylist()

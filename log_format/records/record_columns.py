@@ -147,7 +147,8 @@ def varints(raw: npt.NDArray[np.uint8], at: Ints) -> tuple[Ints, Ints]:
 def _begins(
     data: bytes, raw: npt.NDArray[np.uint8], starts: Ints, ends: Ints, counts: Ints
 ) -> Ints:
-    """Return the position of each record, batch by batch. Raises BadRecords."""
+    """Return the position of each record, batch by batch. Raises BadRecords if the records of a
+    batch do not end where the batch does."""
     total, most = int(counts.sum()), int(counts.max(initial=0))
     if not total or total < _ABREAST_MIN * most:
         begins: list[int] = []
@@ -162,7 +163,10 @@ def _begins(
 
 def _walk(data: bytes, at: int, end: int, count: int, begins: list[int]) -> int:
     """Append the positions of `count` records, from `at` on, to `begins`. Return the position after
-    the last record, or -1 if they do not fit before `end`."""
+    the last record, which may be past `end`.
+
+    Returns -1 if a record begins at `end` or later, or its length is malformed or negative.
+    """
     note = begins.append
     for _ in range(count):
         if at >= end:
@@ -186,7 +190,7 @@ def _walk(data: bytes, at: int, end: int, count: int, begins: list[int]) -> int:
 
 def _begins_abreast(raw: npt.NDArray[np.uint8], starts: Ints, ends: Ints, counts: Ints) -> Ints:
     """Return the position of each record of many batches, by steps of one record in all batches.
-    Raises BadRecords."""
+    Raises BadRecords if a length is negative, or records do not end where their batch does."""
     begins = np.zeros(int(counts.sum()), dtype=np.int64)
     slot = np.cumsum(counts) - counts
     # The batches with most records come first, so that those that still run are a prefix.
@@ -205,6 +209,6 @@ def _begins_abreast(raw: npt.NDArray[np.uint8], starts: Ints, ends: Ints, counts
 
 
 def _refuse_wrong(wrong: npt.NDArray[np.bool_], batch: Ints, why: str) -> None:
-    """Raise BadRecords, with the first batch of a wrong record, if any is wrong."""
+    """Raise BadRecords if any item of `wrong` is true, with the batch of the first such item."""
     if wrong.any():
         raise BadRecords(int(batch[int(np.argmax(wrong))]), why)

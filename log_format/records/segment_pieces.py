@@ -52,8 +52,9 @@ def pieces(
 ) -> Iterator[Piece]:
     """Yield the batches from byte `start`, at which a batch begins, to `end`, at which one ends.
 
-    The first batch's offset must be `least` or more. Raises DamagedLog, also if a batch continues
-    past `end`.
+    The first batch's offset must be `least` or more. Raises DamagedLog after the batches before the
+    damage, also if a batch continues past `end`, and OldFormat. Without `crc`, no checksum is
+    compared.
     """
     at, room = start, PIECE_BYTES
     while at < end:
@@ -77,12 +78,13 @@ def pieces(
 
 
 def _next_size(data: bytes) -> int:
-    """Return the size that the batch at the beginning of `data` claims."""
+    """Return the size in bytes, header included, that the batch at the start of `data` claims."""
     return LOG_OVERHEAD + int.from_bytes(data[8:LOG_OVERHEAD], "big", signed=True)
 
 
 def _cut_off_error(path: str, at: int, data: bytes, end: int) -> DamagedLog:
-    """Return the error for a batch that does not fit into the data left."""
+    """Return the error for a batch that does not fit into the data left; OldFormat if it is of an
+    older format."""
     needed = _next_size(data)
     if len(data) > HEADER_BYTES and needed > len(data):
         magic = data[16]

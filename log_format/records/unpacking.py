@@ -36,8 +36,8 @@ class BadCompression(Exception):
 
 
 def unpack(codec: int, data: memoryview, limit_bytes: int = UNPACKED_MAX_BYTES) -> bytes:
-    """Return the unpacked records of a batch. Raises BadCompression, also if they have more than
-    `limit_bytes`."""
+    """Return the unpacked records of a batch, whose codec is 1 to 4. Raises BadCompression for
+    other codecs, damaged bytes, and records of more than `limit_bytes`."""
     try:
         if codec == 1:
             return _gunzip(data, limit_bytes)
@@ -52,7 +52,7 @@ def unpack(codec: int, data: memoryview, limit_bytes: int = UNPACKED_MAX_BYTES) 
 
 
 def _gunzip(data: memoryview, limit_bytes: int) -> bytes:
-    """Unpack all gzip members of `data`, as Java's reader does.
+    """Return the unpacked bytes of all gzip members of `data`, as Java's reader does.
 
     Raises BadCompression if they are cut off or exceed the limit.
     """
@@ -70,9 +70,10 @@ def _gunzip(data: memoryview, limit_bytes: int) -> bytes:
 
 
 def _stream(name: str, data: memoryview, limit_bytes: int) -> bytes:
-    """Unpack in steps of growing size, because the unpacked size is unknown before the end.
+    """Return the unpacked bytes of an lz4 or zstd stream; `name` is the codec's.
 
-    Raises BadCompression if the limit is exceeded.
+    Unpack in steps of growing size, because the unpacked size is unknown before the end. Raises
+    BadCompression if the limit is exceeded, and pyarrow's errors.
     """
     room = max(_FIRST_GUESS_BYTES, _FIRST_GUESS_FACTOR * len(data))
     parts: list[Any] = []
@@ -112,9 +113,10 @@ def _snappy_blocks(data: memoryview) -> list[memoryview]:
 
 
 def _unpack_snappy(block: memoryview, limit_bytes: int) -> bytes:
-    """Unpack a raw snappy block.
+    """Return the unpacked bytes of a raw snappy block.
 
-    Raises BadCompression if its claimed size exceeds the limit or what snappy can pack.
+    Raises BadCompression if its claimed size exceeds the limit or what snappy can pack, and
+    pyarrow's errors.
     """
     size = shift = 0
     for byte in block[:5]:

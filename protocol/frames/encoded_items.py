@@ -45,6 +45,7 @@ class EncodedItems(list[M]):
         return self._count
 
     def __iter__(self) -> Iterator[M]:
+        """Yield this array itself once, unless it is empty; its `write` writes all items."""
         if self._count:
             yield cast(M, self)
 
@@ -55,7 +56,8 @@ class EncodedItems(list[M]):
 
 
 def encoded(items: list[M], version: int) -> EncodedItems[M]:
-    """Encode `items`, for use in many responses, or in many places of one response."""
+    """Return `items`, encoded in this version, for use in many responses, or in many places of one
+    response."""
     out = MessageBuffer()
     item: Any
     for item in items:
@@ -89,14 +91,17 @@ class Items(Generic[M]):
 
     def add(self, item: M, pieces: int = 1) -> None:
         """Add an item, which must not change any more. `pieces` is the number of message objects
-        that it consists of, itself included, encoded ones not."""
+        that it consists of, itself included, encoded ones not.
+
+        Above KEPT_PIECES objects, encode all items that are not encoded yet.
+        """
         self._waiting.append(item)
         self._waiting_pieces += pieces
         if self._waiting_pieces > KEPT_PIECES:
             self._write_waiting()
 
     def add_encoded(self, data: bytes, count: int = 1) -> None:
-        """Add `count` items whose encoded bytes are `data`."""
+        """Add `count` items whose encoded bytes are `data`, and encode the items before them."""
         out = self._write_waiting()
         self._count += count
         if len(data) < PART_BYTES:
@@ -117,7 +122,8 @@ class Items(Generic[M]):
         self._parts += array.parts
 
     def array(self) -> list[M]:
-        """Return the array for the message's field."""
+        """Return the array for the message's field: a list of the items if none is encoded, else an
+        EncodedItems of all."""
         if self._out is None:
             return self._waiting
         self._end_part(self._write_waiting())
@@ -126,7 +132,7 @@ class Items(Generic[M]):
     def _write_waiting(self) -> MessageBuffer:
         """Encode the waiting items, and return the buffer that holds them.
 
-        Begins a new part if the current one is full.
+        Before that, begin a new part if the current one is full.
         """
         out = self._out
         if out is None:
@@ -142,11 +148,13 @@ class Items(Generic[M]):
         return out
 
     def _end_part(self, out: MessageBuffer) -> MessageBuffer:
+        """Append the bytes of `out` to the parts. Return the empty buffer of the next part."""
         self._parts += [part if isinstance(part, bytes) else bytes(part) for part in _bytes_of(out)]
         self._out = MessageBuffer()
         return self._out
 
 
 def _bytes_of(out: MessageBuffer) -> Iterator[bytes | memoryview]:
+    """Yield the parts of `out`, with a copy of the bytes for each record slice."""
     for part in out.parts():
         yield part if isinstance(part, (bytes, memoryview)) else part.read()

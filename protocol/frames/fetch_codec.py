@@ -38,12 +38,13 @@ def fetch_shape(
 ) -> Shape | None:
     """Return the shape of a request of one partition, whose holes are the correlation id, the
     client id, the session's epoch and the offset. Return None if the request has more partitions
-    or topics, or other bytes than Ottla would write."""
+    or topics, other bytes than Ottla would write, or a version before 11."""
     if version < _OLDEST or len(request.topics) != 1 or len(request.topics[0].partitions) != 1:
         return None
     correlation_id = int.from_bytes(frame[4:8], signed=True)
 
     def written() -> bytes:
+        """Return the request's frame as Ottla writes it, without its size."""
         return encode_request(request, version, correlation_id, client_id)[_SIZE_BYTES:]
 
     # Other bytes have a field that this release does not know.
@@ -77,6 +78,7 @@ class FetchReplyFrames:
         index: int,
         committed_only: bool,
     ) -> None:
+        """Encode an error-free response of one partition, without records, for `parts` to fill."""
         data = PartitionData(index, 0, 0, 0, 0, records=b"")
         data.aborted_transactions = [] if committed_only else None
         topic = FetchableTopicResponse(name, topic_id, [data])

@@ -44,15 +44,20 @@ class Uncounted:
     """A `FrameMemory` without a limit, for readers whose peers are trusted."""
 
     def claim(self, size: int) -> bool:
+        """Return True: any size is allowed."""
         return True
 
-    def hold(self, size: int) -> None: ...
+    def hold(self, size: int) -> None:
+        """Do nothing: no bytes are counted."""
 
-    def free(self, size: int) -> None: ...
+    def free(self, size: int) -> None:
+        """Do nothing: no bytes are counted."""
 
-    def hold_waiting(self, size: int) -> None: ...
+    def hold_waiting(self, size: int) -> None:
+        """Do nothing: no bytes are counted."""
 
-    def free_waiting(self, size: int) -> None: ...
+    def free_waiting(self, size: int) -> None:
+        """Do nothing: no bytes are counted."""
 
     is_waited_for = False
 

@@ -118,9 +118,9 @@ class RecordsShape(Shape):
         return head, (correlation_id, self._start, self._end)
 
     def _match_any_size(self, frame: memoryview, size: int) -> tuple[Fixed, Values] | None:
-        """Match a frame of any size.
+        """Return the result of `match` for a frame of any size.
 
-        After two frames of one size, prepares the faster match of that size.
+        After two frames of equal size in a row, prepare the faster match of that size.
         """
         both = size - self._around  # the bytes of the length and of the records
         length: int | bytes
@@ -161,7 +161,8 @@ class ReplyFrame:
     __slots__ = ("_pack", "_parts", "size")
 
     def __init__(self, frame: bytes, holes: Holes) -> None:
-        """`frame` is such a response with its size prefix; the values in its holes are ignored."""
+        """Take the fixed bytes from `frame`, any of the responses, with its size prefix. The values
+        in its holes are ignored."""
         form = Struct(f">{_form(0, len(frame), holes)}")
         self.size = len(frame)
         self._pack: Callable[..., bytes] = form.pack

@@ -108,6 +108,11 @@ class FrameReader:
         memory: FrameMemory = UNCOUNTED,
         allocate: Allocate = bytearray,
     ) -> None:
+        """Receive into `scratch`, which other readers share, and into own buffers of `allocate`.
+
+        `max_bytes` limits a frame's size, `memory` the own buffers of all readers together. Raises
+        ValueError if `scratch` is empty.
+        """
         if not scratch:
             raise ValueError("the scratch buffer has no room")
         self.max_bytes = max_bytes
@@ -132,14 +137,17 @@ class FrameReader:
         self._error: tuple[str, int] | None = None  # the text and the size of a FrameSizeError
 
     def limit(self, max_bytes: int) -> None:
-        """Set the size of the longest frame that may come from now on."""
+        """Set the size in bytes of the longest frame that is accepted from now on."""
         self.max_bytes = max_bytes
 
     # --- receiving ---------------------------------------------------------------------------
 
     def get_buffer(self, _size_hint: int = -1) -> memoryview:
         """Return the buffer for the next bytes. Frames that were returned before and not kept are
-        invalid from now on."""
+        invalid from now on.
+
+        Raises AssertionError if bytes are unread or the reader is starved.
+        """
         if self.position != self.end:
             raise AssertionError("reading went on although frames are waiting")
         if not self.filled:
@@ -148,7 +156,8 @@ class FrameReader:
         return memoryview(self._own)[self.filled : self._need]
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Take `nbytes` that were received into the buffer of `get_buffer`. Raises nothing."""
+        """Make `nbytes`, which were received into the buffer of `get_buffer`, available to
+        `next_frame`. Raises nothing."""
         if not self.filled:
             self._source = self._first
             self.position = 0
@@ -182,7 +191,9 @@ class FrameReader:
     def next_frame(self) -> memoryview | None:
         """Return the next whole frame, writable and without its size; None: more bytes are needed.
 
-        Raises FrameSizeError if the size is negative or over `max_bytes`.
+        With None, the bytes of an incomplete frame have moved to the connection's own buffer, or
+        the reader is `starved` if `memory` has no room for it. Raises FrameSizeError if the size is
+        negative or over `max_bytes`, and again at every later call.
         """
         start = self.position + SIZE_BYTES
         if start <= self.end:
@@ -195,7 +206,7 @@ class FrameReader:
         return None
 
     def detach(self) -> None:
-        """Move the unread bytes out of the shared scratch buffer.
+        """Copy the unread bytes out of the shared scratch buffer, and count the copy in `memory`.
 
         For a caller that stops taking frames before `next_frame` returned None. Reading has to be
         paused until it continues and gets None. Frames returned before are not moved: see `keep`.
@@ -209,7 +220,8 @@ class FrameReader:
             self._memory.hold(len(copy))
 
     def attach(self) -> None:
-        """Drop the copy of `detach` before reading continues, if all its frames are taken."""
+        """Drop the copy of `detach` before reading continues, and stop counting it. Nothing happens
+        while bytes of it are unread."""
         if self.position == self.end:
             self._drop_source()
 
@@ -219,7 +231,8 @@ class FrameReader:
         return max(self._need, _FIRST_RESERVE_BYTES)
 
     def feed(self) -> None:
-        """Let a starved reader receive again. The caller has claimed `wanted_bytes` for it."""
+        """Let a starved reader receive again: allocate its buffer of `wanted_bytes`, which the
+        caller has claimed. Raises AssertionError if the reader is not starved."""
         assert self.starved
         self._continue_in(memoryview(self._own)[: self.filled])
 
@@ -242,7 +255,8 @@ class FrameReader:
         return memoryview(bytearray(frame))
 
     def hold(self, frame: memoryview) -> memoryview:
-        """Keep a frame while it is handled, and count its bytes until `settle`."""
+        """Return the frame in memory that stays valid, as `keep` does, and count its bytes in
+        `memory` until `settle`."""
         frame = self.keep(frame)
         self._memory.hold(len(frame))
         self.lent += len(frame)
@@ -278,7 +292,7 @@ class FrameReader:
 
     def lend(self) -> None:
         """Leave the large buffer to its frame, whose handling continues, and count it until
-        `settle`."""
+        `settle`. Nothing happens if the buffer has unread bytes or an incomplete frame."""
         if not self.filled and self.position == self.end:
             self.lent, self._claimed = self.lent + self._claimed, 0
             self._drop()
@@ -295,7 +309,7 @@ class FrameReader:
         self._drop()
 
     def _drop(self) -> None:
-        """Forget what was read and free all memory."""
+        """Drop the received bytes and all buffers, and stop counting them, except lent bytes."""
         self._given_away = None
         self._first = self._scratch
         self.filled = self._expected = 0
@@ -305,8 +319,8 @@ class FrameReader:
     # --- the incomplete frame ----------------------------------------------------------------
 
     def _first_buffer(self) -> memoryview:
-        """Return the buffer for a frame that may be as large as the last one: the own buffer, or
-        the scratch."""
+        """Set and return the buffer for the first bytes of a frame that may be as large as the last
+        frame: the own buffer if there is one, else the scratch."""
         if self._own is None:
             self._take_back()
         if self._own is None:
@@ -316,9 +330,10 @@ class FrameReader:
         return self._first
 
     def _move_rest(self) -> None:
-        """Move the rest of the source, which is less than a frame, into the own buffer.
+        """Move the rest of the source, which is less than a frame, into the own buffer, or starve
+        if `memory` has no room for that.
 
-        Raises FrameSizeError if the next frame's size is wrong.
+        Raises FrameSizeError if the next frame's size is wrong, or an earlier size was.
         """
         if self._error is not None:
             raise FrameSizeError(*self._error)
@@ -330,7 +345,8 @@ class FrameReader:
         self._drop_source()
 
     def _begin(self, rest: memoryview, start: int) -> None:
-        """Begin an incomplete frame with `rest`, which starts at `start` of its source."""
+        """Begin an incomplete frame in the own buffer, with `rest`, which starts at `start` of its
+        source. If `memory` has no room for a larger buffer, keep a copy of `rest` and starve."""
         self.filled = len(rest)
         self._first = self._scratch
         if self._own is None:
@@ -354,7 +370,8 @@ class FrameReader:
         self._own, self._claimed = held, len(held)
 
     def _continue_in(self, rest: memoryview) -> None:
-        """Receive the frame that begins with `rest` in a new buffer, whose bytes are claimed."""
+        """Replace the own buffer by a new one, whose bytes are claimed already, and copy `rest`,
+        the frame's beginning, into it."""
         room = self.wanted_bytes
         own = self._allocate(room)
         memoryview(own)[: len(rest)] = rest
@@ -362,8 +379,11 @@ class FrameReader:
         self._own, self._claimed = own, room
 
     def _whole_size(self, start: memoryview) -> int:
-        """Return the size of the frame that begins with `start`, size prefix included. Raises
-        FrameSizeError if the size is negative or over the limit."""
+        """Return the size of the frame that begins with `start`, size prefix included.
+
+        Raises FrameSizeError if the size is negative or over the limit. Before that, drop all
+        buffers, and make every later call fail in the same way.
+        """
         (size,) = _SIZE.unpack_from(start)
         if 0 <= size <= self.max_bytes:
             return int(size) + SIZE_BYTES
@@ -389,7 +409,7 @@ class FrameReader:
     # --- dropping buffers --------------------------------------------------------------------
 
     def _drop_source(self) -> None:
-        """Release the buffer, and what is counted for it."""
+        """Drop the unread bytes. If they are a detached copy, stop counting it."""
         self._source = _EMPTY
         self.position = self.end = 0
         if self._detached:

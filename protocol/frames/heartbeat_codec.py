@@ -33,8 +33,8 @@ def heartbeat_shape(frame: memoryview, request: ConsumerGroupHeartbeatRequest) -
 
 
 def heartbeat_reply(version: int, member_id: str) -> ReplyFrame:
-    """Return the response without news; call `fill(correlation id, member epoch, interval in
-    ms)`."""
+    """Return the response without an error or an assignment. Its `fill(correlation id, member
+    epoch, interval in ms)` returns the frame."""
     response = ConsumerGroupHeartbeatResponse(member_id=member_id)
     at = _BEFORE_MEMBER_ID + len(_compact(member_id))
     frame = encode_response(response, version, 0).joined()
@@ -42,5 +42,6 @@ def heartbeat_reply(version: int, member_id: str) -> ReplyFrame:
 
 
 def _compact(text: str) -> bytes:
+    """Return a compact string: its length + 1 as a varint, then its UTF-8."""
     data = text.encode()
     return uvarint(len(data) + 1) + data

@@ -58,9 +58,10 @@ def decode(message: Any, buf: memoryview, pos: int, version: int) -> Any:
 def decode_steps(
     message: type[Message], buf: memoryview, pos: int, version: int
 ) -> Generator[None, None, Message]:
-    """Read a message in slices (`protocol.message.SlicedMessage`): one each time it is resumed.
+    """Read a message, and yield between its slices (`protocol.message.SlicedMessage`). The
+    generator returns the message.
 
-    Raises ProtocolError if the bytes are malformed.
+    Raises ProtocolError if the bytes are malformed or have more than SLICES_MAX slices.
     """
     try:
         if not issubclass(message, SlicedMessage):
@@ -81,6 +82,7 @@ def decode_steps(
 
 
 def _too_short(message: type[Message], version: int, error: Exception) -> ProtocolError:
+    """Return, without raising it, the ProtocolError for bytes that are no such message."""
     return ProtocolError(f"{message.__name__} v{version} ends too soon: {error}")
 
 
@@ -88,7 +90,7 @@ def read_request_header(frame: memoryview) -> tuple[int, int, int, str | None, i
     """Return API key, version, correlation id and client id, and the offset after header v1.
 
     In flexible versions the header's tagged fields follow: see `skip_header_tags`. Raises
-    ProtocolError.
+    ProtocolError if the frame is too short. A client id of None was null.
     """
     if len(frame) < 10:
         raise ProtocolError(f"a frame of {len(frame)} bytes is too short for a request header")
@@ -106,7 +108,7 @@ def read_request_header(frame: memoryview) -> tuple[int, int, int, str | None, i
 
 def skip_header_tags(frame: memoryview, pos: int, kind: str = "request") -> int:
     """Return the offset of the body, after the tagged fields of a flexible header. Raises
-    ProtocolError."""
+    ProtocolError, with `kind` in its text, if they are malformed."""
     try:
         return pos + 1 if not frame[pos] else primitives.skip_tagged_fields(frame, pos)
     except DECODE_ERRORS as error:
@@ -175,8 +177,8 @@ def decode_answer(response: Any, frame: memoryview, version: int) -> tuple[int, 
 def decode_response_steps(
     key: ApiKey, frame: memoryview, version: int
 ) -> Generator[None, None, Message]:
-    """Read the response in a frame without its size, in slices as `decode_steps` does. Raises
-    ProtocolError."""
+    """Read the response in a frame without its size, and yield between its slices. The generator
+    returns the response. Raises ProtocolError if the bytes are malformed."""
     response = messages_of(key).response
     _, pos = _read_response_header(response, frame, version)
     return (yield from decode_steps(response, frame, pos, version))

@@ -60,8 +60,8 @@ class ProduceReply:
     __slots__ = ("_after", "_before", "_pack", "_size")
 
     def __init__(self, frame: bytes, offset_at: int) -> None:
-        """`frame` is such a response with its size; `offset_at` is the position of its base
-        offset."""
+        """`frame` is the response, with its size, to a Produce of one partition without an error.
+        `offset_at` is the position of its base offset; other values in the holes are ignored."""
         self._size = frame[:4]
         self._before = frame[8:offset_at]
         self._after = frame[offset_at + 24 :]
@@ -69,7 +69,7 @@ class ProduceReply:
         self._pack: Callable[..., bytes] = form.pack
 
     def fill(self, correlation_id: int, base_offset: int, log_start_offset: int) -> bytes:
-        """Return the response with these values in its holes."""
+        """Return the response's frame, with its size, with these values. Its append time is -1."""
         return self._pack(
             self._size,
             correlation_id,
@@ -82,8 +82,8 @@ class ProduceReply:
 
 
 def produce_reply(version: int, name: str, topic_id: bytes, index: int) -> ProduceReply | None:
-    """Return the response of one partition without an error; None for versions before 7, whose
-    requests have no shape."""
+    """Return the response to a Produce of one partition without an error, to be filled with
+    offsets; None for versions before 7, whose requests have no shape."""
     if version < _OLDEST:
         return None
     partition = PartitionProduceResponse(index, 0, 0, 0, 0)

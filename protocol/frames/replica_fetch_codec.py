@@ -57,7 +57,8 @@ class ReplicaFetchResponse:
     @staticmethod
     def read(buf: memoryview, pos: int, version: int) -> tuple[OneFetched | FetchResponse, int]:
         """Return the response at `pos` and the position after it: OneFetched if it has one
-        partition without an error, else a FetchResponse."""
+        partition without an error, else a FetchResponse. Raises as `FetchResponse.read` does if the
+        bytes are malformed."""
         if version < OLDEST or len(buf) < pos + _RESPONSE_BYTES:
             return FetchResponse.read(buf, pos, version)
         (

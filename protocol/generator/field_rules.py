@@ -38,9 +38,12 @@ class Lines:
         self.depth = 0
 
     def add(self, line: str) -> None:
+        """Append the line with the current indentation; an empty line gets none."""
         self.lines.append(INDENT * self.depth + line if line else "")
 
     def block(self, head: str) -> _Block:
+        """Append the line `head`. Within a `with` of the result, lines are indented by a level
+        more."""
         self.add(head)
         return _Block(self)
 
@@ -50,9 +53,11 @@ class _Block:
         self.lines = lines
 
     def __enter__(self) -> None:
+        """Indent the next lines by a level more."""
         self.lines.depth += 1
 
     def __exit__(self, *exc: object) -> None:
+        """Indent the next lines by a level less."""
         self.lines.depth -= 1
 
 
@@ -83,10 +88,12 @@ def local(f: FieldSpec) -> str:
 
 
 def is_fixed(f: FieldSpec) -> bool:
+    """Return whether the field has a fixed size: a number, a bool or a UUID, and no array."""
     return f.type in FIXED_FORMATS and not f.is_array
 
 
 def reader(f: FieldSpec, nullable: bool, compact: bool) -> str:
+    """Return the name of the function of `protocol.primitives` that reads the field's type."""
     return f"read_{'compact_' if compact else ''}{'nullable_' if nullable else ''}{f.type}"
 
 
@@ -122,8 +129,9 @@ def least_struct_size(struct: StructSpec, context: Versions, flexible: bool) -> 
 
 
 def runs(struct: StructSpec, context: Versions) -> Iterator[tuple[Versions, list[FieldSpec]]]:
-    """Yield the untagged fields in order, in runs: neighbours of fixed size and equal versions form
-    one run, every other field a run of its own."""
+    """Yield the fields not tagged in `context`, in order, as runs with their versions in `context`,
+    an empty range if they do not exist there. Neighbours of fixed size and equal versions form one
+    run, every other field a run of its own."""
     run: list[FieldSpec] = []
     run_versions = Versions(1, 0)
     for f in struct.fields:

@@ -80,10 +80,12 @@ class ModuleWriter:
 
     @property
     def _is_sliced(self) -> bool:
+        """Whether a message of the module is read in slices, because it has arrays and its peer
+        chooses their lengths."""
         return any(_is_read_in_steps(m) and holds_arrays(m.structs[-1]) for m in self.messages)
 
     def _class(self, out: Lines, message: MessageSpec, struct: StructSpec) -> None:
-        """Write a struct's class; that of the message itself also gets the constants."""
+        """Append a struct's class to `out`; that of the message itself also gets the constants."""
         name = self.names.class_names[id(struct)]
         out.add("")
         out.add("")
@@ -114,7 +116,7 @@ class ModuleWriter:
                 self._per_encoding(out, message, struct, self._write.body)
 
     def _init(self, out: Lines, struct: StructSpec) -> None:
-        """Write `__init__`, if the struct has fields."""
+        """Append `__init__` to `out`, if the struct has fields."""
         if not struct.fields:
             return
         out.add("def __init__(")
@@ -132,7 +134,7 @@ class ModuleWriter:
         out.add("")
 
     def _constants(self, out: Lines, message: MessageSpec) -> None:
-        """Write the message's API key and versions."""
+        """Append the constants of the message's API key and versions to `out`."""
         flexible = message.flexible.low if message.flexible else 32767
         if message.api_key is not None:
             out.add(f"API_KEY: ClassVar[int] = {message.api_key}")
@@ -144,7 +146,8 @@ class ModuleWriter:
     def _per_encoding(
         self, out: Lines, message: MessageSpec, struct: StructSpec, body: Body
     ) -> None:
-        """Write a body for each encoding, flexible and classic, that the message has."""
+        """Append to `out`, by `body`, the code of each encoding, flexible and classic, that the
+        message has."""
         classic = message.versions
         if message.flexible:
             classic = Versions(message.versions.low, message.flexible.low - 1)
@@ -159,4 +162,6 @@ class ModuleWriter:
 
 
 def _is_read_in_steps(message: MessageSpec) -> bool:
+    """Return whether a client chooses the lengths of the message's arrays: in requests, in messages
+    within them, and in responses that a broker forwards."""
     return message.kind == "request" or message.name in (*OF_PEERS, *PASSED_ON)

@@ -39,7 +39,8 @@ class ReadWriter:
         self._in_steps = in_steps
 
     def body(self, out: Lines, struct: StructSpec, context: Versions, flexible: bool) -> None:
-        """Write the code that reads a struct in these versions and returns it with its end."""
+        """Append to `out` the code that reads a struct in these versions and returns it with its
+        end."""
         for versions, run in runs(struct, context):
             condition = version_condition(versions, context)
             if not versions:
@@ -59,11 +60,13 @@ class ReadWriter:
         out.add(f"return cls({names}), pos" + (", stop" if self._in_steps else ""))
 
     def _assign_defaults(self, out: Lines, fields: list[FieldSpec]) -> None:
+        """Append to `out` the lines that set the fields' local variables to their defaults."""
         for f in fields:
             out.add(f"{local(f)} = {self.names.default(f, False)}")
 
     def _read_run(self, out: Lines, run: list[FieldSpec], versions: Versions, flex: bool) -> None:
-        """Write the code that reads a run: fixed-size fields at once, or a single other field."""
+        """Append to `out` the code that reads a run: fixed-size fields at once, or a single other
+        field."""
         if is_fixed(run[0]):
             name, size = self.names.struct_of(run)
             targets = ", ".join(local(f) for f in run)
@@ -75,7 +78,8 @@ class ReadWriter:
             self._read_field(out, run[0], versions, flex)
 
     def _read_field(self, out: Lines, f: FieldSpec, versions: Versions, flex: bool) -> None:
-        """Write the code that reads a field, which may be nullable in some of the versions only."""
+        """Append to `out` the code that reads a field, which may be nullable in some of the
+        versions only."""
         nullable = f.nullable & versions
         compact = flex and not f.always_classic
         if f.is_array:
@@ -97,6 +101,8 @@ class ReadWriter:
                 out.add(f"stop += p.unread_bytes({local(f)})")
 
     def _read_struct(self, out: Lines, f: FieldSpec, versions: Versions) -> None:
+        """Append to `out` the code that reads a struct, or None if the field is nullable in these
+        versions and its first byte says null."""
         if not f.nullable & versions:
             self._read_class(out, f, local(f))
             return
@@ -110,7 +116,8 @@ class ReadWriter:
             self._read_class(out, f, local(f))
 
     def _read_class(self, out: Lines, f: FieldSpec, target: str) -> None:
-        """Read one struct of the field's class into the variable `target`."""
+        """Append to `out` the code that reads a struct of the field's class into the variable
+        `target`."""
         assert f.struct is not None
         kind = self.names.class_names[id(f.struct)]
         if not self._in_steps:
@@ -124,7 +131,8 @@ class ReadWriter:
                     out.add(f"stop += p.unread_bytes({target}.{attribute(inner)})")
 
     def _read_array(self, out: Lines, f: FieldSpec, versions: Versions, compact: bool) -> None:
-        """Write the code that reads an array. The code rejects null where null is invalid."""
+        """Append to `out` the code that reads an array. That code rejects null where null is
+        invalid."""
         kind = "compact_" if compact else ""
         size = least_size(f, versions, compact)
         out.add(f"n, pos = p.read_{kind}array_length(buf, pos, {size})")
@@ -144,7 +152,8 @@ class ReadWriter:
             self._read_items(out, f, compact)
 
     def _read_items(self, out: Lines, f: FieldSpec, compact: bool) -> None:
-        """Write the code that reads an array's `n` items."""
+        """Append to `out` the code that reads an array's `n` items; if in steps, it yields after
+        each slice."""
         if f.type in FIXED_FORMATS and f.type != "uuid":
             if self._in_steps:
                 code, size = FIXED_FORMATS[f.type], FIXED_SIZES[f.type]
@@ -171,7 +180,7 @@ class ReadWriter:
             out.add(f"{local(f)}.append(item_{local(f)})")
 
     def _read_tags(self, out: Lines, tagged: list[FieldSpec], context: Versions) -> None:
-        """Write the code that reads these tagged fields and skips others."""
+        """Append to `out` the code that reads these tagged fields and skips others."""
         if not tagged:
             with out.block("if buf[pos]:"):
                 out.add("pos = p.skip_tagged_fields(buf, pos)")

@@ -54,6 +54,7 @@ class Versions:
         return cls(int(low), int(high or low))
 
     def __bool__(self) -> bool:
+        """Return whether the range has any version."""
         return self.low <= self.high
 
     def __and__(self, other: Versions) -> Versions:
@@ -139,10 +140,12 @@ class _StructParser:
         self.by_name: dict[str, StructSpec] = {}
 
     def struct(self, name: str, fields: list[dict[str, Any]]) -> StructSpec:
+        """Return the spec of a struct. Append the structs within it, but not itself, to
+        `structs`."""
         return StructSpec(name, self.versions, [self.field(f) for f in fields])
 
     def field(self, f: dict[str, Any]) -> FieldSpec:
-        """Parse a field, and the struct that it holds, if any."""
+        """Return the spec of a field, with that of its struct, if any."""
         is_array = f["type"].startswith("[]")
         element = f["type"].removeprefix("[]")
         spec = FieldSpec(
@@ -161,7 +164,8 @@ class _StructParser:
         return spec
 
     def nested(self, name: str, fields: list[dict[str, Any]] | None) -> StructSpec:
-        """Return the struct of this name; parse it at its first use."""
+        """Return the struct of this name. At its first use, parse it and append it to `structs`;
+        without `fields`, it is a common struct of the message."""
         if name not in self.by_name:
             parsed = self.struct(name, fields or self.common[name]["fields"])
             self.by_name[name] = parsed

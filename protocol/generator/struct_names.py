@@ -31,6 +31,8 @@ class StructNames:
         return names
 
     def struct_of(self, fields: list[FieldSpec]) -> tuple[str, int]:
+        """Return the name of the `struct.Struct` constant for these fields of fixed size, and their
+        size in bytes. Add the constant to `formats`."""
         fmt = "".join(FIXED_FORMATS[f.type] for f in fields)
         name = "_" + fmt.replace("?", "T").replace("16s", "U")
         self.formats[fmt] = name
@@ -45,12 +47,15 @@ class StructNames:
         return PYTHON_TYPES.get(f.type, "bytes" if f.type == "bytes" else "int")
 
     def annotation(self, f: FieldSpec) -> str:
+        """Return the annotation of the field's attribute, with `| None` if it may be None."""
         kind = self.element_type(f)
         if f.is_array:
             kind = f"list[{kind}]"
         return f"{kind} | None" if self.may_be_none(f) else kind
 
     def may_be_none(self, f: FieldSpec) -> bool:
+        """Return whether the attribute may be None: the field is nullable in any version, or is a
+        tagged struct."""
         # A tagged struct that was not sent is None, so that no default is built and compared.
         return bool(f.nullable) or (f.struct is not None and not f.is_array and bool(f.tagged))
 

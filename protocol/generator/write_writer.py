@@ -21,7 +21,7 @@ class WriteWriter:
         self.names = names
 
     def body(self, out: Lines, struct: StructSpec, context: Versions, flexible: bool) -> None:
-        """Write the code that writes a struct in these versions."""
+        """Append to `out` the code that writes a struct in these versions."""
         wrote = False
         for versions, run in runs(struct, context):
             if not versions:
@@ -43,7 +43,8 @@ class WriteWriter:
     def _write_run(
         self, out: Lines, run: list[FieldSpec], versions: Versions, flex: bool, to: str
     ) -> None:
-        """Write the code that writes a run: fixed-size fields at once, or a single other field."""
+        """Append to `out` the code that writes a run: fixed-size fields at once, or a single other
+        field. `to` is the generated code's variable of the buffer."""
         if is_fixed(run[0]):
             name, _ = self.names.struct_of(run)
             values = ", ".join("self." + attribute(f) for f in run)
@@ -54,6 +55,7 @@ class WriteWriter:
     def _write_field(
         self, out: Lines, f: FieldSpec, versions: Versions, flex: bool, to: str
     ) -> None:
+        """Append to `out` the code that writes a field to the variable `to`."""
         value = "self." + attribute(f)
         nullable = f.nullable & versions
         compact = flex and not f.always_classic
@@ -72,7 +74,10 @@ class WriteWriter:
     def _write_variable(
         self, out: Lines, f: FieldSpec, nullable: bool, compact: bool, to: str
     ) -> None:
-        """Write the code that writes a string or bytes."""
+        """Append to `out` the code that writes a string or bytes to the variable `to`.
+
+        Where null is invalid, the code asserts that a string is not None.
+        """
         value = "self." + attribute(f)
         if f.type == "bytes":
             out.add(f"p.write_{'compact_' if compact else ''}records({to}, {value})")
@@ -83,6 +88,10 @@ class WriteWriter:
         out.add(f"{to} += p.{writer}({value})")
 
     def _write_struct(self, out: Lines, f: FieldSpec, nullable: bool, to: str) -> None:
+        """Append to `out` the code that writes a struct, after a byte that is null's if `nullable`.
+
+        Where null is invalid, the code asserts that the struct is not None.
+        """
         value = "self." + attribute(f)
         if not nullable:
             if self.names.may_be_none(f):
@@ -99,7 +108,7 @@ class WriteWriter:
     def _write_array(
         self, out: Lines, f: FieldSpec, nullable: bool, compact: bool, to: str
     ) -> None:
-        """Write the code that writes an array.
+        """Append to `out` the code that writes an array to the variable `to`.
 
         Where null is invalid, the code asserts that the array is not None.
         """
@@ -117,7 +126,8 @@ class WriteWriter:
             self._write_items(out, f, length.format(value), compact, to)
 
     def _write_items(self, out: Lines, f: FieldSpec, length: str, compact: bool, to: str) -> None:
-        """Write the code that writes an array's length and items.
+        """Append to `out` the code that writes an array's length, the expression `length`, and its
+        items.
 
         Raises ValueError at an item type without a writer.
         """
@@ -138,7 +148,8 @@ class WriteWriter:
                 raise ValueError(f"no writer for an array of {f.type}")
 
     def _write_tags(self, out: Lines, tagged: list[FieldSpec], context: Versions) -> None:
-        """Write the code that writes the tagged fields that differ from their defaults."""
+        """Append to `out` the code that writes the tagged fields that differ from their
+        defaults."""
         if not tagged:
             out.add('out += b"\\0"')
             return

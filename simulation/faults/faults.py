@@ -41,7 +41,11 @@ class FaultRates:
 
     @staticmethod
     def cluster(mean_interval_ms: float, *, destroys: bool, breaks_disks: bool) -> FaultRates:
-        """Return all kinds of faults that a cluster has to survive."""
+        """Return the rates of all kinds of faults that a cluster has to survive.
+
+        Power loss and wiped disks happen only if `destroys`; disk errors and full disks only if
+        `breaks_disks`.
+        """
         return FaultRates(
             mean_interval_ms,
             longest_downtime_ms=5_000.0,
@@ -90,7 +94,7 @@ DEADLY = (
 
 
 def weights(faults: FaultRates) -> dict[str, float]:
-    """Return the kinds of faults that may happen, with their weights."""
+    """Return the kinds of faults whose weight is not 0, with their weights."""
     return {
         kind.name: float(getattr(faults, kind.name))
         for kind in fields(faults)

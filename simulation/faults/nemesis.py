@@ -61,9 +61,11 @@ class Nemesis:
         self._weights = weights(faults)
 
     def start(self) -> None:
+        """Schedule the first random fault; each schedules the next, until `heal`."""
         self._schedule_next()
 
     def _schedule_next(self) -> None:
+        """Schedule the next random fault after a random interval."""
         interval = self._chance.expovariate(1 / self._faults.mean_interval_ms)
         self._world.call_later(interval, self._strike_and_repeat)
 
@@ -80,11 +82,16 @@ class Nemesis:
             self.strike(kind)
 
     def strike(self, kind: str) -> None:
-        """Cause one fault of this kind; the node or link is drawn now."""
+        """Cause a fault of this kind; the node or link is drawn now. Nothing happens if the drawn
+        node is dead or cannot have this fault."""
         getattr(self, f"_{kind}")()
 
     def may(self, kind: str) -> bool:
-        """Return whether the promise covers a fault of this kind now."""
+        """Return whether a fault of this kind may happen now, after which no data may be lost.
+
+        After a loss of a node's data, False for faults that end processes until the node is in sync
+        again. Always True with a single node.
+        """
         if len(self._nodes) == 1:
             return True
         if self._damaged is not None and self._view.is_healthy(self._damaged):
@@ -94,6 +101,7 @@ class Nemesis:
         return self._damaged is None or kind not in DEADLY
 
     def _about_to_die(self) -> SimBroker | None:
+        """Return a node that is to die in one of its next writes; None: there is none."""
         return next((node for node in self._nodes if node.disk.die_at is not None), None)
 
     def _count_and_tell(self, kind: str, target: str) -> None:
@@ -120,26 +128,32 @@ class Nemesis:
     # --- deaths --------------------------------------------------------------------------------
 
     def _kill(self) -> None:
+        """Kill a random node, unless it is dead."""
         self._kill_node("kill", self._living_node())
 
     def _kill_leader(self) -> None:
+        """Kill the leader of a random partition, if it is alive."""
         self._kill_node("kill_leader", self._random_leader())
 
     def _kill_coordinator(self) -> None:
+        """Kill the transaction coordinator or, in half of the cases, the group coordinator."""
         node = self._view.transaction_coordinator()
         if node is None or self._chance.random() < 0.5:
             node = self._view.coordinator()
         self._kill_node("kill_coordinator", node)
 
     def _kill_controller(self) -> None:
+        """Kill the active controller, if there is one."""
         self._kill_node("kill_controller", self._view.active_controller())
 
     def _kill_node(self, kind: str, node: SimBroker | None) -> None:
+        """Kill a node, unless it is None or dead, as a fault of this kind in counts and trace."""
         if node is not None and node.alive:
             self._count_and_tell(kind, node.address)
             node.kill()
 
     def _kill_all(self) -> None:
+        """Kill all nodes that are alive."""
         for node in self._nodes:
             self._kill_node("kill_all", node)
 
@@ -153,7 +167,8 @@ class Nemesis:
         self._watch_votes(self._world.now_ms + 3_000.0, {})
 
     def _watch_votes(self, until_ms: float, epochs: dict[str, int]) -> None:
-        """Kill half of the nodes that enter a new epoch, until `until_ms`.
+        """Look every 2 ms until `until_ms`, and kill a node whose quorum epoch has risen, with a
+        chance of one half. `epochs` has the epochs seen so far.
 
         Stops at the run's healing or once a node is damaged.
         """
@@ -170,12 +185,14 @@ class Nemesis:
         self._world.call_later(2.0, lambda: self._watch_votes(until_ms, epochs))
 
     def _die_in_a_write(self) -> None:
+        """Let a random live node die before or in one of its disk's next 31 changes."""
         node = self._living_node()
         if node is not None:
             self._count_and_tell("die_in_a_write", node.address)
             node.disk.die_in(self._chance.randint(0, 30), self._chance.choice([0.0, 0.3, 0.9, 1.0]))
 
     def _stop(self) -> None:
+        """Stop a random node cleanly, as SIGTERM does, if it serves and is not paused."""
         node = self._living_node()
         if node is not None and node.serving and not node.paused and not node.stopping:
             self._count_and_tell("stop", node.address)
@@ -208,7 +225,7 @@ class Nemesis:
     def _power_loss(self) -> None:
         """Cut a node's power: what its disk had not synced is lost.
 
-        Does nothing if no node can be spared.
+        Does nothing if the drawn node is dead or cannot be spared.
         """
         node = self._living_node()
         if node is None or not self._can_be_spared(node):
@@ -219,7 +236,8 @@ class Nemesis:
         node.lose_power(self._chance)
 
     def _wipe(self) -> None:
-        """Kill a broker and remove its disks' content. Does nothing if no broker can be spared."""
+        """Kill a broker and empty its log directories, but not the metadata's. Does nothing if the
+        drawn node is no broker or cannot be spared."""
         node = self._living_node()
         if node is None or not node.is_broker or not self._can_be_spared(node):
             return
@@ -230,7 +248,8 @@ class Nemesis:
         node.wipe()
 
     def _can_be_spared(self, node: SimBroker) -> bool:
-        """Return whether all other nodes run, and one of them is in sync with each partition."""
+        """Return whether all other nodes run, and each partition has a replica in sync among them.
+        Always True with a single node."""
         if len(self._nodes) == 1:
             return True
         running = [
@@ -244,9 +263,9 @@ class Nemesis:
         )
 
     def _note_damage(self, node: SimBroker) -> None:
-        """Note the node whose data is lost.
+        """Set the damaged node, so that no process dies until that node is in sync again.
 
-        With a single node, what was promised may be lost too.
+        With a single node, acknowledged records may be lost too: the promises get the time.
         """
         if len(self._nodes) == 1:
             self._promises.lose_power(self._world.now_ms)
@@ -255,12 +274,15 @@ class Nemesis:
     # --- processes and clocks --------------------------------------------------------------------
 
     def _pause(self) -> None:
+        """Pause a random node for two to eight seconds, if it is alive."""
         self._pause_node("pause", self._living_node())
 
     def _pause_leader(self) -> None:
+        """Pause the leader of a random partition for two to eight seconds, if it is alive."""
         self._pause_node("pause_leader", self._random_leader())
 
     def _pause_controller(self) -> None:
+        """Pause the active controller for two to eight seconds, if there is one."""
         self._pause_node("pause_controller", self._view.active_controller())
 
     def _pause_node(self, kind: str, node: SimBroker | None) -> None:
@@ -274,7 +296,8 @@ class Nemesis:
         )
 
     def _clock(self) -> None:
-        """Move a live node's clock by five seconds or half an hour, in either direction."""
+        """Set a live node's wall clock five seconds or half an hour ahead of the world's, or as far
+        behind it."""
         node = self._living_node()
         if node is not None:
             self._count_and_tell("clock", node.address)
@@ -283,16 +306,20 @@ class Nemesis:
     # --- links ---------------------------------------------------------------------------------
 
     def _isolate(self) -> None:
+        """Isolate a random node for one to eight seconds, if it is alive."""
         self._isolate_node("isolate", self._living_node())
 
     def _isolate_leader(self) -> None:
+        """Isolate the leader of a random partition for one to eight seconds, if it is alive."""
         self._isolate_node("isolate_leader", self._random_leader())
 
     def _isolate_controller(self) -> None:
+        """Isolate the active controller for one to eight seconds, if there is one."""
         self._isolate_node("isolate_controller", self._view.active_controller())
 
     def _isolate_node(self, kind: str, node: SimBroker | None) -> None:
-        """Cut a node off from the other nodes; sometimes from its clients too."""
+        """Cut a node off from the other nodes, in both directions, for one to eight seconds;
+        sometimes from the clients too. None: nothing happens."""
         if node is None:
             return
         self._count_and_tell(kind, node.address)
@@ -303,6 +330,7 @@ class Nemesis:
         self._cut([*links, *((target, source) for source, target in links)])
 
     def _one_way(self) -> None:
+        """Cut a random node's link to another for a while; the opposite direction stays whole."""
         source, target = self._chance.sample(self._nodes, 2)
         self._count_and_tell("one_way", f"{source.address} → {target.address}")
         self._cut([(source.address, target.address)])
@@ -314,8 +342,8 @@ class Nemesis:
         self._cut([(first.address, second.address), (second.address, first.address)])
 
     def _ring(self) -> None:
-        """Cut all links but those in a ring: each node reaches two others, and has a majority with
-        them."""
+        """Cut all links for a while, but those in a ring: each node reaches two others. Nothing
+        happens with fewer than five nodes; with five, each has a majority with its neighbours."""
         if len(self._nodes) < 5:
             return
         self._count_and_tell("ring", "all")
@@ -336,7 +364,8 @@ class Nemesis:
         self._cut(self._chance.choice([ways, ways[:1], ways[1:]]))
 
     def _slow_links(self) -> None:
-        """Delay the messages from one node to another."""
+        """Delay the messages from a random node to another by up to 300 or 1,500 ms, until
+        `heal`."""
         source, target = self._chance.sample(self._nodes, 2)
         self._count_and_tell("slow_links", f"{source.address} → {target.address}")
         self._network.links.slow(
@@ -357,7 +386,7 @@ class Nemesis:
     # --- restarts and the heal -----------------------------------------------------------------
 
     def ended(self, broker: SimBroker) -> None:
-        """Schedule the next start of an ended process."""
+        """Schedule the next start of an ended process, after a random time."""
         downtime = self._chance.random() * self._faults.longest_downtime_ms
         if self._chance.random() < self._faults.quick_restarts:
             downtime = self._chance.random() * 100.0
@@ -377,7 +406,11 @@ class Nemesis:
         self._kept_down.pop(broker, None)
 
     def heal(self) -> None:
-        """End all faults, and start every process."""
+        """End all faults for the rest of the run: restore links, disks and paused processes, and
+        start each process that is not alive.
+
+        A broker with a failed log directory is killed and started again.
+        """
         self.healing = True
         self._kept_down.clear()
         self._network.links.heal()

@@ -44,6 +44,7 @@ class ClusterInvariant(Invariant):
 
     @property
     def view(self) -> SimulatedNodes:
+        """All nodes of the cluster; an AssertionError in a run of a single broker."""
         view = self.promises.view
         assert view is not None
         return view
@@ -72,13 +73,15 @@ class ReplicasAreEqual(ClusterInvariant):
             self._compare(f"{topic}-{index}", digests_by_replica)
 
     def _replica(self, broker_id: int, topic: str, index: int) -> Partition | None:
+        """Return a broker's replica of a partition; None: the broker does not have it."""
         broker = self.view.node(broker_id)
         assert broker is not None
         return broker.replicas.partition(topic, index)
 
     def _compare(self, name: str, digests_by_replica: dict[int, dict[int, bytes]]) -> None:
+        """Raise Violation if a batch in the range of all logs differs between them. The digests are
+        by node id and first offset."""
         # Each replica moves its log start on its own, so compare what all still have.
-        """Raise Violation if a batch that is in all logs' range differs between them."""
         start = max((min(digests) for digests in digests_by_replica.values() if digests), default=0)
         common = {
             replica: {offset: digest for offset, digest in digests.items() if offset >= start}
@@ -144,7 +147,8 @@ class InSyncMeansInSync(ClusterInvariant):
         self._ends: dict[tuple[int, Place], int] = {}
 
     def node_ran(self, broker: SimBroker) -> None:
-        """Record the ends of this broker's logs, and check the changed ones that it leads."""
+        """Keep the end offsets of this broker's logs. For each partition that it leads, if the high
+        watermark or the ISR has changed, raise Violation if an in-sync replica lacks a record."""
         if not broker.is_broker:
             return
         for partition in broker.replicas.partitions():

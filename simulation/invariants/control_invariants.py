@@ -78,11 +78,12 @@ class EachRequestEnds(Invariant):
         self._open: dict[Exchange, None] = {}
 
     def handled(self, exchange: Exchange) -> None:
-        """Check the request when its limit has passed."""
+        """Schedule the check of the request for the time when its limit has passed."""
         self._open[exchange] = None
         self.world.call_later(self._limit_ms(exchange), lambda: self._check(exchange))
 
     def answered(self, exchange: Exchange) -> None:
+        """Drop the request from those that must still be answered."""
         self._open.pop(exchange, None)
 
     def node_ended(self, broker: SimBroker, why: str) -> None:
@@ -114,7 +115,7 @@ class EachRequestEnds(Invariant):
         return True
 
     def _limit_ms(self, exchange: Exchange) -> float:
-        """Return the virtual time within which this request must have its answer."""
+        """Return the virtual time in ms within which this request must have its response."""
         more_ms = CLUSTER_WITHIN_MS if self.in_cluster else 0.0
         request = exchange.request
         if exchange.key is ApiKey.FETCH:

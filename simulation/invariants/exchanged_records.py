@@ -31,7 +31,8 @@ class LogRead:
     """The records' contents, by offset."""
 
     def take(self, records: Sequence[Sequence[object]], end: int) -> None:
-        """Add records (topic, partition, offset, timestamp, key, value …) and the log's end."""
+        """Add the contents of records (topic, partition, offset, timestamp, key, value …), by
+        offset, and raise the log's end to `end`."""
         self.end = max(self.end, end)
         for _, _, offset, _, key, value, *_ in records:
             assert isinstance(offset, int)
@@ -41,7 +42,8 @@ class LogRead:
 
 
 def contents_of(data: Records | None) -> list[tuple[int, Content]]:
-    """Return (offset, content) of each record in whole batches, without control batches."""
+    """Return (offset, content) of each record in the whole batches of `data`, without control
+    batches. A cut-off last batch is ignored."""
     view = bytes_of(data)
     return [
         (record.offset, (record.key, record.value))
@@ -75,7 +77,7 @@ def acknowledged_records(exchange: Exchange) -> Iterator[tuple[Named, int, list[
 
 def fetched_records(exchange: Exchange) -> Iterator[tuple[Named, int, list[tuple[int, Content]]]]:
     """Yield the partition, high watermark and records of each partition in a Fetch's response.
-    Partitions that are named by topic id are left out."""
+    Partitions with an error, or that are named by topic id, are left out."""
     for topic in exchange.response.responses:
         for data in topic.partitions:
             if topic.topic and not data.error_code:

@@ -42,15 +42,15 @@ class Promises:
     came, by the broker's metadata."""
 
     def rest(self, now_ms: float) -> None:
-        """Note that the cluster is at rest from now on."""
+        """Set `calm_since_ms`: the cluster is at rest from now on."""
         self.calm_since_ms = now_ms
 
     def lose_power(self, now_ms: float) -> None:
-        """Note a loss of power: bytes written before may be lost."""
+        """Set `power_lost_ms`: bytes written before may be lost."""
         self.power_lost_ms = now_ms
 
     def interfere(self) -> None:
-        """Note that from now on requests fail on purpose."""
+        """Set `interfered`: from now on requests may fail on purpose."""
         self.interfered = True
 
     def forgotten(self, exchange: Exchange) -> bool:
@@ -84,40 +84,45 @@ class Invariant:
         self.promises = promises
 
     def sent(self, exchange: Exchange) -> None:
-        """Note that a client has sent a request."""
+        """React to a request that a client has sent; by default not at all."""
 
     def handled(self, exchange: Exchange) -> None:
-        """Note that a broker begins to handle a request."""
+        """React to a request that a broker begins to handle; by default not at all."""
 
     def answered(self, exchange: Exchange) -> None:
-        """Note that a broker has answered a request, or closed its connection."""
+        """React to a broker's response, or to its closing the connection instead; by default not at
+        all."""
 
     def received(self, exchange: Exchange) -> None:
-        """Check a response that a client has received."""
+        """Check a response that a client has received. Subclasses raise Violation; the default does
+        nothing."""
 
     def given_up(self, exchange: Exchange) -> None:
-        """Note that a client will get no response to a request."""
+        """React to a request whose client will get no response; by default not at all."""
 
     def node_served(self, broker: SimBroker) -> None:
-        """Note that a broker accepts clients."""
+        """React to a broker that accepts clients from now on; by default not at all."""
 
     def node_ended(self, broker: SimBroker, why: str) -> None:
-        """Note that a broker's process has ended."""
+        """React to the end of a broker's process; by default not at all."""
 
     def power_lost(self, broker: SimBroker) -> None:
-        """Note that a broker's writes may be lost, unless they were fsynced."""
+        """React to a broker's loss of writes that were not fsynced; by default not at all."""
 
     def node_ran(self, broker: SimBroker) -> None:
-        """Check a broker after one of its callbacks: its state may have changed."""
+        """Check a broker after one of its callbacks: its state may have changed. Subclasses raise
+        Violation; the default does nothing, and the cluster never calls it."""
 
     def at_end(self, final: object) -> None:
-        """Check the cluster after all faults have ended and a last reader has read everything."""
+        """Check the cluster after all faults have ended and a last reader has read everything, into
+        `final`. Subclasses raise Violation; the default does nothing."""
 
     @property
     def in_cluster(self) -> bool:
         return self.promises.view is not None
 
     def broken(self, text: str) -> Violation:
+        """Return, without raising it, a Violation of this invariant."""
         return Violation(self.name, text)
 
 
@@ -129,6 +134,7 @@ class OfEachBroker(Invariant):
         self.brokers: dict[str, SimBroker] = {}
 
     def node_served(self, broker: SimBroker) -> None:
+        """Add the node to `brokers`, if it has the broker role."""
         if broker.is_broker:
             self.brokers[broker.address] = broker
 
@@ -155,11 +161,11 @@ class Register(Generic[Value]):
         self._writes.append((exchange, value))
 
     def refuse(self, exchange: Exchange, error: ErrorCode) -> None:
-        """Note a write's error: it was not written, or that is unknown (`UNSURE`)."""
+        """Keep a write's error: the value was not written, or that is unknown (`UNSURE`)."""
         (self._unsure if error in UNSURE else self._refused)[exchange] = error
 
     def forget(self) -> None:
-        """Note a loss of power: any value written before may be there, or none."""
+        """Allow, from now on, any value written before, or none: power was lost."""
         self._forgotten = len(self._writes)
 
     def allowed(self, read: Exchange) -> list[Value]:

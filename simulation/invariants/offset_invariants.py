@@ -35,10 +35,13 @@ class CommittedOffsetsSurvive(Invariant):
         return by_group
 
     def sent(self, exchange: Exchange) -> None:
+        """End the checks for the rest of the run at a request that removes offsets, or that commits
+        offsets in a transaction."""
         self._unknown |= exchange.key in TAKE_AWAY or exchange.key is ApiKey.TXN_OFFSET_COMMIT
 
     def handled(self, exchange: Exchange) -> None:
-        """Note the offsets that a broker may have written by now."""
+        """Write the offsets of a commit to their registers: the broker may store them from now
+        on."""
         if exchange.key is ApiKey.OFFSET_COMMIT:
             for topic in exchange.request.topics:
                 for committed in topic.partitions:
@@ -46,13 +49,15 @@ class CommittedOffsetsSurvive(Invariant):
                     self._register(key).write(exchange, committed.committed_offset)
 
     def _register(self, key: Key) -> Register[int]:
+        """Return the register of a group's partition; create it with -1 at the first use."""
         register = self._registers.get(key)
         if register is None:
             register = self._registers[key] = Register(-1, reordered=self.in_cluster)
         return register
 
     def received(self, exchange: Exchange) -> None:
-        """Note refused commits. Raises Violation if a fetched offset is none that is allowed."""
+        """Keep the errors of a commit in the registers. Raises Violation if the cluster is at rest
+        and a fetched offset is not among the allowed ones."""
         if exchange.key is ApiKey.OFFSET_COMMIT:
             for topic in exchange.response.topics:
                 for result in topic.partitions:
@@ -74,7 +79,8 @@ class CommittedOffsetsSurvive(Invariant):
 
 
 def _fetched_offsets(exchange: Exchange) -> Iterator[tuple[Key, int]]:
-    """Yield the offsets in a response to OffsetFetch that names one group."""
+    """Yield the committed offsets in an OffsetFetch's response without groups (before v8), except
+    partitions with an error."""
     for topic in exchange.response.topics:
         for result in topic.partitions:
             if not result.error_code:

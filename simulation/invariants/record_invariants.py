@@ -45,7 +45,8 @@ class RecordsAreKept(Invariant):
         """Topics that may lose records: deleted, compacted, or with unclean elections."""
 
     def sent(self, exchange: Exchange) -> None:
-        """Leave out topics that may lose records: deleted, compacted, or with unclean elections."""
+        """Leave out of the checks the topics of a CreateTopics or DeleteTopics that may lose
+        records: deleted, compacted, or with unclean elections."""
         request = exchange.request
         if exchange.key is ApiKey.DELETE_TOPICS:
             names = [*request.topic_names, *(topic.name for topic in request.topics)]
@@ -58,9 +59,10 @@ class RecordsAreKept(Invariant):
                     self._left_out[topic.name] = None
 
     def received(self, exchange: Exchange) -> None:
-        """Note acknowledged and read records.
+        """Keep the records of an acknowledged Produce or of a Fetch: they must be in the log at the
+        end. In a cluster, a Produce counts only with acks=all.
 
-        Raises Violation if an offset held another record before.
+        Raises Violation (I2) if an offset held another record before.
         """
         if exchange.key is ApiKey.PRODUCE:
             if exchange.request.acks == ALL or (exchange.request.acks and not self.in_cluster):
@@ -72,9 +74,10 @@ class RecordsAreKept(Invariant):
                 self._note_records(place, records, f"read by {exchange.client}")
 
     def _note_records(self, place: Named, records: list[tuple[int, Content]], how: str) -> None:
-        """Note records that must be kept.
+        """Keep records that must be in the log at the end.
 
-        Raises Violation if an offset held another record before.
+        Raises Violation (I2) if an offset held another record before, unless the topic may lose
+        records. `how` says in its text where the record came from.
         """
         contents, kept = self._at.setdefault(place, {}), self._kept.setdefault(place, {})
         for offset, content in records:
@@ -98,7 +101,7 @@ class RecordsAreKept(Invariant):
                 self._check((name, place[1]), log)
 
     def _check(self, place: Named, log: LogRead) -> None:
-        """Raise Violation if the log lacks a noted record from its start on."""
+        """Raise Violation if the log, from its start on, lacks a record that must be kept."""
         for offset in self._kept.get(place, ()):
             content = self._at[place][offset]
             if offset >= log.start and log.records.get(offset) != content:
@@ -132,6 +135,7 @@ class BatchesAreOnce(OfEachBroker):
     name = "I3"
 
     def at_end(self, final: object) -> None:
+        """Raise Violation if a leader's log has a batch of an idempotent producer twice."""
         for broker in self.brokers.values():
             for partition in broker.replicas.partitions():
                 if partition.is_leader:
@@ -168,10 +172,12 @@ def _batches(partition: Partition) -> list[RecordBatchHeader]:
 
 
 def _shown(place: Named) -> str:
+    """Return a partition as text, such as `orders-0`."""
     return f"{place[0]}-{place[1]}"
 
 
 def _words(content: Content) -> str:
+    """Return a record's key, unless it is null, and value as text."""
     key, value = content
     return repr(value) if key is None else f"{key!r}: {value!r}"
 

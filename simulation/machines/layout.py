@@ -50,6 +50,7 @@ class Layout:
 
     @staticmethod
     def combined(count: int) -> Layout:
+        """Return a layout of nodes 1, 2 … that are broker and controller."""
         return Layout(tuple((number, "broker,controller") for number in range(1, count + 1)))
 
     @staticmethod
@@ -64,10 +65,12 @@ class Layout:
 
     @property
     def brokers(self) -> int:
+        """The number of nodes with the broker role."""
         return sum("broker" in roles for _, roles in self.nodes)
 
     def properties(self, node_id: int) -> dict[str, str]:
-        """Return the properties that this layout sets for a node."""
+        """Return the properties that this layout sets for a node: roles, listeners and voters. {}
+        for a single node."""
         roles = dict(self.nodes)[node_id]
         if len(self.nodes) == 1:
             return {}

@@ -53,6 +53,8 @@ class SimBroker:
         properties: Mapping[str, str],
         make_node: MakeNode = Node,
     ) -> None:
+        """Build the machine, with an empty disk, and the node's configuration. No process runs
+        before `start`."""
         self.world = world
         self.node_id = node_id
         self.address = f"broker-{node_id}"
@@ -136,20 +138,23 @@ class SimBroker:
     # --- the network's `SimServer` ----------------------------------------------------------------
 
     def listens(self, port: int) -> bool:
-        """Return whether connections are accepted: on the controller port as soon as the node runs,
-        on any other port once it serves."""
+        """Return whether connections are accepted: on the controller port as soon as a controller
+        runs, on any other port once a broker serves."""
         if port != CONTROLLER_PORT:
             return self.serving and self.is_broker
         return self.node is not None and self.node.controller_server is not None
 
     def listener_name(self, port: int) -> str:
+        """Return CONTROLLER for the controller port, PLAINTEXT for any other port."""
         return "CONTROLLER" if port == CONTROLLER_PORT else "PLAINTEXT"
 
     def arrive(self, callback: Callable[[], None]) -> None:
+        """Call `callback` in the process: at once, or when it is resumed; not after its end."""
         assert self._scheduler is not None
         self._scheduler.arrive(callback)
 
     def run_later(self, delay_ms: float, callback: Callable[[], None]) -> None:
+        """Call `callback` in the process after a delay, unless the process ends before."""
         assert self._scheduler is not None
         self._scheduler.call_later(delay_ms, callback)
 
@@ -165,6 +170,8 @@ class SimBroker:
             self.node.handle(context, frame, reply)
 
     def connection_closed(self, port: int, connection_id: str) -> None:
+        """Pass the end of a connection to the controller port to the controller's probe. For other
+        ports, nothing happens."""
         controllers = None if self.node is None else self.node.controller_server
         if port == CONTROLLER_PORT and controllers is not None:
             controllers.probe.connection_closed(connection_id)
@@ -172,7 +179,11 @@ class SimBroker:
     # --- up ------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Begin a life; `on_served` is called when clients may connect."""
+        """Begin a life: format the storage if that is missing, and start the node.
+
+        `on_served` is called when clients may connect. If the start fails, the life ends, and
+        `on_ended` gets the reason.
+        """
         assert self.node is None
         self.life += 1
         self.dark = False
@@ -260,13 +271,14 @@ class SimBroker:
         self._scheduler.pause()
 
     def resume(self, chance: random.Random) -> None:
-        """Let the process run again, as SIGCONT does."""
+        """Let a paused process run again, as SIGCONT does. `chance` draws whether timers or
+        arrivals come first."""
         if self._scheduler is not None and self._scheduler.paused:
             self.paused_ms = self.world.now_ms
             self._scheduler.resume(chance.random() < 0.5)
 
     def set_clock(self, skew_ms: int) -> None:
-        """Set how far the wall clock is ahead of the world's, in ms."""
+        """Set how far the wall clock is ahead of the world's, in ms, for this life."""
         if self._scheduler is not None:
             self._scheduler.set_clock(skew_ms)
 
@@ -284,8 +296,8 @@ class SimBroker:
         self._end("lost power")
 
     def wipe(self) -> None:
-        """Replace the log directories by those of newly formatted disks; the metadata's directory
-        stays."""
+        """Replace the log directories of a dead node by those of newly formatted disks, with new
+        directory ids; the metadata's directory stays."""
         assert self.node is None
         for folder in self.config.log_dirs:
             properties = read_meta_properties(self.disk, folder)
@@ -299,14 +311,16 @@ class SimBroker:
                 )
 
     def stop(self, done: Callable[[], None]) -> None:
-        """Stop as SIGTERM does, and call `done` when the process has ended."""
+        """Stop a serving node as SIGTERM does, with its leaderships handed over first, and call
+        `done` when the process has ended."""
         node, life = self.node, self.life
         assert node is not None and self.serving and not self._stopping
         self._stopping = True
         node.hand_over(lambda: self._stop(life, node, done))
 
     def _stop(self, life: int, node: Node, done: Callable[[], None]) -> None:
-        """Stop serving, wait for the pools to be idle, then flush and finish."""
+        """Stop serving, wait for the pools to be idle, then flush and finish. Does nothing if this
+        life is over."""
         if life != self.life or self.node is None:
             return
         self.serving = False
@@ -314,6 +328,8 @@ class SimBroker:
         self._when_idle(life, lambda: self._flush(life, node, done))
 
     def _flush(self, life: int, node: Node, done: Callable[[], None]) -> None:
+        """Flush the logs, wait for the pools to be idle, then finish the stop. Does nothing if this
+        life is over."""
         if life == self.life and self.node is not None:
             finish = partial(self._finish, life, node, done)
             node.flush_logs(lambda: self._when_idle(life, finish))
@@ -355,9 +371,10 @@ class SimBroker:
             self._end(why)
 
     def _end(self, why: str) -> None:
-        """End the process: drop its node, timers and connections, and report why.
+        """End the process: drop its node, timers and connections, and call `on_ended` with the
+        reason.
 
-        The disk is kept.
+        The disk is kept. Without power, the peers of connections get no notice.
         """
         assert self._scheduler is not None and self._links is not None
         self._scheduler.end()

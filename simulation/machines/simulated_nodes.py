@@ -77,8 +77,10 @@ class SimulatedNodes:
     # --- health --------------------------------------------------------------------------------
 
     def is_replaced(self, broker: SimBroker, topic: str, index: int) -> bool:
-        """Return whether the metadata has a newer leader epoch of a partition than the broker
-        has."""
+        """Return whether the metadata has a newer leader epoch of a partition than the broker has.
+
+        True also if the broker is dead, or the metadata or the broker does not have the partition.
+        """
         registration = self.newest_image().topics.partition(topic, index)
         if registration is None or broker.node is None:
             return True
@@ -90,7 +92,11 @@ class SimulatedNodes:
         return self.why_not_healthy(broker) is None
 
     def why_not_healthy(self, broker: SimBroker) -> str | None:
-        """Return what keeps a broker from being healthy, in words; None if it is healthy."""
+        """Return what keeps a broker from being healthy, in words; None if it is healthy.
+
+        Healthy is a broker that serves and is in sync with all its partitions, or a controller that
+        runs.
+        """
         if broker.node is None or broker.paused:
             return "it does not run"
         if not broker.is_broker:

@@ -36,7 +36,7 @@ class Links:
         return (source, target) in self._cut
 
     def cut(self, source: str, target: str) -> None:
-        """Cut the link from `source` to `target`."""
+        """Cut the link from `source` to `target`, until `mend` or `heal`."""
         self._cut[(source, target)] = None
 
     def cut_both(self, first: str, second: str) -> None:
@@ -44,7 +44,7 @@ class Links:
         self.cut(second, first)
 
     def slow(self, source: str, target: str, extra_ms: float) -> None:
-        """Delay everything on a link by up to `extra_ms`."""
+        """Delay each message on a link by a random time up to `extra_ms`, until `heal`."""
         self._slow[(source, target)] = extra_ms
 
     def heal(self) -> None:
@@ -54,13 +54,13 @@ class Links:
             self.mend(source, target)
 
     def mend(self, source: str, target: str) -> None:
-        """Restore a cut link: what was held on it arrives soon."""
+        """Restore a cut link: what was held on it is released within RETRANSMIT_MS."""
         self._cut.pop((source, target), None)
         for wire in self._holding.pop((source, target), []):
             self.world.call_later(self.chance.random() * RETRANSMIT_MS, wire.release)
 
     def extra_ms(self, source: str, target: str) -> float:
-        """Draw the delay that a slow link adds, in ms."""
+        """Return the random delay that a slow link adds, in ms; 0 if the link is not slow."""
         slow = self._slow.get((source, target))
         return 0.0 if slow is None else self.chance.random() * slow
 
@@ -104,7 +104,8 @@ class Handshake:
         self._waiting.clear()
 
     def release(self) -> None:
-        """Open the connection if both directions are whole now; a direction was mended."""
+        """Open the connection if both directions are whole now, and send the waiting messages. Else
+        wait until the cut direction is mended."""
         if not self._waiting:
             return
         for source, target in ((self._caller, self._host), (self._host, self._caller)):
@@ -131,7 +132,8 @@ class OneWayWire:
         self.target = target
 
     def carry(self, callback: Callable[[], None], delay_ms: float) -> None:
-        """Call `callback` at the other end, after everything that was sent earlier."""
+        """Call `callback` at the other end after `delay_ms`, and after everything that was sent
+        earlier. While the link is cut, the callback is held."""
         world = self._links.world
         delay_ms += self._links.extra_ms(self.source, self.target)
         self._due_ms = max(self._due_ms, world.now_ms + delay_ms)
@@ -148,7 +150,8 @@ class OneWayWire:
             callback()
 
     def release(self) -> None:
-        """Deliver what was held, each message as an event of its own; the link is whole."""
+        """Deliver what was held, each message as an event of its own. If the link is cut again,
+        wait until it is mended."""
         if self._links.is_cut(self.source, self.target):
             self._links.hold(self.source, self.target, self)
             return

@@ -69,6 +69,7 @@ class Exchange:
     """The response as a watcher has parsed it, kept for all watchers."""
 
     def __post_init__(self) -> None:
+        """Set `key` to the request's API."""
         self.key = ApiKey(self.request.API_KEY)
 
     @property
@@ -76,7 +77,8 @@ class Exchange:
         return self.outcome == "ok"
 
     def begins_again(self, now_ms: float) -> None:
-        """Restart the time in which the broker has to answer, because it was paused."""
+        """Restart the time in which the broker has to answer, because it was paused: set
+        `handled_ms`."""
         self.handled_ms = now_ms
 
     def settle(self, outcome: str) -> None:
@@ -91,11 +93,20 @@ class Exchange:
 class Watcher(Protocol):
     """An observer of all requests and responses between clients and brokers."""
 
-    def sent(self, exchange: Exchange) -> None: ...
-    def handled(self, exchange: Exchange) -> None: ...
-    def answered(self, exchange: Exchange) -> None: ...
-    def received(self, exchange: Exchange) -> None: ...
-    def given_up(self, exchange: Exchange) -> None: ...
+    def sent(self, exchange: Exchange) -> None:
+        """React to a request that a client sends."""
+
+    def handled(self, exchange: Exchange) -> None:
+        """React to a request that a broker begins to handle."""
+
+    def answered(self, exchange: Exchange) -> None:
+        """React to a broker's response, or to its closing the connection instead."""
+
+    def received(self, exchange: Exchange) -> None:
+        """React to a response that a client has received."""
+
+    def given_up(self, exchange: Exchange) -> None:
+        """React to a request whose client will get no response."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +169,11 @@ class SimNetwork:
         self.weather = weather
 
     def connect(self, client: str, address: str) -> SimConnection | None:
-        """Return a new connection, None if no process listens there."""
+        """Return a new connection, None if no process listens there.
+
+        If a link is cut or the machine has no power, the client cannot know that yet: its requests
+        on the new connection wait or time out.
+        """
         server, links = self.servers[address], self.links
         whole = not (links.is_cut(client, address) or links.is_cut(address, client))
         if not server.listens(CLIENT_PORT) and whole and not server.dark:
@@ -166,15 +181,18 @@ class SimNetwork:
         return SimConnection(self, client, server)
 
     def count_connection(self) -> int:
-        """Return the number of a new connection, from 1."""
+        """Count a new connection, and return its number, from 1."""
         self._connections += 1
         return self._connections
 
     def exchange(self, client: str, request: Message, version: int, about: object) -> Exchange:
+        """Return a new exchange with the next number and the present time. Nothing is sent."""
         self._exchanges += 1
         return Exchange(self._exchanges, client, request, version, self.world.now_ms, about)
 
     def delay_ms(self) -> float:
+        """Return the random delay of a message in ms: mostly short, sometimes up to `slow_ms` of
+        the weather."""
         chance, weather = self.chance, self.weather
         if chance.random() < weather.slow_chance:
             return chance.random() * weather.slow_ms
@@ -185,6 +203,7 @@ class SimConnection:
     """A client's end of one connection."""
 
     def __init__(self, network: SimNetwork, client: str, server: SimServer) -> None:
+        """Create both ends. The handshake begins with the first request."""
         self.network = network
         self.client = client
         self.server = server
@@ -217,8 +236,12 @@ class SimConnection:
         about: object = None,
         answered: bool = True,
     ) -> Exchange:
-        """Send a request, and return its exchange, which is settled later. `answered` is False for
-        acks=0."""
+        """Send a request, and return its exchange, which is settled later.
+
+        The outcome is LOST if the connection is or gets closed, TIMED_OUT after `timeout_ms`. With
+        `answered` False, as for acks=0, no response is expected, and there is no outcome unless the
+        connection was closed before.
+        """
         exchange = self.network.exchange(self.client, request, version, about)
         exchange.expects_answer = answered
         exchange.connection = self._number
@@ -242,23 +265,26 @@ class SimConnection:
         return exchange
 
     def close(self) -> None:
-        """Close the connection. A request on its way to the broker may still arrive."""
+        """Close the connection; its open exchanges are LOST. A request on its way to the broker may
+        still arrive."""
         self._lose(LOST)
 
     def _arrive(self, exchange: Exchange, frame: bytes) -> None:
+        """Pass a request to the broker's end, unless the connection is cut."""
         if not self._cut:
             self._end.arrive(exchange, frame)
 
     def _timed_out(self, exchange: Exchange) -> None:
-        """Close the connection after a request timed out, as clients do."""
+        """Settle a request as TIMED_OUT and close the connection, as clients do. Does nothing if
+        the request is settled."""
         if exchange.outcome is None:
             self._give_up(exchange, TIMED_OUT)
             self._lose(LOST)
 
     def _lose(self, outcome: str) -> None:
-        """Close the client's end, and give its open exchanges this outcome.
+        """Close the client's end, and settle its open exchanges with this outcome.
 
-        The server's end hears of it later.
+        The server's end gets the close later.
         """
         if not self.open:
             return
@@ -271,7 +297,8 @@ class SimConnection:
             self._wire.carry(self._end.hear_close, self.network.delay_ms())
 
     def _give_up(self, exchange: Exchange, outcome: str) -> None:
-        """Settle an exchange without an answer; tell the watchers if it had no outcome."""
+        """Settle an exchange without a response, and pass it to the watchers, unless it has an
+        outcome already."""
         timer = self._timers.pop(exchange, None)
         if timer is not None:
             timer.cancel()
@@ -281,7 +308,8 @@ class SimConnection:
             exchange.settle(outcome)
 
     def _draw_failures(self) -> float:
-        """Draw failures of this connection; return how late this request is, in ms."""
+        """Draw failures of this connection, and apply them: it may lose all responses from now on,
+        or break within 50 ms. Return how late this request is, in ms; 0 if nothing breaks."""
         chance, weather = self.network.chance, self.network.weather
         if chance.random() < weather.dumb_chance:
             self._dumb = True
@@ -291,7 +319,8 @@ class SimConnection:
         return chance.random() * weather.late_ms
 
     def _break(self) -> None:
-        """Cut the connection: what is on its way to the broker is lost, or arrives all the same."""
+        """Close the connection, with open exchanges LOST. Requests on their way to the broker are
+        dropped in half of the cases, and arrive all the same in the other half."""
         if self.network.chance.random() < 0.5:
             self._cut = True
         self._lose(LOST)
@@ -299,9 +328,12 @@ class SimConnection:
     # --- from the broker's end (`RemoteEnd`) ----------------------------------------------------
 
     def arrived(self, item: Exchange) -> None:
+        """Set the time at which the request reached the broker's socket."""
         item.arrived_ms = self._world.now_ms
 
     def handling(self, item: Exchange) -> None:
+        """Set the broker and the time at which it begins to handle the request, and call the
+        watchers."""
         item.node = self.server.address
         item.handled_ms = self._world.now_ms
         for watcher in self.network.watchers:
@@ -310,7 +342,8 @@ class SimConnection:
     def answered(
         self, item: Exchange, refused: str | None, size: int = 0, mute_ms: int = 0
     ) -> None:
-        """Note how and when the server answered, and report it to the watchers."""
+        """Set time, size and throttle time of the broker's response, or why it closed the
+        connection instead, and call the watchers. The client does not have the response yet."""
         item.refused = refused
         item.answer_size, item.muted_ms = size, mute_ms
         item.answered_ms = self._world.now_ms
@@ -318,9 +351,11 @@ class SimConnection:
             watcher.answered(item)
 
     def deliver(self, item: Exchange, frame: bytes) -> None:
-        """Decode an answer that has arrived, and settle its exchange.
+        """Decode a response that has arrived, set it in its exchange, call the watchers, and settle
+        the exchange as "ok".
 
-        Ignored on a closed connection.
+        A closed connection, or one that loses responses, ignores it. Raises AssertionError if no
+        request waits for the response.
         """
         if not self.open or self._dumb:
             return
@@ -337,9 +372,13 @@ class SimConnection:
         item.settle("ok")
 
     def hears_close(self) -> None:
+        """Close the client's end because the broker's end closed; open exchanges are LOST. Nothing
+        happens on a connection that loses all responses."""
         if not self._dumb:
             self._cut = True
             self._lose(LOST)
 
     def hears_refusal(self) -> None:
+        """Close the client's end because no process listens at the broker; open exchanges are LOST.
+        Nothing happens on a connection that loses all responses."""
         self.hears_close()

@@ -33,7 +33,7 @@ class SimNodeNetwork:
         self.connections: dict[_Connection, None] = {}
 
     def channel(self, host: str, port: int, client_id: str) -> SimChannel:
-        """Return a channel of this node to the one at `host:port`."""
+        """Return a channel of this node to the one at `host:port`; its first request connects."""
         return SimChannel(self, host, port, client_id)
 
     def end(self, *, silently: bool) -> None:
@@ -71,7 +71,11 @@ class SimChannel:
     def send(
         self, request: Any, done: Answered, timeout_ms: float, version: int | None = None
     ) -> None:
-        """Send a request; see `ground.ports.Channel`. A closed channel answers LOST."""
+        """Send a request, by default in its newest version, on an open or a new connection.
+
+        `done` gets the response or a failure: LOST if the channel is closed, TIMED_OUT after
+        `timeout_ms`.
+        """
         scheduler = self._node.scheduler
         if self._closed:
             scheduler.call_soon(lambda: done(None, ChannelFailure.LOST))
@@ -87,7 +91,8 @@ class SimChannel:
         self._connection.send(request, sent, timeout_ms)
 
     def close(self) -> None:
-        """Close the connection; requests without a response fail as LOST."""
+        """Close the channel and its connection; requests without a response, and later ones, fail
+        as LOST."""
         self._closed = True
         if self._connection is not None:
             self._connection.fail(ChannelFailure.LOST)
@@ -97,6 +102,8 @@ class _Connection:
     """One node's end of a connection to another node (`RemoteEnd`)."""
 
     def __init__(self, node: SimNodeNetwork, host: str, port: int, client_id: str) -> None:
+        """Create both ends, and add this end to the node's connections. The handshake begins with
+        the first request."""
         network = node.network
         self.open = True
         self._node = node
@@ -136,18 +143,20 @@ class _Connection:
         self._pending[number] = sent
         sent.timer = self._scheduler.call_later(timeout_ms, lambda: self._timed_out(number))
         delay_ms = self._network.delay_ms() + self._draw_failures()
-        may_be_late = not _ends_any_transaction(request)
+        may_be_late = not _has_old_marker(request)
         self._handshake.then(
             lambda: self._wire.carry(lambda: self._arrive(number, frame, may_be_late), delay_ms)
         )
 
     def _arrive(self, number: int, frame: bytes, may_be_late: bool) -> None:
+        """Pass a request to the other node's end, unless the connection is cut. After this end has
+        closed, that needs `may_be_late`."""
         if not self._cut and (self.open or may_be_late):
             self._end.arrive(number, frame)
 
     def _draw_failures(self) -> float:
-        """Draw failures of the connection, less often than for clients; return how late the request
-        is, in ms."""
+        """Draw failures of the connection, less often than for clients, and apply them: it may lose
+        all responses, or break within 50 ms. Return how late the request is, in ms."""
         chance, weather = self._network.chance, self._network.weather
         if chance.random() < weather.dumb_chance * weather.between_nodes:
             self._dumb = True
@@ -157,13 +166,15 @@ class _Connection:
         return chance.random() * weather.late_ms
 
     def _break(self) -> None:
-        """Lose the connection; in half of the cases also what is on its way to the server."""
+        """Close the connection and fail its requests as LOST. In half of the cases, drop also what
+        is on its way to the server."""
         if self._network.chance.random() < 0.5:
             self._cut = True
         self.fail(ChannelFailure.LOST)
 
     def _timed_out(self, number: int) -> None:
-        """Answer this request with TIMED_OUT and all others with LOST, and close."""
+        """Close the connection: this request fails as TIMED_OUT, all others as LOST. Does nothing
+        if the request has ended."""
         if number in self._pending:
             late = self._pending.pop(number)
             self._hang_up()
@@ -171,7 +182,8 @@ class _Connection:
             self.fail(ChannelFailure.LOST)
 
     def fail(self, failure: ChannelFailure) -> None:
-        """Close the connection, and fail all requests that wait on it."""
+        """Close the connection, and call `done` of all requests that wait on it with this
+        failure."""
         self._hang_up()
         pending, self._pending = self._pending, {}
         for sent in pending.values():
@@ -180,13 +192,14 @@ class _Connection:
             sent.done(None, failure)
 
     def abandon(self, silently: bool) -> None:
-        """Close the connection because this end's process has ended."""
+        """Close the connection because this end's process has ended; no `done` is called. With
+        `silently`, the other end gets no notice."""
         if silently:
             self.open = False
         self._hang_up()
 
     def _hang_up(self) -> None:
-        """Close this end; the server's end hears of it later. Answers no request."""
+        """Close this end; the server's end gets the close later. No `done` is called."""
         self._node.connections.pop(self, None)
         if self.open:
             self.open = False
@@ -197,21 +210,28 @@ class _Connection:
     # --- from the other end (`RemoteEnd`) -------------------------------------------------------
 
     def arrived(self, item: int) -> None:
+        """Do nothing: requests between nodes have no watchers."""
         return
 
     def handling(self, item: int) -> None:
+        """Do nothing: requests between nodes have no watchers."""
         return
 
     def answered(self, item: int, refused: str | None, size: int = 0, mute_ms: int = 0) -> None:
+        """Add a line to the trace if the other node closed the connection instead of answering.
+        Ignore responses, which `deliver` gets."""
         if refused is not None:
             self._network.on_node_message(f"{self._name}: closed: {refused}")
 
     def deliver(self, item: int, frame: bytes) -> None:
+        """Pass a response to its request in this node's process, unless the connection loses all
+        responses."""
         if not self._dumb:
             self._scheduler.arrive(lambda: self._take_response(item, frame))
 
     def _take_response(self, number: int, frame: bytes) -> None:
-        """Pass a response that has arrived to its request; ignore it if the request has ended."""
+        """Decode a response, add a line to the trace, and call the request's `done` with it. Ignore
+        the response if the request has ended."""
         sent = self._pending.pop(number, None)
         if sent is None or not self.open:
             return
@@ -227,18 +247,21 @@ class _Connection:
         sent.done(response, None)
 
     def hears_close(self) -> None:
+        """Fail all requests as LOST, in this node's process, because the other end closed. Nothing
+        happens on a connection that loses all responses."""
         if not self._dumb:
             self._cut = True
             self._scheduler.arrive(lambda: self.fail(ChannelFailure.LOST))
 
     def hears_refusal(self) -> None:
+        """Fail all requests as REFUSED, in this node's process: no process listens there."""
         self._cut = True
         self._scheduler.arrive(lambda: self.fail(ChannelFailure.REFUSED))
 
 
-def _ends_any_transaction(request: object) -> bool:
-    """Return whether this is a transaction marker of protocol 1, which must not arrive after its
-    sender has sent it again on another connection.
+def _has_old_marker(request: object) -> bool:
+    """Return whether a request has a transaction marker of protocol 1, which must not arrive after
+    its sender has sent it again on another connection.
 
     Its epoch is also that of the producer's next transaction, so it would end that one. This is a
     flaw of the protocol itself, in Kafka as well; protocol 2 removes it (KIP-890). A late marker of

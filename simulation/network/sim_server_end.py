@@ -46,38 +46,40 @@ class SimServer(Protocol):
         """Pass a request to the node. Raises ProtocolError."""
 
     def connection_closed(self, port: int, connection_id: str) -> None:
-        """Tell the node that a connection is closed."""
+        """Pass the end of a connection to the node."""
 
 
 class RemoteEnd(Protocol[SentItem]):
     """The other end of the connection. `item` is the value that it sent with a frame."""
 
     def arrived(self, item: SentItem) -> None:
-        """Note that a request has reached the broker's socket."""
+        """React to a request's arrival at the broker's socket."""
 
     def handling(self, item: SentItem) -> None:
-        """Note that the broker begins to handle a request."""
+        """React to a request that the broker begins to handle."""
 
     def answered(
         self, item: SentItem, refused: str | None, size: int = 0, mute_ms: int = 0
     ) -> None:
-        """Note that the broker has answered with `size` bytes and reads nothing for `mute_ms`, or
-        closes the connection for the reason `refused`."""
+        """React to the broker's response of `size` bytes, after which it reads nothing for
+        `mute_ms`; or to its closing the connection for the reason `refused`."""
 
     def deliver(self, item: SentItem, frame: bytes) -> None:
         """Receive the response."""
 
     def hears_close(self) -> None:
-        """Note that the broker's end has closed or reset the connection."""
+        """React to the broker's end having closed or reset the connection."""
 
     def hears_refusal(self) -> None:
-        """Note that no process listens there."""
+        """React to a refusal: no process listens there."""
 
 
 class Slice(Protocol):
     """A part of a file in a response."""
 
-    def __len__(self) -> int: ...
+    def __len__(self) -> int:
+        """Return the number of bytes that the response announces for this part."""
+        ...
 
     def read(self) -> bytes:
         """Return the bytes that the file has now: fewer than its length if the file was
@@ -122,6 +124,8 @@ class ItemReply(Generic[Item]):
         self._item = item
 
     def __call__(self, parts: ResponseParts | None) -> None:
+        """Send the response to the peer; None, for acks=0, sends nothing. Later calls of any method
+        do nothing."""
         end, self._end = self._end, None
         if end is not None:
             end.answer(self._item, parts)
@@ -139,6 +143,7 @@ class ItemReply(Generic[Item]):
         self.close("the broker sent a part of an answer, and closed it")
 
     def close(self, why: str = "the broker closed it") -> None:
+        """Close the connection instead of answering, unless the request is answered already."""
         end, self._end = self._end, None
         if end is not None:
             end.refuse(self._item, why)
@@ -159,6 +164,8 @@ class ServerEnd(Generic[Item]):
         delay_ms: Callable[[], float],
         principal: str,
     ) -> None:
+        """Create the end of a connection from `name`. The wire `back` carries events to `peer`,
+        each after a delay of `delay_ms`. The first request binds the end to a process."""
         ends.opened += 1
         self.server = server
         self.gone = False
@@ -184,7 +191,11 @@ class ServerEnd(Generic[Item]):
     # --- from the wire -------------------------------------------------------------------------
 
     def arrive(self, item: Item, frame: bytes) -> None:
-        """Take a request that has reached the machine, or refuse or reset the connection."""
+        """Pass a request that has reached the machine to the process.
+
+        If no process listens, refuse the connection; if the process that began it has ended, reset
+        it. Without power, drop the request.
+        """
         if self.gone or self.server.dark:
             return
         if self._life is None:
@@ -200,12 +211,14 @@ class ServerEnd(Generic[Item]):
         self.server.arrive(lambda: self._take(item, frame))
 
     def hear_close(self) -> None:
-        """Take note that the peer has closed the connection."""
+        """Close this end, in the process, because the peer has closed its own. Does nothing if the
+        process of this connection has ended."""
         if self._life == self.server.life:
             self.server.arrive(self._take_close)
 
     def process_died(self, silently: bool) -> None:
-        """Close the end because its process has ended."""
+        """Close the end because its process has ended. With `silently`, only drop its requests: the
+        peer gets no notice."""
         if silently:
             self._busy = None
             self._queue.clear()
@@ -213,14 +226,15 @@ class ServerEnd(Generic[Item]):
             self._reset()
 
     def _reset(self) -> None:
-        """Close this end, once; the client hears of it later."""
+        """Close this end, once; the peer's `hears_close` is called later."""
         if not self.gone:
             self.gone = True
             self._ends.remove(self)
             self._back.carry(self._peer.hears_close, self._delay_ms())
 
     def _take_close(self) -> None:
-        """Drop queued requests, and report the closed connection to the server."""
+        """Close this end and drop queued requests because the peer has closed its own, and pass the
+        close to the server."""
         self.gone = True
         self._queue.clear()
         self._ends.remove(self)
@@ -229,11 +243,14 @@ class ServerEnd(Generic[Item]):
     # --- in the process ------------------------------------------------------------------------
 
     def _take(self, item: Item, frame: bytes) -> None:
+        """Queue a request, and handle it if it is next."""
         self._peer.arrived(item)
         self._queue.append((item, frame))
         self._handle_next()
 
     def _handle_next(self) -> None:
+        """Handle queued requests in order, until one is unanswered, or the end is throttled or
+        closed."""
         while self._queue and self._busy is None and not (self.gone or self._muted):
             item, frame = self._queue.popleft()
             self._handle(item, frame)
@@ -254,7 +271,8 @@ class ServerEnd(Generic[Item]):
         buffer[:] = b"\xdd" * len(buffer)
 
     def answer(self, item: Item, parts: ResponseParts | None) -> None:
-        """Send the node's response; None is the response to acks=0."""
+        """Send the node's response after a short delay, then handle the next request; None is the
+        response to acks=0. If the response has a throttle time, handle nothing until it is over."""
         pieces = [] if parts is None else parts if isinstance(parts, list | tuple) else [parts]
         mute_ms = self._context.take_mute_ms()
         self._peer.answered(item, None, sum(map(len, pieces)), mute_ms)
@@ -273,7 +291,8 @@ class ServerEnd(Generic[Item]):
         self.server.run_later(self._delay_ms() / 4, lambda: self._write(item, copied))
 
     def _write(self, item: Item, parts: list[bytes | Slice]) -> None:
-        """Send the response now, which is when slices of files are read."""
+        """Send the response now, which is when slices of files are read, and handle the next
+        request. If a slice has become shorter, close the connection."""
         if self.gone:
             return
         pieces = [part if isinstance(part, bytes) else part.read() for part in parts]
@@ -285,15 +304,16 @@ class ServerEnd(Generic[Item]):
         self._finish_request()
 
     def _unmute(self) -> None:
+        """End the throttling, and handle the queued requests."""
         self._muted = False
         self._handle_next()
 
     def _finish_request(self) -> None:
-        """Handle the next queued request."""
+        """Mark the current request as done, and handle the next queued request."""
         self._busy = None
         self._handle_next()
 
     def refuse(self, item: Item, why: str) -> None:
-        """Close the connection instead of answering."""
+        """Close the connection instead of answering the request, for this reason."""
         self._peer.answered(item, why)
         self._reset()

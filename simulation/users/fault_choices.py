@@ -20,7 +20,8 @@ def weather_of(choice: str) -> Weather:
 
 
 def faults_of(choice: str, brokers: int) -> FaultRates:
-    """Return the faults of the nemesis; with "none", the nemesis is not started."""
+    """Return the rates of faults: on average one each second with "many", each two seconds with
+    other choices. No kind destroys data. With "none", the caller does not start the nemesis."""
     mean_ms = 1_000.0 if choice == "many" else 2_000.0
     if brokers == 1:
         return FaultRates(mean_ms, longest_downtime_ms=2_000.0, quick_restarts=0.5, kill=3.0,

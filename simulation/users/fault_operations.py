@@ -75,13 +75,14 @@ class FaultOperations:
         return self._operations[name](**args)
 
     def node_made(self, broker: SimBroker) -> None:
-        """Add the rules in force to a broker that has just been started."""
+        """Add all rules for requests that are in force to a broker that has just been started,
+        whichever brokers they were set for."""
         self._faults.pop(broker, None)  # the faults of its previous life
         for key, rule in self._rules.items():
             self._faults_of(broker).add(key, rule)
 
     def sleep(self, ms: float) -> Waits:
-        """Let time pass."""
+        """Let `ms` of virtual time pass."""
         yield ms
         return None
 
@@ -97,7 +98,8 @@ class FaultOperations:
         yield 0.0
 
     def stop(self, broker: int) -> Waits:
-        """Stop a broker cleanly, and wait until its process has ended."""
+        """Stop a broker cleanly, and wait until its process has ended; it stays down until it is
+        started or all is healed. Raises UserOperationFailed after WITHIN_MS."""
         node = self._node(broker)
         self._run.nemesis.keep_down(node)
         if node.serving and not node.stopping:
@@ -106,7 +108,8 @@ class FaultOperations:
         yield from self._until(lambda: not node.alive, f"{node.address} has not stopped")
 
     def start(self, broker: int) -> Waits:
-        """Start a broker, and wait until it serves."""
+        """Start a broker, unless it is alive, and wait until it serves. Raises UserOperationFailed
+        after WITHIN_MS."""
         node = self._node(broker)
         self._run.nemesis.let_up(node)
         if not node.alive:
@@ -162,7 +165,8 @@ class FaultOperations:
         yield 0.0
 
     def heal(self) -> Waits:
-        """End all faults, those of the nemesis too, and wait until all brokers serve."""
+        """End all faults, those of the nemesis too, for the rest of the run, and wait until all
+        brokers serve. Raises UserOperationFailed after WITHIN_MS."""
         self._run.end_faults()
         nodes = self._run.view.nodes
         yield from self._until(lambda: all(node.serving for node in nodes), "not all brokers serve")
@@ -170,7 +174,8 @@ class FaultOperations:
     # --- requests --------------------------------------------------------------------------------
 
     def fail(self, key: str, rule: Mapping[str, Json], brokers: list[int] | None) -> Waits:
-        """Add a fault of requests, at these brokers (None: all)."""
+        """Add a fault of requests under `key`, at these brokers (None: all). From then on, the
+        invariants allow that requests fail. Raises WrongRequest at an unknown error or API."""
         new_rule = _rule_of(rule)
         self._run.promises.interfere()
         self._run.tell(f"the scenario asks for a fault: {rule}")
@@ -205,7 +210,8 @@ class FaultOperations:
     # --- facts ------------------------------------------------------------------------------------
 
     def leader(self, topic: str, partition: int) -> Waits:
-        """Return the id of a partition's leader, as soon as that broker serves."""
+        """Return the id of a partition's leader, as soon as that broker serves. Raises
+        UserOperationFailed after WITHIN_MS."""
         view = self._run.view
 
         def is_led() -> bool:
@@ -218,7 +224,8 @@ class FaultOperations:
         return leader.node_id
 
     def controller(self) -> Waits:
-        """Return the id of the active controller, as soon as there is one."""
+        """Return the id of the active controller, as soon as there is one. Raises
+        UserOperationFailed after WITHIN_MS."""
         view = self._run.view
         yield from self._until(lambda: view.active_controller() is not None, "no controller")
         controller = view.active_controller()
@@ -226,7 +233,8 @@ class FaultOperations:
         return controller.node_id
 
     def _until(self, condition: Callable[[], bool], otherwise: str) -> Waits:
-        """Wait until the condition holds. Raises NotDone after WITHIN_MS of virtual time."""
+        """Let time pass until the condition holds. Raises UserOperationFailed, with the text
+        `otherwise`, after WITHIN_MS of virtual time."""
         waited_ms = 0.0
         while not condition():
             if waited_ms >= WITHIN_MS:
@@ -243,6 +251,7 @@ class FaultOperations:
         return node
 
     def _machine(self, name: int | str) -> str:
+        """Return a machine's name: that of a broker for its id, else the client's name itself."""
         return self._node(name).address if isinstance(name, int) else name
 
 

@@ -32,7 +32,8 @@ class FinalReading:
         self._view = view
 
     def read(self, groups: dict[str, dict[tuple[str, int], None]]) -> Waits:
-        """Read all partitions, and the committed offsets of these partitions of `groups`."""
+        """Read all partitions but those of internal topics, and the committed offsets of these
+        partitions of `groups`, into the attributes. Set `done` at the end."""
         for name, topic_id, index, _ in self._view.registrations():
             if name in INTERNAL:
                 continue

@@ -31,13 +31,14 @@ def api_of(name: str) -> ApiKey:
 
 
 def request_of(api: ApiKey, fields: Mapping[str, Json]) -> Message:
-    """Return the request of an API. Raises WrongRequest."""
+    """Return the request of an API with these fields, by their names in snake case. Raises
+    WrongRequest at an unknown field."""
     return _message_of(messages_of(api).request, fields, pascal(api))
 
 
 def version_of(api: ApiKey, version: int | None) -> int:
-    """Return the given version, or the newest that Ottla serves if it is None. Raises
-    WrongRequest."""
+    """Return the given version, or the newest that Ottla serves if it is None. Raises WrongRequest
+    if Ottla does not serve the API or the version."""
     if api not in STABLE_VERSIONS:
         raise WrongRequest(f"{pascal(api)} is not served")
     oldest, newest = STABLE_VERSIONS[api]
@@ -49,7 +50,7 @@ def version_of(api: ApiKey, version: int | None) -> int:
 
 
 def plain(message: Message) -> Json:
-    """Return a message as dicts and lists of plain values."""
+    """Return a message as dicts and lists of plain values, with bytes in place of views."""
     return _without_views(as_dict(message))
 
 

@@ -114,7 +114,10 @@ class UserClient(SimClient):
         timeout_ms: float,
     ) -> Waits:
         """Write one batch, and return [partition, first offset]. The offset is -1 if it is unknown:
-        with acks=0, or if the batch was sent twice and the log already had it. Raises NotDone."""
+        with acks=0, or if the batch was sent twice and the log already had it.
+
+        An idempotent client writes to a partition one batch at a time. Raises UserOperationFailed.
+        """
         end_ms = self.world.now_ms + timeout_ms
         count = yield from self._partition_count(topic, end_ms)
         place = (topic, self._choose_partition(topic, count, records[0].get("key"), partition))
@@ -149,9 +152,10 @@ class UserClient(SimClient):
         acks: int,
         end_ms: float,
     ) -> Waits:
-        """Send records as a batch, and return its partition and offset.
+        """Send records as a batch, and return its partition and offset. Raises UserOperationFailed.
 
-        After a failure an idempotent client takes a new producer id.
+        An idempotent client gets a producer id first if it has none. After a failure it forgets the
+        id, so that the next batch gets a new one.
         """
         if self._idempotent and self._producer is None:
             yield from self._init_producer(end_ms)
@@ -165,10 +169,8 @@ class UserClient(SimClient):
         return result
 
     def _write(self, place: Partition, batch: bytes, acks: int, end_ms: float) -> Waits:
-        """Send a batch, and return its partition and offset.
-
-        The offset is -1 if it is unknown, as without acks.
-        """
+        """Send a batch until it is written, and return its partition and offset, -1 if the offset
+        is unknown. With acks=0, send it once. Raises UserOperationFailed."""
         if acks == 0:
             yield from self._send_unanswered(place, batch)
             return [place[1], -1]
@@ -178,15 +180,16 @@ class UserClient(SimClient):
             place,
             lambda _: produce_request(place, batch, acks, PRODUCE_TIMEOUT_MS),
             PRODUCE_VERSION,
-            code_of=_not_written,
+            code_of=_produce_error,
         )
         action = f"produce to {place[0]}-{place[1]}"
-        answer = yield from self._succeeded(attempts, steps, action, _not_written)
+        answer = yield from self._succeeded(attempts, steps, action, _produce_error)
         response = answer.responses[0].partition_responses[0]
         return [place[1], -1 if response.error_code else response.base_offset]
 
     def _send_unanswered(self, place: Partition, batch: bytes) -> Waits:
-        """Send a batch to its leader, if one is known, without waiting for a response."""
+        """Send a batch to its leader without waiting for a response. If no leader is known or
+        reachable, drop the batch, pause, and look up the topic's leaders for the next batch."""
         leader = self._leaders.of(place).leader
         connection = None if leader == NO_LEADER else self.connection(_address(leader))
         if connection is None:
@@ -199,7 +202,8 @@ class UserClient(SimClient):
         connection.send(request, PRODUCE_VERSION, REQUEST_TIMEOUT_MS, answered=False)
 
     def _init_producer(self, end_ms: float) -> Waits:
-        """Get a producer id. Raises NotDone if none comes until `end_ms`."""
+        """Get a producer id and epoch, for the next batches. Raises UserOperationFailed if none
+        comes until `end_ms`."""
         attempts = self._attempts(end_ms)
         step = RequestStep(InitProducerIdRequest(None, 60_000), INIT_PRODUCER_ID_VERSION)
         steps = attempts.settled(lambda: attempts.request(step))
@@ -207,7 +211,8 @@ class UserClient(SimClient):
         self._producer = (answer.producer_id, answer.producer_epoch)
 
     def _batch(self, place: Partition, records: Sequence[Mapping[str, Json]]) -> bytes:
-        """Encode the records, and count their sequence numbers if the client is idempotent."""
+        """Return the records as a batch. If there is a producer id, number the batch and advance
+        the partition's sequence number."""
         producer = None
         if self._producer is not None:
             sequence = self._sequences.get(place, 0)
@@ -235,18 +240,24 @@ class UserClient(SimClient):
         timeout_ms: float,
     ) -> Waits:
         """Return [records, next offset, high watermark] when there are `count` records; 0: after
-        one Fetch. Raises NotDone, with TIMED_OUT if fewer came within `timeout_ms`."""
+        one Fetch. At most `count` records are returned, if that is not 0.
+
+        Raises UserOperationFailed, with TIMED_OUT if fewer came within `timeout_ms`.
+        """
         attempts, place = self._attempts(self.world.now_ms + timeout_ms), (topic, partition)
         doubts_until_ms = self.world.now_ms + DOUBTS_MS
         action = f"fetch of {topic}-{partition} from {offset}"
         fetched: list[Record] = []
 
         def request_of(epoch: int) -> FetchRequest:
+            """Return a Fetch from the present position, for a leader of this epoch."""
             return fetch_request(
                 {place: position}, wait_ms, _ANY_SIZE, FETCH_BYTES, int(committed), epoch
             )
 
         def code_of(answer: Answer) -> int:
+            """Return the error of a response. For DOUBTS_MS, OFFSET_OUT_OF_RANGE counts as
+            NOT_LEADER_OR_FOLLOWER, which is retried."""
             code = error_of(answer)
             if code == ErrorCode.OFFSET_OUT_OF_RANGE and self.world.now_ms < doubts_until_ms:
                 return ErrorCode.NOT_LEADER_OR_FOLLOWER
@@ -274,10 +285,12 @@ class UserClient(SimClient):
                 )
 
     def offset(self, topic: str, partition: int, which: str, timeout_ms: float) -> Waits:
-        """Return the first offset of a log ("earliest"), or that of its next record ("latest")."""
+        """Return the first offset of a log ("earliest"), or that of its next record ("latest").
+        Raises UserOperationFailed if no leader returns it within `timeout_ms`."""
         attempts, place = self._attempts(self.world.now_ms + timeout_ms), (topic, partition)
 
         def request_of(epoch: int) -> ListOffsetsRequest:
+            """Return the ListOffsets for a leader of this epoch."""
             return offsets_request({place: OFFSETS[which]}, epoch=epoch)
 
         steps = self._leaders.at_leader(attempts, place, request_of, LIST_OFFSETS_VERSION)
@@ -294,7 +307,8 @@ class UserClient(SimClient):
         generation: int,
         timeout_ms: float,
     ) -> Waits:
-        """Commit offsets for a group; each is (topic, partition, offset)."""
+        """Commit offsets for a group; each is (topic, partition, offset). Raises
+        UserOperationFailed if the coordinator does not accept them within `timeout_ms`."""
         attempts = self._attempts(self.world.now_ms + timeout_ms)
         places = {(topic, partition): offset for topic, partition, offset in offsets}
         steps = groups.commit(attempts, group, places, generation, member_id)
@@ -302,7 +316,8 @@ class UserClient(SimClient):
         return None
 
     def committed(self, group: str, topic: str, partition: int, timeout_ms: float) -> Waits:
-        """Return the committed offset, None if there is none."""
+        """Return the committed offset, None if there is none. Raises UserOperationFailed if the
+        coordinator does not return it within `timeout_ms`."""
         attempts, place = self._attempts(self.world.now_ms + timeout_ms), (topic, partition)
         steps = groups.committed(attempts, group, [place], stable=True)
         answer = yield from self._succeeded(attempts, steps, f"group {group}")
@@ -323,17 +338,18 @@ class UserClient(SimClient):
         """Create a topic, and return when all its partitions have leaders. If it did not exist
         before, TOPIC_ALREADY_EXISTS is success: an earlier try has reached the controller.
 
-        Raises NotDone with the broker's reason if there is no success in time.
+        Raises UserOperationFailed with the broker's reason: at once if the error is not retriable,
+        else after `timeout_ms`.
         """
         settings = [CreatableTopicConfig(name, value) for name, value in configs.items()]
         wanted = CreatableTopic(topic, partitions, replication, [], settings)
         end_ms, words = self.world.now_ms + timeout_ms, ""
 
         def code_of(answer: Answer) -> int:
-            """Return the code to retry or fail by.
+            """Return the error code by which to retry or fail, and keep the broker's reason.
 
             An existing topic counts as created unless it existed before; too few brokers for now
-            are a time-out.
+            are a time-out, which is retried.
             """
             nonlocal words
             code = error_of(answer)
@@ -360,7 +376,8 @@ class UserClient(SimClient):
         return None
 
     def partitions(self, topic: str, timeout_ms: float) -> Waits:
-        """Return how many partitions a topic has."""
+        """Return how many partitions a topic has, by new metadata, as soon as all have leaders.
+        Raises UserOperationFailed after `timeout_ms`."""
         self._leaders.forget(topic)
         count = yield from self._partition_count(topic, self.world.now_ms + timeout_ms)
         return count
@@ -375,7 +392,7 @@ class UserClient(SimClient):
     ) -> Waits:
         """Send any request once, to `broker` or to any broker, and return the whole response.
 
-        Raises NotDone if no response comes.
+        Raises UserOperationFailed if no response comes, WrongRequest at unknown names or versions.
         """
         key = api_of(api)
         message, number = request_of(key, fields), version_of(key, version)
@@ -387,8 +404,8 @@ class UserClient(SimClient):
     # --- operations of `client.core` -------------------------------------------------------------
 
     def _attempts(self, end_ms: float) -> Attempts:
-        """Return the tries of one operation, which retries until its time-out, after any
-        failure."""
+        """Return the tries of an operation, which retries until `end_ms` of virtual time, after any
+        retriable error or lost response."""
         return Attempts(
             lambda: self.world.now_ms / 1000,
             end_ms / 1000,
@@ -399,7 +416,8 @@ class UserClient(SimClient):
         )
 
     def _driven(self, steps: Steps[Any]) -> Waits:
-        """Run an operation of `client.core`: send its requests, and let its pauses pass."""
+        """Run an operation of `client.core`: send its requests, and let its pauses pass. Return its
+        result; its exceptions are raised."""
         answer, error = None, None
         while True:
             try:
@@ -424,7 +442,8 @@ class UserClient(SimClient):
         action: str,
         code_of: Callable[[Answer], int] = error_of,
     ) -> Waits:
-        """Return the response of a successful operation. Raises NotDone."""
+        """Run an operation, and return its response if `code_of` finds no error. Else raise
+        UserOperationFailed: with TIMED_OUT for a retriable error, or with the error's name."""
         try:
             answer = yield from self._driven(steps)
         except NoAnswer:
@@ -443,7 +462,8 @@ class UserClient(SimClient):
         )
 
     def _partition_count(self, topic: str, end_ms: float) -> Waits:
-        """Return how many partitions a topic has, as soon as all have leaders. Raises NotDone."""
+        """Return how many partitions a topic has, as soon as all have leaders. Raises
+        UserOperationFailed at `end_ms`."""
         count = 0
         with suppress(NoAnswer):
             count = yield from self._driven(self._leaders.partitions(self._attempts(end_ms), topic))
@@ -481,12 +501,13 @@ def _address(broker: int) -> str:
     return f"broker-{broker}"
 
 
-def _not_written(answer: Answer) -> int:
+def _produce_error(answer: Answer) -> int:
     """Return the error of a Produce. A batch that the log already has is no error."""
     code = error_of(answer)
     return ErrorCode.NONE if code == ErrorCode.DUPLICATE_SEQUENCE_NUMBER else code
 
 
 def _record_json(topic: str, partition: int, record: Record) -> Json:
+    """Return a record as a list: topic, partition, offset, timestamp, key, value and headers."""
     headers = [[name, value] for name, value in record.headers]
     return [topic, partition, record.offset, record.timestamp, record.key, record.value, headers]

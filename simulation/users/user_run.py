@@ -51,6 +51,8 @@ class UserRun(SimulatedCluster):
         limit_ms: float = 600_000.0,
         keep_trace: bool = False,
     ) -> None:
+        """Create the cluster, which `begin` starts. `faults` is "none", "some" or "many";
+        `limit_ms` is the scenario's limit in virtual time."""
         several = brokers > 1
         super().__init__(
             seed, Layout.combined(brokers) if several else Layout(),
@@ -74,18 +76,20 @@ class UserRun(SimulatedCluster):
             broker.call_when_made(self._by_hand.node_made)
 
     def tell(self, text: str) -> None:
-        """Add a line to the trace and to the user's timeline; see `SimulatedCluster.tell`."""
+        """Add a line to the trace and, with the time, to the user's timeline (`take_happened`)."""
         super().tell(text)
         self._happened.append((self.world.now_ms, text))
 
     # --- the run -------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Start the brokers, and the faults once all brokers serve."""
+        """Start the brokers, and the faults once all brokers serve. Raises Failure if they do not,
+        or if an invariant is broken."""
         self.watched(self._begin)
 
     def _begin(self) -> None:
-        """Start the brokers, and the faults as soon as all serve."""
+        """Start the brokers, let time pass until all serve, and then start the faults. Raises
+        Violation if not all serve within START_WITHIN_MS."""
         self.start_brokers()
         self.run_until(lambda: all(broker.serving for broker in self.brokers), START_WITHIN_MS)
         if self._choice != "none":
@@ -93,7 +97,8 @@ class UserRun(SimulatedCluster):
             self.nemesis.start()
 
     def advance(self) -> None:
-        """Let time pass until an operation is done, or the time limit is over."""
+        """Let time pass until an operation is done, or the time limit is over, which sets `over`.
+        Raises Failure if an invariant is broken or no event is left."""
         self.watched(self._advance)
 
     def _advance(self) -> None:
@@ -107,16 +112,18 @@ class UserRun(SimulatedCluster):
             self.over = self.world.now_ms > self._limit_ms
 
     def finish(self) -> FinalReading:
-        """End the faults, wait until the cluster is at rest, read everything and check it."""
+        """End the faults, wait until the cluster is at rest, read everything, check it, and return
+        it. Raises Failure if an invariant is broken."""
         reading: list[FinalReading] = []
         self.watched(lambda: reading.append(self._finish()))
         self.add_disks()
         return reading[0]
 
     def _finish(self) -> FinalReading:
-        """End clients and faults, let the cluster converge, and read all back.
+        """End clients and faults, let the cluster converge, and return all that the logs and groups
+        hold.
 
-        Raises Violation if it does not, or if an invariant is broken.
+        Raises Violation if the cluster does not converge, or if an invariant is broken.
         """
         for task in self._tasks.values():
             task.cancel()
@@ -139,7 +146,8 @@ class UserRun(SimulatedCluster):
         return reading
 
     def _let_polls_end(self) -> None:
-        """Wait for the end of fetches whose clients are gone."""
+        """Let time pass until a single broker holds no fetch of clients that are gone, at most
+        POLLS_END_WITHIN_MS. In a cluster, nothing happens."""
         end_ms = self.world.now_ms + POLLS_END_WITHIN_MS
         brokers = [
             b for b in self.brokers if not self.is_cluster
@@ -159,7 +167,8 @@ class UserRun(SimulatedCluster):
     # --- operations and their results ------------------------------------------------------------
 
     def submit(self, number: int, client: str | None, op: str, args: Mapping[str, Json]) -> None:
-        """Begin an operation of a client, or of the cluster itself if `client` is None."""
+        """Begin an operation of a client, or of the cluster itself if `client` is None. Its result
+        or error comes from `take_done`, under this number."""
         idempotent = bool(args.get("idempotent", False))
         op_args = {name: value for name, value in args.items() if name != "idempotent"}
         if op == "create_topic":
@@ -171,7 +180,8 @@ class UserRun(SimulatedCluster):
         self._tasks[number] = GeneratorRun(self.world, self._operate(number, steps))
 
     def cancel(self, number: int) -> None:
-        """Cancel an operation: the user's task that waited for it has ended."""
+        """Cancel an operation, which then has no result: the user's task that waited for it has
+        ended."""
         task = self._tasks.pop(number, None)
         if task is not None:
             task.cancel()
@@ -203,7 +213,7 @@ class UserRun(SimulatedCluster):
         return user
 
     def _operate(self, number: int, steps: Waits) -> Waits:
-        """Run an operation, and report its result or error under this number."""
+        """Run an operation, and add its result or error under this number for `take_done`."""
         try:
             result = yield from steps
         except UserOperationFailed as error:
@@ -215,6 +225,7 @@ class UserRun(SimulatedCluster):
             self._end(number, {"result": result})
 
     def _end(self, number: int, outcome: dict[str, Json]) -> None:
+        """Remove an operation from those under way, and add its outcome for `take_done`."""
         self._tasks.pop(number, None)
         self._done.append({"id": number, **outcome})
 

@@ -49,7 +49,8 @@ class Worker:
         }
 
     def serve(self) -> None:
-        """Serve requests until the other end of the channel is closed."""
+        """Serve requests until the other end of the channel is closed or sends a broken frame; then
+        close this end."""
         with contextlib.suppress(BrokenFrame, ConnectionError):
             self._channel.sendall(encode(HELLO))
             while data := self._channel.recv(_READ_BYTES):
@@ -58,7 +59,8 @@ class Worker:
         self._channel.close()
 
     def _receive(self, message: JsonMessage) -> None:
-        """Check the greeting; carry out each later message and answer it, errors included."""
+        """Check the first message as a greeting. Carry out each later message, and send the result,
+        the run's failure or the error to the channel."""
         if not self._greeted:
             check_hello(message)
             self._greeted = True
@@ -75,7 +77,7 @@ class Worker:
     # --- operations ----------------------------------------------------------------------------
 
     def _begin(self, args: JsonMessage) -> Json:
-        """Begin a new run, and drop the one before."""
+        """Drop the run before, begin a new run, and return its state. Raises Failure."""
         self._run = None
         self._runs += 1
         if self._runs % _COLLECT_EVERY == 0:
@@ -92,7 +94,8 @@ class Worker:
         return self._state_of(self._run)
 
     def _step(self, args: JsonMessage) -> Json:
-        """Cancel and begin operations, then let virtual time pass until an operation is done."""
+        """Cancel and begin operations, let virtual time pass until an operation is done, and return
+        the run's state. Raises Failure."""
         run = self._running()
         for number in args["cancel"]:
             run.cancel(number)
@@ -104,7 +107,7 @@ class Worker:
         return self._state_of(run)
 
     def _finish(self, _args: JsonMessage) -> Json:
-        """Finish the run, and return its logs, offsets and counts."""
+        """Finish the run, and return its state, logs, offsets and counts. Raises Failure."""
         run = self._running()
         reading = run.finish()
         logs = [
@@ -127,11 +130,13 @@ class Worker:
         return None
 
     def _running(self) -> UserRun:
+        """Return the current run. Raises AssertionError before the first `begin`."""
         assert self._run is not None, "begin comes first"
         return self._run
 
     def _state_of(self, run: UserRun) -> dict[str, Json]:
-        """Return the run's state with what happened since the last call."""
+        """Return the run's time and checksum, and the operations done, faults and trace lines since
+        the last call."""
         return {
             "now_ms": run.world.now_ms,
             "done": run.take_done(),
@@ -142,12 +147,16 @@ class Worker:
         }
 
     def _failed(self, failure: Failure) -> Json:
+        """Return the run's state, with the broken invariant and the reason."""
         run = self._running()
         return {**self._state_of(run), "failure": [failure.invariant, failure.reason]}
 
 
 def serve(channel: socket.socket) -> int:
-    """Be the worker process, and return its exit code."""
+    """Serve the channel until its other end is closed, and return 0, the exit code of the process.
+
+    The process dies with its parent, and collects garbage only between runs.
+    """
     gc.disable()
     logging.root.addHandler(logging.NullHandler())
     die_with_parent(os.getppid())()
