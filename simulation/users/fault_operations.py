@@ -50,7 +50,7 @@ class FaultOperations:
     def __init__(self, run: FaultableRun, seed: int) -> None:
         self._run = run
         self._chance = random.Random(f"{seed}/by-hand")
-        self._rules: dict[str, Rule] = {}
+        self._rules: dict[str, tuple[Rule, list[int] | None]] = {}
         self._faults: dict[SimBroker, RequestFaults] = {}
         self._operations: dict[str, Callable[..., Waits]] = {
             "sleep": self.sleep,
@@ -75,11 +75,11 @@ class FaultOperations:
         return self._operations[name](**args)
 
     def node_made(self, broker: SimBroker) -> None:
-        """Add all rules for requests that are in force to a broker that has just been started,
-        whichever brokers they were set for."""
+        """Add the rules for requests that hold for this broker, which has just been started."""
         self._faults.pop(broker, None)  # the faults of its previous life
-        for key, rule in self._rules.items():
-            self._faults_of(broker).add(key, rule)
+        for key, (rule, brokers) in self._rules.items():
+            if brokers is None or broker.node_id in brokers:
+                self._faults_of(broker).add(key, rule)
 
     def sleep(self, ms: float) -> Waits:
         """Let `ms` of virtual time pass."""
@@ -179,7 +179,7 @@ class FaultOperations:
         new_rule = _rule_of(rule)
         self._run.promises.interfere()
         self._run.tell(f"the scenario asks for a fault: {rule}")
-        self._rules[key] = new_rule
+        self._rules[key] = (new_rule, brokers)
         for node in self._run.view.brokers:
             if node.alive and (brokers is None or node.node_id in brokers):
                 self._faults_of(node).add(key, new_rule)
@@ -187,7 +187,7 @@ class FaultOperations:
 
     def lift(self, key: str) -> Waits:
         """Remove a fault of requests, and return how many requests it applied to."""
-        rule = self._rules.pop(key, None)
+        rule, _ = self._rules.pop(key, (None, None))
         for faults in self._faults.values():
             faults.lift(key)
         yield 0.0

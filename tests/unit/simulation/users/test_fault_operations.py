@@ -37,6 +37,15 @@ def test_a_fault_of_requests_is_counted_and_outlives_its_broker() -> None:
     write(run, b"c")
 
 
+def test_a_fault_of_another_broker_does_not_reach_a_broker_that_starts() -> None:
+    run = started(brokers=1)
+    rule = {"deed": "error", "error": "NOT_LEADER_OR_FOLLOWER", "api": "Produce", "times": None}
+    result_of(run, "fail", None, key="f", rule=rule, brokers=[2])
+    result_of(run, "kill", None, broker=1)
+    result_of(run, "start", None, broker=1)
+    write(run, b"a")
+
+
 def test_who_leads() -> None:
     run = started()
     leader = result_of(run, "leader", None, topic="t", partition=0)
