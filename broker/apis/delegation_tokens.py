@@ -18,7 +18,7 @@ from controller.metadata.delegation_token import TokenKey
 from controller.requests.delegation_token_requests import (
     creation_fault,
     described_tokens,
-    may_deal_with_tokens,
+    may_use_tokens,
     refused_creation,
 )
 from protocol.api_keys import ApiKey
@@ -102,5 +102,5 @@ class DelegationTokenApis:
 
 
 def _may_use_tokens(context: RequestContext) -> bool:
-    """Return False for PLAINTEXT clients and for those that `may_deal_with_tokens` rejects."""
-    return context.security_protocol != "PLAINTEXT" and may_deal_with_tokens(context)
+    """Return False for PLAINTEXT clients and for those that `may_use_tokens` rejects."""
+    return context.security_protocol != "PLAINTEXT" and may_use_tokens(context)

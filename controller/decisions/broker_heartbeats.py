@@ -92,14 +92,14 @@ class BrokerHeartbeats:
 
     # --- controlled shutdown -------------------------------------------------------------------
 
-    def note_shutdown(self, broker_id: int, offset: int) -> None:
+    def note_shutdown_offset(self, broker_id: int, offset: int) -> None:
         """Store the `offset` of the last record that moved leaderships away from the broker; a
         later call does not change it."""
         self._shutdown_offsets.setdefault(broker_id, offset)
 
     def shutdown_seen_by_all(self, image: MetadataImage, broker_id: int) -> bool:
         """Return whether every active broker has replayed the move of the leaderships, so that its
-        clients find the new leaders. False if `note_shutdown` was not called."""
+        clients find the new leaders. False if `note_shutdown_offset` was not called."""
         offset = self._shutdown_offsets.get(broker_id)
         if offset is None:
             return False

@@ -250,10 +250,10 @@ class ClusterControl:
                 broker.id, broker.epoch, in_controlled_shutdown=_SHUTTING_DOWN
             )
             records = [change, *self._leadership.broker_left(image, broker.id)]
-            self.heartbeats.note_shutdown(broker.id, view.next_offset + len(records) - 1)
+            self.heartbeats.note_shutdown_offset(broker.id, view.next_offset + len(records) - 1)
             return not_yet, records
         # After a failover the offset of the moves is not known, but they come before this one.
-        self.heartbeats.note_shutdown(broker.id, view.next_offset - 1)
+        self.heartbeats.note_shutdown_offset(broker.id, view.next_offset - 1)
         if leads or not self.heartbeats.shutdown_seen_by_all(image, broker.id):
             return not_yet, []
         return ready, self._fencing(image, broker)

@@ -130,9 +130,9 @@ class QuorumNetwork:
             self._receiver.receive(event)
             self._check_resignation()
 
-    def failed(self, node: int, failure: ChannelFailure) -> None:
+    def request_failed(self, node: int, failure: ChannelFailure) -> None:
         """Keep the reason why a request got no response, for the log line about a missing leader
-        (`no_leader`). Called by lanes."""
+        (`note_no_leader`). Called by lanes."""
         host, port = self._settings.voter_endpoints[node]
         if failure is ChannelFailure.REFUSED:
             reason = "connection refused"
@@ -140,22 +140,22 @@ class QuorumNetwork:
             reason = f"no answer within {self._settings.quorum_request_timeout_ms} ms"
         else:
             reason = self._settings.why_no_connection(host, port) or "the connection was lost"
-        self.no_leader(node, reason)
+        self.note_no_leader(node, reason)
 
     def response_received(self, node: int, answer: m.Message) -> None:
         """End the time without a leader if `answer` is a leader's reply to Fetch or FetchSnapshot.
         If it is an EpochReply without a leader, keep that as the voter's failure. Called by
         lanes."""
         if isinstance(answer, m.FetchReply | m.SnapshotReply):
-            self._silence.ended()
+            self._silence.leader_reached()
         elif isinstance(answer, m.EpochReply) and answer.leader_id is None:
-            self.no_leader(node, "it knows of no leader")
+            self.note_no_leader(node, "it knows of no leader")
 
-    def no_leader(self, node: int, reason: str) -> None:
+    def note_no_leader(self, node: int, reason: str) -> None:
         """Keep why a voter did not lead to a leader, and log it if a line is due (`QuorumSilence`).
         If this node leads itself, end the time without a leader. Called by lanes."""
         if self._receiver is not None and self._receiver.is_leader:
-            self._silence.ended()
+            self._silence.leader_reached()
         else:
             host, port = self._settings.voter_endpoints[node]
             shown_host = f"[{host}]" if ":" in host else host
@@ -248,7 +248,7 @@ class _Lane:
         event: m.Received | m.Unreachable
         if failure is not None:
             self._back_off(grows=True)
-            self._network.failed(self._node, failure)
+            self._network.request_failed(self._node, failure)
             event = m.Unreachable(self._node, failure is ChannelFailure.REFUSED)
         else:
             event = self._reply_event(message, response)
@@ -282,7 +282,7 @@ class _Lane:
     def _failed(self, reason: str, *, refused: bool = False) -> m.Unreachable:
         """Back off after an unusable response, keep `reason` for the log line about a missing
         leader, and return an Unreachable."""
-        self._network.no_leader(self._node, reason)
+        self._network.note_no_leader(self._node, reason)
         self._back_off(grows=True)
         return m.Unreachable(self._node, refused)
 

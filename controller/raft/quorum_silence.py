@@ -53,7 +53,7 @@ class QuorumSilence:
             self._addresses_key,
         )
 
-    def ended(self) -> None:
+    def leader_reached(self) -> None:
         """Forget all failures, because a leader has answered or this node leads. Log a WARNING that
         says so if a failure was logged before."""
         if self._logged_ms is not None:

@@ -447,7 +447,7 @@ class RaftClient:
         """Set the log's high watermark, and deliver the batches before it to the listener. At the
         first commit of its own epoch, the leader calls the listener's `handle_leader_change`."""
         assert self._batches is not None and self._listener is not None
-        self._log.committed(high_watermark)
+        self._log.set_high_watermark(high_watermark)
         self._batches.deliver(high_watermark)
         if self.is_leader and self._claimed_epoch != self._raft.epoch:
             # A leader may act after it has committed a record of its own epoch.

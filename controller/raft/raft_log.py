@@ -192,7 +192,7 @@ class RaftLog:
         """Make the present log durable, then call `done(error)`; None: it is durable."""
         self._log.flush(done)
 
-    def committed(self, high_watermark: int) -> None:
+    def set_high_watermark(self, high_watermark: int) -> None:
         """Set the high watermark: all records below it are committed."""
         self._log.update_high_watermark(high_watermark)
 

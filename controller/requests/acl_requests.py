@@ -97,7 +97,7 @@ class AclRequests:
             return CreateAclsResponse(results=(yield from map_in_slices(outcome, _creation_result)))
 
         if context.rights.unlimited:
-            self._long.settle("create ACLs", _DISABLED, answer, respond)
+            self._long.respond_with("create ACLs", _DISABLED, answer, respond)
             return
         allowed = if_allowed(context, Operation.ALTER, decide)
         self._long.submit("create ACLs", allowed, answer, respond)
@@ -123,7 +123,7 @@ class AclRequests:
             return DeleteAclsResponse(filter_results=results)
 
         if context.rights.unlimited:
-            self._long.settle("delete ACLs", _DISABLED, answer, respond)
+            self._long.respond_with("delete ACLs", _DISABLED, answer, respond)
             return
         allowed = if_allowed(context, Operation.ALTER, decide)
         self._long.submit("delete ACLs", allowed, answer, respond)

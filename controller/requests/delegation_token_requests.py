@@ -159,7 +159,7 @@ class DelegationTokenRequests:
         """Submit a change of a token's expiry. After the commit, `answer` gets the error code and
         the expiry in ms since 1970; after an error, 0 or -1 as expiry. A client without a login, or
         with a token's login, gets DELEGATION_TOKEN_REQUEST_NOT_ALLOWED at once."""
-        if not may_deal_with_tokens(context):
+        if not may_use_tokens(context):
             answer(ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, -1)
             return
 
@@ -187,7 +187,7 @@ class DelegationTokenRequests:
 # --- checks --------------------------------------------------------------------------------------
 
 
-def may_deal_with_tokens(context: TokenContext) -> bool:
+def may_use_tokens(context: TokenContext) -> bool:
     """Return whether the client may use the token APIs: it has authenticated, and not with a token.
     For a forwarded request no more is known here; the broker also checks the listener."""
     return context.principal != _ANONYMOUS and not context.token_authenticated
@@ -197,7 +197,7 @@ def creation_fault(context: TokenContext, request: CreateDelegationTokenRequest)
     """Return the error code of a creation; None if it is valid, as far as this does not depend on
     the metadata. Errors: a client that may not use tokens, an owner for which it lacks
     CreateTokens, a principal that is not a User."""
-    if not may_deal_with_tokens(context):
+    if not may_use_tokens(context):
         return ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
     if request.owner_principal_name and request.owner_principal_type is None:
         return ErrorCode.INVALID_PRINCIPAL_TYPE
@@ -246,7 +246,7 @@ def described_tokens(
     """Return the response with the tokens that the client may see, with their HMACs. If the request
     names owners, leave out tokens that no such principal owns, requested or may renew. Respond with
     an error if the client may not use tokens or they are disabled."""
-    if not may_deal_with_tokens(context):
+    if not may_use_tokens(context):
         return DescribeDelegationTokenResponse(ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED)
     if key is None:
         return DescribeDelegationTokenResponse(ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED)

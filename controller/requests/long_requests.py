@@ -83,7 +83,7 @@ class LongRequests:
 
         self.run(name, _nothing(), begin, answer, respond, timeout_ms)
 
-    def settle(
+    def respond_with(
         self,
         name: str,
         outcome: T | ApiError,
@@ -110,7 +110,7 @@ class LongRequests:
         """
 
         def reply(outcome: T | ApiError) -> None:
-            self.settle(name, outcome, answer, respond)
+            self.respond_with(name, outcome, answer, respond)
 
         def prepare(settle: Settle[T]) -> None:
             """Run `before`, then begin the decision, or settle with UNKNOWN_SERVER_ERROR if

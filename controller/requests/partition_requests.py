@@ -108,7 +108,7 @@ class PartitionRequests:
         if request.topic_partitions is not None and not request.topic_partitions:
             allowed = context.rights.allows_on_cluster(Operation.ALTER)
             nothing = ElectLeadersResponse() if allowed else CLUSTER_DENIED
-            self._long.settle("elect leaders", nothing, answer, respond)
+            self._long.respond_with("elect leaders", nothing, answer, respond)
             return
         self._long.submit(
             "elect leaders",
@@ -139,7 +139,7 @@ class PartitionRequests:
         if not request.topics:
             allowed = context.rights.allows_on_cluster(Operation.ALTER)
             nothing = AlterPartitionReassignmentsResponse(error_message="")
-            self._long.settle(
+            self._long.respond_with(
                 "alter reassignments", nothing if allowed else CLUSTER_DENIED, answer, respond
             )
             return

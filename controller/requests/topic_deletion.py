@@ -69,14 +69,14 @@ class TopicDeletion:
         self._states = states
         if len(states) > PIECES_AT_ONCE and self._controller.is_active:
             topics = self._controller.image.topics
-            self._ahead = yield from sort_out(self._rights, topics, states)
+            self._ahead = yield from plan_deletion(self._rights, topics, states)
 
     def decide(self, view: DecisionView) -> Steps[Decision[list[DeletableTopicResult]]]:
         """Return the decision that deletes the topics that the client may delete, with a result for
         each topic of the request. An error of the whole request is the reply instead."""
         if self._ahead is not None and not self._ahead.topic_ids:
             return Decision(self._ahead.results)
-        results, topic_ids = yield from sort_out(self._rights, view.image.topics, self._states)
+        results, topic_ids = yield from plan_deletion(self._rights, view.image.topics, self._states)
         decision = yield from self._controller.replication.delete_topics(
             view, topic_ids, self._quota
         )
@@ -98,7 +98,7 @@ def _refuse(results: list[DeletableTopicResult], refusals: Mapping[bytes, ApiErr
             result.error_code, result.error_message = int(refusal.code), refusal.message
 
 
-def sort_out(
+def plan_deletion(
     rights: Rights, topics: TopicsImage, states: Sequence[DeleteTopicState]
 ) -> Steps[DeletionPlan]:
     """Return the result of each topic in `states`, and the ids of the topics to delete: those that

@@ -76,7 +76,7 @@ async def find_voters(
         if known_config is None:
             await asyncio.wait((asked_to_stop,), timeout=RETRY_INTERVAL_S)
     if known_config is not None:
-        silence.ended()
+        silence.leader_reached()
     return known_config
 
 

@@ -28,7 +28,7 @@ class Silence:
 
     def end(self) -> list[str]:
         self.log.clear()
-        self.silence.ended()
+        self.silence.leader_reached()
         return self.log.messages
 
 

@@ -130,7 +130,7 @@ def test_snapshots_shorten_the_log() -> None:
     log = open_log(filesystem)
     for number in range(1, 5):
         add(log, 1, 10)
-        log.committed(log.end_offset)
+        log.set_high_watermark(log.end_offset)
         write_snapshot(log, log.end_offset)
         assert log.clean() == max(0, (number - 1) * 10) or number == 1
     run(log)

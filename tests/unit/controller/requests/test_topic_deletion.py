@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from controller.authorization.rights import UNLIMITED, Rights
 from controller.metadata.image import TopicsImage
-from controller.requests.topic_deletion import sort_out
+from controller.requests.topic_deletion import plan_deletion
 from ground.sliced_work import in_one_go
 from ottla.plugins.authorizer import Operation
 from protocol.messages.delete_topics import DeletableTopicResult, DeleteTopicState
@@ -34,7 +34,7 @@ def by_id(*ids: bytes) -> list[DeleteTopicState]:
 
 
 def asked(rights: Rights, states: list[DeleteTopicState]) -> tuple[list[Row], list[bytes]]:
-    results, doomed = in_one_go(sort_out(rights, TOPICS, states))
+    results, doomed = in_one_go(plan_deletion(rights, TOPICS, states))
     return [_row(one) for one in results], doomed
 
 
