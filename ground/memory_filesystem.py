@@ -110,7 +110,7 @@ class MemoryFile:
         except Died:
             self._write(whole[: int(len(whole) * self._filesystem.torn)], len(self._inode.data))
             raise
-        self._filesystem.take_room(len(whole), self.path)
+        self._filesystem.check_room(len(whole), self.path)
         self._write(whole, len(self._inode.data))
 
     def pread(self, size: int, offset: int) -> bytes:
@@ -255,7 +255,7 @@ class MemoryFilesystem:
             fault.count -= 1
             raise OSError(fault.number, os.strerror(fault.number), path)
 
-    def take_room(self, size: int, path: str) -> None:
+    def check_room(self, size: int, path: str) -> None:
         """Raise ENOSPC if `size` more bytes exceed the capacity. No space is reserved."""
         if self.capacity_bytes is not None and self.used_bytes() + size > self.capacity_bytes:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
@@ -332,7 +332,7 @@ class MemoryFilesystem:
         """Create an empty file in place of an existing one, if the disk has `size` bytes left. No
         space is reserved. Raises OSError."""
         self.check("make_with_room", path)
-        self.take_room(size, path)  # room is checked, not reserved
+        self.check_room(size, path)  # room is checked, not reserved
         folder, name = self._parent(path)
         folder.change({name: _Inode(modified_ms=self.now_ms())})
 
@@ -344,7 +344,7 @@ class MemoryFilesystem:
         """Write `data` to `path.tmp`, and rename that to `path`. With `sync`, sync the file before
         the rename, and the folder after it. Each step may raise an injected fault or Died."""
         self.check("replace", path)
-        self.take_room(len(data), path)
+        self.check_room(len(data), path)
         folder, name = self._parent(path)
         temporary = name + ".tmp"
         inode = _Inode(modified_ms=self.now_ms())

@@ -48,7 +48,7 @@ class CleanedTransactions:
         kept, self._kept = self._kept, []
         return kept
 
-    def is_aborted(self, header: RecordBatchHeader) -> bool:
+    def advance_data(self, header: RecordBatchHeader) -> bool:
         """Advance the walk to its next data batch. Return whether the batch is of an aborted
         transaction."""
         self._open_up_to(header)
@@ -61,7 +61,7 @@ class CleanedTransactions:
         aborted.has_batches = True
         return True
 
-    def is_over(self, header: RecordBatchHeader, kind: ControlRecordType | None) -> bool:
+    def advance_control(self, header: RecordBatchHeader, kind: ControlRecordType | None) -> bool:
         """Advance the walk to its next control batch. Return True if it is empty, or a marker of a
         transaction that has no data batch left. Any other control batch gives False.
 

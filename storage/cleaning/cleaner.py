@@ -164,9 +164,9 @@ class Cleaner:
         """Advance `transactions` to a batch. Return whether the batch is a control batch, or of an
         aborted transaction: its records have no keys for the offset map."""
         if header.is_control:
-            transactions.is_over(header, _marker(data, position, header))
+            transactions.advance_control(header, _marker(data, position, header))
             return True
-        return transactions.is_aborted(header)
+        return transactions.advance_data(header)
 
     def _batches(self, segment: SourceSegment) -> Iterator[tuple[bytes, int, RecordBatchHeader]]:
         """Yield (bytes, position in them, header) of each batch of a segment. Count the bytes as
@@ -310,7 +310,7 @@ class Cleaner:
         """
         if header.is_control:
             return self._filtered_control(data, position, header, transactions)
-        if transactions.is_aborted(header):
+        if transactions.advance_data(header):
             return self._without_records(header)
         if header.base_offset > self._offsets.latest_offset:
             return header
@@ -338,7 +338,7 @@ class Cleaner:
         """Return the batch that replaces a control batch: `header` to keep it, None to drop it. A
         marker stays until its transaction is over and its delete horizon, set by the first such
         round, has passed."""
-        is_over = transactions.is_over(header, _marker(data, position, header))
+        is_over = transactions.advance_control(header, _marker(data, position, header))
         horizon = header.delete_horizon_ms
         if not header.record_count:
             return header if self._must_stay(header) else None

@@ -444,7 +444,7 @@ class LogCleaner:
         log = log_round.log
         if self._stopped:
             return
-        self._manager.done(log, result.end_offset)
+        self._manager.set_clean_offset(log, result.end_offset)
         self._swapped()
         _log.info(
             "cleaned %s from offset %d to %d: %d of %d records stay, %d bytes",

@@ -148,7 +148,7 @@ class LogCleanerManager:
         clean.offset = cut
         return True
 
-    def done(self, log: UnifiedLog, offset: int) -> None:
+    def set_clean_offset(self, log: UnifiedLog, offset: int) -> None:
         """Set the offset up to which the log is clean, exclusively, and write its directory's
         checkpoint off the loop. Do nothing for a directory that `open` has not read."""
         if log.log_dir in self._clean_up_to:

@@ -55,7 +55,7 @@ class ClosedFiles:
         Raises OSError, with EMFILE if slices that are being sent use all the room.
         """
         room = self.room()
-        self.give_up(room - 1)
+        self.close_excess(room - 1)
         if len(self._open) >= room:
             raise OSError(errno.EMFILE, "no descriptor is left for old segments", path)
         file = filesystem.open(path)
@@ -66,7 +66,7 @@ class ClosedFiles:
         """Count the open file of a segment that was just closed; `holder` keeps it."""
         self._holders[holder] = None
         self._open[ref(file, self._on_file_closed)] = None
-        self.give_up(self.room())
+        self.close_excess(self.room())
 
     def used(self, holder: Holder) -> None:
         """Make the open file of `holder` the last to be closed, because it was used."""
@@ -81,7 +81,7 @@ class ClosedFiles:
         """Stop counting `file`: it stays open, but no longer for a closed segment."""
         self._open.pop(ref(file), None)
 
-    def give_up(self, at_most: int) -> None:
+    def close_excess(self, at_most: int) -> None:
         """Close the least recently used files until `at_most` are open.
 
         Those that slices still use stay open.

@@ -75,7 +75,7 @@ class Flusher:
         self._covered_to = 0
         """The offset up to which flushes under way sync the log; 0 after a truncation."""
 
-    def cut(self, end: int) -> None:
+    def note_truncation(self, end: int) -> None:
         """Lower the recovery point to `end`, because the log is truncated there. Flushes under way
         no longer raise it."""
         self.truncations += 1

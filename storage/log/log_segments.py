@@ -93,7 +93,7 @@ class LogSegments:
         for segment in self.read_from(offset):
             if segment.base_offset >= upper_offset:
                 break
-            self.warm(segment)
+            self.mark_read(segment)
             bound = upper_offset if segment is ceiling else None
             info = segment.read(offset, max_bytes, bound, min_one_message)
             if info is not None:  # None: compaction removed the end of this segment
@@ -104,7 +104,7 @@ class LogSegments:
         """Return the segments that begin after `offset`."""
         return [self._by_base[base] for base in self._bases[bisect_right(self._bases, offset) :]]
 
-    def warm(self, segment: LogSegment) -> None:
+    def mark_read(self, segment: LogSegment) -> None:
         """Record that a segment was read last. Only the WARM_SEGMENTS_MAX closed segments read last
         keep their files open; another one's are closed."""
         warm = self._warm

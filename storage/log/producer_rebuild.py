@@ -35,4 +35,4 @@ def rebuild_producers(
             for position, header in segment.headers_from(max(start, segment.base_offset)):
                 producers.replay(header, segment.marker_at(position, header))
     finally:
-        producers.reached(up_to)
+        producers.update_map_end_offset(up_to)

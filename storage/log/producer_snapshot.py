@@ -105,7 +105,7 @@ class ProducerSnapshots:
     def take(self, producers: ProducerStateManager, offset: int) -> None:
         """Write a snapshot of the state, which is that at `offset`, unless the last one has this
         offset. It is not fsynced. Raises OSError."""
-        producers.reached(offset)
+        producers.update_map_end_offset(offset)
         if self._offsets and self._offsets[-1] == offset:
             return
         data = encode_snapshot(list(producers.entries.values()))

@@ -193,7 +193,7 @@ class ProducerStateManager:
             state.note_batch(sequence, epoch)
         return state.guard
 
-    def judge(
+    def first_fault(
         self,
         batches: list[tuple[int, RecordBatchHeader]],
         offset: int,
@@ -427,7 +427,7 @@ class ProducerStateManager:
             return None
         return AbortedTxn(producer_id, first, offset, last_stable_offset)
 
-    def reached(self, offset: int) -> None:
+    def update_map_end_offset(self, offset: int) -> None:
         """Set `map_end_offset`: the state covers the log up to `offset`, also after batches without
         a producer."""
         self.map_end_offset = offset

@@ -42,7 +42,7 @@ _CODECS = {
     "zstd": Codec.ZSTD,
 }
 _ERRORS_SHOWN = 3
-RECORD_ERRORS_TOLD = 10_000
+RECORD_ERRORS_MAX = 10_000
 """The most record errors in an answer: a batch of 94 KB may hold ten million records, and each may
 have an error."""
 PACKED_AT_ONCE_BYTES = 64 * 1024
@@ -147,7 +147,7 @@ class _RecordChecks:
         """Count a refused record, and keep its index and message while the list has room. None as
         the message: the record lacks a key."""
         self._error_count += 1
-        if len(self._errors) < RECORD_ERRORS_TOLD:
+        if len(self._errors) < RECORD_ERRORS_MAX:
             if message is None:
                 message = (
                     "Compacted topic cannot accept message without key in topic partition "

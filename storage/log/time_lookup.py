@@ -116,7 +116,7 @@ def batch_by_timestamp(
     """
     for segment in segments:
         if segment.size and segment.largest_timestamp()[0] >= timestamp:
-            segments.warm(segment)
+            segments.mark_read(segment)
             batch = _find_in_segment(segment, timestamp, start_offset)
             if batch is not None:
                 return timestamp, batch
@@ -136,7 +136,7 @@ def batch_of_max_timestamp(segments: LogSegments, start_offset: int) -> Candidat
             best = segment
     if best is None or best.largest_timestamp()[0] < 0:
         return None
-    segments.warm(best)
+    segments.mark_read(best)
     timestamp, last_offset = best.largest_timestamp()
     batch = _find_from(best, best.locate(last_offset), timestamp, start_offset)
     return None if batch is None else (timestamp, batch)

@@ -234,7 +234,9 @@ class UnifiedLog:
         records, batches = checked.records, checked.batches
         first = offset = self.log_end_offset
         from_client = origin is AppendOrigin.CLIENT
-        verdict = self.producer_state.judge(batches, first, from_client=from_client, guard=guard)
+        verdict = self.producer_state.first_fault(
+            batches, first, from_client=from_client, guard=guard
+        )
         if isinstance(verdict, BatchMetadata):
             stamp, start = verdict.timestamp, self.log_start_offset
             return LogAppendInfo(
@@ -469,7 +471,7 @@ class UnifiedLog:
             if offset < self._local.segments.first.base_offset:
                 self.truncate_fully_and_start_at(offset)
                 return True
-            self.flusher.cut(offset)
+            self.flusher.note_truncation(offset)
             end = self._local.truncate_to(offset)
             self._set_end(max(end, min(offset, self.log_start_offset)))
             self._rebuild_producers()
@@ -479,7 +481,7 @@ class UnifiedLog:
         """Remove all records, epochs and producers, and continue the log at `offset`. The log start
         becomes `log_start_offset`, at most `offset`; None: `offset`. Raises LogDirFailure."""
         with self._failing("truncation", torn=True):
-            self.flusher.cut(offset)
+            self.flusher.note_truncation(offset)
             self._local.truncate_fully(offset, self.environment.scheduler.wall_ms())
             self.leader_epochs.clear()
             self.producer_state.clear(offset)
@@ -491,7 +493,7 @@ class UnifiedLog:
         self.active = self._local.segments.active
         self.log_end_offset = offset
         self.log_start_offset = min(self.log_start_offset, offset)
-        self.flusher.cut(offset)
+        self.flusher.note_truncation(offset)
         self.update_high_watermark(self.high_watermark)
         self.leader_epochs.truncate_from_end(offset)
 

@@ -29,31 +29,31 @@ def header(offset: int, producer: int = 7, *, control: bool = False) -> RecordBa
 
 def test_an_aborted_transaction_goes_and_its_marker_after_it() -> None:
     first = CleanedTransactions([ABORTED])
-    assert first.is_aborted(header(10)) and first.is_aborted(header(12))
-    assert not first.is_aborted(header(13, producer=8))
-    assert not first.is_over(header(20, control=True), ABORT)
+    assert first.advance_data(header(10)) and first.advance_data(header(12))
+    assert not first.advance_data(header(13, producer=8))
+    assert not first.advance_control(header(20, control=True), ABORT)
     assert first.take_kept() == [ABORTED]
-    assert not first.is_aborted(header(21)), "the next one of the producer"
+    assert not first.advance_data(header(21)), "the next one of the producer"
     second = CleanedTransactions([ABORTED])
-    assert second.is_over(header(20, control=True), ABORT)
+    assert second.advance_control(header(20, control=True), ABORT)
     assert second.take_kept() == []
 
 
 def test_a_commit_marker_stays_as_long_as_there_is_a_batch_before_it() -> None:
     walk = CleanedTransactions([])
-    assert not walk.is_aborted(header(1))
-    assert not walk.is_over(header(2, control=True), COMMIT)
-    assert walk.is_over(header(3, control=True), COMMIT)
-    assert walk.is_over(header(4, producer=9, control=True), COMMIT)
+    assert not walk.advance_data(header(1))
+    assert not walk.advance_control(header(2, control=True), COMMIT)
+    assert walk.advance_control(header(3, control=True), COMMIT)
+    assert walk.advance_control(header(4, producer=9, control=True), COMMIT)
 
 
 def test_a_walk_that_begins_later_does_not_open_what_ended_before() -> None:
     walk = CleanedTransactions([ABORTED])
-    assert not walk.is_aborted(header(21))
+    assert not walk.advance_data(header(21))
 
 
 def test_an_emptied_marker_is_over_and_other_control_batches_never_are() -> None:
     walk = CleanedTransactions([])
     empty = header(1, control=True)._replace(record_count=0)
-    assert walk.is_over(empty, None)
-    assert not walk.is_over(header(2, control=True), ControlRecordType.LEADER_CHANGE)
+    assert walk.advance_control(empty, None)
+    assert not walk.advance_control(header(2, control=True), ControlRecordType.LEADER_CHANGE)

@@ -36,14 +36,14 @@ def test_the_part_that_is_cleanable_is_a_share_of_all_that_may_be_touched() -> N
     found = look(bench, manager)
     assert (found.first_dirty_offset, found.first_uncleanable_offset) == (0, 3)
     assert (found.clean_bytes, found.cleanable_bytes, found.ratio) == (0, 3 * size, 1.0)
-    manager.done(bench.log, 2)
+    manager.set_clean_offset(bench.log, 2)
     found = look(bench, manager)
     assert (found.clean_bytes, found.cleanable_bytes) == (2 * size, size)
     bench.change(min_cleanable_dirty_ratio=0.34)
     assert not found.is_due
     bench.change(min_cleanable_dirty_ratio=0.33)
     assert found.is_due
-    manager.done(bench.log, 3)
+    manager.set_clean_offset(bench.log, 3)
     assert look(bench, manager).ratio == 0.0
 
 
@@ -77,18 +77,18 @@ def test_a_record_that_waits_too_long_makes_it_due() -> None:
     bench = filled(Bench())
     bench.change(min_cleanable_dirty_ratio=1.0, max_compaction_lag_ms=10_000)
     manager = opened(bench)
-    manager.done(bench.log, 2)
+    manager.set_clean_offset(bench.log, 2)
     bench.scheduler.run_for(9_000)
     assert not look(bench, manager).is_due
     bench.scheduler.run_for(2_000)
     assert look(bench, manager).is_due
-    manager.done(bench.log, 3)
+    manager.set_clean_offset(bench.log, 3)
     assert not look(bench, manager).is_due, "there is nothing to clean"
 
 
 def test_offsets_survive_and_only_where_they_can_be_true() -> None:
     bench = filled(Bench())
-    opened(bench).done(bench.log, 2)
+    opened(bench).set_clean_offset(bench.log, 2)
     assert bench.disk.read(CHECKPOINT).decode() == f"0\n1\n{PARTITION.topic} 0 2\n"
     assert opened(bench).first_dirty_offset(bench.log) == 2
     manager = opened(bench)
@@ -101,7 +101,7 @@ def test_offsets_survive_and_only_where_they_can_be_true() -> None:
 def test_a_truncation_makes_dirty_what_came_after_it() -> None:
     bench = filled(Bench())
     manager = opened(bench)
-    manager.done(bench.log, 3)
+    manager.set_clean_offset(bench.log, 3)
     bench.log.truncate_to(1)
     bench.write((b"x", b"1"), (b"y", b"1"), (b"z", b"1"))
     in_one_go(manager.settle(bench.logs))
@@ -112,11 +112,11 @@ def test_a_truncation_makes_dirty_what_came_after_it() -> None:
 def test_a_log_that_is_gone_leaves_nothing_to_its_successor() -> None:
     bench = filled(Bench())
     manager = opened(bench)
-    manager.done(bench.log, 2)
+    manager.set_clean_offset(bench.log, 2)
     bench.log.topic_id = b"another topic id"
     in_one_go(manager.settle(bench.logs))
     assert manager.first_dirty_offset(bench.log) == 0
-    manager.done(bench.log, 2)
+    manager.set_clean_offset(bench.log, 2)
     in_one_go(manager.settle([]))
     assert bench.disk.read(CHECKPOINT) == b"0\n0\n"
 
@@ -124,7 +124,7 @@ def test_a_log_that_is_gone_leaves_nothing_to_its_successor() -> None:
 def test_a_log_of_another_directory_is_not_known() -> None:
     bench = filled(Bench())
     manager = opened(bench)
-    manager.done(bench.log, 2)
+    manager.set_clean_offset(bench.log, 2)
     bench.log.log_dir = "/other"
     assert manager.first_dirty_offset(bench.log) == 0
     assert bench.log.partition == TopicPartition("topic", 0)

@@ -29,10 +29,10 @@ def test_what_is_being_sent_stays_open_and_is_shared() -> None:
     files = ClosedFiles(lambda: room[0])
     one, two = closed(filesystem, files, "1"), closed(filesystem, files, "2")
     sent = one.opened()
-    files.give_up(0)
+    files.close_excess(0)
     assert one.current is None and len(files) == 1
     assert one.opened() is sent and len(files) == 1
-    files.give_up(0)
+    files.close_excess(0)
     room[0] = 1
     with pytest.raises(OSError, match="old segments") as failure:
         two.pread(1, 0)
@@ -46,7 +46,7 @@ def test_one_that_is_active_again_is_nobody_elses_to_close() -> None:
     filesystem, files = MemoryFilesystem(), ClosedFiles()
     file = closed(filesystem, files, "1").detach()
     assert len(files) == 0
-    files.give_up(0)
+    files.close_excess(0)
     assert file.pread(3, 0) == b"abc"
 
 

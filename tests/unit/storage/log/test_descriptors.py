@@ -97,7 +97,7 @@ def test_a_log_holds_one_descriptor_and_old_segments_what_there_is_room_for(
     assert open_in(tmp_path) <= LOGS * DESCRIPTORS_PER_LOG + room
     for log in logs:
         log.close()
-    descriptors.closed_files.give_up(0)
+    descriptors.closed_files.close_excess(0)
     assert open_in(tmp_path) == 0
     for clean in (True, False):
         again = [opened(tmp_path, environment, number, clean=clean) for number in range(LOGS)]

@@ -53,17 +53,17 @@ def test_only_a_few_closed_segments_keep_their_index_files_open() -> None:
     for segment in closed:
         segment.become_inactive()
     for segment in closed:
-        found.warm(segment)
+        found.mark_read(segment)
         segment.offset_index.lookup(segment.path(".index"), 1000)
     still_open = [segment for segment in closed if segment.offset_index._file is not None]
     assert still_open == closed[-WARM_SEGMENTS_MAX:]
-    found.warm(found.active)
+    found.mark_read(found.active)
     assert found.active.offset_index.is_open
 
 
 def test_a_removed_segment_is_forgotten() -> None:
     found = segments(0, 10)
-    found.warm(found.first)
+    found.mark_read(found.first)
     found.remove(found.first)
     assert found.base_offsets == [10]
     assert found.size_bytes == 0

@@ -14,7 +14,7 @@ from storage.log import batch_body, record_validation
 from storage.log.batch_body import SLICE_BYTES
 from storage.log.record_validation import (
     PACKED_AT_ONCE_BYTES,
-    RECORD_ERRORS_TOLD,
+    RECORD_ERRORS_MAX,
     check_records,
     must_decode,
     target_codec,
@@ -249,7 +249,7 @@ def test_many_records_are_looked_at_some_at_a_time(
     sent = keyed_batch(*[(None, b"")] * count, compression=codec)
     found = slices.run(sent, COMPACTED)
     assert isinstance(found, AppendRefusal)
-    assert len(found.record_errors) == RECORD_ERRORS_TOLD
+    assert len(found.record_errors) == RECORD_ERRORS_MAX
     assert f"{count} record errors" in found.message
     assert slices.records == count
     assert slices.most_records == record_scan.RECORDS_PER_STOP

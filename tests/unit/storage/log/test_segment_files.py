@@ -28,12 +28,12 @@ def test_a_closed_segment_gives_its_file_up_and_takes_it_back_when_it_is_active_
     assert segment.open_file is not None and len(files) == 0
     segment.become_inactive()
     assert segment.open_file is not None and len(files) == 1
-    files.give_up(0)
+    files.close_excess(0)
     assert segment.open_file is None and len(files) == 0
     assert segment.locate(0) == (0, segment.size)
     assert len(files) == 2, "the index that was searched, and the file"
     segment.reopen(1)
-    files.give_up(0)
+    files.close_excess(0)
     assert segment.open_file is not None and len(files) == 0
 
 
@@ -50,7 +50,7 @@ def test_what_is_closed_is_made_durable_by_its_name() -> None:
     filesystem, files = MemoryFilesystem(), ClosedFiles()
     segment = segment_in(filesystem, files)
     segment.become_inactive()
-    files.give_up(0)
+    files.close_excess(0)
     segment.sync_job()()
     segment.sync_job()()
     filesystem.sync_dir("/log")
@@ -94,7 +94,7 @@ def test_a_roll_that_is_synced_late_keeps_no_descriptor_of_the_next_segment() ->
     append(log, times=60)
     assert len(log.segments.base_offsets) > 10 and jobs.waiting
     assert len(files) <= 4
-    files.give_up(0)
+    files.close_excess(0)
     assert len(files) <= 2
     jobs.run()
     assert log.recovery_point == log.segments.active.base_offset
