@@ -30,7 +30,7 @@ from broker.config.plugins import PRINCIPAL_BUILDER, SETTINGS_PREFIX, python_cla
 from broker.config.single_node_profile import PROFILE_NAME, single_node_texts
 from broker.config.support import (
     ignored_keys,
-    reject_what_is_not_served,
+    reject_unsupported_keys,
     unknown_key,
     unused_security,
 )
@@ -61,7 +61,7 @@ def parse_config(
         if not is_known(name):
             raise unknown_key(name)
     values = _parsed(texts)
-    reject_what_is_not_served(texts)
+    reject_unsupported_keys(texts)
     attributes: dict[str, Any] = {
         attribute: value
         for name, value in values.items()

@@ -182,7 +182,7 @@ def _are_of_controllers(listeners: str, texts: Mapping[str, str]) -> bool:
     return all(name.strip() in names for name in listeners.split(","))
 
 
-def reject_what_is_not_served(texts: Mapping[str, str]) -> None:
+def reject_unsupported_keys(texts: Mapping[str, str]) -> None:
     """Raise ConfigError if a key of `_REFUSED`, such as one of tiered storage, has another value
     than Kafka's default."""
     for name, text in texts.items():

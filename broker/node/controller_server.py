@@ -66,7 +66,7 @@ class ControllerServer:
         self._registering = False
         self._last_error: int = ErrorCode.NONE
         self.requests = RequestHandler()
-        self.requests.read_by(shared.answers)
+        self.requests.slice_by(shared.answers)
         self.requests.limit_by(MutationQuotas(shared.quotas))
         self._to_controller = shared.to_controller(self.requests.refusal)
         self.probe = BrokerProbe(shared.config, shared.ports, shared.controller)

@@ -158,7 +158,7 @@ class Node:
 def _broker(shared: SharedServer) -> BrokerServer:
     """Create the broker; its parts and the table of its APIs refer to each other."""
     requests = RequestHandler((), shared.config.ottla_prepared_requests_max_bytes)
-    requests.read_by(shared.answers)
+    requests.slice_by(shared.answers)
     requests.limit_by(shared.quotas)
     requests.trace_by(shared.ports.tracer)
     shared.quotas.on_change(requests.admission.changed)

@@ -539,7 +539,7 @@ class Partition:
                 log, epoch, fetch_offset, max_bytes, end, min_one_message, last_fetched_epoch
             )
         if self.append_tracker is not None and read.size:
-            self.append_tracker.read_by(replica_id, fetch_offset, read.records)
+            self.append_tracker.on_fetch(replica_id, fetch_offset, read.records)
         return read
 
     def has_nothing_for_follower(
@@ -584,7 +584,7 @@ class Partition:
             self._proposals.expand_by(replica)
         moved = previous_end != fetch_offset and followers.advance_high_watermark()
         if self.append_tracker is not None:
-            self.append_tracker.held_by(replica_id, fetch_offset)
+            self.append_tracker.on_replicated(replica_id, fetch_offset)
             self.append_tracker.high_watermark(self.log.high_watermark)
         # A follower goes back if it was truncated, or if this fetch is late. An idle session of it
         # sends its position with its next fetch.

@@ -400,7 +400,7 @@ class ReplicaFetcher:
         before = followed.partition.log.log_end_offset
         error = followed.take(data)
         if followed.partition.log.log_end_offset > before:
-            self._settings.tracer.copied(followed.partition, before, self._traced)
+            self._settings.tracer.record_copy(followed.partition, before, self._traced)
         return error
 
     def _note_denial(self, error: ErrorCode) -> None:

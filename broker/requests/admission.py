@@ -56,16 +56,16 @@ class Admission:
         have changed."""
         self.epoch += 1
 
-    def prepare_nothing(self) -> None:
-        """Set `may_prepare` to False until `prepare_again`, and invalidate prepared requests. A
+    def hold_preparing(self) -> None:
+        """Set `may_prepare` to False until `release_preparing`, and invalidate prepared requests. A
         component must see each request: an interceptor, an authorizer whose answers are not
         remembered, or the injection of faults."""
         self._watchers += 1
         self.may_prepare = False
         self.changed()
 
-    def prepare_again(self) -> None:
-        """Revoke one call of `prepare_nothing`. After the last one, `may_prepare` is True again."""
+    def release_preparing(self) -> None:
+        """Revoke one call of `hold_preparing`. After the last one, `may_prepare` is True again."""
         assert self._watchers, "nobody has asked to see each request"
         self._watchers -= 1
         self.may_prepare = not self._watchers

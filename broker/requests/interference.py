@@ -2,7 +2,7 @@
 
 A broker that serves real clients has no interference. An interference sees each request that goes
 the general way. While it is set, it keeps the table of prepared requests empty
-(`Admission.prepare_nothing`).
+(`Admission.hold_preparing`).
 """
 
 from __future__ import annotations

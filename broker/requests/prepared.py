@@ -191,7 +191,7 @@ class PreparedRequests:
             return entry, values
         return None
 
-    def forget(self, source: RequestSource, frame: memoryview) -> None:
+    def invalidate(self, source: RequestSource, frame: memoryview) -> None:
         """Invalidate the entry for this request, because its answer failed. The next such request
         is handled in the general way, and may be prepared again."""
         match = self.find(source, frame)

@@ -120,7 +120,7 @@ class _Served:
         metrics = self.metrics_of(request)
         metrics.begun()
         if connection.times is not None:
-            connection.times.of(metrics)
+            connection.times.set_metrics(metrics)
         return metrics
 
 
@@ -159,7 +159,7 @@ class RequestHandler:
         """Set the tracer of requests of clients that ask for it; None: no request is traced."""
         self._tracer = tracer
 
-    def read_by(self, answers: SlicedAnswers) -> None:
+    def slice_by(self, answers: SlicedAnswers) -> None:
         """Let `answers` decode requests too long for one turn, and encode their responses."""
         self._answers = answers
 
@@ -204,7 +204,7 @@ class RequestHandler:
         if answer is not None:
             entry.metrics.begun()
             if connection.times is not None:
-                connection.times.of(entry.metrics)
+                connection.times.set_metrics(entry.metrics)
         return answer
 
     def expect(self, connection: RequestSource, message: memoryview) -> ExpectedRequest | None:
@@ -222,7 +222,7 @@ class RequestHandler:
 
     def _say_failed(self, connection: Any, frame: memoryview, error: Exception) -> bytes:
         """Drop the prepared entry, log its `error`, and return UNKNOWN_SERVER_ERROR as answer."""
-        self.prepared.forget(connection, frame)
+        self.prepared.invalidate(connection, frame)
         answers: list[Any] = []
         self.handle(connection, frame, _Collected(answers), error)
         return bytes(answers[0] or b"")
@@ -475,7 +475,7 @@ class _Expected:
         if answer is not None:
             self._entry.metrics.begun()
             if self._connection.times is not None:
-                self._connection.times.of(self._entry.metrics)
+                self._connection.times.set_metrics(self._entry.metrics)
         return answer
 
     def settle(self) -> None:

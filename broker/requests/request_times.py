@@ -11,7 +11,7 @@ metrics are served, a connection has no `RequestTimes`.
 
 A connection calls `received`, `begun`, `handled`, `answered`, `sending` and `sent` in this order,
 each with the seconds of one monotonic clock. Between `received` and `answered`, the request handler
-calls `of` with the metrics of the request's API.
+calls `set_metrics` with the metrics of the request's API.
 """
 
 from __future__ import annotations
@@ -248,11 +248,11 @@ class RequestTimes:
         """The start of each send, and the answers that it sends."""
         self._trace: TimedTrace | None = None
 
-    def of(self, metrics: RequestMetrics) -> None:
+    def set_metrics(self, metrics: RequestMetrics) -> None:
         """Set the metrics in which the request that has come is counted."""
         self.metrics = metrics
 
-    def traced(self, trace: TimedTrace) -> None:
+    def set_trace(self, trace: TimedTrace) -> None:
         """Set the trace of the request under way, and add to it when that request came."""
         trace.came(self._received_s, self._begun_s)
         self._trace = trace
@@ -276,7 +276,7 @@ class RequestTimes:
 
     def answered(self, now_s: float, throttle_s: float = 0.0, *, leaves: bool = True) -> None:
         """Set the time of the answer, and that its client is then held back for `throttle_s`. No
-        effect without metrics (`of`).
+        effect without metrics (`set_metrics`).
 
         If `leaves`, an answer is sent, and `sending` and `sent` follow. Otherwise the request is
         counted now.

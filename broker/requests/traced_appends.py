@@ -2,7 +2,7 @@
 
 A leader's `Partition` has a `AppendTracker` while one of its appends is followed, and otherwise
 None, so an untraced partition pays for one comparison. The partition reports each fetch of a
-follower and each move of the high watermark to the watch, which knows which appends are concerned.
+follower and each move of the high watermark to the tracker, which knows the appends concerned.
 
 It owns the appends that are followed, at most `FOLLOWED_MAX` on a node; the oldest is dropped for a
 new one. It never decides which replica has what (`broker.replication.followers` does).
@@ -113,14 +113,14 @@ class AppendTracker:
                     append, StationName.HIGH_WATERMARK, self._clock_s(), offset=offset
                 )
 
-    def read_by(self, broker_id: int, fetch_offset: int, records: FileRecords | bytes) -> None:
+    def on_fetch(self, broker_id: int, fetch_offset: int, records: FileRecords | bytes) -> None:
         """Record the time and bytes of this follower's Fetch for each followed append that
         `records` contain."""
         for append in self._appends:
             if broker_id in append.missing and append.is_in(fetch_offset, records):
                 append.reads[broker_id] = self._clock_s(), len(records)
 
-    def held_by(self, broker_id: int, offset: int) -> None:
+    def on_replicated(self, broker_id: int, offset: int) -> None:
         """Add stations to each followed append below `offset`: the follower has it, and when its
         Fetch read it.
 

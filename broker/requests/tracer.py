@@ -88,7 +88,7 @@ class Tracer:
         if request.api_key == ApiKey.PRODUCE:
             self.keep(trace)
         if times is not None:
-            times.traced(trace)
+            times.set_trace(trace)
         return trace
 
     def keep(self, trace: RequestTrace) -> None:
@@ -109,7 +109,7 @@ class Tracer:
 
     # --- for followers ---------------------------------------------------------------------------
 
-    def copied(
+    def record_copy(
         self, partition: TracedPartition, first_offset: int, fetch: FollowerFetchTimes
     ) -> None:
         """Keep for the next reader that this node appended a leader's answer to a partition that it

@@ -100,7 +100,7 @@ class FaultRules:
         if not self._rules:
             for handler in self._handlers:
                 handler.interfere_by(self)
-                handler.admission.prepare_nothing()
+                handler.admission.hold_preparing()
         self._rules[key] = rule
 
     def may_meet(self, api: ApiKey) -> bool:
@@ -131,7 +131,7 @@ class FaultRules:
         if not self._rules:
             for handler in self._handlers:
                 handler.interfere_by(None)
-                handler.admission.prepare_again()
+                handler.admission.release_preparing()
 
     def clear(self) -> None:
         """Remove all faults, as `lift` does."""

@@ -3,7 +3,7 @@
 A station is a function that does one step of the work for a passage, and returns:
 
 * True: the step is done, and the next station follows at once.
-* False: the passage has ended, or the station calls `resume_later` or `fail` at a later time.
+* False: the passage has ended, or the station calls `resume_after_wait` or `fail` at a later time.
 
 So a passage is always at one station, and a connection has one passage at a time. Stations leave
 their results in the passage for the stations after them. An exception after a wait is answered
@@ -90,7 +90,7 @@ class Passage:
         self.request = ProduceRequest(*fields, allowed)
         self.denied = denied
 
-    def verify(self, verified: VerifiedTransaction) -> None:
+    def set_verified(self, verified: VerifiedTransaction) -> None:
         """Store the coordinator's answer about the partitions of the transaction."""
         self.verified = verified
 
@@ -106,7 +106,7 @@ class Passage:
             if not station(self):
                 return
 
-    def resume_later(self) -> None:
+    def resume_after_wait(self) -> None:
         """Run the stations that are left now, after a station that had to wait. An exception is
         answered by `fail`."""
         try:
@@ -120,7 +120,7 @@ class Passage:
         """Run the stations that are left, after a station's work in slices. If that raised `error`,
         answer by `fail` instead."""
         if error is None:
-            self.resume_later()
+            self.resume_after_wait()
         else:
             self.fail(error)
 

@@ -40,7 +40,7 @@ def _wait_ended(passage: Passage) -> None:
     """Trace the end of the wait, and run the stations that are left."""
     if passage.context.trace is not None:
         passage.context.trace.woken(expired=_has_timed_out(passage.response))
-    passage.resume_later()
+    passage.resume_after_wait()
 
 
 def _has_timed_out(response: ProduceResponse) -> bool:

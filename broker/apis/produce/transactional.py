@@ -67,7 +67,7 @@ class TransactionalProduce:
         operation = produce_operation(passage.context.api_version)
         producers, first_sequences = self._batches(passage)
         if not producers:
-            passage.verify(VerifiedTransaction({}, {}, operation))
+            passage.set_verified(VerifiedTransaction({}, {}, operation))
             return True
         if len(producers) > 1:
             return passage.refuse(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
@@ -175,6 +175,6 @@ class _Attempt:
         is_concurrent = ErrorCode.CONCURRENT_TRANSACTIONS in errors.values()
         if is_concurrent and self.operation.supports_epoch_bump and self._station.retry_later(self):
             return
-        self.passage.verify(VerifiedTransaction(errors, guards, self.operation))
+        self.passage.set_verified(VerifiedTransaction(errors, guards, self.operation))
         if self._waits:
-            self.passage.resume_later()
+            self.passage.resume_after_wait()

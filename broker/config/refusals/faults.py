@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from broker.config.keys import BROKER_CONFIG_DEF
-from broker.config.support import reject_what_is_not_served, unknown_key
+from broker.config.support import reject_unsupported_keys, unknown_key
 from ground.config_def import ConfigError
 
 
@@ -33,7 +33,7 @@ def _fault(key: str, text: str, is_known: Callable[[str], bool]) -> ConfigError 
     try:
         if key in BROKER_CONFIG_DEF:
             BROKER_CONFIG_DEF[key].parse(text)
-        reject_what_is_not_served({key: text})
+        reject_unsupported_keys({key: text})
     except ConfigError as fault:
         return fault
     return None

@@ -46,7 +46,7 @@ def authorize(shared: SharedServer, handlers: Sequence[RequestHandler]) -> None:
     for handler in handlers:
         handler.admission.judge_by(standard if own is None else own, audit)
         if own is not None and not own.remembered:
-            handler.admission.prepare_nothing()
+            handler.admission.hold_preparing()
     _register(shared, audit)
 
     def metadata_changed(delta: MetadataDelta, _image: MetadataImage) -> None:

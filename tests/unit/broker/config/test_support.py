@@ -8,7 +8,7 @@ from broker.config.authorizer import STANDARD_AUTHORIZER
 from broker.config.support import (
     ignored_keys,
     is_default,
-    reject_what_is_not_served,
+    reject_unsupported_keys,
     unknown_key,
     unused_security,
 )
@@ -26,14 +26,14 @@ from ground.config_def import ConfigError
 )
 def test_a_guarding_key_is_refused_in_one_line_that_names_it(name: str, text: str) -> None:
     with pytest.raises(ConfigError) as refused:
-        reject_what_is_not_served({name: text})
+        reject_unsupported_keys({name: text})
     line = str(refused.value)
     assert line.startswith(f"{name} is set, but ")
     assert "\n" not in line
 
 
 def test_a_guarding_key_at_its_default_is_fine() -> None:
-    reject_what_is_not_served(
+    reject_unsupported_keys(
         {
             "principal.builder.class": (
                 "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder"

@@ -43,7 +43,7 @@ def test_each_change_begins_an_epoch() -> None:
         change()
         epochs.append(admission.epoch)
     assert admission.may_prepare
-    admission.prepare_nothing()
+    admission.hold_preparing()
     epochs.append(admission.epoch)
     assert not admission.may_prepare
     assert epochs == sorted(set(epochs))
@@ -51,9 +51,9 @@ def test_each_change_begins_an_epoch() -> None:
 
 def test_requests_are_prepared_again_when_nobody_has_to_see_each_of_them() -> None:
     admission = Admission()
-    admission.prepare_nothing()
-    admission.prepare_nothing()
-    admission.prepare_again()
+    admission.hold_preparing()
+    admission.hold_preparing()
+    admission.release_preparing()
     assert not admission.may_prepare
-    admission.prepare_again()
+    admission.release_preparing()
     assert admission.may_prepare

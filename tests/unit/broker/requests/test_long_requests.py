@@ -36,7 +36,7 @@ class LongRequest:
         self.response = ListOffsetsResponse()
         self.breaks = False
         handler = RequestHandler([Api(ApiKey.LIST_OFFSETS, 1, 11, self.answer)])
-        handler.read_by(self.turns.answers)
+        handler.slice_by(self.turns.answers)
         handler.handle(self.connection, memoryview(frame)[: len(frame) - cut_bytes], self.reply)
         frame[:] = bytes(len(frame))
 

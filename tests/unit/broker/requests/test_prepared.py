@@ -91,7 +91,7 @@ def test_requests_of_several_kinds_are_found_in_turns() -> None:
     for kind in kinds:
         table.remember(kind)
     assert all(table.knows(kind) for kind in (*kinds, *kinds, *reversed(kinds)))
-    table.requests.forget(table.me, kinds[0])
+    table.requests.invalidate(table.me, kinds[0])
     assert [table.knows(kind) for kind in kinds] == [False, True, True, True]
 
 
@@ -139,7 +139,7 @@ def test_what_changed_since_it_was_judged_makes_it_stale() -> None:
 def test_nothing_is_prepared_where_each_request_is_to_be_seen() -> None:
     table = Table()
     table.remember(frame_of())
-    table.admission.prepare_nothing()
+    table.admission.hold_preparing()
     table.remember(frame_of(b"topic b"))
     assert not table.knows(frame_of()) and not table.knows(frame_of(b"topic b"))
 
@@ -148,8 +148,8 @@ def test_what_failed_is_forgotten() -> None:
     table = Table()
     for what in (b"topic a", b"topic b"):
         table.remember(frame_of(what))
-    table.requests.forget(table.me, frame_of())
-    table.requests.forget(table.me, frame_of(b"unknown"))
+    table.requests.invalidate(table.me, frame_of())
+    table.requests.invalidate(table.me, frame_of(b"unknown"))
     assert not table.knows(frame_of())
     assert table.knows(frame_of(b"topic b"))
 

@@ -246,7 +246,7 @@ async def test_where_each_request_is_to_be_seen_each_is_judged(rig: Rig, tmp_pat
     brokers = Brokers(rig, tmp_path)
     client, frame = await brokers.connect(), brokers.frame()
     await brokers.ask(client, frame)
-    brokers.handler.admission.prepare_nothing()
+    brokers.handler.admission.hold_preparing()
     for _ in range(3):
         assert await brokers.ask(client, frame) == (0, True)
 

@@ -61,7 +61,7 @@ def test_quick_ones_and_slow_ones_add_up() -> None:
 def test_each_stage_is_what_lies_between_its_marks() -> None:
     metrics, times = RequestMetrics(), RequestTimes()
     times.received(10.0)
-    times.of(metrics)
+    times.set_metrics(metrics)
     times.begun(11.0)
     times.handled(13.0)
     times.answered(17.0, 0.5)
@@ -82,7 +82,7 @@ def test_each_stage_is_what_lies_between_its_marks() -> None:
 def test_an_answer_during_the_call_ends_the_work_and_nothing_is_remote() -> None:
     metrics, times = RequestMetrics(), RequestTimes()
     times.received(1.0)
-    times.of(metrics)
+    times.set_metrics(metrics)
     times.answered(3.0)
     times.handled(7.0)
     times.sending(3.0)
@@ -97,7 +97,7 @@ def test_an_answer_during_the_call_ends_the_work_and_nothing_is_remote() -> None
 def test_what_has_no_answer_ends_with_its_work() -> None:
     metrics, times = RequestMetrics(), RequestTimes()
     times.received(1.0)
-    times.of(metrics)
+    times.set_metrics(metrics)
     times.answered(3.0, leaves=False)
     assert sums(metrics) == NOTHING | {Stage.LOCAL: 2.0, Stage.TOTAL: 2.0}
 
@@ -106,11 +106,11 @@ def test_answers_that_leave_together_have_a_time_each() -> None:
     metrics, times = RequestMetrics(), RequestTimes()
     for received_s in (1.0, 2.0):
         times.received(received_s)
-        times.of(metrics)
+        times.set_metrics(metrics)
         times.answered(received_s + 0.5)
     times.sending(3.0)
     times.received(3.0)
-    times.of(metrics)
+    times.set_metrics(metrics)
     times.answered(4.0)
     times.sent(5.0)
     assert metrics.times(Stage.TOTAL).counts[-3:] == [2, 0, 0]
@@ -123,7 +123,7 @@ def test_answers_that_leave_together_have_a_time_each() -> None:
 def test_a_prepared_request_that_waits_or_leaves_late() -> None:
     metrics, times = RequestMetrics(), RequestTimes()
     times.received(0.5)
-    times.of(metrics)
+    times.set_metrics(metrics)
     times.put_off(1.0, 2.0)
     times.answered(6.0)
     times.sending(6.0)
@@ -164,8 +164,8 @@ def test_who_follows_a_request_hears_of_that_one_only() -> None:
     metrics, times, trace = RequestMetrics(), RequestTimes(), Followed()
     times.received(10.0)
     times.begun(11.0)
-    times.of(metrics)
-    times.traced(trace)
+    times.set_metrics(metrics)
+    times.set_trace(trace)
     times.handled(13.0)
     times.answered(17.0)
     times.sending(25.0)
@@ -173,7 +173,7 @@ def test_who_follows_a_request_hears_of_that_one_only() -> None:
     times.sent(41.0)
     assert trace.heard[2:] == [("sent", 25.0, 41.0)]
     times.received(50.0)
-    times.of(metrics)
+    times.set_metrics(metrics)
     times.answered(51.0)
     times.sending(52.0)
     times.sent(53.0)
@@ -183,7 +183,7 @@ def test_who_follows_a_request_hears_of_that_one_only() -> None:
 def test_without_an_answer_its_end_is_that() -> None:
     metrics, times, trace = RequestMetrics(), RequestTimes(), Followed()
     times.received(10.0)
-    times.of(metrics)
-    times.traced(trace)
+    times.set_metrics(metrics)
+    times.set_trace(trace)
     times.answered(12.0, leaves=False)
     assert trace.heard == [("came", 10.0, None), ("answered", 12.0, 12.0, False)]

@@ -55,7 +55,7 @@ def test_the_last_ones_are_kept(tmp_path: Path) -> None:
     assert keeper.changes_since(0) == traces[2:]
     partition = Replicas(str(tmp_path)).create("t")
     for offset in range(COPIES_MAX + 1):
-        keeper.copied(partition, offset, FollowerFetchTimes(2, 1.0, 2.0))
+        keeper.record_copy(partition, offset, FollowerFetchTimes(2, 1.0, 2.0))
     copies = [one.report() for one in keeper.changes_since(traces[-1].revision)]
     assert [one["first_offset"] for one in copies] == list(range(1, COPIES_MAX + 1))
     assert copies[-1]["revision"] == keeper.revision

@@ -82,7 +82,7 @@ def test_verdicts_stand_until_the_epoch_moves_on() -> None:
 def test_verdicts_that_hold_once_never_stand() -> None:
     admission = Admission()
     rights = Rights(ListJudge(), ALICE, None, admission)
-    admission.prepare_nothing()
+    admission.hold_preparing()
     assert not rights.stand_since(rights.epoch)
     assert not ListJudge().rights().stand_since(0)
     assert UNLIMITED.stand_since(0)

@@ -85,7 +85,7 @@ def test_topics_are_asked_for_once_until_others_judge(tmp_path: Path) -> None:
 
 def test_where_a_verdict_holds_once_it_is_asked_for_after_each_wait(tmp_path: Path) -> None:
     replicas, judge, epochs = Replicas(str(tmp_path)), ListJudge(on_topic(READ, "a")), Admission()
-    epochs.prepare_nothing()
+    epochs.hold_preparing()
     rights = ConsumerRights(Rights(judge, ALICE, None, epochs), replicas.manager)
     wanted = FetchPartition(("a", 0), 0, 0)
     assert rights.may_read(wanted)

@@ -107,7 +107,7 @@ async def rig() -> AsyncIterator[Rig]:
 
 async def connected(rig: Rig, broker: Broker) -> Client:
     broker.replicas.create("t")
-    broker.handler.read_by(broker.turns.answers)
+    broker.handler.slice_by(broker.turns.answers)
 
     def handle(context: ConnectionContext, frame: memoryview, respond: Any) -> None:
         broker.handler.handle(context, frame, respond)

@@ -60,7 +60,7 @@ def test_stations_follow_each_other_until_one_of_them_waits() -> None:
     line = Line("a", "b", "wait", "c")
     line.passage.resume()
     assert line.passed == ["a", "b", "wait"]
-    line.passage.resume_later()
+    line.passage.resume_after_wait()
     assert line.passed == ["a", "b", "wait", "c"]
 
 
@@ -81,7 +81,7 @@ def test_what_fails_at_once_is_the_request_handlers() -> None:
 def test_what_fails_behind_a_wait_is_answered() -> None:
     line = Line("wait", "fail", fails=RuntimeError("a bug"))
     line.passage.resume()
-    line.passage.resume_later()
+    line.passage.resume_after_wait()
     assert line.errors() == [ErrorCode.UNKNOWN_SERVER_ERROR]
 
 
@@ -89,7 +89,7 @@ def test_a_broken_invariant_behind_a_wait_stops_the_process() -> None:
     line = Line("wait", "fail", fails=AssertionError("broken"))
     line.passage.resume()
     with pytest.raises(AssertionError, match="broken"):
-        line.passage.resume_later()
+        line.passage.resume_after_wait()
 
 
 @pytest.mark.parametrize("error", [None, RuntimeError("a bug")])

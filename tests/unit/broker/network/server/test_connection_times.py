@@ -38,7 +38,7 @@ class Counting:
 
     def handle(self, context: ConnectionContext, frame: memoryview, respond: Responder) -> None:
         assert context.times is not None
-        context.times.of(self.metrics)
+        context.times.set_metrics(self.metrics)
         self.metrics.begun()
         self._clock.now_s += 1
         if frame == b"no answer":
@@ -54,7 +54,7 @@ class Counting:
         if frame == b"later":
             self.parking.responders.append(later())  # type: ignore[arg-type]
         assert context.times is not None
-        context.times.of(self.metrics)
+        context.times.set_metrics(self.metrics)
         if frame == b"later":
             return b""
         return framed(b"x" * 20_000_000 if frame == b"k large" else bytes(frame))
