@@ -494,7 +494,7 @@ class CoordinatorRuntime(Generic[S]):
         """Return the partition of every shard, live or not, in the order of election."""
         return list(self._shards)
 
-    def amid_an_append(self, partition: int) -> Steps[None]:
+    def wait_until_replayed(self, partition: int) -> Steps[None]:
         """Yield until no append to `partition` is replayed only in part, so that a reader of the
         shard sees all of an append or nothing."""
         while (entry := self._shards.get(partition)) and entry[0].is_amid_an_append:

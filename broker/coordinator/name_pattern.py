@@ -103,7 +103,7 @@ class NamePattern:
         return size
 
     @property
-    def reading_cost(self) -> int:
+    def compile_cost(self) -> int:
         """The cost of compiling the pattern, in the unit of `cost_of`."""
         return self._steps * _A_STEP
 
@@ -138,7 +138,7 @@ def matching_names(pattern: NamePattern, names: Sequence[str], pace: Pace) -> St
 
 
 def pace_of_names() -> Pace:
-    """Return the pace for `matching_names` and for sums of `NamePattern.reading_cost`."""
+    """Return the pace for `matching_names` and for sums of `NamePattern.compile_cost`."""
     return Pace(_A_SLICE)
 
 

@@ -437,7 +437,7 @@ class GroupCoordinator:
 
         Waits while an append is replayed only in part: amid its conversion, a group is incomplete.
         """
-        yield from self._runtime.amid_an_append(self.partition_for(group_id))
+        yield from self._runtime.wait_until_replayed(self.partition_for(group_id))
         shard = self._shard_for(group_id)
         if isinstance(shard, ErrorCode):
             return shard
@@ -531,7 +531,7 @@ class GroupCoordinator:
 
         groups: list[Group] = []
         for partition in self._runtime.partitions():
-            yield from self._runtime.amid_an_append(partition)
+            yield from self._runtime.wait_until_replayed(partition)
             shard = self._runtime.shard(partition)
             groups += [] if isinstance(shard, ErrorCode) else shard.groups.values()
         pace, listed_groups = Pace(), []

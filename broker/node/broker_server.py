@@ -159,7 +159,7 @@ class BrokerServer:
     def _reconfigure(self, config: BrokerConfig) -> None:
         """Apply changed keys to the cleaner, the verification and the fetchers."""
         self.parts.cleaner.update_settings(cleaner_settings(config))
-        self.parts.verification.enable(config.transaction_partition_verification_enable)
+        self.parts.verification.set_enabled(config.transaction_partition_verification_enable)
         if self.parts.fetchers is not None:
             self.parts.fetchers.resize(config.num_replica_fetchers)
 

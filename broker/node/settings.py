@@ -96,7 +96,7 @@ def token_key(config: BrokerConfig) -> TokenKey | None:
     return TokenKey(secret) if secret else None
 
 
-def divided(config: BrokerConfig, limit: int) -> Descriptors:
+def new_descriptors(config: BrokerConfig, limit: int) -> Descriptors:
     """Return how a process that may open `limit` files divides its file descriptors."""
     reserved = config.ottla_reserved_file_descriptors
     return Descriptors(limit, default_reserve if reserved < 0 else lambda _limit: reserved)

@@ -26,7 +26,7 @@ from broker.node.cluster_changes import ClusterChangeLog
 from broker.node.control.to_controller import ControllerAddress, NodeToController, Refuse
 from broker.node.node_ports import NodePorts
 from broker.node.reconfiguration import Reconfiguration
-from broker.node.settings import controller_settings, divided
+from broker.node.settings import controller_settings, new_descriptors
 from broker.quotas.client_quota_manager import QuotaKind
 from broker.quotas.client_quotas import NodeQuotas
 from broker.quotas.limits import SetLimits
@@ -74,7 +74,7 @@ class SharedServer:
         self.storage = storage
         self.metrics = Metrics()
         self.failures = LogDirFailureChannel()
-        self.descriptors = divided(config, ports.open_files_max)
+        self.descriptors = new_descriptors(config, ports.open_files_max)
         environment = self.environment = self._log_environment()
         self.logs = LogManager(
             environment, _log_manager_settings(config), config_of_topic, ports.random_bytes
@@ -133,7 +133,7 @@ class SharedServer:
 
     def _quotas_changed(self, _delta: MetadataDelta, image: MetadataImage) -> None:
         """Apply the client quotas of the new image."""
-        self.quotas.follow(image.client_quotas)
+        self.quotas.apply_image(image.client_quotas)
 
     def _reconfigure(self, config: BrokerConfig) -> None:
         """Apply changed keys to the number of recovery threads and to the rules of producers."""

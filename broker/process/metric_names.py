@@ -44,7 +44,7 @@ _LABELS = {
 _RULES = {STRIMZI: _STRIMZI, CONFLUENT: _CONFLUENT, BOTH: _STRIMZI + _CONFLUENT}
 
 
-def spelled(family: Family, names: str) -> Iterator[Family]:
+def with_further_names(family: Family, names: str) -> Iterator[Family]:
     """Yield the metric, and copies under its further names. `names` is `ottla.metrics.names`."""
     yield family
     for pattern, other in _RULES[names]:

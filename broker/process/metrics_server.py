@@ -33,7 +33,7 @@ from prometheus_client.registry import Collector, CollectorRegistry
 
 from broker.config.start_error import StartError
 from broker.metrics import STARTING, Family, Kind, Metrics
-from broker.process.metric_names import STRIMZI, spelled
+from broker.process.metric_names import STRIMZI, with_further_names
 
 if TYPE_CHECKING:
     from threading import Thread
@@ -199,7 +199,7 @@ class _LoopCollector(Collector):
         steps = self._metrics.steps()
         while families := self._read_next(steps):
             while families:  # popped, so that this thread frees their values, not the loop's
-                for family in spelled(families.pop(0), self._names):
+                for family in with_further_names(families.pop(0), self._names):
                     yield _metric_of(family)
 
     def _read_next(self, steps: Iterator[Family | None]) -> list[Family]:

@@ -45,7 +45,7 @@ from broker.process.data_folders import private_folders, warn_of_readers
 from broker.process.descriptor_limit import open_files_max, raise_descriptor_limit
 from broker.process.node_sockets import NodeSockets
 from broker.process.standard_streams import is_heard
-from broker.process.trace_socket import TraceSocket, new_tracer, shown_traces
+from broker.process.trace_socket import TraceSocket, new_tracer, start_trace_socket
 from broker.requests.request_handler import Entrance, RequestHandler
 from controller.metadata.records import MetadataRecordError
 from controller.metadata.topic_names import is_internal
@@ -316,7 +316,7 @@ class Server:
             ", ".join(self.config.log_dirs),
         )
         self._start_metrics()
-        self._trace_socket = await shown_traces(self.node)
+        self._trace_socket = await start_trace_socket(self.node)
         advertised, controllers = await self._all_sockets.start()
         tokens: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._client_guards.start(lambda: _settle_future(tokens, None))

@@ -47,7 +47,7 @@ def new_tracer(config: BrokerConfig, scheduler: Scheduler) -> Tracer | None:
     return Tracer(monotonic, scheduler.wall_ms, way_of)
 
 
-async def shown_traces(node: Node) -> TraceSocket | None:
+async def start_trace_socket(node: Node) -> TraceSocket | None:
     """Start the trace socket of a node, and return it; None if the node has no tracer."""
     if node.ports.tracer is None:
         return None

@@ -87,7 +87,7 @@ class NodeQuotas:
 
     # --- limits ----------------------------------------------------------------------------------
 
-    def follow(self, quotas: ClientQuotas) -> None:
+    def apply_image(self, quotas: ClientQuotas) -> None:
         """Apply the quotas of a new image, and notify the listeners if they changed."""
         before, self._set = self._set, quotas
         if quotas is before:

@@ -64,7 +64,7 @@ class HeldRequests:
         held = self._held.get(transactional_id)
         return None if held is None else held.addition
 
-    def take(self, transactional_id: str) -> None:
+    def drop(self, transactional_id: str) -> None:
         """Drop the held request of this id, and stop its timer, without a retry. Raises KeyError if
         there is none."""
         self._held.pop(transactional_id).timer.cancel()

@@ -18,7 +18,7 @@ class OpenTransactions:
         self._scheduler = scheduler
         self._since_ms: dict[str, float] = {}  # by this broker's monotonic clock
 
-    def replayed(self, transactional_id: str, metadata: TransactionMetadata | None) -> None:
+    def update(self, transactional_id: str, metadata: TransactionMetadata | None) -> None:
         """Add the id to the open transactions if `metadata` is Ongoing; otherwise remove it. None:
         the id is deleted. An open transaction keeps the time at which it was first added."""
         since_ms = self._since_ms.pop(transactional_id, None)

@@ -112,7 +112,7 @@ class TransactionShard:
         if replayed is None:
             return
         transactional_id, metadata = replayed
-        self._open.replayed(transactional_id, metadata)
+        self._open.update(transactional_id, metadata)
         if metadata is None:
             self.transactions.pop(transactional_id, None)
             return
@@ -354,7 +354,7 @@ class TransactionShard:
             return self._complete_alone(transaction, following)
 
         # The end and the next begin share one batch and one round of replication.
-        self._held.take(transaction.id)
+        self._held.drop(transaction.id)
         return self._decide(transaction.id, held.done, following, added, written=written)
 
     def _complete_alone(

@@ -41,7 +41,7 @@ class AppendVerification:
         self._verifier = verifier
         self._enabled = enabled
 
-    def enable(self, enabled: bool) -> None:
+    def set_enabled(self, enabled: bool) -> None:
         """Set the value of `transaction.partition.verification.enable`."""
         self._enabled = enabled
 

@@ -266,7 +266,7 @@ class ClassicGroup:
             self.awaiting_join_count -= 1
         return reply
 
-    def has_grown(self) -> bool:
+    def take_growth(self) -> bool:
         """Return whether members joined an empty group's first join phase since the last call of
         this method."""
         grown, self._has_grown = self._has_grown, False

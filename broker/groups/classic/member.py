@@ -94,7 +94,7 @@ class ClassicMember:
         before, self.sync_reply = self.sync_reply, reply
         return before
 
-    def watch(self, session: Deadline) -> None:
+    def set_session(self, session: Deadline) -> None:
         """Set the deadline of the member's session, whose expiry removes the member."""
         self.session = session
 

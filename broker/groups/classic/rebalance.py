@@ -65,7 +65,7 @@ class Rebalancer:
         """Set the end of the member's session to `timeout_ms` from now; None: to its session
         time-out. At its end the member is removed."""
         if member.session is None:
-            member.watch(self._deadline(partial(self._expire_session, group, member)))
+            member.set_session(self._deadline(partial(self._expire_session, group, member)))
         assert member.session is not None
         member.session.extend(member.session_timeout_ms if timeout_ms is None else timeout_ms)
 
@@ -188,7 +188,7 @@ class Rebalancer:
         def end() -> Outcome[Done]:
             """Finish the join phase, or wait again if members have joined meanwhile and time
             remains."""
-            if remaining_ms == 0 or not group.has_grown():
+            if remaining_ms == 0 or not group.take_growth():
                 return self._complete_join(group)
             delay = min(self._config.group_initial_rebalance_delay_ms, remaining_ms)
             return self._delay_first_generation(group, delay, max(remaining_ms - delay_ms, 0))

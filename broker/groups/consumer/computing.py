@@ -18,7 +18,7 @@ from broker.groups.consumer.assignors.assignor import Assignment, GroupAssignmen
 from broker.groups.consumer.state.group import ConsumerGroup
 from broker.groups.consumer.state.member import ConsumerMember
 from broker.groups.consumer.surroundings import ConsumerGroupInputs
-from broker.groups.consumer.target import question, target_records, voted_assignor
+from broker.groups.consumer.target import make_assignor_input, target_records, voted_assignor
 from ground.sliced_work import Steps
 
 log = logging.getLogger(f"ottla.{__name__}")
@@ -59,7 +59,7 @@ class Computing:
             return []
         votes = (member.subscription.assignor for member in members)
         assignor = assignors[voted_assignor(votes, assignors.names)]
-        assignor_input = question(group, members, targets, self._surroundings.topics())
+        assignor_input = make_assignor_input(group, members, targets, self._surroundings.topics())
         self._groups[group_id] = None
 
         def done(answer: GroupAssignment | None, error: Exception | None) -> None:

@@ -45,7 +45,7 @@ def voted_assignor(named: Iterable[str | None], names: Sequence[str]) -> str:
     return max(votes, key=lambda name: votes[name])
 
 
-def question(
+def make_assignor_input(
     group: ConsumerGroup,
     members: Sequence[ConsumerMember],
     targets: Mapping[str, Assignment],

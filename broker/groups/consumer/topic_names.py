@@ -105,7 +105,7 @@ class TopicNames:
                 matches[expression] = []
                 yield None  # an invalid expression may take as long as a valid one
                 continue
-            if pace.is_full(pattern.reading_cost):
+            if pace.is_full(pattern.compile_cost):
                 yield None
             matches[expression] = sorted((yield from matching_names(pattern, names, pace)))
         return matches

@@ -215,7 +215,7 @@ class Acceptor:
         try:
             sock.setblocking(False)
             if self._for_other_machines and not local_congestion.is_local(sock, host):
-                local_congestion.give(sock, self._for_other_machines)
+                local_congestion.set_algorithm(sock, self._for_other_machines)
             self._turn = (self._turn + 1) % len(self.processors)
             self.processors[self._turn - 1].adopt(sock, host, address[1])
         except OSError as error:

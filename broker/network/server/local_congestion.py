@@ -28,7 +28,7 @@ _NAME_BYTES = 16
 
 def begin_unpaced(listening: socket.socket) -> bytes:
     """Set a listening socket to an algorithm without pacing, if the system's default paces. Return
-    the algorithm to `give` to connections from other machines, b"" if nothing was changed."""
+    the algorithm to set on connections from other machines, b"" if nothing was changed."""
     if TCP_CONGESTION is None:
         return b""
     try:
@@ -42,7 +42,7 @@ def begin_unpaced(listening: socket.socket) -> bytes:
     return name
 
 
-def give(sock: socket.socket, name: bytes) -> None:
+def set_algorithm(sock: socket.socket, name: bytes) -> None:
     """Set a connection's algorithm to `name`; if the system refuses that, the connection keeps its
     own."""
     if TCP_CONGESTION is None:

@@ -185,7 +185,7 @@ class Login:
         self._guard.logins.success()
         return None
 
-    def shown(self, certificate: bytes | None) -> None:
+    def keep_certificate(self, certificate: bytes | None) -> None:
         """Keep the TLS certificate, in DER, of a client that logs in by SASL."""
         self._certificate = certificate
 

@@ -58,7 +58,7 @@ class LoginFlow:
         self._connection, self._core = connection, connection.core
         certificate = connection.certificate()
         if self.by_sasl:
-            self._login.shown(certificate)
+            self._login.keep_certificate(certificate)
             return
         refusal = self._login.identify(certificate)
         if refusal is None:

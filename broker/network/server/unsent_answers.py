@@ -62,7 +62,7 @@ class UnsentAnswers:
         self._waiting: dict[UnsentConnection, tuple[int, float]] = {}
         self._at_most = 0  # an upper bound of the unsent bytes
         self._looks_now = self._looks_later = False
-        self.given_up = 0
+        self.closed_count = 0
         """The number of connections closed since the start."""
 
     @property
@@ -137,6 +137,6 @@ class UnsentAnswers:
             reason = f"it takes no answers, and {held_bytes} bytes of them wait for slow readers"
             held_bytes -= connection.unsent_bytes
             del self._waiting[connection]
-            self.given_up += 1
+            self.closed_count += 1
             connection.abort(reason)
         return held_bytes

@@ -200,7 +200,7 @@ def _register_limits(metrics: Metrics, servers: Sequence[SocketServer]) -> None:
     metrics.counter(
         f"{_NAME}_stalled_connections_closed",
         "Connections that took no answers while too many bytes of answers waited",
-        lambda: sum(server.unsent.given_up for server in servers),
+        lambda: sum(server.unsent.closed_count for server in servers),
     )
     metrics.gauge(
         f"{_NAME}_throttled_connections",

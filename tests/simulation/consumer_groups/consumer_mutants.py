@@ -197,13 +197,13 @@ def departures_count_for_nothing() -> Iterator[None]:
 @contextmanager
 def targets_leave_something_out() -> Iterator[None]:
     """The assignor gives the last partition of each topic to nobody."""
-    real = targets.question
+    real = targets.make_assignor_input
 
-    def question(*arguments: Any) -> Any:
+    def make_assignor_input(*arguments: Any) -> Any:
         asked = real(*arguments)
         return asked._replace(topics={one: count - 1 for one, count in asked.topics.items()})
 
-    with patch.object(computing, "question", question):
+    with patch.object(computing, "make_assignor_input", make_assignor_input):
         yield
 
 

@@ -456,11 +456,13 @@ def test_who_reads_a_shard_waits_while_an_append_is_replayed_in_part() -> None:
     world = sliced()
     shard = world.shard()
     for end in (lambda: world.scheduler.run_for(0), lambda: world.runtime.on_resigned(0)):
-        assert next(world.runtime.amid_an_append(0), "whole") == "whole"
+        assert next(world.runtime.wait_until_replayed(0), "whole") == "whole"
         shard.submit(many(2 * REPLAYS_A_SLICE + 1))
-        assert next(world.runtime.amid_an_append(0), "whole") == "whole", "it is not written yet"
+        assert next(world.runtime.wait_until_replayed(0), "whole") == "whole", (
+            "it is not written yet"
+        )
         world.scheduler.step()
-        waiting = world.runtime.amid_an_append(0)
+        waiting = world.runtime.wait_until_replayed(0)
         assert next(waiting, "whole") is None
         world.scheduler.step()
         assert next(waiting, "whole") is None

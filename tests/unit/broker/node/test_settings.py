@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from broker.config.parse import single_node_config
-from broker.node.settings import controller_settings, divided
+from broker.node.settings import controller_settings, new_descriptors
 from controller.storage_format import LogDirectories
 
 
@@ -18,7 +18,7 @@ def test_the_controller_is_told_what_the_file_says() -> None:
     )
     storage = LogDirectories("cluster", 1, {"a": b"a" * 16, "b": b"b" * 16})
     settings = controller_settings(
-        config, storage, divided(config, 1_000), lambda *_: None, lambda *_: "why"
+        config, storage, new_descriptors(config, 1_000), lambda *_: None, lambda *_: "why"
     )
     assert settings.why_no_connection("h", 1) == "why"
     assert settings.metadata_max_idle_interval_ms == 0, "nobody can follow it"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from broker.metrics import Family, Kind
-from broker.process.metric_names import BOTH, CONFLUENT, STRIMZI, spelled
+from broker.process.metric_names import BOTH, CONFLUENT, STRIMZI, with_further_names
 
 SAMPLES = (({"topic": "t"}, 3.0),)
 
@@ -52,7 +52,7 @@ def test_its_own_name_and_those_of_others(
     name: str, kind: Kind, names: str, others: list[tuple[str, Kind]]
 ) -> None:
     own = Family(name, kind, "help", SAMPLES)
-    assert list(spelled(own, names)) == [
+    assert list(with_further_names(own, names)) == [
         own,
         *(Family(other, its_kind, "help", SAMPLES) for other, its_kind in others),
     ]
@@ -61,7 +61,7 @@ def test_its_own_name_and_those_of_others(
 def test_clients_software_has_the_labels_of_the_other_name() -> None:
     labels = {"clientSoftwareName": "a", "clientSoftwareVersion": "1", "listener": "L"}
     own = Family("kafka_server_socket_server_metrics_connections", Kind.GAUGE, "", ((labels, 2.0),))
-    _, other = spelled(own, CONFLUENT)
+    _, other = with_further_names(own, CONFLUENT)
     expected = {"client_software_name": "a", "client_software_version": "1", "listener": "L"}
     assert (other.name, other.samples) == (
         "kafka_server_socketservermetrics_connections",

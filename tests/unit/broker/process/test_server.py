@@ -142,14 +142,14 @@ async def test_an_address_that_connects_too_often_is_sent_away(tmp_path: Path) -
     server = Server(config(tmp_path, **{"quota.window.num": "2"}))
     (endpoint,) = await server.start()
     quotas = server.node.shared.quotas
-    quotas.follow({(("ip", "127.0.0.1"),): {"connection_creation_rate": 2.0}})
+    quotas.apply_image({(("ip", "127.0.0.1"),): {"connection_creation_rate": 2.0}})
     # All three are there when the server looks: it takes them in one turn.
     waiting = [socket.create_connection(("127.0.0.1", endpoint.port)) for _ in range(3)]
     made = [await asyncio.open_connection(sock=one) for one in waiting]
     async with asyncio.timeout(LIMIT_S):
         with contextlib.suppress(ConnectionError):
             assert await made[2][0].read() == b""
-    quotas.follow({})
+    quotas.apply_image({})
     made.append(await asyncio.open_connection("127.0.0.1", endpoint.port))
     assert not made[3][0].at_eof()
     for _, writer in made:

@@ -41,7 +41,7 @@ class Node(NodeQuotas):
         self.clock = Clock()
         super().__init__(FIVE, FIVE, self.clock)
         if values:
-            self.follow({ALICE: values})
+            self.apply_image({ALICE: values})
 
     def request(
         self, key: ApiKey = ApiKey.HEARTBEAT, version: int = 4, size: int = 100
@@ -56,11 +56,11 @@ def test_nothing_is_limited_until_something_is_set_and_when_it_is_removed() -> N
     node.on_change(lambda: heard.append(node.enabled))
     assert not node.enabled
     quotas = {ALICE: {"producer_byte_rate": 100.0}}
-    node.follow(quotas)
-    node.follow(quotas)
+    node.apply_image(quotas)
+    node.apply_image(quotas)
     assert heard == [True]
-    node.follow({ALICE: {"producer_byte_rate": 100.0}, (("user", "bob"),): {"x": 1.0}})
-    node.follow({})
+    node.apply_image({ALICE: {"producer_byte_rate": 100.0}, (("user", "bob"),): {"x": 1.0}})
+    node.apply_image({})
     assert heard == [True, True, False]
 
 
@@ -202,10 +202,10 @@ def test_connection_rates_of_addresses_are_taken_over() -> None:
     node = Node()
     rate = {"connection_creation_rate": 5.0}
     entities: dict[QuotaEntity, Any] = {(("ip", "10.1"),): rate, (("ip", None),): rate}
-    node.follow({**entities, (("ip", "a.host"),): rate})
+    node.apply_image({**entities, (("ip", "a.host"),): rate})
     assert node.addresses.limits == {"10.0.0.1": 5.0, None: 5.0}
     assert not node.enabled  # no request is looked at
-    node.follow({})
+    node.apply_image({})
     assert not node.addresses.enabled
 
 
@@ -213,11 +213,11 @@ def test_of_quotas_for_one_address_in_two_spellings_the_lowest_counts() -> None:
     node = Node()
     address = "0:0:0:0:0:0:0:1"
     short, full = (("ip", "::1"),), (("ip", address),)
-    node.follow({short: {CONNECTION_RATE: 5.0}, full: {CONNECTION_RATE: 9.0}})
+    node.apply_image({short: {CONNECTION_RATE: 5.0}, full: {CONNECTION_RATE: 9.0}})
     assert node.addresses.limits == {address: 5.0}
-    node.follow({full: {CONNECTION_RATE: 9.0}})
+    node.apply_image({full: {CONNECTION_RATE: 9.0}})
     assert node.addresses.limits == {address: 9.0}
-    node.follow({full: {CONNECTION_RATE: nan}})
+    node.apply_image({full: {CONNECTION_RATE: nan}})
     assert node.addresses.limits == {}
 
 
@@ -234,7 +234,9 @@ def test_a_wait_is_never_longer_than_can_be_told() -> None:
 
 def test_what_was_used_can_be_forgotten_and_what_is_set_stays() -> None:
     node = Node(producer_byte_rate=100.0)
-    node.follow({ALICE: {"producer_byte_rate": 100.0}, (("ip", None),): {CONNECTION_RATE: 0.5}})
+    node.apply_image(
+        {ALICE: {"producer_byte_rate": 100.0}, (("ip", None),): {CONNECTION_RATE: 0.5}}
+    )
     assert node.request(ApiKey.PRODUCE, 9, 1000).answered(ProduceResponse()) == 6000
     assert node.addresses.opened("10.0.0.1", 0) == 0
     node.forget()

@@ -37,7 +37,7 @@ def test_what_is_taken_is_not_tried() -> None:
     assert held.peek("t") is None
     assert held.hold("t", addition, HOLD_MS)
     assert held.peek("t") is addition
-    held.take("t")
+    held.drop("t")
     assert held.peek("t") is None and scheduler.pending() == 0
 
 

@@ -20,20 +20,20 @@ def test_a_transaction_is_open_from_its_first_version_on() -> None:
     scheduler = SimScheduler()
     open_ones = OpenTransactions(scheduler)
     ongoing = version(S.ONGOING, scheduler.wall_ms() + 1_000_000)  # by a clock that was set back
-    open_ones.replayed("t", version(S.EMPTY))
+    open_ones.update("t", version(S.EMPTY))
     assert open_ones.ids() == [] and not open_ones.is_timed_out("t", ongoing)
-    open_ones.replayed("t", ongoing)
+    open_ones.update("t", ongoing)
     scheduler.run_for(600)
-    open_ones.replayed("t", ongoing)  # with one more partition
+    open_ones.update("t", ongoing)  # with one more partition
     scheduler.run_for(400)
     assert open_ones.ids() == ["t"] and not open_ones.is_timed_out("t", ongoing)
     scheduler.run_for(1)
     assert open_ones.is_timed_out("t", ongoing)
-    open_ones.replayed("t", version(S.PREPARE_ABORT))
+    open_ones.update("t", version(S.PREPARE_ABORT))
     assert open_ones.ids() == []
-    open_ones.replayed("t", ongoing)
+    open_ones.update("t", ongoing)
     assert not open_ones.is_timed_out("t", ongoing), "the next one has a time of its own"
-    open_ones.replayed("t", None)
+    open_ones.update("t", None)
     assert open_ones.ids() == []
 
 
@@ -41,7 +41,7 @@ def test_the_time_out_counts_from_the_start_where_that_is_known_to_be_longer_ago
     scheduler = SimScheduler()
     began = version(S.ONGOING, scheduler.wall_ms() - 1_000)
     open_ones = OpenTransactions(scheduler)
-    open_ones.replayed("t", began)
+    open_ones.update("t", began)
     assert not open_ones.is_timed_out("t", began)
     scheduler.run_for(1)
     assert open_ones.is_timed_out("t", began)

@@ -103,7 +103,7 @@ def test_the_config_turns_off_questions_but_no_additions(
     answers: list[tuple[Errors, Guards]] = []
     partitions: Any = {Partition(0, VerificationGuard()): 5}
     verification = AppendVerification(verifier, not enabled)
-    verification.enable(enabled)
+    verification.set_enabled(enabled)
     verification.verify("id", 7, 1, partitions, operation, lambda *answer: answers.append(answer))
     assert bool(verifier.asked) is asks
     assert answers == ([] if asks else [({}, {})])

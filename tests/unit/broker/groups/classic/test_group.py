@@ -210,14 +210,14 @@ def test_the_rebalance_time_out_is_the_longest_that_was_asked_for() -> None:
 
 def test_only_who_comes_in_a_first_join_phase_lets_the_group_grow() -> None:
     group = group_of(member("a"))
-    assert not group.has_grown(), "who makes the group's first rebalance is waited for anyway"
+    assert not group.take_growth(), "who makes the group's first rebalance is waited for anyway"
     group.fire(GroupEvent.REBALANCE, 0)
     group.add(member("b"))
-    assert group.has_grown() and not group.has_grown()
+    assert group.take_growth() and not group.take_growth()
     group.fire(GroupEvent.JOINED, 0)
     group.fire(GroupEvent.REBALANCE, 0)
     group.add(member("c"))
-    assert not group.has_grown()
+    assert not group.take_growth()
 
 
 def test_a_phase_has_one_deadline() -> None:

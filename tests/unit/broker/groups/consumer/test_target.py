@@ -7,7 +7,7 @@ import pytest
 from broker.groups.consumer.state.group import ConsumerGroup
 from broker.groups.consumer.state.member import ConsumerMember, Subscription
 from broker.groups.consumer.state.records import regex_record, target_record
-from broker.groups.consumer.target import question, target_records, voted_assignor, wants
+from broker.groups.consumer.target import make_assignor_input, target_records, voted_assignor, wants
 from broker.groups.group_records import read_group_record
 from ground.sliced_work import PIECES_AT_ONCE, in_one_go
 from tests.unit.broker.groups.consumer.stage import Stage, T, U
@@ -47,7 +47,7 @@ def test_members_are_asked_about_with_what_they_want_and_had() -> None:
         member("n", "t", regex="u.*", instance_id="i", rack_id="r"),
         member("o", "t", "missing"),
     ]
-    asked = question(group, members, {"n": {U: (1,)}}, topics)
+    asked = make_assignor_input(group, members, {"n": {U: (1,)}}, topics)
     assert list(asked.members) == ["m", "n", "o"]
     assert asked.members["m"].topic_ids == {T}
     assert asked.members["m"].topic_ids is asked.members["o"].topic_ids

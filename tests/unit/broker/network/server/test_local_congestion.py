@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from broker.network.server import local_congestion
-from broker.network.server.local_congestion import begin_unpaced, give, is_local
+from broker.network.server.local_congestion import begin_unpaced, is_local, set_algorithm
 from tests.unit.broker.network.conftest import Rig
 
 
@@ -50,7 +50,7 @@ def test_connections_of_a_pacing_listener_begin_without_it(pacing: socket.socket
 def test_a_connection_is_given_what_the_system_has_chosen(pacing: socket.socket):
     chosen = begin_unpaced(pacing)
     with socket.create_connection(pacing.getsockname()) as peer, pacing.accept()[0] as accepted:
-        give(accepted, chosen)
+        set_algorithm(accepted, chosen)
         assert algorithm(accepted) == "bbr"
         accepted.sendall(b"still there")
         assert peer.recv(100) == b"still there"
@@ -60,7 +60,7 @@ def test_a_connection_keeps_its_own_where_the_system_has_no_such_algorithm(
     pair: tuple[socket.socket, socket.socket],
 ):
     before = algorithm(pair[0])
-    give(pair[0], b"no such one")
+    set_algorithm(pair[0], b"no such one")
     assert algorithm(pair[0]) == before
 
 
@@ -74,7 +74,7 @@ def test_a_listener_that_does_not_pace_is_left_alone():
 def test_a_socket_without_a_congestion_control_does_not_pace():
     with socket.socket(socket.AF_UNIX) as sock:
         assert begin_unpaced(sock) == b""
-        give(sock, b"reno")
+        set_algorithm(sock, b"reno")
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.8.0.1", "0:0:0:0:0:0:0:1"])
@@ -113,7 +113,9 @@ async def test_only_connections_of_other_machines_are_given_it(
     was_given: list[bytes] = []
     monkeypatch.setattr(local_congestion, "begin_unpaced", lambda _sock: chosen)
     monkeypatch.setattr(local_congestion, "is_local", lambda _sock, _host: local)
-    monkeypatch.setattr(local_congestion, "give", lambda _sock, name: was_given.append(name))
+    monkeypatch.setattr(
+        local_congestion, "set_algorithm", lambda _sock, name: was_given.append(name)
+    )
     server = await rig.serve()
     client = await rig.client(server)
     assert await client.ask(b"x") == b"x"

@@ -84,7 +84,7 @@ def test_the_longest_silent_go_first_and_no_more_than_must(
     clock.go_on(LOOK_AGAIN_S)
     assert [len(one.closed) for one in (first, second, third, last)] == [1, 0, 0, 0]
     assert "650 bytes" in first.closed[0]
-    assert unsent.held_bytes == LIMIT // 2 and unsent.given_up == 1
+    assert unsent.held_bytes == LIMIT // 2 and unsent.closed_count == 1
     assert clock.due == []
 
 
@@ -120,7 +120,7 @@ def test_nobody_has_it_at_the_limit(clock: Clock, unsent: UnsentAnswers) -> None
     assert not reader.closed
     closed = [len(one.closed) for one in others]
     assert closed == sorted(closed, reverse=True), "the longest silent first"
-    assert sum(closed) == unsent.given_up > 180
+    assert sum(closed) == unsent.closed_count > 180
 
 
 def test_a_single_answer_may_be_larger(clock: Clock, unsent: UnsentAnswers) -> None:
@@ -165,11 +165,11 @@ async def test_clients_that_stop_reading_hold_no_more_than_the_limit(
         innocent.send(b"another")
         assert await innocent.receive() == b"another"
     await until(lambda: server.unsent.held_bytes <= limit)
-    assert 6 <= server.unsent.given_up <= 11
-    await until(lambda: server.connection_count == 13 - server.unsent.given_up)
+    assert 6 <= server.unsent.closed_count <= 11
+    await until(lambda: server.connection_count == 13 - server.unsent.closed_count)
     # Who has stayed gets all of it.
     whole = [one for one in stalled if await _is_whole(one, len(answer))]
-    assert len(whole) == 12 - server.unsent.given_up
+    assert len(whole) == 12 - server.unsent.closed_count
     assert server.unsent.held_bytes == 0
     innocent.send(b"still here")
     assert await innocent.receive() == b"still here"

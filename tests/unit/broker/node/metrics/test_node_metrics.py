@@ -197,7 +197,7 @@ async def test_clients_with_a_quota_are_shown_with_kafkas_tags(tmp_path: Path) -
     server = Server(config(tmp_path))
     await server.start()
     quotas = server.node.shared.quotas
-    quotas.follow({(("user", "alice"),): {"producer_byte_rate": 100.0}})
+    quotas.apply_image({(("user", "alice"),): {"producer_byte_rate": 100.0}})
     manager = quotas.managers[QuotaKind.PRODUCE]
     manager.record("User:alice", "c", 1000, quotas.now_ms())
     manager.throttled("User:alice", "c", 250, quotas.now_ms())
