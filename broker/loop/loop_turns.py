@@ -95,7 +95,7 @@ class LoopTurns:
 
     # --- the long parts of a turn ---------------------------------------------------------------
 
-    def requests(
+    def measured_handler(
         self, handle: Callable[[_Connection, memoryview, _Reply], None]
     ) -> Callable[[_Connection, memoryview, _Reply], None]:
         """Return a `handle` that also keeps each request of LOOK_S or longer as a long part of the

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from broker.loop.log_limit import LogLimit
-from broker.loop.scheduler import Call, WatchedScheduler, plainly
+from broker.loop.scheduler import Call, WatchedScheduler, call_unmeasured
 from ground.ports import Scheduler
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class LoopWatch:
     def call(self) -> Call:
         """The function that calls a pool's callbacks: it measures them, unless this node measures
         nothing."""
-        return plainly if self._turns is None else self._turns.call
+        return call_unmeasured if self._turns is None else self._turns.call
 
     def scheduler(self, scheduler: Scheduler) -> Scheduler:
         """Return `scheduler`, wrapped so that its callbacks are measured; unwrapped if this node
@@ -67,7 +67,7 @@ class LoopWatch:
     ) -> Callable[[ConnectionT, memoryview, ReplyT], None]:
         """Return `handle`, wrapped so that requests are measured; unwrapped if this node measures
         nothing."""
-        return handle if self._turns is None else self._turns.requests(handle)
+        return handle if self._turns is None else self._turns.measured_handler(handle)
 
     # --- from the node's start to its end -------------------------------------------------------
 

@@ -70,7 +70,7 @@ class LoopTimer:
         callback()
 
 
-def plainly(callback: Callable[..., None], *values: object) -> None:
+def call_unmeasured(callback: Callable[..., None], *values: object) -> None:
     """Call `callback`, and do no more: the plain `Call`."""
     callback(*values)
 
@@ -124,7 +124,7 @@ class BlockingPool:
     """
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, threads: int, name: str, call: Call = plainly
+        self, loop: asyncio.AbstractEventLoop, threads: int, name: str, call: Call = call_unmeasured
     ) -> None:
         """Create a pool without threads yet. `call` calls each `done`, and may measure it. Raises
         ValueError if `threads` is less than 1."""

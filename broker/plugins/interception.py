@@ -93,5 +93,5 @@ class Interceptor:
         calls.ended(began_ms)
         if refusal is None or isinstance(refusal, str):
             return refusal
-        calls.misled(f"gave {type(refusal).__name__} for an answer, neither str nor None")
+        calls.invalid_answer(f"gave {type(refusal).__name__} for an answer, neither str nor None")
         return "The interceptor gave no answer."

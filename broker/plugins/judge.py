@@ -51,7 +51,9 @@ class PluginJudge:
         if answer is True:
             return self._allowed
         if answer is not False:
-            calls.misled(f"gave {type(answer).__name__} for an answer, not a bool: it is denied")
+            calls.invalid_answer(
+                f"gave {type(answer).__name__} for an answer, not a bool: it is denied"
+            )
         return self._denied
 
 

@@ -26,7 +26,7 @@ OWN_PACKAGES = (
 """Ottla's own packages, whose names a plug-in's package cannot have."""
 
 
-def look_in(folders: Sequence[str]) -> None:
+def extend_search_path(folders: Sequence[str]) -> None:
     """Append the folders to `sys.path` that it lacks."""
     for folder in folders:
         if folder not in sys.path:

@@ -114,7 +114,7 @@ class PluginLogin(Generic[T]):
         try:
             self._login = self._begin(cast(T, outcome))
         except InvalidAnswer as error:
-            self._calls.misled(str(error))
+            self._calls.invalid_answer(str(error))
             raise SaslRefused("", f"{name} {error}") from error
         return self._login.evaluate(token, now_ms)
 

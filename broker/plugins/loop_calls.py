@@ -49,7 +49,7 @@ class LoopCalls:
         if (left_out := self._failed.next_line()) is not None:
             _log.error("%s failed%s", self.name, _more(left_out), exc_info=error)
 
-    def misled(self, text: str) -> None:
+    def invalid_answer(self, text: str) -> None:
         """Log the error that a call returned an invalid value; `text` says which. The limit on
         lines is that of `failed`."""
         if (left_out := self._failed.next_line()) is not None:

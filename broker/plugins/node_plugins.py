@@ -22,7 +22,7 @@ from broker.config.plugins import (
 )
 from broker.config.values import BrokerConfig
 from broker.plugins.bounded_calls import BoundedCalls
-from broker.plugins.loading import load, look_in, own_settings
+from broker.plugins.loading import extend_search_path, load, own_settings
 from broker.plugins.loop_calls import LoopCalls
 from controller.authorization.rights import Judge
 from ground.config_def import ConfigError
@@ -52,7 +52,7 @@ class NodePlugins:
     def __init__(self, config: BrokerConfig, scheduler: Scheduler, blocking: Blocking) -> None:
         """Prepare to load, and add `ottla.plugins.path` to the search path of modules. `blocking`
         is the plug-ins' own pool, for `POOLS` times `ottla.plugins.calls.max` jobs at once."""
-        look_in(config.ottla_plugins_path)
+        extend_search_path(config.ottla_plugins_path)
         self._config = config
         self._scheduler = scheduler
         self._settings: Mapping[str, str] = dict(config.originals)

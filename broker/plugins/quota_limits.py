@@ -52,7 +52,7 @@ class PluginLimits:
             return None
         if isinstance(limit, (int, float)) and limit > 0:
             return float(limit)
-        self._calls.misled(f"gave {limit!r} for a limit: nobody is limited by it")
+        self._calls.invalid_answer(f"gave {limit!r} for a limit: nobody is limited by it")
         return None
 
     def put(self, entity: ClientEntity, limit: float | None) -> bool:

@@ -113,12 +113,12 @@ class NodeSockets:
             return listeners
         return [replace(raw, guard=guards.guard(raw.name, requests.refusal)) for raw in listeners]
 
-    def all(self) -> list[SocketServer]:
+    def servers(self) -> list[SocketServer]:
         """Return the servers, the controller's first: a broker needs it before it can serve."""
         return [server for server in (self.controllers, self.brokers) if server is not None]
 
     def _connection_count(self) -> int:
-        return sum(server.connection_count for server in self.all())
+        return sum(server.connection_count for server in self.servers())
 
     def _connections_left(self) -> int:
         """Return the number of connections that the free descriptors still allow."""
@@ -133,7 +133,7 @@ class NodeSockets:
         config = self._config
         bound: dict[str, int] = {}
         try:
-            for server in self.all():
+            for server in self.servers():
                 await server.start(accept=server is self.controllers)
                 bound |= server.ports
         except OSError as error:
@@ -162,13 +162,13 @@ class NodeSockets:
 
     def stop_accepting(self) -> None:
         """Close all listening sockets; open connections stay."""
-        for server in self.all():
+        for server in self.servers():
             server.stop_accepting()
 
     async def stop(self, timeout_s: float) -> None:
         """Close every connection as soon as its request in progress is answered, after `timeout_s`
         at the latest."""
-        await asyncio.gather(*(server.stop(timeout_s) for server in self.all()))
+        await asyncio.gather(*(server.stop(timeout_s) for server in self.servers()))
 
 
 def _listener(config: BrokerConfig, endpoint: EndPoint) -> Listener:

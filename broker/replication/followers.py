@@ -52,7 +52,7 @@ class LeaderView:
         self.alter_partitions: AlterPartitionManager | None = None
         """The sender of proposals; None, without proposals, until the controller is reachable."""
 
-    def follow(self, brokers: Mapping[int, BrokerRegistration]) -> None:
+    def set_brokers(self, brokers: Mapping[int, BrokerRegistration]) -> None:
         """Set the brokers that the metadata names now."""
         self.brokers = brokers
 

@@ -44,7 +44,7 @@ class LeaderLogBounds:
         """Return the number of partitions that wait for their bounds."""
         return len(self._waiting)
 
-    def ask(self, followed: FollowedPartition) -> None:
+    def add(self, followed: FollowedPartition) -> None:
         """Add a partition to the next requests. If it is there already, both of its bounds are
         requested again."""
         self._waiting[followed.key] = followed
@@ -85,7 +85,7 @@ class LeaderLogBounds:
             name = (followed.partition.topic, followed.partition.index)
             question, answer = questions.get(name), answers.get(name)
             if question is None or question.current_leader_epoch != followed.leader_epoch:
-                continue  # `ask` has restarted the request since then
+                continue  # `add` has restarted the request since then
             error = ErrorCode.UNKNOWN_SERVER_ERROR
             if answer is not None:
                 error = ErrorCode(answer.error_code)

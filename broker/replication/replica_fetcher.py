@@ -140,10 +140,10 @@ class ReplicaFetcher:
         if key in self._followed:
             self._session.mark(key)
 
-    def move(self) -> None:
+    def reconnect(self) -> None:
         """Connect to the leader's new address, and abandon a pending request. The next request, in
         a new session, follows in a later turn."""
-        self._reconnect()
+        self._replace_channel()
         self._backs_off = False
         self._wake()
 
@@ -291,9 +291,9 @@ class ReplicaFetcher:
         if now_ms - self._interrupted_ms < self._settings.replica_fetch_backoff_ms:
             return
         self._interrupted_ms = now_ms
-        self._reconnect()
+        self._replace_channel()
 
-    def _reconnect(self) -> None:
+    def _replace_channel(self) -> None:
         """Abandon the pending request with its session, and open another channel."""
         self._generation += 1
         self._busy = self._waits_for_data = False
@@ -368,7 +368,7 @@ class ReplicaFetcher:
         error = ErrorCode(data.error_code)
         if error is ErrorCode.OFFSET_OUT_OF_RANGE:
             followed.out_of_range()
-            self._bounds.ask(followed)
+            self._bounds.add(followed)
             self._session.mark(followed.key)
             return ErrorCode.NONE
         if error is ErrorCode.FENCED_LEADER_EPOCH:

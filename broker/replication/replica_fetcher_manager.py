@@ -139,7 +139,7 @@ class ReplicaFetcherManager:
             endpoint = self._endpoint_of(fetcher_id[0])
             if endpoint is not None and endpoint != self._endpoints[fetcher_id]:
                 self._endpoints[fetcher_id] = endpoint
-                fetcher.move()
+                fetcher.reconnect()
         for partition in list(self._unreachable):
             self.follow(partition)
 

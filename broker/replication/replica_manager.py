@@ -198,7 +198,7 @@ class ReplicaManager:
         """
         at_start = self._image is None
         self._image = image
-        self.leader_view.follow(image.brokers)
+        self.leader_view.set_brokers(image.brokers)
         if at_start:
             self._check_isrs_later()
         return self._apply_delta(delta, image, at_start)

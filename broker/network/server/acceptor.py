@@ -91,7 +91,7 @@ class Acceptor:
             self._watching = True
             self._loop.add_reader(self._socket.fileno(), self._accept_ready)
 
-    def deal_out_to(self, processors: Sequence[Processor]) -> None:
+    def set_processors(self, processors: Sequence[Processor]) -> None:
         """Give new connections to these processors; others keep the connections that they have."""
         self.leaving = [old for old in (*self.leaving, *self.processors) if old not in processors]
         self.processors = list(processors)

@@ -202,10 +202,10 @@ class Connection(asyncio.BufferedProtocol):
         if not self._running:
             self._do_steps_after_handler()
 
-    def later(self) -> Responder:
+    def answer_later(self) -> Responder:
         """Mark the request that was to be answered at once as in progress. Return the responder
         that answers it later."""
-        self.core.under_way()
+        self.core.mark_in_progress()
         if self._times is not None:
             self._times.received(monotonic())
         self._later = Responder(self)

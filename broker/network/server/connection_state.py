@@ -294,7 +294,7 @@ class ConnectionCore:
         if there is one, by `add_login_answer`, and calls `leave`."""
         self._move(ConnectionEvent.REFUSED)
 
-    def under_way(self) -> None:
+    def mark_in_progress(self) -> None:
         """Wait for the answer to a request that `next` did not return, or that is being handled."""
         self._move(_TAKEN)
 

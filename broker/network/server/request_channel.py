@@ -122,7 +122,7 @@ class Requester(ResponseTarget, Protocol):
 
     context: ConnectionContext
 
-    def later(self) -> Responder:
+    def answer_later(self) -> Responder:
         """Return the responder of a request that was to be answered at once, but is answered
         later."""
 
@@ -334,14 +334,14 @@ class RequestChannel:
         """Answer a request at once if a slot is free and the request allows it.
 
         Returns None if it must be handled the usual way, and an empty answer if the answer comes
-        through `requester.later` or not at all. The caller sends the answer and then calls
+        through `requester.answer_later` or not at all. The caller sends the answer and then calls
         `flush_answered`, because other requests may have been answered by this one."""
         slots = self._slots
         if slots.outstanding >= slots.size or (self._queue and not self.turn_is_over):
             return None
         self.handling = True
         try:
-            return self._at_once(requester.context, frame, requester.later)
+            return self._at_once(requester.context, frame, requester.answer_later)
         except ProtocolError as error:
             requester.fail(error)
             return b""

@@ -269,7 +269,7 @@ class SocketServer:
         """Change the number of the acceptor's processors to `count`."""
         staying = acceptor.processors[:count]
         added = [self._makers[acceptor]() for _ in range(count - len(staying))]
-        acceptor.deal_out_to([*staying, *added])
+        acceptor.set_processors([*staying, *added])
         acceptor.drop_empty()
 
     def close_excess_connections(self) -> None:

@@ -77,14 +77,14 @@ class BrokerLifecycle:
         scheduler: Scheduler,
         metadata_offset: Callable[[], int],
         offline_log_dirs: Callable[[], Sequence[bytes]],
-        give_up: Callable[[str], None],
+        halt: Callable[[str], None],
         registered_incarnation: Callable[[], bytes | None],
     ) -> None:
         """Create an unregistered broker.
 
         `metadata_offset()` is the offset up to which this broker has applied the metadata.
         `offline_log_dirs()` are the ids of the registered log directories that have failed.
-        `give_up(reason)` ends the process if no controller learns of a failed directory.
+        `halt(reason)` ends the process if no controller learns of a failed directory.
         `registered_incarnation()` is the incarnation id that the metadata has under this broker's
         id, if any.
         """
@@ -93,7 +93,7 @@ class BrokerLifecycle:
         self._scheduler = scheduler
         self._metadata_offset = metadata_offset
         self._offline_log_dirs = offline_log_dirs
-        self._give_up = give_up
+        self._halt = halt
         self._registered_incarnation = registered_incarnation
         self._unreported: dict[bytes, Timer | None] = {}
         """Failed log directories, with the timer that ends the process; None: reported."""
@@ -234,7 +234,7 @@ class BrokerLifecycle:
                 name = uuid_to_string(directory)
                 reason = f"no controller could be told that the log directory {name} is offline"
                 self._unreported[directory] = self._scheduler.call_later(
-                    self._config.log_dir_failure_timeout_ms, partial(self._give_up, reason)
+                    self._config.log_dir_failure_timeout_ms, partial(self._halt, reason)
                 )
 
     def _note_reported(self, offline: Sequence[bytes]) -> None:

@@ -119,7 +119,7 @@ def test_it_is_told_what_was_long_in_a_long_turn() -> None:
     def job(took_s: float) -> None:
         clocks.work(took_s)
 
-    handled = clocks.turns.requests(handle)
+    handled = clocks.turns.measured_handler(handle)
     connection = Connection()
     handled(connection, memoryview(bytes([0, ApiKey.FETCH, 0, 13])), None)
     handled(connection, memoryview(bytes([0, ApiKey.METADATA, 0, 12])), None)
@@ -152,6 +152,6 @@ def test_what_fails_is_remembered_too() -> None:
     with pytest.raises(ValueError, match="should"):
         clocks.turns.call(fail)
     with pytest.raises(ValueError, match="should"):
-        clocks.turns.requests(fail)(Connection(), memoryview(bytes(8)), None)
+        clocks.turns.measured_handler(fail)(Connection(), memoryview(bytes(8)), None)
     clocks.turns.turned()
     assert len(clocks.told[0][1]) == 2

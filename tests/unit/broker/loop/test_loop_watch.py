@@ -13,7 +13,7 @@ import uvloop
 
 from broker.loop.loop_turns import LoopTurns
 from broker.loop.loop_watch import LoopWatch
-from broker.loop.scheduler import LoopScheduler, plainly
+from broker.loop.scheduler import LoopScheduler, call_unmeasured
 from broker.metrics import Family, Kind, Metrics
 
 NAME = "kafka_server_event_loop_turn_cpu_seconds"
@@ -96,7 +96,7 @@ async def test_where_nobody_reads_it_nothing_is_watched() -> None:
     watch.start(metrics)
     assert watch.scheduler(scheduler) is scheduler
     assert watch.handle(handle) is handle
-    assert watch.call is plainly
+    assert watch.call is call_unmeasured
     assert gc.callbacks == before
     assert NAME not in {one.name for one in metrics.families()}
     await watch.stop()

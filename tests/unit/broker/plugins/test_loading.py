@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from broker.config.plugins import PythonClass
-from broker.plugins.loading import OWN_PACKAGES, load, look_in, own_settings
+from broker.plugins.loading import OWN_PACKAGES, extend_search_path, load, own_settings
 from ground.config_def import ConfigError
 from ottla.plugins.principal import PrincipalBuilder
 
@@ -55,7 +55,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
     (tmp_path / "ottla_test_plugin.py").write_text(MODULE)
     (tmp_path / "ottla_test_broken.py").write_text("import ottla_test_missing_library")
     (tmp_path / "ottla_test_syntax.py").write_text("def f(:")
-    look_in([str(tmp_path)])
+    extend_search_path([str(tmp_path)])
     yield tmp_path
     sys.path[:] = path
     for name in set(sys.modules) - set(modules):
@@ -87,7 +87,7 @@ def test_a_class_is_made_and_configured(folder: Path) -> None:
 
 
 def test_a_folder_is_looked_in_last_and_once(folder: Path) -> None:
-    look_in([str(folder)])
+    extend_search_path([str(folder)])
     assert sys.path[-1] == str(folder) and sys.path.count(str(folder)) == 1
 
 

@@ -48,9 +48,9 @@ def test_failures_have_a_trace_and_a_limit_of_their_own(caplog: pytest.LogCaptur
     run(calls, clock, 2)
     calls.failed(ValueError("of mine"))
     calls.failed(ValueError("of mine"))
-    calls.misled("gave nonsense")
+    calls.invalid_answer("gave nonsense")
     assert caplog.messages[1:] == ["acme:Rights failed"]
     assert "ValueError: of mine" in caplog.text
     clock.now_ms += LINE_EVERY_MS
-    calls.misled("gave nonsense")
+    calls.invalid_answer("gave nonsense")
     assert caplog.messages[-1].startswith("acme:Rights gave nonsense (2 times more")

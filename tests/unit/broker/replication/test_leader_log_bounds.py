@@ -42,8 +42,8 @@ def asks(request: ListOffsetsRequest) -> dict[str, int]:
 def test_ends_are_asked_first_then_starts_of_all_together(tmp_path: Path) -> None:
     replicas, bounds = Replicas(str(tmp_path)), LeaderLogBounds(1, 5000)
     a, b = followed(replicas, "a"), followed(replicas, "b")
-    bounds.ask(a)
-    bounds.ask(b)
+    bounds.add(a)
+    bounds.add(b)
     request = bounds.request()
     assert (request.replica_id, request.timeout_ms, asks(request)) == (1, 5000, {"a": -1, "b": -1})
     assert bounds.answered(request, told(a=9, b=8)) == []
@@ -59,8 +59,8 @@ def test_ends_are_asked_first_then_starts_of_all_together(tmp_path: Path) -> Non
 def test_errors_and_missing_answers_end_the_question(tmp_path: Path) -> None:
     replicas, bounds = Replicas(str(tmp_path)), LeaderLogBounds(1, 5000)
     a, b = followed(replicas, "a"), followed(replicas, "b")
-    bounds.ask(a)
-    bounds.ask(b)
+    bounds.add(a)
+    bounds.add(b)
     assert bounds.answered(bounds.request(), told(a=ErrorCode.FENCED_LEADER_EPOCH)) == [
         Bounds(a, ErrorCode.FENCED_LEADER_EPOCH),
         Bounds(b, ErrorCode.UNKNOWN_SERVER_ERROR),
@@ -71,15 +71,15 @@ def test_errors_and_missing_answers_end_the_question(tmp_path: Path) -> None:
 def test_who_came_or_went_while_a_question_was_under_way(tmp_path: Path) -> None:
     replicas, bounds = Replicas(str(tmp_path)), LeaderLogBounds(1, 5000)
     a, b = followed(replicas, "a"), followed(replicas, "b")
-    bounds.ask(a)
+    bounds.add(a)
     request = bounds.request()
     bounds.drop(a.key)
-    bounds.ask(b)
+    bounds.add(b)
     assert bounds.answered(request, told(a=9)) == []
     assert asks(bounds.request()) == {"b": -1}
     replicas.move_leader("b", 2)
     request = bounds.request()
     later = FollowedPartition(replicas.partition("b"))
-    bounds.ask(later)  # of another epoch: the answer under way is not for this one
+    bounds.add(later)  # of another epoch: the answer under way is not for this one
     assert bounds.answered(request, told(b=9)) == []
     assert asks(bounds.request()) == {"b": -1}

@@ -440,7 +440,7 @@ def test_a_throttled_partition_that_lags_is_left_out_and_one_in_sync_is_not(
 def test_another_address_is_taken_up_at_once(follower: Follower) -> None:
     follower.follow("a")
     old, follower.leader = follower.leader, type(follower.leader)()
-    follower.fetcher.move()
+    follower.fetcher.reconnect()
     follower.run()
     assert old.closed == 1
     assert follower.leader.fetch.session_epoch == 0

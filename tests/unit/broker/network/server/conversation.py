@@ -8,7 +8,7 @@ login that is refused. Before it is known who is there, a frame is checked: "goo
 
     open login limit=1000 memory=5000    a listener with SASL; bytes of a frame; of all requests
     bytes 1 now2[:6] wrong=ffffffff      the peer sends
-    under way                            a request that was tried at once is answered later
+    mark in progress                     a request that was tried at once is answered later
     answered 1, throttled 1              the answer to the request under way, or `nothing`
     unmuted                              the throttled client has waited long enough
     told good                            the answer to what the authenticator had asked

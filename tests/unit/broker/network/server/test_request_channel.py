@@ -48,7 +48,7 @@ class Requester:
     def answer(self, parts: ResponseParts | None) -> None:
         self.answers.append(parts)
 
-    def later(self) -> Responder:
+    def answer_later(self) -> Responder:
         return Responder(self)
 
     def close_after_answers(self, last: ResponseParts | None = None) -> None:

@@ -46,7 +46,7 @@ class Controller:
             5,
         )
         self.offline: list[bytes] = []
-        self.given_up: list[str] = []
+        self.halted: list[str] = []
         self.incarnation: bytes | None = None
         self.lifecycle = BrokerLifecycle(
             CONFIG,
@@ -54,7 +54,7 @@ class Controller:
             self.scheduler,
             lambda: 123,
             lambda: self.offline,
-            self.given_up.append,
+            self.halted.append,
             lambda: self.incarnation,
         )
 
@@ -271,9 +271,9 @@ def test_a_log_directory_that_no_controller_hears_of_in_time_ends_the_broker() -
     controller.heartbeat = BrokerHeartbeatResponse(error_code=ErrorCode.NOT_CONTROLLER)
     controller.lifecycle.log_dir_failed()
     controller.scheduler.run_for(29_000)
-    assert controller.given_up == []
+    assert controller.halted == []
     controller.scheduler.run_for(2_000)
-    assert controller.given_up == [
+    assert controller.halted == [
         "no controller could be told that the log directory ZGRkZGRkZGRkZGRkZGRkZA is offline"
     ]
 
@@ -285,9 +285,9 @@ def test_one_that_it_heard_of_does_not() -> None:
     controller.scheduler.run_for(1_000)
     controller.heartbeat = BrokerHeartbeatResponse(error_code=ErrorCode.NOT_CONTROLLER)
     controller.scheduler.run_for(90_000)
-    assert controller.given_up == []
+    assert controller.halted == []
     controller.offline.append(b"e" * 16)
     controller.lifecycle.log_dir_failed()
     controller.lifecycle.stop()
     controller.scheduler.run_for(90_000)
-    assert controller.given_up == []
+    assert controller.halted == []

@@ -102,7 +102,7 @@ async def test_clients_software_their_bytes_and_who_is_muted_are_shown(tmp_path:
     assert server.sockets is not None
     (connection,) = server.sockets.processors[0].connections()
     connection.context.runs_on("a-client", "1.2")
-    connection.core.under_way()
+    connection.core.mark_in_progress()
     connection.core.answered(None, True)
     values = {f.name: f.samples for f in server.node.metrics.families()}
     name = "kafka_server_socket_server_metrics"
