@@ -20,7 +20,7 @@ class Client:
 CLIENTS = (
     Client(
         "confluent-kafka (librdkafka)",
-        "2.16.1 (2.15.0)",
+        "2.16.1 (2.16.0)",
         "produce, consume, groups of both protocols, transactions, administration, TLS, SASL, ACLs",
         "`tests/compat/`, `tests/compat/security/`",
     ),

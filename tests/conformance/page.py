@@ -16,9 +16,9 @@ answers of a node. {differences} lists the deliberate differences from Apache Ka
 ## APIs and versions
 
 The table has the versions of each API that Ottla and Apache Kafka 4.3.0 name in their answers to
-ApiVersions. Clients and brokers use the broker listener; controllers, and the brokers that send
-requests to them, use the controller listener. If a cell is empty, ApiVersions does not name the API
-on that listener.
+ApiVersions. Clients and brokers use the broker listener; controllers, the brokers that send
+requests to them, and some admin clients use the controller listener. If a cell is empty,
+ApiVersions does not name the API on that listener.
 
 """
 
@@ -27,9 +27,10 @@ SUITES_HEAD = """\
 
 The suites of kafka-python and aiokafka also ran against Apache Kafka 4.3.0, but there without their
 tests of TLS, SASL and ACLs; none of those tests failed on Ottla. The other suites ran against Ottla
-only. This repository has none of the suites: build each in its own folder, as its authors describe,
-and run the commands below in that folder. The broker listens on 127.0.0.1:9092 unless the text says
-otherwise. $OTTLA is the folder of this repository.
+only. The last row is of this repository's own tests. This repository has none of the public suites:
+build each in its own folder, as its authors describe, and run the commands below in that folder.
+`ottla` must be on the PATH; `ottla serve` and `ottla cluster` need a shell of their own. The broker
+listens on 127.0.0.1:9092 unless the text says otherwise. $OTTLA is the folder of this repository.
 
 """
 
@@ -57,7 +58,8 @@ def _summary(kafka: dict[str, Ranges], ottla: dict[str, Ranges]) -> str:
     controller = f"{len(ottla['controller'])} of {len(kafka['controller'])}"
     return (
         f"On the broker listener, Ottla names {broker} APIs that Kafka names there; on the "
-        f"controller listener, {controller}. The versions of each API are the same as Kafka's.\n\n"
+        f"controller listener, {controller}. The versions of each API that Ottla names are the "
+        "same as Kafka's.\n\n"
     )
 
 

@@ -51,9 +51,10 @@ $ KAFKA_VERSION=4.3.0 python -m pytest test/integration""",
         when="2026-11-26",
         note=(
             "The suite starts its brokers itself, with Kafka's scripts from the folder KAFKA_ROOT. "
-            "`tests/conformance/kafka_python_broker` has scripts of the same names, which start "
-            "Ottla. The suite's configuration files have an authorizer, and a listener with "
-            "PLAINTEXT, SSL, or SASL_PLAINTEXT (PLAIN, SCRAM-SHA-256, SCRAM-SHA-512)."
+            "`tests/conformance/kafka_python_broker` has scripts of the same names, which format "
+            "and start Ottla, and run Kafka's own `kafka-topics`. The suite's configuration files "
+            "have an authorizer, and a listener with PLAINTEXT, SSL, or SASL_PLAINTEXT (PLAIN, "
+            "SCRAM-SHA-256, SCRAM-SHA-512)."
         ),
     ),
     Suite(
