@@ -1,7 +1,8 @@
 """The state of a cluster as one node reports it: brokers, quorum, under-replicated partitions.
 
-`ask(call)` sends the requests (DescribeCluster, Metadata, DescribeQuorum, DescribeConfigs) through
-any callable and returns a `ClusterStatus`. Owns no connection; decides what counts as degraded:
+`fetch_status(call)` sends the requests (DescribeCluster, Metadata, DescribeQuorum, DescribeConfigs)
+through any callable and returns a `ClusterStatus`. Owns no connection; decides what counts as
+degraded:
 
 - a broker that is fenced, or a quorum without a leader or with a voter that lags behind it;
 - brokers that take no connection, if there is no quorum to fence them: a node then reports the
@@ -144,7 +145,7 @@ class ClusterStatus:
         return {"healthy": self.healthy, **asdict(self)}
 
 
-def ask(call: Call) -> ClusterStatus:
+def fetch_status(call: Call) -> ClusterStatus:
     """Send the requests for the cluster's status to one node through `call`, and return the status.
     Raises StatusRefused, and the errors of `call`."""
     cluster = call(DescribeClusterRequest(include_fenced_brokers=True))

@@ -13,7 +13,7 @@ from typing import Any
 
 from broker.network.outgoing.blocking_client import ApiNotServed, BlockingClient, accepts
 from broker.security.client_guard import PLAINTEXT_GUARD, ClientGuard
-from client.cluster_status import ClusterStatus, StatusRefused, ask
+from client.cluster_status import ClusterStatus, StatusRefused, fetch_status
 from client.connection import Address, Unanswered
 from protocol.errors import ProtocolError
 
@@ -34,7 +34,7 @@ def status_of(
     for host, port in addresses:
         try:
             with BlockingClient(host, port, timeout_s, guard=guard) as client:
-                status = ask(partial(_answer_if_served, client))
+                status = fetch_status(partial(_answer_if_served, client))
         except (OSError, ProtocolError, StatusRefused) as error:
             unanswered.add((host, port), error)
             if isinstance(error, StatusRefused):

@@ -455,7 +455,7 @@ def kill_node(context: click.Context, node_id: int, folder: str | None, as_json:
     """
     from command.output import done
 
-    process = _node(context, folder, node_id).kill()
+    process = _node(context, folder, node_id).kill_and_wait()
     text = f"node {node_id} (process {process}) was killed; ottla cluster restart {node_id} starts"
     done(f"{text} it again", {"node": node_id, "killed": process}, as_json=as_json)
 

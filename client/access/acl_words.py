@@ -135,15 +135,15 @@ def entries_by_pattern(words: TypedOptions) -> dict[Pattern, list[Acl]]:
     return acls_by_pattern
 
 
-def doubts(acls: Sequence[Acl]) -> list[str]:
+def acl_warnings(acls: Sequence[Acl]) -> list[str]:
     """Return the texts that warn about entries that never match, or match less than they seem to.
 
     A cluster stores such entries all the same. Each resource, principal and host is named once.
     """
     lines = []
     for resource, name, pattern in dict.fromkeys(acl[:3] for acl in acls):
-        doubt = _name_warning(Resource(resource), name, pattern)
-        lines += [] if doubt is None else [doubt]
+        warning = _name_warning(Resource(resource), name, pattern)
+        lines += [] if warning is None else [warning]
     for principal in dict.fromkeys(acl.principal for acl in acls):
         kind, _, user = principal.partition(":")
         if kind != "User":
@@ -165,7 +165,7 @@ def doubts(acls: Sequence[Acl]) -> list[str]:
 
 
 def _name_warning(resource: Resource, name: str, pattern: int) -> str | None:
-    """Return the warning if this name may not match what the user means; None without a doubt."""
+    """Return the warning if this name may not match what the user means; otherwise None."""
     kind = resource.name.lower().replace("_", " ")
     begin = name.removesuffix(WILDCARD)
     if pattern == PatternType.PREFIXED and name == WILDCARD:

@@ -51,7 +51,7 @@ class KnownLeaders:
         self._newest: dict[tuple[bytes, int], Led] = {}
         """The leader in the newest epoch that any broker reported, by topic id and partition."""
 
-    def take(self, answer: MetadataResponse) -> None:
+    def learn(self, answer: MetadataResponse) -> None:
         """Learn the leaders from a response, unless a newer leader epoch is known. Forget a topic
         that the response reports with an error."""
         for topic in answer.topics:
@@ -100,7 +100,7 @@ class KnownLeaders:
 
     def look(self, topic: str) -> Steps[None]:
         """Ask any broker for the leaders of a topic, and learn them. Raises NoAnswer."""
-        self.take((yield RequestStep(metadata_request([topic]), METADATA_VERSION)))
+        self.learn((yield RequestStep(metadata_request([topic]), METADATA_VERSION)))
 
     def at_leader(
         self,

@@ -38,11 +38,11 @@ def commit_offsets(cluster: ClusterClient, group: str, offsets: Mapping[Partitio
             if partition.error_code:
                 raise Refused(
                     f"group {group}, {topic.name}-{partition.partition_index}: "
-                    f"{not_moved(partition.error_code, group)}"
+                    f"{group_refusal_text(partition.error_code, group)}"
                 )
 
 
-def not_moved(code: int, group: str) -> str:
+def group_refusal_text(code: int, group: str) -> str:
     """Return the text that says why a group or its offsets could not be changed, from the error
     code of the response."""
     if code in (

@@ -15,7 +15,7 @@ from client.core.groups import GroupDescription
 from client.core.leaders import Partition
 from client.core.offsets import LATEST
 from client.core.operation import ErrorAnswer
-from client.groups.committed import committed_offsets, not_moved
+from client.groups.committed import committed_offsets, group_refusal_text
 from client.offsets import list_offsets
 from client.refusals import Refused, why
 from protocol.errors import ErrorCode
@@ -125,7 +125,7 @@ def delete(cluster: ClusterClient, name: str) -> None:
     if code == ErrorCode.GROUP_AUTHORIZATION_FAILED:
         raise Refused(f"group {name}: {why(code, None, f'Delete on group {name}')}")
     if code:
-        raise Refused(f"group {name}: {not_moved(code, name)}")
+        raise Refused(f"group {name}: {group_refusal_text(code, name)}")
 
 
 def check_is_idle(group: GroupDescription) -> None:

@@ -17,7 +17,7 @@ from protocol.messages.metadata import MetadataResponseTopic
 from protocol.record_batch import CorruptBatch
 
 
-def written_at(
+def next_record_times(
     cluster: ClusterClient,
     topics: Mapping[str, MetadataResponseTopic],
     wanted: Mapping[Partition, int],

@@ -33,7 +33,7 @@ def seen_topics(cluster: ClusterClient, *, internal: bool) -> dict[str, Metadata
     }
 
 
-def look(
+def take_sample(
     cluster: ClusterClient, topics: Topics, at: float, groups: Iterable[str] | None = None
 ) -> Sample:
     """Ask the cluster for offsets, log sizes and committed offsets, and return them as a sample

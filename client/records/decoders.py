@@ -22,7 +22,7 @@ from types import ModuleType
 from typing import Any
 
 from broker.groups.group_records import GROUP_METADATA
-from client.records.metadata_records import in_words
+from client.records.metadata_records import replacement_text
 from controller.metadata.records import MetadataRecordError, decode_record, record_name
 from protocol import primitives as p
 from protocol.errors import ProtocolError
@@ -74,13 +74,15 @@ def decode_by(name: str) -> Decode:
 def _without_secrets(record: Record) -> Decoded | None:
     """Return the text that replaces a metadata record with a secret. None for other records, which
     are shown as they are."""
-    hidden = _in_words(record)
+    hidden = _replacement_text(record)
     return None if hidden is None else Decoded(None, hidden)
 
 
-def _in_words(record: Record) -> str | None:
+def _replacement_text(record: Record) -> str | None:
     """Return the text that replaces a metadata record, which has no key; None: show the record."""
-    return in_words(record.value) if record.key is None and record.value is not None else None
+    return (
+        replacement_text(record.value) if record.key is None and record.value is not None else None
+    )
 
 
 # --- metadata ------------------------------------------------------------------------------------
@@ -91,7 +93,7 @@ def _decode_metadata(record: Record) -> Decoded | None:
     cannot be read."""
     if record.value is None or record.key is not None:
         return None
-    hidden = _in_words(record)
+    hidden = _replacement_text(record)
     if hidden is not None:
         return Decoded(None, hidden)
     try:

@@ -17,11 +17,11 @@ from protocol.messages.metadata_records import ConfigRecord
 _CONFIG = bytes((FRAME_VERSION, ConfigRecord.API_KEY))
 
 
-def in_words(value: bytes) -> str | None:
+def replacement_text(value: bytes) -> str | None:
     """Return the text that replaces the record in `value`; None if the record may be shown as it
     is, or cannot be decoded."""
     if not value.startswith(_CONFIG):
-        return security_records.in_words(value)
+        return security_records.replacement_text(value)
     try:
         record = decode_record(value)
     except MetadataRecordError:

@@ -16,7 +16,7 @@ from broker.config.start_error import StartError
 from client.access.acl_words import (
     PATTERN_WORDS,
     TypedOptions,
-    doubts,
+    acl_warnings,
     entries_by_pattern,
     entries_to_add,
 )
@@ -139,7 +139,7 @@ def add_acls(bootstrap_server: str, command_config: str | None, as_json: bool, *
     ottla acl add --allow-principal User:bob --operation Read --topic team. --resource-pattern-type prefixed
     """  # noqa: E501 - a line to be copied
     acls = entries_to_add(_typed_options(click.get_current_context()))
-    for line in doubts(acls):
+    for line in acl_warnings(acls):
         echo(f"ottla: warning: {line}", to_stderr=True)
     with ClusterClient(bootstrap_server, command_config) as cluster:
         add(cluster.call, acls)

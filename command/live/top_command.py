@@ -14,7 +14,7 @@ import click
 
 from broker.config.start_error import StartError
 from client.cluster import ClusterClient
-from client.live.looking import look, seen_topics
+from client.live.looking import seen_topics, take_sample
 from client.live.rates import Sample, group_rates, screen, topic_rates
 from client.refusals import Refused
 from command.admin.options import with_bootstrap_server, with_command_config, with_json
@@ -75,7 +75,7 @@ def top(
 def _sample(cluster: ClusterClient, *, internal: bool) -> Sample:
     """Ask the cluster for its offsets and groups, and return them as a sample of now. Raises
     Refused, StartError."""
-    return look(cluster, seen_topics(cluster, internal=internal), time.monotonic())
+    return take_sample(cluster, seen_topics(cluster, internal=internal), time.monotonic())
 
 
 def _print_rates(before: Sample, now: Sample, *, as_json: bool) -> None:

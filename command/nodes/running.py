@@ -64,7 +64,7 @@ class RunningNode:
             )
         self.config = load_config(str(file), ())
 
-    def kill(self) -> int:
+    def kill_and_wait(self) -> int:
         """Kill the node's process, wait until it has ended, and return its id. Raises StartError if
         it does not run, or has not ended after WAIT_S."""
         return self._end(signal.SIGKILL)

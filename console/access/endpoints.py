@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from client.access.acl_words import doubts
+from client.access.acl_words import acl_warnings
 from client.access.acls import AclRow, Filter, add, find, remove, row
 from client.access.users import Credential, credentials, delete, set_password
 from client.cluster import ClusterClient
@@ -180,7 +180,7 @@ def _add_acl(console: Console, ask: Ask) -> Done:
     acl = acl_of(ask.body)
     with console.cluster() as cluster:
         add(cluster.call, [acl])
-    return Done("; ".join([f"added: {acl}", *doubts([acl])]))
+    return Done("; ".join([f"added: {acl}", *acl_warnings([acl])]))
 
 
 def _remove_acl(console: Console, ask: Ask) -> Done:

@@ -25,7 +25,7 @@ from client.groups.groups import (
 from client.groups.many import WITHOUT_OFFSETS, member_counts
 from client.groups.moving import planned
 from client.groups.total_lag import total_lag
-from client.groups.unread import written_at
+from client.groups.unread import next_record_times
 from client.places import Place, parse_place
 from console.endpoints import Ask, BadAsk, Console, get, post, wall_ms
 from console.groups.answers import (
@@ -195,7 +195,7 @@ def _unread(cluster: ClusterClient, late: Sequence[Standing]) -> dict[Partition,
         if not one.error_code
     }
     wanted = {at: offset for at, offset in places.items() if offset is not None}
-    return written_at(cluster, topics, wanted) if wanted else {}
+    return next_record_times(cluster, topics, wanted) if wanted else {}
 
 
 def _of_group(

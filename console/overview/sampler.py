@@ -11,7 +11,7 @@ from threading import Lock
 
 from client.cluster import ClusterClient
 from client.groups.groups import listed
-from client.live.looking import look, seen_topics
+from client.live.looking import seen_topics, take_sample
 from client.refusals import Refused
 from console.endpoints import Console
 from console.overview.live_rates import LiveRates
@@ -48,7 +48,7 @@ class Sampler:
         try:
             with self._console.cluster() as cluster:
                 topics = seen_topics(cluster, internal=True)
-                sample = look(cluster, topics, began, self._groups(cluster))
+                sample = take_sample(cluster, topics, began, self._groups(cluster))
         finally:
             took = time.monotonic() - began
             self._next_at = began + max(LOOK_EVERY_S, took * (PART_OF_TIME + 1)) - 0.2

@@ -25,7 +25,7 @@ from protocol.messages import metadata_records as m
 from protocol.primitives import uuid_to_string
 
 
-def in_words(value: bytes) -> str | None:
+def replacement_text(value: bytes) -> str | None:
     """Return the text that replaces the record of a user, an ACL or a token in `value`. None for
     any other record, or if it cannot be decoded."""
     if not value.startswith(_BEGINNINGS):

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Literal
 
-from client.records.metadata_records import in_words
+from client.records.metadata_records import replacement_text
 from console.answers import ABSENT
 from console.segments.files.header_walk import Batch
 from console.segments.meaning.anatomy import Field, header_fields, record_fields
@@ -212,7 +212,11 @@ def record_bytes(opened: Opened, number: int, begin: int) -> BytesNamed:
     begin = min(max(begin, 0), end - start)
     shown = bytearray(opened.body[start + begin : min(end, start + begin + HEX_BYTES)])
     fields = [_shown(one) for one in record_fields(opened.body, start, opened.header)]
-    if record.key is None and record.value is not None and in_words(record.value) is not None:
+    if (
+        record.key is None
+        and record.value is not None
+        and replacement_text(record.value) is not None
+    ):
         fields = [_hidden(one, shown, begin) if one.name == "value" else one for one in fields]
     is_packed = opened.header.compression != Codec.NONE
     place = start if is_packed else opened.batch.position + HEADER_SIZE + start

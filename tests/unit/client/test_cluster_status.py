@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from client.cluster_status import ClusterStatus, StatusRefused, ask
+from client.cluster_status import ClusterStatus, StatusRefused, fetch_status
 from protocol.messages.describe_cluster import DescribeClusterBroker, DescribeClusterResponse
 from protocol.messages.describe_configs import (
     DescribeConfigsResourceResult,
@@ -70,7 +70,7 @@ class Node:
         )
 
     def status(self) -> ClusterStatus:
-        return ask(self)
+        return fetch_status(self)
 
 
 def test_a_quorum_that_is_lost_is_named_and_the_rest_is_told() -> None:
@@ -82,7 +82,7 @@ def test_a_quorum_that_is_lost_is_named_and_the_rest_is_told() -> None:
             raise TimeoutError
         return node(request)
 
-    status = ask(call)
+    status = fetch_status(call)
     assert status.quorum is None and not status.healthy
     assert (len(status.brokers), status.partitions) == (3, 2)
 
@@ -195,4 +195,4 @@ def test_who_may_not_ask_is_told_which_right_is_missing() -> None:
     node = Node()
     node.quorum = DescribeQuorumResponse(error_code=31)
     with pytest.raises(StatusRefused, match="this takes Describe on the cluster"):
-        ask(node)
+        fetch_status(node)

@@ -46,7 +46,7 @@ def test_without_a_quorum_each_broker_is_tried(
 
     monkeypatch.setattr(module, "accepts", accepts)
     monkeypatch.setattr(module, "BlockingClient", Client)
-    monkeypatch.setattr(module, "ask", lambda _: told)
+    monkeypatch.setattr(module, "fetch_status", lambda _: told)
     lines = report(status_of([("a", 10)]))
     assert tried == [9091, 9092]
     assert lines[0] == (
@@ -65,11 +65,11 @@ def test_the_first_node_that_answers_is_asked(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(module, "BlockingClient", Client)
     answers: list[object] = []
 
-    def ask(call: Callable[[object], object]) -> ClusterStatus:
+    def fetch_status(call: Callable[[object], object]) -> ClusterStatus:
         answers.append(call(object()))
         return ClusterStatus("abc", [], None, 0, 0, [], [], [])
 
-    monkeypatch.setattr(module, "ask", ask)
+    monkeypatch.setattr(module, "fetch_status", fetch_status)
     assert status_of([("a", 1), ("b", 10)]).cluster_id == "abc"
     assert answers == [None], "an API that is not served is no answer, and no failure"
     with pytest.raises(StartError, match=r"no broker answers \(a:1: Connection refused; c:2: "):

@@ -12,7 +12,7 @@ from client.access.acl_words import (
     MATCH,
     Pattern,
     TypedOptions,
-    doubts,
+    acl_warnings,
     entries_by_pattern,
     entries_to_add,
     operation_name,
@@ -133,12 +133,12 @@ def test_names_of_operations() -> None:
 
 def test_what_never_matches_is_told() -> None:
     acl = Acl(2, "t", LITERAL, "user:alice", "10.0.0.0/8", 3, ALLOW)
-    assert len(doubts([acl, acl])) == 2
+    assert len(acl_warnings([acl, acl])) == 2
     alice = acl._replace(principal="User:alice")
     for host in ("*", "10.1.2.3", "::1", "0:0:0:0:0:0:0:1", "[::1]", "fe80::1", "fe80::1%2"):
-        assert doubts([alice._replace(host=host)]) == []
+        assert acl_warnings([alice._replace(host=host)]) == []
     for host in ("h.example", "010.1.2.3", "::1/128", "10.1.2.3%2"):
-        (line,) = doubts([alice._replace(host=host)])
+        (line,) = acl_warnings([alice._replace(host=host)])
         assert line.startswith(f"host {host} never matches: ACLs know addresses")
 
 
@@ -173,22 +173,22 @@ def test_names_that_match_less_than_it_seems(
     resource: int, name: str, pattern: str, said: str | None
 ) -> None:
     words = TypedOptions({Resource(resource): (name,)}, pattern, ALICE, operations=("Describe",))
-    lines = doubts(entries_to_add(words))
+    lines = acl_warnings(entries_to_add(words))
     assert len(lines) == (said is not None)
     assert all(line.startswith(said or "") for line in lines)
 
 
 def test_a_wildcard_within_a_user_s_name_is_none() -> None:
-    (line,) = doubts([Acl(2, "t", LITERAL, "User:team*", "*", 3, ALLOW)])
+    (line,) = acl_warnings([Acl(2, "t", LITERAL, "User:team*", "*", 3, ALLOW)])
     assert line == "User:team* is the user of that very name: * alone is everybody"
-    assert doubts([Acl(2, "t", LITERAL, "User:*", "*", 3, ALLOW)]) == []
+    assert acl_warnings([Acl(2, "t", LITERAL, "User:*", "*", 3, ALLOW)]) == []
 
 
 def test_an_interfaces_name_allows_nobody_and_denies() -> None:
     allowing = Acl(2, "t", LITERAL, "User:alice", "fe80::1%eth0", 3, ALLOW)
-    (line,) = doubts([allowing])
+    (line,) = acl_warnings([allowing])
     assert line == (
         "host fe80::1%eth0 never matches: its zone is the number of the broker's interface, as in "
         "fe80:0:0:0:0:0:0:1%2; without a zone it stands for all of them"
     )
-    assert doubts([allowing._replace(permission=Permission.DENY)]) == []
+    assert acl_warnings([allowing._replace(permission=Permission.DENY)]) == []

@@ -44,7 +44,7 @@ def test_an_older_leader_is_not_believed_unless_it_is_another_topic() -> None:
         (told(2, 3), Led(4, -1)),
         (told(3, 0, topic_id=b"another" + bytes(9)), Led(0, 3)),
     ):
-        leaders.take(answer)
+        leaders.learn(answer)
         assert leaders.of(T) == led
     leaders.forget("t")
     assert leaders.of(T) == Led()

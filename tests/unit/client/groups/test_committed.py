@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from client.groups.committed import commit_offsets, committed_offsets, not_moved
+from client.groups.committed import commit_offsets, committed_offsets, group_refusal_text
 from client.refusals import Refused
 from protocol.errors import ErrorCode
 from tests.unit.client.groups import answers
@@ -48,5 +48,5 @@ def test_a_group_is_moved() -> None:
 def test_a_group_with_members_stays() -> None:
     with pytest.raises(Refused, match="group g, t-0: it has members"):
         commit_offsets(committing(ErrorCode.UNKNOWN_MEMBER_ID), "g", {("t", 0): 1})
-    assert "no such group" in not_moved(ErrorCode.GROUP_ID_NOT_FOUND, "g")
-    assert "Read on group g" in not_moved(ErrorCode.GROUP_AUTHORIZATION_FAILED, "g")
+    assert "no such group" in group_refusal_text(ErrorCode.GROUP_ID_NOT_FOUND, "g")
+    assert "Read on group g" in group_refusal_text(ErrorCode.GROUP_AUTHORIZATION_FAILED, "g")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from client.groups.unread import written_at
+from client.groups.unread import next_record_times
 from protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
 from protocol.records import RecordBatchBuilder
 from tests.unit.client.scripted import ScriptedCluster, topic_of
@@ -27,7 +27,7 @@ def answer(records: memoryview | None, error_code: int = 0) -> FetchResponse:
 
 def asked(reply: Any, offset: int) -> tuple[dict[tuple[str, int], int], ScriptedCluster]:
     cluster = ScriptedCluster([TOPIC], {"FetchRequest": reply})
-    return written_at(cluster, {"t": TOPIC}, {("t", 0): offset}), cluster
+    return next_record_times(cluster, {"t": TOPIC}, {("t", 0): offset}), cluster
 
 
 def test_the_record_at_the_offset_within_its_batch() -> None:
@@ -51,5 +51,5 @@ def test_no_time_where_nothing_is_there_or_it_may_not_be_read() -> None:
 
 def test_each_leader_is_asked_for_its_own() -> None:
     cluster = ScriptedCluster([TOPIC], {"FetchRequest": answer(batch())})
-    written_at(cluster, {"t": TOPIC}, {("t", 0): 10, ("t", 1): 10})
+    next_record_times(cluster, {"t": TOPIC}, {("t", 0): 10, ("t", 1): 10})
     assert [node for node, _ in cluster.asked] == [1, 2]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from client.live.looking import look, seen_topics
+from client.live.looking import seen_topics, take_sample
 from protocol.errors import ErrorCode
 from protocol.messages.list_groups import ListedGroup, ListGroupsResponse
 from protocol.messages.metadata import MetadataResponseTopic
@@ -39,7 +39,7 @@ def test_topics_that_may_be_seen_from_one_answer() -> None:
 
 def test_a_look() -> None:
     one = cluster()
-    sample = look(one, seen_topics(one, internal=False), 5.0)
+    sample = take_sample(one, seen_topics(one, internal=False), 5.0)
     assert (sample.at, sample.starts, sample.ends) == (5.0, {("t", 0): 3}, {("t", 0): 10})
     assert sample.sizes == {("t", 0): 100}
     assert sample.committed == {"g": {("t", 0): 8}, "hidden": {}}
@@ -47,5 +47,7 @@ def test_a_look() -> None:
 
 def test_only_the_groups_that_are_named() -> None:
     one = cluster()
-    assert look(one, seen_topics(one, internal=False), 5.0, ["g"]).committed == {"g": {("t", 0): 8}}
+    assert take_sample(one, seen_topics(one, internal=False), 5.0, ["g"]).committed == {
+        "g": {("t", 0): 8}
+    }
     assert one.asked_for("ListGroupsRequest") == []

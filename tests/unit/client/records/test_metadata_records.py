@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from client.records.metadata_records import in_words
+from client.records.metadata_records import replacement_text
 from controller.metadata.records import encode_record
 from protocol.messages import metadata_records as m
 
@@ -22,7 +22,7 @@ HUSH = "hush"
     ],
 )
 def test_a_secret_is_not_shown(record: object) -> None:
-    shown = in_words(encode_record(record, 0))
+    shown = replacement_text(encode_record(record, 0))
     assert shown is not None
     assert HUSH not in shown and HUSH.encode().hex() not in shown
 
@@ -32,7 +32,7 @@ def test_what_is_no_secret_is_shown_as_it_is() -> None:
     number = m.ConfigRecord(4, "1", "listener.name.x.ssl.client.auth", "none")
     removed = m.ConfigRecord(4, "1", "ssl.key.password", None)
     for record in (topic, number, removed):
-        assert in_words(encode_record(record, 0)) is None
-    assert in_words(b"any text") is None
+        assert replacement_text(encode_record(record, 0)) is None
+    assert replacement_text(b"any text") is None
     cut_off = encode_record(m.ConfigRecord(4, "1", "ssl.key.password", ""), 0)[:-1]
-    assert in_words(cut_off) is None
+    assert replacement_text(cut_off) is None

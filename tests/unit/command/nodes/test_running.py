@@ -71,10 +71,10 @@ def test_who_holds_a_folder(tmp_path: Path) -> None:
 
 def test_a_node_is_killed(folder: str, node: Node) -> None:
     process = node()
-    assert RunningNode(folder, 2).kill() == process.pid
+    assert RunningNode(folder, 2).kill_and_wait() == process.pid
     assert process.wait() == -signal.SIGKILL
     with pytest.raises(StartError, match="node 2 does not run"):
-        RunningNode(folder, 2).kill()
+        RunningNode(folder, 2).kill_and_wait()
 
 
 def test_a_node_is_stopped_and_started_by_the_cluster(

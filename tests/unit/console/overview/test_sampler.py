@@ -55,7 +55,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 @pytest.fixture
 def looks(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Looks:
     looks = Looks(clock)
-    monkeypatch.setattr(sampler, "look", looks)
+    monkeypatch.setattr(sampler, "take_sample", looks)
     return looks
 
 

@@ -22,7 +22,7 @@ def test_ten_thousand_topics_are_one_question() -> None:
 
 def test_sizes_and_rates(monkeypatch: pytest.MonkeyPatch) -> None:
     sample = Sample(1.0, ends={("t", 0): 5, ("u", 0): 1}, sizes={("t", 0): 50})
-    monkeypatch.setattr(sampler, "look", lambda *_: sample)
+    monkeypatch.setattr(sampler, "take_sample", lambda *_: sample)
     cluster = ScriptedCluster([topic_of("t")], {"ListGroupsRequest": ListGroupsResponse()})
     console = OneCluster(cluster)
     live = answer_of(ENDPOINTS, "/api/live-topics")

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from controller.metadata.records import MetadataRecord, encode_record
-from controller.metadata.security_records import in_words
+from controller.metadata.security_records import replacement_text
 from protocol.messages import metadata_records as m
 
 ID = bytes(range(16))
@@ -57,18 +57,18 @@ def token(owner: str, renewers: list[str]) -> m.DelegationTokenRecord:
     ],
 )
 def test_a_record_is_shown_in_words(record: MetadataRecord, text: str) -> None:
-    assert in_words(encode_record(record, 0)) == f"{type(record).__name__} {text}"
+    assert replacement_text(encode_record(record, 0)) == f"{type(record).__name__} {text}"
 
 
 @pytest.mark.parametrize("value", [b"", b"\x01", b"\x01\x0b", b"\x01\x0b\x00text", b"text"])
 def test_what_is_no_metadata_record_is_not_hidden(value: bytes) -> None:
-    assert in_words(value) is None
+    assert replacement_text(value) is None
 
 
 @pytest.mark.parametrize("record", [credential("u", 1), acl("orders"), token("User:a", [])])
 def test_one_that_is_cut_off_is_none(record: MetadataRecord) -> None:
-    assert in_words(encode_record(record, 0)[:-3]) is None
+    assert replacement_text(encode_record(record, 0)[:-3]) is None
 
 
 def test_others_are_shown_as_they_are() -> None:
-    assert in_words(encode_record(m.TopicRecord("t", bytes(16)), 0)) is None
+    assert replacement_text(encode_record(m.TopicRecord("t", bytes(16)), 0)) is None
