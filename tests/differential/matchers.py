@@ -206,6 +206,12 @@ def no_subscription(met: MatchedDifference) -> bool:
     return met.api in ("JOIN_GROUP", "SYNC_GROUP") and "ff" * 40 in sent and refused
 
 
+@matches("joins-a-consumer-group-without-subscription")
+def joins_without_subscription(met: MatchedDifference) -> bool:
+    beats = any(step.api == "CONSUMER_GROUP_HEARTBEAT" for step in met.sent)
+    return met.api == "JOIN_GROUP" and met.codes == (-1, 23) and beats
+
+
 @matches("next-leader-of-a-group")
 def next_leader(met: MatchedDifference) -> bool:
     if met.api != "JOIN_GROUP" or met.codes != (0, 0):

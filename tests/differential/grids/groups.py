@@ -18,6 +18,8 @@ def grid(versions: Versions) -> Iterator[Sequence]:
     yield from _joins(versions["JOIN_GROUP"])
     yield from _statics(versions["JOIN_GROUP"])
     yield from _commits(versions)
+    yield _refused_commit()
+    yield from _damaged_subscriptions()
     for number in range(WALKS):
         yield _walk(number, versions)
 
@@ -114,6 +116,29 @@ def _commits(versions: Versions) -> Iterator[Sequence]:
         steps.append(Step("DELETE_GROUPS", 2, {"groups_names": ["~g0"]}))
         for length in (2, 3, 4):
             yield Sequence(f"a commit alone {topic} {part} {length}", steps[:length])
+
+
+def _refused_commit() -> Sequence:
+    """A new group whose first commit is refused for its metadata, and is deleted then."""
+    offset = {"partition_index": 0, "committed_offset": 1, "committed_metadata": "y" * 5000}
+    topics = [{"name": "~t0", "partitions": [offset]}]
+    steps = [
+        create("~t0"),
+        Step("OFFSET_COMMIT", 8, {"group_id": "~g0", "topics": topics}),
+        Step("DELETE_GROUPS", 2, {"groups_names": ["~g0"]}),
+    ]
+    return Sequence("a commit with too much metadata", steps)
+
+
+def _damaged_subscriptions() -> Iterator[Sequence]:
+    """Classic consumers that join a consumer group with no valid subscription."""
+    beat = {"group_id": "~g0", "member_id": "~m2", "rebalance_timeout_ms": 60_000}
+    beat |= {"subscribed_topic_names": [], "topic_partitions": []}
+    for metadata in ("", "0000", "0003000000", "7a"):
+        join = {"group_id": "~g0", "session_timeout_ms": 30_000, "protocol_type": "consumer"}
+        join["protocols"] = [{"name": "range", "metadata": {"$hex": metadata}}]
+        steps = [Step("CONSUMER_GROUP_HEARTBEAT", 0, beat), Step("JOIN_GROUP", 1, join)]
+        yield Sequence(f"a subscription of the bytes {metadata!r}", steps)
 
 
 def _walk(number: int, versions: Versions) -> Sequence:
