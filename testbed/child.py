@@ -82,7 +82,7 @@ async def _stop(broker: BrokerUnderTest, control: ControlProtocol) -> None:
     """Cancel the calls in progress, stop the broker, also in the middle of a start, and end the
     process with code 0. If the stop fails, log the error and end with code 1."""
     try:
-        await control.give_up()
+        await control.cancel_calls()
         await broker.stop()
     except Exception:  # noqa: BLE001 - it is logged, and the process exits all the same
         _log.exception("the broker did not stop in order")
@@ -126,7 +126,7 @@ class ControlProtocol(asyncio.Protocol):
         if not self._closing:
             os._exit(0)
 
-    async def give_up(self) -> None:
+    async def cancel_calls(self) -> None:
         """Cancel the calls in progress, and wait until they have ended; they get no answer."""
         tasks = list(self._tasks)
         for task in tasks:

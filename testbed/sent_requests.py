@@ -72,7 +72,7 @@ class SentRequests:
         self._kept: deque[SentRequest] = deque()
         self._bytes = 0
         self._of_nodes: dict[str, None] = {}
-        self.came = 0
+        self.received_count = 0
         """The number of clients' requests so far, also of those that are no longer kept."""
         self.shut = False
         """Whether a client that sends a request has its connection closed."""
@@ -82,7 +82,7 @@ class SentRequests:
         """The newest requests, in the order received."""
         return list(self._kept)
 
-    def is_no_clients(self, connection_id: str) -> bool:
+    def is_of_a_node_or_test(self, connection_id: str) -> bool:
         """Return whether a connection has sent a request as another node, or as a test's
         operation."""
         return connection_id in self._of_nodes
@@ -91,7 +91,7 @@ class SentRequests:
         """Drop all kept requests, and number the next ones from 1 again."""
         self._kept.clear()
         self._bytes = 0
-        self.came = 0
+        self.received_count = 0
 
     # --- the three methods of an entrance ---------------------------------------------------------
 
@@ -137,10 +137,10 @@ class SentRequests:
             if len(self._of_nodes) > _NODE_CONNECTIONS_MAX:
                 del self._of_nodes[next(iter(self._of_nodes))]
             return False
-        self.came += 1
+        self.received_count += 1
         sender = connection.connection_id, connection.principal
         self._kept.append(
-            SentRequest(self.came, self._wall_ms(), *sender, kept_frame, size, prepared)
+            SentRequest(self.received_count, self._wall_ms(), *sender, kept_frame, size, prepared)
         )
         self._bytes += len(kept_frame) + _FRAME_BYTES
         while len(self._kept) > self._count_max or self._bytes > self._total_bytes_max:

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from ottla.testing.frames import Json
 
 
-def stand_where(place: Mapping[str, Json]) -> None:
+def adopt_place(place: Mapping[str, Json]) -> None:
     """Give this process the environment variables and the working directory in `place`, and append
     its import path to `sys.path`. A directory that was removed is ignored."""
     os.environ.clear()

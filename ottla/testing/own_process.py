@@ -165,10 +165,10 @@ class OwnProcess:
             raise Misuse("the broker was closed, and its data removed: make a new one")
         self._mark_ended()
         for port in self._ports:
-            port.lend()
+            port.allow_broker()
 
     def _mark_ended(self) -> None:
         """Forget the process id, and reserve the ports again."""
         self._pid = None
         for port in self._ports:
-            port.take_again()
+            port.reserve_again()

@@ -36,13 +36,13 @@ class HeldPort:
         self.number = number
         self._reserve(alone)
 
-    def lend(self) -> None:
+    def allow_broker(self) -> None:
         """Let a broker listen on the port. On Linux the reservation stays, because two sockets can
         share a port; elsewhere it is released."""
         if not _SHARED:
             self.release()
 
-    def take_again(self) -> None:
+    def reserve_again(self) -> None:
         """Reserve the port again after the broker has ended. If another process uses it by now, it
         stays unreserved."""
         if self._socket is None:

@@ -109,7 +109,7 @@ def ottla(request: pytest.FixtureRequest, _ottla_session: SessionBrokers) -> Ite
     """Yield the session's broker, emptied, with the topics of the test's marker; a client connects
     to `ottla.bootstrap_servers`. With OTTLA_BOOTSTRAP_SERVERS, yield that cluster, not emptied."""
     properties, topics = _wanted(request)
-    broker = _ottla_session.emptied(properties)
+    broker = _ottla_session.broker_with(properties)
     made = request.config.stash[_MADE]
     maker = made.maker
     made.add(broker, offset=broker.output_size)
@@ -139,7 +139,7 @@ def ottla_broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
     emptied."""
     properties, topics = _wanted(request)
     if os.environ.get(_REAL_CLUSTER):
-        broker = request.getfixturevalue("_ottla_session").emptied(properties)
+        broker = request.getfixturevalue("_ottla_session").broker_with(properties)
     else:
         broker = request.getfixturevalue("ottla_broker_factory")(properties)
     with _topics(broker, topics):

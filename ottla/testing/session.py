@@ -31,7 +31,7 @@ class SessionBrokers:
         self._brokers: dict[tuple[tuple[str, str], ...], Broker] = {}
         """The brokers by their properties, the least recently used first."""
 
-    def emptied(self, properties: Mapping[str, str]) -> Broker:
+    def broker_with(self, properties: Mapping[str, str]) -> Broker:
         """Return a running broker with these properties and no contents: one from an earlier test,
         reset, or a new one. Above four brokers, the least recently used is closed. With
         `bootstrap_servers`, return that cluster, not emptied; raises NotPossible if there are

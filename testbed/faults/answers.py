@@ -72,7 +72,7 @@ def refusing(
         response = _failing(messages_of(api).response(), error)
     else:
         response = _mirror(messages_of(api).response, request, way.path, error)
-    return response if says(api, version, response, error) else None
+    return response if keeps_error(api, version, response, error) else None
 
 
 def put_into(
@@ -95,12 +95,12 @@ def put_into(
     return count
 
 
-def has(response: Message, path: tuple[str, ...]) -> bool:
+def has_items(response: Message, path: tuple[str, ...]) -> bool:
     """Return whether a response has at least one item in the lists that `path` names."""
     return any(True for _ in _at(response, path))
 
 
-def says(api: ApiKey, version: int, response: Message, error: ErrorCode) -> bool:
+def keeps_error(api: ApiKey, version: int, response: Message, error: ErrorCode) -> bool:
     """Return whether `response` still has `error` after encoding and decoding in this version."""
     frame = encode_response(response, version, 0).joined()
     _, read = decode_response(api, memoryview(frame)[4:], version)

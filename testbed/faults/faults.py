@@ -143,7 +143,7 @@ class FaultRules:
     def meet(self, meeting: Meeting) -> None:
         """Apply the rules to a request: the delays of all rules before the first rule of another
         kind, and that rule. Without a rule, the request is carried out and answered. Requests of a
-        test's operations, and within `log_in`, are exempt."""
+        test's operations, and within `run_login_step`, are exempt."""
         if meeting.context.client_id == OPERATIONS or self._logging_in:
             meeting.carry_out(meeting.request, partial(self._late, meeting, {}))
             return
@@ -158,7 +158,7 @@ class FaultRules:
                 return
         meeting.carry_out(meeting.request, partial(self._late, meeting, delays_ms))
 
-    def log_in(self, step: Callable[[], Answer]) -> Answer:
+    def run_login_step(self, step: Callable[[], Answer]) -> Answer:
         """Run a step of a login, to which the rules were applied already, and return its result. No
         rule applies to requests that the step itself passes to `meet`."""
         self._logging_in = True

@@ -34,7 +34,7 @@ class Room:
         """Return whether nothing can be written at this path."""
         return bool(self._full) and f"{path}/".startswith(self._full)
 
-    def want(self, path: str) -> None:
+    def check_room(self, path: str) -> None:
         """Raise OSError (ENOSPC) if there is no room at this path."""
         if self.is_full(path):
             raise OSError(errno.ENOSPC, _TEXT, path)
@@ -59,13 +59,13 @@ class FillableFile:
     def append(self, data: BytesLike) -> None:
         """Append the data, as `File.append` does. Raises OSError (ENOSPC), and writes nothing, if
         the disk is full."""
-        self._room.want(self.path)
+        self._room.check_room(self.path)
         self._file.append(data)
 
     def append_parts(self, parts: Sequence[BytesLike]) -> None:
         """Append the parts, as `File.append_parts` does. Raises OSError (ENOSPC), and writes
         nothing, if the disk is full."""
-        self._room.want(self.path)
+        self._room.check_room(self.path)
         self._file.append_parts(parts)
 
     def pread(self, size: int, offset: int) -> bytes:
@@ -76,7 +76,7 @@ class FillableFile:
         """Write the data, as `File.write_at` does. If that would make the file longer while the
         disk is full, raises OSError (ENOSPC) and writes nothing."""
         if offset + len(data) > self._file.size:
-            self._room.want(self.path)
+            self._room.check_room(self.path)
         self._file.write_at(data, offset)
 
     def truncate(self, size: int) -> None:
@@ -119,7 +119,7 @@ class FillableFilesystem:
     def make_with_room(self, path: str, size: int) -> None:
         """Create a file with allocated blocks, as `Filesystem.make_with_room` does. Raises OSError
         (ENOSPC) if the disk is full."""
-        self._room.want(path)
+        self._room.check_room(path)
         self._real.make_with_room(path, size)
 
     def read(self, path: str) -> bytes:
@@ -128,7 +128,7 @@ class FillableFilesystem:
     def replace_atomically(self, path: str, data: BytesLike, *, sync: bool = True) -> None:
         """Replace a file's contents, as `Filesystem.replace_atomically` does. Raises OSError
         (ENOSPC), and keeps the old contents, if the disk is full."""
-        self._room.want(path)
+        self._room.check_room(path)
         self._real.replace_atomically(path, data, sync=sync)
 
     def rename(self, source: str, target: str) -> None:
@@ -148,7 +148,7 @@ class FillableFilesystem:
         """Create a folder and its parents if they are missing. Raises OSError (ENOSPC) if the
         folder is missing and the disk is full."""
         if not self._real.exists(path):
-            self._room.want(path)
+            self._room.check_room(path)
         self._real.make_dirs(path)
 
     def exists(self, path: str) -> bool:

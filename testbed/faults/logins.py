@@ -92,7 +92,7 @@ class LoginFaults:
         def carry_out(_request: object, respond: Callable[[ReplyOrRefusal], None]) -> None:
             """Have the login handle its frame; `respond` gets the answer or the refusal, now or
             later."""
-            response = self._faults.log_in(partial(login.carry_out, frame, respond))
+            response = self._faults.run_login_step(partial(login.carry_out, frame, respond))
             if response is not None:
                 respond(response)
 

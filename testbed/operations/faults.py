@@ -88,7 +88,9 @@ async def close_connections(broker: BrokerUnderTest, _args: Arguments) -> Json:
     sockets = broker.server.sockets
     if sockets is None:
         return 0
-    count: int = sockets.close_connections("a test has asked for that", broker.sent.is_no_clients)
+    count: int = sockets.close_connections(
+        "a test has asked for that", broker.sent.is_of_a_node_or_test
+    )
     return count
 
 

@@ -29,7 +29,7 @@ class ClientEntrance(Protocol):
 
     shut: bool
 
-    def is_no_clients(self, connection_id: str) -> bool:
+    def is_of_a_node_or_test(self, connection_id: str) -> bool:
         """Return whether a connection is that of another node, or of a test's operation."""
 
 
@@ -104,7 +104,9 @@ class InsideNode:
     def close_connections(self) -> int:
         """Close the connections of clients, but not those of other nodes, at once. Return how many
         there were."""
-        return self._sockets.close_connections("the broker was reset", self._entrance.is_no_clients)
+        return self._sockets.close_connections(
+            "the broker was reset", self._entrance.is_of_a_node_or_test
+        )
 
     def serve_clients(self, is_serving: bool) -> None:
         """Set whether clients are served; if not, a client that sends a request has its connection

@@ -13,7 +13,7 @@ from ottla.testing.frames import Json
 from testbed.broker_under_test import BrokerUnderTest
 from testbed.control import Arguments, operation
 from testbed.initial_state import InitialState
-from testbed.standing import stand_where
+from testbed.standing import adopt_place
 
 _INTERNAL_TOPICS = ("offsets.topic.num.partitions", "transaction.state.log.num.partitions")
 _PARTITIONS = "1"
@@ -39,7 +39,7 @@ async def start(broker: BrokerUnderTest, args: Arguments) -> Json:
     that the first start returned under that name.
     """
     if "place" in args:
-        stand_where(args["place"])
+        adopt_place(args["place"])
     keys = dict(args["properties"]) if args.get("durable") else _of_a_test(args)
     config = load_config(None, [f"{key}={value}" for key, value in keys.items()])
     configure_logging(config.ottla_log_level, config.ottla_log_format)

@@ -49,7 +49,7 @@ class Ports:
             for number in numbers:
                 port = HeldPort(number, alone=True)
                 taken.callback(port.release)
-                port.lend()  # its user may listen at any time
+                port.allow_broker()  # its user may listen at any time
             self._held.enter_context(taken.pop_all())
 
 

@@ -93,7 +93,7 @@ def test_it_is_asked_by_api_topic_and_client(tmp_path: Path) -> None:
     for name in ("broker-2-fetcher-0", "node-2", "AddPartitionsToTxnSenderThread-2"):
         way.send(produce_frame(b"of a node", client_id=name))
     assert [one["api"] for one in way.shown()] == ["Produce", "Produce", "Metadata"]
-    assert way.sent.is_no_clients("c1") and not way.sent.is_no_clients("c2")
+    assert way.sent.is_of_a_node_or_test("c1") and not way.sent.is_of_a_node_or_test("c2")
     way.send(produce_frame(b"much like it", client_id="broker-2"))
     assert values(way.shown(after=3)) == [b"much like it"]
     assert values(way.shown(api="produce", client_id="app")) == [b"mine"]
@@ -111,7 +111,7 @@ def test_it_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for one in range(4):
         way.send(produce_frame(b"%d" % one))
     assert values(way.shown()) == [b"2", b"3"]
-    assert way.sent.came == 4
+    assert way.sent.received_count == 4
     few = Way(tmp_path / "more", total_bytes_max=1000)
     few.send(produce_frame(bytes(300)))
     few.send(produce_frame(bytes(301)))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from testbed.standing import stand_where
+from testbed.standing import adopt_place
 
 
 @pytest.fixture(autouse=True)
@@ -20,7 +20,7 @@ def kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_all_of_it(tmp_path: Path) -> None:
     path = ["", "/theirs", "/both"]
-    stand_where({"folder": str(tmp_path), "environment": {"A": "1"}, "path": path})
+    adopt_place({"folder": str(tmp_path), "environment": {"A": "1"}, "path": path})
     assert Path.cwd() == tmp_path
     assert os.environ == {"A": "1"}
     assert sys.path == ["/ours", "/both", "/theirs"]
@@ -29,5 +29,5 @@ def test_all_of_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize("folder", [None, "/it/is/not/there"])
 def test_a_folder_that_is_gone_is_no_matter(folder: str | None) -> None:
     before = Path.cwd()
-    stand_where({"folder": folder, "environment": {}, "path": []})
+    adopt_place({"folder": folder, "environment": {}, "path": []})
     assert Path.cwd() == before

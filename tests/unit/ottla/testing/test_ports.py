@@ -25,14 +25,14 @@ def test_a_broker_listens_beside_it_again_and_again() -> None:
     for _ in range(3):
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection((HOST, port.number))
-        port.lend()
+        port.allow_broker()
         broker = listening(port.number)
         client = socket.create_connection((HOST, port.number))
         served, _ = broker.accept()
         broker.close()  # as a kill does, with a connection that is open
         served.close()
         client.close()
-        port.take_again()
+        port.reserve_again()
     port.release()
 
 
@@ -43,7 +43,7 @@ def test_nobody_else_gets_it() -> None:
     with listening(port.number):
         port.release()
         port.release()
-        port.take_again()  # too late, and no error
+        port.reserve_again()  # too late, and no error
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="two sockets at one port")

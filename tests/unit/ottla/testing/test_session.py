@@ -59,32 +59,32 @@ def brokers() -> SessionBrokers:
 
 
 def test_the_same_one_is_emptied(brokers: SessionBrokers) -> None:
-    first = brokers.emptied({})
+    first = brokers.broker_with({})
     StandIn.made[0].paused = True
-    assert brokers.emptied({}) is first
+    assert brokers.broker_with({}) is first
     assert [(one.resets, one.keep_data) for one in StandIn.made] == [(1, True)]
 
 
 def test_other_properties_are_another_one_and_few_are_kept(brokers: SessionBrokers) -> None:
     for number in range(4):
-        brokers.emptied({"num.partitions": str(number)})
-    brokers.emptied({"num.partitions": "0"})
-    brokers.emptied({"num.partitions": "4"})
+        brokers.broker_with({"num.partitions": str(number)})
+    brokers.broker_with({"num.partitions": "0"})
+    brokers.broker_with({"num.partitions": "4"})
     assert [one.closed for one in StandIn.made] == [False, True, False, False, False]
     brokers.close()
     assert all(one.closed for one in StandIn.made)
 
 
 def test_one_whose_clocks_were_moved_is_given_up(brokers: SessionBrokers) -> None:
-    brokers.emptied({})
+    brokers.broker_with({})
     StandIn.made[0].is_ahead = True
-    brokers.emptied({})
+    brokers.broker_with({})
     assert [(one.closed, one.resets) for one in StandIn.made] == [(True, 0), (False, 0)]
 
 
 def test_one_that_does_not_start_is_closed(brokers: SessionBrokers) -> None:
     with pytest.raises(StartFailed):
-        brokers.emptied({"wrong": ""})
+        brokers.broker_with({"wrong": ""})
     assert StandIn.made[0].closed
 
 

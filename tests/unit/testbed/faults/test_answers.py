@@ -28,7 +28,7 @@ from protocol.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
-from testbed.faults.answers import errors_in, has, joined, put_into, refusing
+from testbed.faults.answers import errors_in, has_items, joined, put_into, refusing
 from testbed.faults.documented_errors import documented, places_of
 from testbed.faults.places import RealAnswer, ways_of
 from tests.messages.message_values import case
@@ -71,7 +71,7 @@ def places(api: ApiKey, version: int, error: ErrorCode, handler: RequestHandler)
     for way in ways_of(api, error):
         if isinstance(way, RealAnswer):
             response = without_errors(sample(api, "response", version))
-            if not has(response, way.path):
+            if not has_items(response, way.path):
                 continue
             assert put_into(response, way.path, error, lambda _topic: True, lambda _id: "a")
         else:

@@ -40,7 +40,7 @@ class Bench:
             faults=faults_of(self.running.node),
             server=SimpleNamespace(sockets=self.sockets),
             config=SimpleNamespace(node_id=1),
-            sent=SimpleNamespace(is_no_clients=lambda one: one.startswith("node")),
+            sent=SimpleNamespace(is_of_a_node_or_test=lambda one: one.startswith("node")),
             node=self.running.node,
         )
 

@@ -38,7 +38,7 @@ class Door:
     def shut(self, shut: bool) -> None:
         self.said.append(shut)
 
-    def is_no_clients(self, connection_id: str) -> bool:
+    def is_of_a_node_or_test(self, connection_id: str) -> bool:
         return False
 
 
