@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from broker.config.endpoints import SECURITY_PROTOCOLS, EndPoint
+from broker.config.start_error import StartError
 from broker.config.values import BrokerConfig
 from broker.replication.to_controller import ToController
 from ground.ports import Scheduler, Timer
@@ -353,8 +354,8 @@ class BrokerLifecycle:
             self._timer = self._scheduler.call_later(delay_ms, callback)
 
 
-class RegistrationRefused(Exception):
-    """A registration that the controller has rejected for good."""
+class RegistrationRefused(StartError):
+    """A registration that the controller has rejected for good, so this node cannot start."""
 
     def __init__(self, node_id: int, error: ErrorCode) -> None:
         super().__init__(f"the controller refuses to register broker {node_id}: {error.name}")

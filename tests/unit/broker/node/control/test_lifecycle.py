@@ -7,6 +7,7 @@ import pytest
 
 from broker.config.endpoints import EndPoint
 from broker.config.parse import single_node_config
+from broker.config.start_error import StartError
 from broker.node.control.lifecycle import (
     REGISTRATION_RETRY_MS,
     SHUT_DOWN_POLL_MS,
@@ -127,6 +128,7 @@ def test_a_refusal_for_good_is_told() -> None:
     controller.lifecycle.register(controller.identity, done.append)
     (error,) = done
     assert isinstance(error, RegistrationRefused)
+    assert isinstance(error, StartError), "the node says it in one line"
     assert "INCONSISTENT_CLUSTER_ID" in str(error)
 
 
