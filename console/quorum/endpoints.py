@@ -191,7 +191,7 @@ def _check_may_read(answer: DescribeClusterResponse) -> None:
 
 _NO_FOLDER = (
     f"no --data folder has this cluster's log of {METADATA_TOPIC}: start the console on a "
-    "controller's machine with --data FOLDER"
+    "machine of a controller or broker, with --data FOLDER"
 )
 
 ENDPOINTS = (

@@ -224,7 +224,7 @@ class Cluster(Contents):
         the block: `with cluster.cut(1):`.
 
         Clients reach all nodes as before. Messages under way between the nodes are lost, and
-        further requests between them time out. With `one_way`, only the messages that the node
+        further requests between them time out. With `one_way`, only the requests that the node
         sends are lost. A node that restarts sends over all its links again. Raises Misuse if the
         node does not run.
         """

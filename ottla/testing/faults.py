@@ -191,8 +191,8 @@ class Faults:
         self._counted_in = counted_in
 
     def fail(self, api: str, error: str, **options: Unpack[FailureOptions]) -> Fault:
-        """Let requests be answered with `error`, by its name in Kafka's protocol, and not be
-        carried out: `fail("Produce", "NOT_LEADER_OR_FOLLOWER")`. Return the fault.
+        """Let requests be answered with `error`, by its name in Kafka's protocol, and change
+        nothing: `fail("Produce", "NOT_LEADER_OR_FOLLOWER")`. Return the fault.
 
         The error is where this API has it: at the top of the answer, or in each topic, partition,
         group or resource of the request. With `latency`, the answer comes after so many seconds.

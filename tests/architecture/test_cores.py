@@ -1,4 +1,4 @@
-"""Cores do no I/O and keep their order (rules 2 and 9)."""
+"""Cores do no I/O and keep their order (rule 2 of ARCHITECTURE.md)."""
 
 from __future__ import annotations
 
