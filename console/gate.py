@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
 
-from protocol.ip_address import one_spelling
+from protocol.ip_address import canonical_address
 
 TOKEN = "token"
 """Of the printed link's query."""
@@ -57,8 +57,8 @@ class Gate:
         self._port = port
         self._allow_writes = allow_writes
         home = ("localhost", "127.0.0.1", "::1", host.lower())
-        self._home = tuple(map(one_spelling, home))
-        self._allowed = tuple(one_spelling(one.lower()) for one in allowed_hosts)
+        self._home = tuple(map(canonical_address, home))
+        self._allowed = tuple(canonical_address(one.lower()) for one in allowed_hosts)
         self._is_open = not is_loopback(host)
         self.cookie = f"ottla_console_{port}"
         """Its name: cookies do not tell ports of a host apart."""
@@ -134,8 +134,8 @@ def _is_address(name: str) -> bool:
 
 
 def _split(host: str) -> tuple[str, str]:
-    """Name in lower case, of an address its one spelling without brackets, and port."""
+    """Name in lower case, of an address its canonical spelling without brackets, and port."""
     name, colon, port = host.rpartition(":")
     if not colon or host.endswith("]"):
         name, port = host, "80"  # which browsers leave out
-    return one_spelling(name.lower()), port
+    return canonical_address(name.lower()), port

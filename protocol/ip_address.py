@@ -35,14 +35,14 @@ def address_of_socket(address: tuple[object, ...]) -> str:
     host = str(address[0])
     if ":" not in host:
         return host
-    spelling = one_spelling(without_zone(host))
+    spelling = canonical_address(without_zone(host))
     zone = address[3] if len(address) > 3 else 0
     return f"{spelling}%{zone}" if zone and ":" in spelling else spelling
 
 
-def one_spelling(host: str) -> str:
-    """Return the one spelling of an IPv6 address. Return any other text unchanged: a name is no
-    address, and other spellings of an IPv4 address are ambiguous."""
+def canonical_address(host: str) -> str:
+    """Return the canonical spelling of an IPv6 address. Return any other text unchanged: a name is
+    no address, and other spellings of an IPv4 address are ambiguous."""
     if ":" not in host:
         return host
     address, zone = _ipv6(host)
@@ -57,9 +57,9 @@ def without_zone(address: str) -> str:
     return address.partition("%")[0]
 
 
-def is_for(host: str, address: str, *, any_zone: bool) -> bool:
-    """Return whether `host`, in its one spelling, means the client at `address`. A host without a
-    zone means all zones, a host with a zone that zone alone, unless `any_zone`."""
+def matches_client(host: str, address: str, *, any_zone: bool) -> bool:
+    """Return whether `host`, in its canonical spelling, means the client at `address`. A host
+    without a zone means all zones, a host with a zone that zone alone, unless `any_zone`."""
     if host == address:
         return True
     return without_zone(host) == without_zone(address) and (any_zone or "%" not in host)

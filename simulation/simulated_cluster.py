@@ -157,7 +157,7 @@ class SimulatedCluster:
         for."""
         return any(client.stopping and not client.done for client in self.clients)
 
-    def is_on_its_way(self) -> bool:
+    def has_waiting_appends(self) -> bool:
         """Return whether an append is waiting for replicas."""
         serving = [node for node in self.brokers if node.node is not None and node.is_broker]
         return any(len(broker.replicas.produce_purgatory) for broker in serving)
@@ -174,7 +174,7 @@ class SimulatedCluster:
         except Died as death:
             self.trace.add(f"died: {death}")
             for broker in self.brokers:
-                broker.bury()
+                broker.end_if_dead()
             return True
 
     def run_for(self, duration_ms: float) -> None:
@@ -252,11 +252,11 @@ class SimulatedCluster:
             if not forgotten or invariant.stands_power_loss:
                 invariant.received(exchange)
 
-    def given_up(self, exchange: Exchange) -> None:
+    def unanswered(self, exchange: Exchange) -> None:
         """Add to the trace that a request will never be answered, and pass it to the invariants."""
         self._line("gives up", exchange)
         for invariant in self.invariants:
-            invariant.given_up(exchange)
+            invariant.unanswered(exchange)
 
     def _line(self, verb: str, exchange: Exchange) -> None:
         """Add to the trace a line with the client, the verb, the request and its digest."""

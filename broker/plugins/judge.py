@@ -12,7 +12,7 @@ from collections.abc import Callable
 from broker.plugins.loop_calls import LoopCalls
 from controller.authorization.rights import Judge, Verdict
 from ottla.plugins.authorizer import Action, Asker, Authorizer, Operation, Resource
-from protocol.ip_address import one_spelling
+from protocol.ip_address import canonical_address
 
 
 class PluginJudge:
@@ -67,15 +67,15 @@ class Standard(Authorizer):
 
     def allows(self, asker: Asker, action: Action) -> bool:
         """Return whether the ACLs allow `asker` to do `action`."""
-        return self._judge.judge(_in_one_spelling(asker), action).allowed
+        return self._judge.judge(_with_canonical_host(asker), action).allowed
 
     def allows_any(self, asker: Asker, operation: Operation, resource: Resource) -> bool:
         """Return whether the ACLs allow `operation` on at least one resource of that type."""
-        return self._judge.judge_any(_in_one_spelling(asker), operation, resource).allowed
+        return self._judge.judge_any(_with_canonical_host(asker), operation, resource).allowed
 
 
-def _in_one_spelling(asker: Asker) -> Asker:
+def _with_canonical_host(asker: Asker) -> Asker:
     """Return `asker` with its IPv6 address in the spelling that ACLs are compared by."""
     # The authorizer may pass another address, such as that of a client behind a proxy.
-    host = one_spelling(asker.host)
+    host = canonical_address(asker.host)
     return asker if host == asker.host else asker._replace(host=host)

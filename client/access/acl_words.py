@@ -21,7 +21,7 @@ from controller.authorization.rights import OPERATIONS_OF
 from controller.metadata.acl import ALL, ANY_HOST, WILDCARD, Acl, PatternType, Permission
 from controller.metadata.topic_names import MAX_NAME_LENGTH, topic_name_fault
 from ottla.plugins.authorizer import CLUSTER_NAME, Operation, Resource
-from protocol.ip_address import bytes_of_address, one_spelling
+from protocol.ip_address import bytes_of_address, canonical_address
 
 ANY = 1
 MATCH = 2
@@ -151,11 +151,11 @@ def acl_warnings(acls: Sequence[Acl]) -> list[str]:
         elif user.endswith("*") and user != "*":
             lines.append(f"{principal} is the user of that very name: * alone is everybody")
     for host in dict.fromkeys(acl.host for acl in acls):
-        if host != ANY_HOST and bytes_of_address(one_spelling(host)) is None:
+        if host != ANY_HOST and bytes_of_address(canonical_address(host)) is None:
             lines.append(f"host {host} never matches: ACLs know addresses, no names or networks")
     allowed = dict.fromkeys(acl.host for acl in acls if acl.permission == Permission.ALLOW)
     for host in allowed:
-        address, _, zone = one_spelling(host).partition("%")
+        address, _, zone = canonical_address(host).partition("%")
         if zone and not zone.isdecimal():
             lines.append(
                 f"host {host} never matches: its zone is the number of the broker's interface, "

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from ottla.plugins.authorizer import Operation, Resource
-from protocol.ip_address import is_for, one_spelling
+from protocol.ip_address import canonical_address, matches_client
 from protocol.messages.metadata_records import AccessControlEntryRecord
 
 WILDCARD = "*"
@@ -119,7 +119,7 @@ class AclsImage(NamedTuple):
             return True
         if "%" not in address and "%" not in host:  # the common case, tested first for speed
             return False
-        return is_for(address, host, any_zone=acl.permission == Permission.DENY)
+        return matches_client(address, host, any_zone=acl.permission == Permission.DENY)
 
     def about(self, resource: int, name: str) -> Iterator[Acl]:
         """Yield the entries whose pattern matches the resource: its own name, a prefix of the name,
@@ -179,7 +179,7 @@ class AclsImage(NamedTuple):
         addresses = dict(self.addresses)
         for acl in changes.values():
             if acl is not None and ":" in acl.host and acl.host not in addresses:
-                addresses[acl.host] = one_spelling(acl.host)
+                addresses[acl.host] = canonical_address(acl.host)
         replaced = (self.by_id[acl_id] for acl_id in changes if acl_id in self.by_id)
         if any(acl.host in self.addresses for acl in replaced):
             hosts = {acl.host for acl in by_id.values()}

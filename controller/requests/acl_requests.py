@@ -29,7 +29,7 @@ from ground.sliced_work import Pace, Steps, in_one_go
 from ottla.plugins.authorizer import Operation
 from protocol.errors import ApiError, ErrorCode
 from protocol.frames.encoded_items import Items
-from protocol.ip_address import one_spelling
+from protocol.ip_address import canonical_address
 from protocol.messages.create_acls import (
     AclCreation,
     AclCreationResult,
@@ -235,7 +235,7 @@ def _filter(request: DescribeAclsRequest | DeleteAclsFilter) -> AclFilter:
         request.resource_name_filter,
         request.pattern_type_filter,
         request.principal_filter,
-        None if request.host_filter is None else one_spelling(request.host_filter),
+        None if request.host_filter is None else canonical_address(request.host_filter),
         request.operation,
         request.permission_type,
     )

@@ -349,7 +349,7 @@ class PartitionLog:
         for piece in self._pieces(segment, start):
             late = column(piece.headers, "max_timestamp") >= time_ms
             for batch in np.flatnonzero(late).tolist():
-                late_batch = piece.only(np.arange(len(late)) == batch)
+                late_batch = piece.select(np.arange(len(late)) == batch)
                 for rows in decoder.batches(late_batch, self.log_start, segment.next_offset):
                     times = rows.column("timestamp").to_numpy(zero_copy_only=False)
                     late_rows = np.flatnonzero(times.astype(np.int64) >= time_ms * 1000)

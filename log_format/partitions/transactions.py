@@ -145,7 +145,7 @@ class AbortedBatches:
                 slot = np.searchsorted(firsts, bases, side="right") - 1
                 within = (slot >= 0) & (bases <= lasts[np.maximum(slot, 0)])
                 visible &= ~(transactional & (producers == producer) & within)
-        return piece if visible.all() else piece.only(visible)
+        return piece if visible.all() else piece.select(visible)
 
 
 def _ints(value: int) -> Ints:

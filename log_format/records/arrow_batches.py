@@ -61,7 +61,7 @@ class Piece:
     """The position of each batch within `data`."""
     headers: Headers
 
-    def only(self, wanted: npt.NDArray[np.bool_]) -> Piece:
+    def select(self, wanted: npt.NDArray[np.bool_]) -> Piece:
         """Return the piece with the wanted batches only."""
         return Piece(
             self.path, self.position, self.data, self.positions[wanted], self.headers[wanted]
@@ -179,7 +179,7 @@ def _joined_bodies(
     wanted = np.zeros(len(piece.positions), dtype=np.bool_)
     wanted[first : first + len(bodies)] = True
     ends = np.cumsum(np.array([len(body) for body in bodies], dtype=np.int64))
-    return piece.only(wanted), b"".join(bodies), np.concatenate(([0], ends[:-1])), ends
+    return piece.select(wanted), b"".join(bodies), np.concatenate(([0], ends[:-1])), ends
 
 
 def _parts(data: bytes, records: Records) -> pa.Array:

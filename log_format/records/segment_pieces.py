@@ -65,7 +65,7 @@ def pieces(
             sound, damage = _sound(piece, crc, least)
             if sound:
                 is_sound = np.arange(len(positions)) < sound
-                yield piece if damage is None else piece.only(is_sound)
+                yield piece if damage is None else piece.select(is_sound)
             if damage is not None:
                 raise damage
             least = int(last_offsets(piece.headers[-1:])[0]) + 1

@@ -254,7 +254,7 @@ class FrameReader:
             return frame
         return memoryview(bytearray(frame))
 
-    def hold(self, frame: memoryview) -> memoryview:
+    def keep_counted(self, frame: memoryview) -> memoryview:
         """Return the frame in memory that stays valid, as `keep` does, and count its bytes in
         `memory` until `settle`."""
         frame = self.keep(frame)

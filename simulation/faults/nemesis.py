@@ -398,10 +398,10 @@ class Nemesis:
             broker.start()
 
     def keep_down(self, broker: SimBroker) -> None:
-        """Do not start this process again, whatever ends it, until `let_up` or `heal`."""
+        """Do not start this process again, whatever ends it, until `allow_start` or `heal`."""
         self._kept_down[broker] = None
 
-    def let_up(self, broker: SimBroker) -> None:
+    def allow_start(self, broker: SimBroker) -> None:
         """Allow this process to be started again."""
         self._kept_down.pop(broker, None)
 

@@ -97,7 +97,7 @@ class Invariant:
         """Check a response that a client has received. Subclasses raise Violation; the default does
         nothing."""
 
-    def given_up(self, exchange: Exchange) -> None:
+    def unanswered(self, exchange: Exchange) -> None:
         """React to a request whose client will get no response; by default not at all."""
 
     def node_served(self, broker: SimBroker) -> None:

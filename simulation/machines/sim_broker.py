@@ -358,11 +358,11 @@ class SimBroker:
 
     def _halt(self, reason: str) -> None:
         """End this life, as the node asks for. Raises Died, so that the callers of this function do
-        not continue either; the event loop catches it and calls `bury`."""
+        not continue either; the event loop catches it and calls `end_if_dead`."""
         self._halted = reason
         raise Died(reason)
 
-    def bury(self) -> None:
+    def end_if_dead(self) -> None:
         """End the process if it halted, or if its disk reached the write before which it had to
         die."""
         if self.node is not None and (self._halted is not None or self.disk.is_dead):

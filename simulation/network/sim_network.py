@@ -105,7 +105,7 @@ class Watcher(Protocol):
     def received(self, exchange: Exchange) -> None:
         """React to a response that a client has received."""
 
-    def given_up(self, exchange: Exchange) -> None:
+    def unanswered(self, exchange: Exchange) -> None:
         """React to a request whose client will get no response."""
 
 
@@ -164,7 +164,7 @@ class SimNetwork:
         self.watchers.append(watcher)
         self.on_node_message = between_nodes
 
-    def turn(self, weather: Weather) -> None:
+    def set_weather(self, weather: Weather) -> None:
         """Set the weather from now on."""
         self.weather = weather
 
@@ -304,7 +304,7 @@ class SimConnection:
             timer.cancel()
         if exchange.outcome is None:
             for watcher in self.network.watchers:
-                watcher.given_up(exchange)
+                watcher.unanswered(exchange)
             exchange.settle(outcome)
 
     def _draw_failures(self) -> float:

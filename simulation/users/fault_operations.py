@@ -111,7 +111,7 @@ class FaultOperations:
         """Start a broker, unless it is alive, and wait until it serves. Raises UserOperationFailed
         after WITHIN_MS."""
         node = self._node(broker)
-        self._run.nemesis.let_up(node)
+        self._run.nemesis.allow_start(node)
         if not node.alive:
             self._run.tell(f"the scenario starts {node.address}")
             node.start()

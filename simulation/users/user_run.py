@@ -93,7 +93,7 @@ class UserRun(SimulatedCluster):
         self.start_brokers()
         self.run_until(lambda: all(broker.serving for broker in self.brokers), START_WITHIN_MS)
         if self._choice != "none":
-            self.network.turn(weather_of(self._choice))
+            self.network.set_weather(weather_of(self._choice))
             self.nemesis.start()
 
     def advance(self) -> None:
@@ -160,7 +160,7 @@ class UserRun(SimulatedCluster):
     def end_faults(self) -> None:
         """End all faults, those of the nemesis and those of the scenario."""
         self.tell("all is healed")
-        self.network.turn(weather_of("none"))
+        self.network.set_weather(weather_of("none"))
         self._by_hand.lift_all()
         self.nemesis.heal()
 

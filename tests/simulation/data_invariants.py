@@ -203,7 +203,7 @@ class AcknowledgedIsReadable(Invariant):
             self.read[one.place] = max(self.read.get(one.place, 0), high_watermark)
         self._spoken.pop(exchange, None)
 
-    def given_up(self, exchange: Exchange) -> None:
+    def unanswered(self, exchange: Exchange) -> None:
         self._spoken.pop(exchange, None)
 
     def _acked(self, exchange: Exchange) -> None:

@@ -357,5 +357,5 @@ class Trap:
     def received(self, exchange: Exchange) -> None:
         """Nothing: see `Watcher`."""
 
-    def given_up(self, exchange: Exchange) -> None:
+    def unanswered(self, exchange: Exchange) -> None:
         """Nothing: see `Watcher`."""

@@ -220,7 +220,7 @@ class Simulation(SimulatedCluster):
     def heal(self) -> None:
         """End the faults; let what is under way end well, and a cluster come to rest."""
         self.trace.add("heal")
-        self.network.turn(Weather())
+        self.network.set_weather(Weather())
         self.nemesis.heal()
         self.run_until(lambda: all(one.serving for one in self.brokers), 15_000)
         if self._twin is not None:
@@ -279,7 +279,7 @@ class Simulation(SimulatedCluster):
         self.run_until(lambda: reader.done, 45_000)
         # The end of a transaction that ran out of time may be on its way to followers.
         end_ms = self.world.now_ms + 5_000
-        while self.is_on_its_way() and self.world.now_ms < end_ms and self.step():
+        while self.has_waiting_appends() and self.world.now_ms < end_ms and self.step():
             pass
         self.last_reader = reader
         for invariant in self.invariants:

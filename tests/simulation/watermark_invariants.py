@@ -116,7 +116,7 @@ class EpochsAreFenced(Invariant):
                     f"and is answered in {known.get(key)}"
                 )
 
-    def given_up(self, exchange: Exchange) -> None:
+    def unanswered(self, exchange: Exchange) -> None:
         self._in_epochs.pop(exchange, None)
 
 

@@ -228,7 +228,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def keep(self, frame: memoryview) -> memoryview:
         """Return the current request's frame, or a copy, which stays valid until its answer."""
-        return self.reader.hold(frame)
+        return self.reader.keep_counted(frame)
 
     def resume(self) -> None:
         """Resume reading and passing requests: the channel has room again."""

@@ -81,7 +81,7 @@ class AnswersAgreeWithAcls(Invariant):
             known.answered = self.world.events_run
             self._histories[exchange.node].look()
 
-    def given_up(self, exchange: Exchange) -> None:
+    def unanswered(self, exchange: Exchange) -> None:
         self._under_way.pop(exchange, None)
 
     def received(self, exchange: Exchange) -> None:

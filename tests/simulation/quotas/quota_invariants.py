@@ -107,7 +107,7 @@ class NobodyWaitsForEver(OfEachBroker):
                 f"{exchange.key.name} and waits {exchange.muted_ms}"
             )
 
-    def given_up(self, exchange: Exchange) -> None:
+    def unanswered(self, exchange: Exchange) -> None:
         """One that its broker could have begun with, and did not, was held back for too long."""
         known = self._connections.get(exchange.connection)
         if known is None or known.busy or exchange.handled_ms is not None:

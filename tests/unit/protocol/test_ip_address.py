@@ -10,9 +10,9 @@ from protocol.ip_address import (
     address_of_bytes,
     address_of_socket,
     bytes_of_address,
+    canonical_address,
     ip_address,
-    is_for,
-    one_spelling,
+    matches_client,
     without_zone,
 )
 
@@ -66,12 +66,12 @@ def test_what_is_no_address(text: str) -> None:
     ],
 )
 def test_an_ipv6_address_has_one_spelling(host: str, spelling: str) -> None:
-    assert one_spelling(host) == one_spelling(spelling) == spelling
+    assert canonical_address(host) == canonical_address(spelling) == spelling
 
 
 @pytest.mark.parametrize("text", ["*", "10.1.2.3", "010.1.2.3", "10.1", "localhost", *NONE])
 def test_all_else_is_left_as_it_stands(text: str) -> None:
-    assert one_spelling(text) == text
+    assert canonical_address(text) == text
 
 
 @pytest.mark.parametrize(
@@ -112,10 +112,12 @@ def test_what_has_no_bytes(text: str) -> None:
 
 def test_a_host_without_a_zone_stands_for_all_and_one_with_a_zone_for_that() -> None:
     there = f"{LINK_LOCAL}%2"
-    assert is_for(there, there, any_zone=False) and is_for(LINK_LOCAL, there, any_zone=False)
-    assert not is_for(f"{LINK_LOCAL}%3", there, any_zone=False)
-    assert not is_for(there, LINK_LOCAL, any_zone=False)
-    assert is_for(f"{LINK_LOCAL}%3", there, any_zone=True)
-    assert is_for(there, LINK_LOCAL, any_zone=True)
-    assert not is_for(LOOPBACK, there, any_zone=True)
+    assert matches_client(there, there, any_zone=False) and matches_client(
+        LINK_LOCAL, there, any_zone=False
+    )
+    assert not matches_client(f"{LINK_LOCAL}%3", there, any_zone=False)
+    assert not matches_client(there, LINK_LOCAL, any_zone=False)
+    assert matches_client(f"{LINK_LOCAL}%3", there, any_zone=True)
+    assert matches_client(there, LINK_LOCAL, any_zone=True)
+    assert not matches_client(LOOPBACK, there, any_zone=True)
     assert without_zone(there) == LINK_LOCAL

@@ -38,7 +38,7 @@ def test_a_cluster_starts_and_comes_to_rest_the_same_in_each_run() -> None:
         one.add_disks()
         sums.append(one.trace.checksum())
     assert sums[0] == sums[1]
-    assert one.is_cluster and not one.is_on_its_way() and not one.unsettled()
+    assert one.is_cluster and not one.has_waiting_appends() and not one.unsettled()
 
 
 class NeverServes(Invariant):

@@ -230,11 +230,11 @@ def test_what_keep_gives_is_counted_by_whoever_keeps_it() -> None:
 def test_what_hold_gives_is_counted_until_its_request_is_answered() -> None:
     memory = Granted(20_000)
     frames = counted(memory)
-    kept = frames.hold(received_in_parts(frames, b"x"))
+    kept = frames.keep_counted(received_in_parts(frames, b"x"))
     assert memory.free_bytes == 15_000 and frames.lent == 5_000
     frames.settle()
     receive(frames, frame(b"a" * 100))
-    other = frames.hold(frames.next_frame() or memoryview(b""))
+    other = frames.keep_counted(frames.next_frame() or memoryview(b""))
     assert memory.free_bytes == 19_900 and frames.next_frame() is None
     receive(frames, frame(b"z" * 100))
     assert kept == b"x" * 5_000 and other == b"a" * 100

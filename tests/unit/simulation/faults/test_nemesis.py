@@ -26,7 +26,7 @@ def test_who_is_killed_comes_back_unless_it_is_kept_down() -> None:
     dead.kill()
     run.run_for(10_000.0)
     assert not dead.alive
-    run.nemesis.let_up(dead)
+    run.nemesis.allow_start(dead)
     dead.start()
     dead.kill()
     run.run_for(10_000.0)

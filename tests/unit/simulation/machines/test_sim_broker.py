@@ -62,7 +62,7 @@ def test_a_pause_holds_and_an_end_in_a_write_is_buried() -> None:
     one.broker.disk.die_in(0)
     with pytest.raises(Died):
         one.world.run_for(60_000)
-    one.broker.bury()
+    one.broker.end_if_dead()
     assert one.told[-1] == "died in a write"
 
 

@@ -33,7 +33,7 @@ class RecordingWatcher:
     def received(self, exchange: Exchange) -> None:
         self.lines.append("received")
 
-    def given_up(self, exchange: Exchange) -> None:
+    def unanswered(self, exchange: Exchange) -> None:
         self.lines.append("given up")
 
 
@@ -92,7 +92,7 @@ def test_a_dumb_connection_loses_answers() -> None:
     one.answer()
     one.world.run_for(1_000.0)
     assert exchange.outcome == TIMED_OUT and exchange.answered_ms is not None
-    one.network.turn(Weather())
+    one.network.set_weather(Weather())
     assert one.network.weather.dumb_chance == 0.0
 
 
