@@ -15,8 +15,8 @@ What surrounds a node in a process (sockets, guards of listeners, threads) is in
 
 Owns the order in which the roles start and stop. The metadata log is opened and the node joins the
 quorum, then the broker registers and serves. At the stop the broker first hands its leaders over
-and answers its waiting requests; then the node leaves the quorum and flushes its logs. Never touches a socket, a clock or a file itself. Follows
-Kafka's `KafkaRaftServer`.
+and answers its waiting requests; then the node leaves the quorum and flushes its logs. Never
+touches a socket, a clock or a file itself. Follows Kafka's `KafkaRaftServer`.
 """
 
 from __future__ import annotations
