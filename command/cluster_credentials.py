@@ -164,7 +164,9 @@ def _broker_password(config: BrokerConfig) -> str | None:
 
 
 def _hosts(node_id: int, config: BrokerConfig | None) -> Sequence[str]:
-    """Return the hosts at which clients and nodes reach a node, for its certificate."""
+    """Return the hosts at which clients and nodes reach a node, for its certificate: this
+    machine's own names, the advertised hosts, and the node's host in the quorum's voters. Without
+    `config`, this machine's names only."""
     if config is None:
         return _HERE
     advertised = [listener.host for listener in config.advertised_listeners]

@@ -314,7 +314,8 @@ def _check_inter_broker(
 
 
 def _per_ip(text: str) -> dict[str, int]:
-    """Return the count of each host in `host:count,host:count`. Raises ConfigError."""
+    """Return the count of each host in `host:count,host:count`, without empty entries. Raises
+    ConfigError if another entry is not of this form."""
     name = "max.connections.per.ip.overrides"
     counts = {}
     for entry in text.split(","):

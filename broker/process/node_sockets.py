@@ -180,8 +180,11 @@ def _listener(config: BrokerConfig, endpoint: EndPoint) -> Listener:
 
 
 def _of_controllers(config: BrokerConfig) -> BrokerConfig:
-    """Return the configuration for the controller's listeners, without the broker's limits on
-    connections, so that clients cannot use up the connections of nodes."""
+    """Return the configuration for the controller's listeners.
+
+    Clients cannot use up the connections of nodes: max.connections and the creation rate of the
+    whole broker are left out. Limits of addresses and of listeners stay.
+    """
     return config._replace(max_connections=UNLIMITED, max_connection_creation_rate=UNLIMITED)
 
 

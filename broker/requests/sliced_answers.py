@@ -252,7 +252,7 @@ class SlicedAnswers:
 
 
 def _failure(context: RequestContext, error: Exception) -> ErrorCode:
-    """Log a failure, as `broker.requests.request_handler` does. Return the client's error code."""
+    """Log a failure, as `broker.requests.request_handler` does. Return UNKNOWN_SERVER_ERROR."""
     trace = None if isinstance(error, StringTooLong) else error
     name, version = ApiKey(context.api_key).name, context.api_version
     log.error("%s v%d failed: %s", name, version, error, exc_info=trace)

@@ -222,7 +222,8 @@ class Contents(ABC):
         self.call("group.delete", {"groups": [group]})
 
     def _topic(self, topic: str | Topic) -> Topic:
-        """Return the topic, looked up if it is a name. Raises Misuse if it is neither."""
+        """Return the topic; a name counts as that of an existing topic. Raises Misuse for an empty
+        name or another type."""
         if isinstance(topic, Topic):
             return topic
         if not isinstance(topic, str) or not topic:

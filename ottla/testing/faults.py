@@ -262,7 +262,8 @@ class Faults:
             call("disk.free", {})
 
     def clear(self) -> None:
-        """Lift all faults, as `Fault.lift` does, and free the disk."""
+        """Lift all faults of the brokers that run, and free the disk. Delayed answers and connections
+        end as with `Fault.lift`; `met` and `seen` of a fault stay at the number last asked for."""
         for call in self._running_calls():
             call("fault.clear", {})
             call("disk.free", {})

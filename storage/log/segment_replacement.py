@@ -126,10 +126,11 @@ def settle_replacements(filesystem: Filesystem, directory: str, names: list[str]
 def _without_damaged(
     filesystem: Filesystem, directory: str, swaps: list[str], kept: list[str]
 ) -> list[str]:
-    """Return the `.log.swap` files that are not damaged.
+    """Return the `.log.swap` files that may replace their sources: those without damage, and those
+    whose source (the `.log` of the same offset in `kept`) is gone, which are not checked.
 
-    A damaged one must not replace its source, if that still exists: the files of the damaged
-    segment are removed, from the folder and from `swaps`.
+    All files of a damaged segment whose source still exists are removed, from the folder and from
+    `swaps`. Raises OSError.
     """
     whole = []
     for name in [name for name in swaps if name.endswith(LOG_SUFFIX + SWAP_SUFFIX)]:

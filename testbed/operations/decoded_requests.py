@@ -118,7 +118,8 @@ def _client_id(sent: SentRequest) -> str | None:
 
 def _json_value(value: Json, topic_name: Names) -> Json:
     """Return a field's value for the test's process: a message as a dict, a list or tuple as a
-    list, a view of bytes as bytes."""
+    list, a view of bytes as bytes. Other values stay. A message's topic ids become
+    names by `topic_name`."""
     if isinstance(value, Message):
         return _json_fields(value, topic_name)
     if isinstance(value, list | tuple):

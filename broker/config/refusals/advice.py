@@ -43,7 +43,8 @@ def advice(error: ConfigError, texts: Mapping[str, str], option: str = "") -> st
     """Return advice on what to write instead, as a sentence with a leading blank; empty if there is
     none.
 
-    `texts` is the written configuration; `option` precedes its keys.
+    `texts` is the written configuration; `option`, such as `--override `, precedes the key in
+    advice on `advertised.listeners`.
     """
     if error.name == "advertised.listeners" and NON_ROUTABLE_HOST in str(error):
         return _routable(texts, option)

@@ -116,7 +116,9 @@ class ConnectionQuotas:
     # --- before a connection is accepted -------------------------------------------------------
 
     def slot_available(self, listener: str) -> bool:
-        """Return whether the listener may take another connection now."""
+        """Return whether the listener may take another connection now, by the limits on open
+        connections and the free descriptors. Creation rates and limits of addresses are not
+        checked."""
         state = self._listeners[listener]
         if state.count >= state.limit:
             return False

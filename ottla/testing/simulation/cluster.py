@@ -173,7 +173,7 @@ class SimulatedCluster:
 
     async def start(self, broker: int) -> None:
         """Start a broker if it is down, and return when it serves requests. Raises OperationFailed
-        TIMED_OUT after 20 s."""
+        TIMED_OUT after 20 s of virtual time, Misuse if there is no such broker."""
         await Operation(None, "start", {"broker": broker}, "")
 
     async def pause(self, broker: int) -> None:

@@ -292,7 +292,8 @@ class Jwks:
 
     def _take(self, keys: KeySet | None, error: Exception | None) -> bool:
         """Replace `keys` by the keys that were read (None: they are unchanged), or log the error.
-        Set the timer for the next reading. Return whether the key ids changed."""
+        Set the timer for the next reading. Return whether the key ids changed, False after an
+        error. Of several errors in a row only the first is logged."""
         if error is not None:
             self._failed(error)
             return False
