@@ -71,8 +71,8 @@ def ends(
     isolation_level: int = READ_UNCOMMITTED,
 ) -> tuple[dict[Partition, int], dict[Partition, int]]:
     """Return the first offset of each partition, and the offset after its last; with READ_COMMITTED
-    the last stable offset. Partitions without a leader are left out. Raises Refused; StartError if a broker
-    does not answer."""
+    the last stable offset. Partitions without a leader are left out. Raises Refused; StartError if
+    a broker does not answer."""
     wanted = list(partitions)
     first = list_offsets(cluster, topics, dict.fromkeys(wanted, EARLIEST))
     last = list_offsets(cluster, topics, dict.fromkeys(wanted, LATEST), isolation_level)

@@ -262,8 +262,9 @@ class Faults:
             call("disk.free", {})
 
     def clear(self) -> None:
-        """Lift all faults of the brokers that run, and free the disk. Delayed answers and connections
-        end as with `Fault.lift`; `met` and `seen` of a fault stay at the number last asked for."""
+        """Lift all faults of the brokers that run, and free the disk. Delayed answers and
+        connections end as with `Fault.lift`; `met` and `seen` of a fault stay at the number last
+        asked for."""
         for call in self._running_calls():
             call("fault.clear", {})
             call("disk.free", {})

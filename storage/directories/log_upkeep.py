@@ -137,8 +137,8 @@ class LogUpkeep:
                 checkpoint.write_encoded(data)
 
     def _run(self, steps: Steps[None]) -> None:
-        """Do the steps in slices, after those of earlier calls. The error of a slice that is done at
-        once is raised here; the event loop raises that of a later slice."""
+        """Do the steps in slices, after those of earlier calls. The error of a slice that is done
+        at once is raised here; the event loop raises that of a later slice."""
         self._work.take(steps, raise_error)
 
     def checkpoint_soon(self) -> None:

@@ -207,8 +207,8 @@ class ConsumerGroup:
     # -- soft state ----------------------------------------------------------------------------
 
     def note_topics(self, topics: TopicsImage) -> None:
-        """Set `seen_topics` to `topics`, of which the caller knows that the group's metadata hash is
-        theirs."""
+        """Set `seen_topics` to `topics`. The caller has found that the group's metadata hash is
+        that of `topics`."""
         self.seen_topics = topics
 
     # -- for decisions -------------------------------------------------------------------------
