@@ -22,6 +22,7 @@ from command.admin.decode_options import DecodeOptions, with_decode_options
 from command.admin.options import with_bootstrap_server, with_command_config, with_json
 from command.command_list import Commands
 from command.completion import VARIABLE
+from command.help_pages.number_ranges import WholeNumber
 from command.output import echo
 from ground.config_def import ConfigError
 from protocol.primitives import StringTooLong
@@ -37,7 +38,7 @@ EXIT_REFUSED = 2
 _HELP = """Ottla, a Kafka broker in Python, and commands for any Kafka cluster.
 
 \b
-  ottla serve                          a broker on localhost:9092, its data in ./data
+  ottla serve          starts a broker on localhost:9092, its data in ./data
   ottla topic create greetings
   echo hello | ottla produce greetings
   ottla consume greetings
@@ -52,11 +53,10 @@ _CLUSTER_ID_HELP = (
     "generates its own; all nodes of a larger cluster need the same ID."
 )
 _ADD_SCRAM_HELP = (
-    "Add a user who can log in by SCRAM from the first start on, such as "
-    "SCRAM-SHA-512=[name=broker,password=PASSWORD]; further keys: iterations, salt, saltedpassword "
-    "(in place of password; both in base64). May be repeated; add the same users on every "
-    "controller. The list of processes shows this option to others: change the password with "
-    "ottla user add once the cluster runs."
+    "Add a user who can log in by SCRAM from the first start on. The keys are name, password, "
+    "iterations, salt, saltedpassword (in place of password; both in base64). May be repeated; add "
+    "the same users on every controller. The list of processes shows this option to others: "
+    "change the password with ottla user add after the first start."
 )
 _OVERRIDE_HELP = (
     "Set this key of Kafka's server.properties; takes precedence over the file. May be repeated."
@@ -206,7 +206,7 @@ def ottla(context: click.Context) -> None:
 @ottla.command(short_help="Start a broker and run it in the foreground.")
 @click.option(
     "--port",
-    type=click.IntRange(0, 65535),
+    type=WholeNumber(0, 65535),
     metavar="PORT",
     help="Listen for clients on this port of localhost; 0: any free port. [default: 9092]",
 )
@@ -216,9 +216,9 @@ def ottla(context: click.Context) -> None:
     "console_port",
     is_flag=False,
     flag_value=8080,
-    type=click.IntRange(0, 65535),
+    type=WholeNumber(0, 65535),
     metavar="[PORT]",
-    help="Also serve the web console, on this port of this machine. [default port: 8080]",
+    help="Serve the web console, too, on this port of this machine. [default port: 8080]",
 )
 @click.option(
     "--allow-writes", is_flag=True, help="Let the console change the cluster, not only show it."
@@ -326,7 +326,11 @@ def _settings_of(
 @ottla.command("format", short_help="Format empty data folders, as kafka-storage format does.")
 @_with_cluster_id
 @click.option(
-    "--add-scram", "add_scram", multiple=True, metavar="MECHANISM=[...]", help=_ADD_SCRAM_HELP
+    "--add-scram",
+    "add_scram",
+    multiple=True,
+    metavar="MECHANISM=[KEY=VALUE,…]",
+    help=_ADD_SCRAM_HELP,
 )
 @_configured
 def format_command(
@@ -337,9 +341,13 @@ def format_command(
 ) -> None:
     """Format the data folders of a node, as kafka-storage format does.
 
-    ottla serve formats the folders of a node that is a cluster of its own. All nodes of a larger
-    cluster need the same cluster ID: without --cluster-id, the command proposes an ID. Folders that
-    are formatted already stay as they are; folders of another cluster are rejected.
+    For a node that is a cluster of its own, ottla serve formats the folders. All nodes of a larger
+    cluster need the same cluster ID; the command proposes an ID if --cluster-id is missing.
+    Folders that are formatted already stay as they are; folders of another cluster are rejected.
+
+    \b
+    ottla format --config broker.properties --cluster-id MkU3OEVBNTcwNTJENDM2Qg
+    ottla format --add-scram 'SCRAM-SHA-512=[name=admin,password=PASSWORD]'
     """
     config = _load_config(config_file, overrides)
     from broker.process.server import format_folders
@@ -415,7 +423,7 @@ def cluster(
     With --secure there are more files, which only you can read:
       DIR/client.properties     client properties of the user client
       DIR/admin.properties      client properties of the administrator
-      DIR/certificates          the certificate that clients trust, and each node's
+      DIR/certificates          the certificate for clients, and each node's
 
     If a node dies, it stays down, and the command that starts it is shown. If --brokers asks for
     more nodes than the folder has, the new nodes join as brokers. An odd number of nodes, at most
@@ -424,7 +432,7 @@ def cluster(
     \b
     From another shell, while the cluster runs:
       ottla cluster kill 2      kills node 2 at once, without a clean stop
-      ottla cluster restart 2   stops node 2 cleanly, if it runs, and starts it again
+      ottla cluster restart 2   stops node 2 cleanly, if it runs, and starts it
     """
     if context.invoked_subcommand is not None:
         return
@@ -444,7 +452,7 @@ def _node(context: click.Context, folder: str | None, node_id: int) -> RunningNo
 
 
 @cluster.command("kill")
-@click.argument("node_id", type=click.IntRange(1), metavar="N")
+@click.argument("node_id", type=WholeNumber(1), metavar="N")
 @_with_cluster_folder
 @with_json
 @click.pass_context
@@ -452,6 +460,9 @@ def kill_node(context: click.Context, node_id: int, folder: str | None, as_json:
     """Kill node N at once, without a clean stop, as a failure does.
 
     The node keeps its data. Requests that it has not answered yet get no answer.
+
+    \b
+    ottla cluster kill 2
     """
     from command.output import done
 
@@ -461,7 +472,7 @@ def kill_node(context: click.Context, node_id: int, folder: str | None, as_json:
 
 
 @cluster.command("restart")
-@click.argument("node_id", type=click.IntRange(1), metavar="N")
+@click.argument("node_id", type=WholeNumber(1), metavar="N")
 @_with_cluster_folder
 @with_json
 @click.pass_context
@@ -469,6 +480,9 @@ def restart_node(context: click.Context, node_id: int, folder: str | None, as_js
     """Stop node N cleanly, if it runs, and start it again.
 
     The command ends when the node accepts connections.
+
+    \b
+    ottla cluster restart 2
     """
     from command.output import done
 
@@ -488,13 +502,18 @@ def status(bootstrap_server: str, watch: bool, as_json: bool, command_config: st
     """Show a cluster's health, as one of its nodes sees it.
 
     \b
-    Shows the brokers, the controller and its followers, and the partitions that are
+    Shows the brokers, the controller and its followers, and partitions that are
       offline           without a leader: clients can neither read nor write
-      under min ISR     fewer replicas in sync than min.insync.replicas: acks=all is rejected
+      under min ISR     fewer replicas in sync than min.insync.replicas, so that
+                        acks=all is rejected
       under-replicated  fewer replicas in sync than the partition has
 
     The exit code is 0 if the cluster is healthy, 1 if it is degraded, 2 if no broker answered.
     Works with Apache Kafka too.
+
+    \b
+    ottla status
+    ottla status --watch --bootstrap-server kafka-1:9092
     """
     from command.status_command import run_status
 

@@ -9,6 +9,7 @@ from importlib import import_module
 
 import click
 
+from command.help_pages.command_group import CommandGroup, first_sentence
 from command.output import echo
 
 _ADMIN = "command.admin"
@@ -47,8 +48,10 @@ SECTIONS = {
 }
 
 
-class Commands(click.Group):
+class Commands(CommandGroup):
     """The group of all commands: those of cli.py, and those in MODULES."""
+
+    group_class = CommandGroup
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands, in the order of the help."""
@@ -98,4 +101,4 @@ class Commands(click.Group):
             return MODULES[name][1]
         command = super().get_command(ctx, name)
         assert command is not None
-        return command.get_short_help_str(80)
+        return first_sentence(command)

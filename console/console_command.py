@@ -9,6 +9,7 @@ import click
 from command.admin.decode_options import DecodeOptions, with_decode_options
 from command.admin.options import with_bootstrap_server, with_command_config
 from command.console_process import check_console_installed
+from command.help_pages.number_ranges import WholeNumber
 from console.options import ConsoleOptions
 
 
@@ -20,12 +21,12 @@ from console.options import ConsoleOptions
     multiple=True,
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Also show the segments and the flow of a record, from the data folder of a node on this "
+    help="Show the segments and the flow of a record, too, from the data folder of a node on this "
     "machine or the folder of an ottla cluster; may be repeated.",
 )
 @click.option(
     "--port",
-    type=click.IntRange(0, 65535),
+    type=WholeNumber(0, 65535),
     default=8080,
     show_default=True,
     metavar="PORT",

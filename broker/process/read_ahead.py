@@ -62,6 +62,8 @@ FOLDERS = (
     "broker/requests",
     "broker/security",
     "broker/verification",
+    "command",
+    "command/help_pages",
 )
 """The folders of most modules that a start imports."""
 LARGE_EXTENSION = "uvloop"

@@ -25,24 +25,25 @@ from client.cluster import ClusterClient
 from client.refusals import EXIT_REFUSED_BY_CLUSTER
 from client.tables import table
 from command.admin.options import with_bootstrap_server, with_command_config, with_json
+from command.help_pages.command_group import CommandGroup
 from command.output import echo, note, show
 from controller.metadata.acl import Acl
 from ottla.plugins.authorizer import CLUSTER_NAME, Resource
 
 _RESOURCE_OPTIONS = {
-    "topic": (Resource.TOPIC, "The topic that the ACLs are for; * is every topic."),
-    "group": (Resource.GROUP, "The consumer group that the ACLs are for; * is every group."),
+    "topic": (Resource.TOPIC, "Name the topic of the ACLs; * is every topic."),
+    "group": (Resource.GROUP, "Name the consumer group of the ACLs; * is every group."),
     "transactional_id": (
         Resource.TRANSACTIONAL_ID,
-        "The transactional id that the ACLs are for; * is every transactional id.",
+        "Name the transactional id of the ACLs; * is every transactional id.",
     ),
     "delegation_token": (
         Resource.DELEGATION_TOKEN,
-        "The delegation token that the ACLs are for, by its id.",
+        "Name the delegation token of the ACLs by its id.",
     ),
     "user_principal": (
         Resource.USER,
-        "The user (User:NAME) whose delegation tokens the ACLs are for.",
+        "Name the user (User:NAME) whose delegation tokens the ACLs are for.",
     ),
 }
 
@@ -57,11 +58,12 @@ def _with_resources(command: Command) -> Command:
         type=click.Choice(list(PATTERN_WORDS), case_sensitive=False),
         default="literal",
         show_default=True,
-        help="How ACLs match NAME. literal: exactly; prefixed: all names that begin with NAME. In "
-        "list and delete also match: all ACLs that apply to NAME; any: literal and prefixed ACLs.",
+        help="Choose how ACLs match NAME. literal: exactly; prefixed: all names that begin with "
+        "NAME. In list and delete also match: all ACLs that apply to NAME; any: literal and "
+        "prefixed ACLs.",
     )(command)
     command = click.option(
-        "--cluster", is_flag=True, help="The cluster, as the resource that the ACLs are for."
+        "--cluster", is_flag=True, help="Choose the cluster itself as the resource of the ACLs."
     )(command)
     for name, (_, text) in reversed(_RESOURCE_OPTIONS.items()):
         option = f"--{name.replace('_', '-')}"
@@ -72,39 +74,43 @@ def _with_resources(command: Command) -> Command:
 def _with_entries(command: Command) -> Command:
     """Return the command with the options for roles, operations, principals and hosts."""
     for flag, text in (
-        ("idempotent", "With --producer, also IdempotentWrite on the cluster."),
+        ("idempotent", "Add IdempotentWrite on the cluster to the operations of --producer."),
         (
             "consumer",
-            "The operations of a consumer: Read and Describe on --topic, Read on --group.",
+            "Name the operations of a consumer: Read and Describe on --topic, Read on --group.",
         ),
         (
             "producer",
-            "The operations of a producer: Write, Describe and Create on --topic, Write and "
+            "Name the operations of a producer: Write, Describe and Create on --topic, Write and "
             "Describe on --transactional-id.",
         ),
     ):
         command = click.option(f"--{flag}", is_flag=True, help=text)(command)
     for name, metavar, text in (
-        ("operation", "OPERATION", "The operation, such as Read, Write or Create. [default: All]"),
+        (
+            "operation",
+            "OPERATION",
+            "Name an operation, such as Read, Write or Create. [default: All]",
+        ),
         (
             "deny-host",
             "ADDRESS",
-            "The address from which --deny-principal connects. [default: all addresses]",
+            "Deny --deny-principal only connections from this address. [default: all addresses]",
         ),
         (
             "allow-host",
             "ADDRESS",
-            "The address from which --allow-principal connects. [default: all addresses]",
+            "Allow --allow-principal only connections from this address. [default: all addresses]",
         ),
         (
             "deny-principal",
             "User:NAME",
-            "The principal that is denied the operation, even if another ACL allows it.",
+            "Deny this principal the operation, even if another ACL allows it.",
         ),
         (
             "allow-principal",
             "User:NAME",
-            "The principal that is allowed the operation; User:* is everybody.",
+            "Allow this principal the operation; User:* is every user.",
         ),
     ):
         plural = f"{name.replace('-', '_')}s"
@@ -113,7 +119,7 @@ def _with_entries(command: Command) -> Command:
     return command
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def acl() -> None:
     """Add, list and delete access control entries (ACLs).
 
@@ -121,6 +127,10 @@ def acl() -> None:
     cluster. An operation that no ACL allows is denied, except to super users. Principals, hosts,
     operations and resources may be repeated: each combination of them is an ACL. Works with Apache
     Kafka too.
+
+    \b
+    ottla acl add --allow-principal User:alice --producer --topic orders
+    ottla acl list --topic orders
     """
 
 
@@ -133,11 +143,14 @@ def acl() -> None:
 def add_acls(bootstrap_server: str, command_config: str | None, as_json: bool, **_: object) -> None:
     """Add ACLs.
 
+    The last example allows bob to read all topics whose names begin with team.
+
     \b
     ottla acl add --allow-principal User:alice --producer --topic orders
-    ottla acl add --allow-principal User:bob --consumer --topic orders --group billing
-    ottla acl add --allow-principal User:bob --operation Read --topic team. --resource-pattern-type prefixed
-    """  # noqa: E501 - a line to be copied
+    ottla acl add --allow-principal User:bob --consumer --topic orders --group g
+    ottla acl add --allow-principal User:bob --operation Read --topic team. \\
+      --resource-pattern-type prefixed
+    """
     acls = entries_to_add(_typed_options(click.get_current_context()))
     for line in acl_warnings(acls):
         echo(f"ottla: warning: {line}", to_stderr=True)

@@ -45,27 +45,27 @@ _OPTIONS = (
         ["--avro-schema", "avro"],
         multiple=True,
         metavar="[TOPIC=]FILE",
-        help="In the console, decode values by this Avro schema (.avsc), for one topic or for all; "
+        help="Decode values in the console by this Avro schema (.avsc), for one topic or for all; "
         "may be repeated.",
     ),
     click.Option(
         ["--proto-descriptors", "descriptors"],
         metavar="FILE",
-        help="In the console, decode Protobuf values by these descriptors, made with protoc "
+        help="Decode Protobuf values in the console by these descriptors, made with protoc "
         "--include_imports --descriptor_set_out.",
     ),
     click.Option(
         ["--proto-message", "messages"],
         multiple=True,
         metavar="[TOPIC=]NAME",
-        help="Decode values as this message of --proto-descriptors (PACKAGE.MESSAGE), for one "
-        "topic or for all; may be repeated.",
+        help="Decode values as this message of the descriptors (PACKAGE.MESSAGE), for one topic or "
+        "for all; may be repeated.",
     ),
     click.Option(
         ["--registry"],
         metavar="URL",
-        help="In the console, decode values by the schemas of this registry, which the ids in the "
-        "records name.",
+        help="Decode values in the console by the schemas of this registry: each value begins with "
+        "its schema's id.",
     ),
 )
 

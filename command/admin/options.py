@@ -33,22 +33,21 @@ def _command_config() -> str | None:
 
 
 with_bootstrap_server = click.option(
+    "-b",
     "--bootstrap-server",
     envvar="OTTLA_BOOTSTRAP_SERVERS",
-    show_envvar=True,
     default=_bootstrap_server,
-    show_default="the profile in use, else localhost:9092",
     metavar="HOST:PORT",
-    help="Connect to the cluster through any of its nodes; separate several with commas.",
+    help="Connect to the cluster through this node; separate several with commas. [default: "
+    "OTTLA_BOOTSTRAP_SERVERS, else the profile in use, else localhost:9092]",
 )
 with_command_config = click.option(
     "--command-config",
     envvar="OTTLA_COMMAND_CONFIG",
-    show_envvar=True,
     default=_command_config,
     metavar="FILE",
-    help="Use the client properties in FILE for listeners with TLS or SASL, as Kafka's tools do "
-    "(security.protocol, sasl.jaas.config, ssl.truststore.location, …).",
+    help="Use the client properties in FILE for TLS and logins, as Kafka's tools do. [default: "
+    "OTTLA_COMMAND_CONFIG, else the profile in use]",
 )
 with_json = click.option(
     "--json", "as_json", is_flag=True, help="Print a JSON object on each line."

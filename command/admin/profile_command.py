@@ -13,15 +13,16 @@ from broker.config.start_error import StartError
 from client.connection import parse_addresses
 from client.profiles import Profile, load_profiles, save_profiles
 from command.admin.options import with_json
+from command.help_pages.command_group import CommandGroup
 from command.output import done, note, show
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def profile() -> None:
     """Save clusters under names, and choose the one that commands use.
 
     \b
-    ottla profile add test --bootstrap-server kafka-1:9092 --command-config test.properties
+    ottla profile add test -b kafka-1:9092 --command-config test.properties
     ottla profile use test
 
     --bootstrap-server, OTTLA_BOOTSTRAP_SERVERS and OTTLA_PROFILE take precedence over the profile
@@ -32,7 +33,11 @@ def profile() -> None:
 @profile.command("list")
 @with_json
 def list_profiles(as_json: bool) -> None:
-    """List profiles; a star marks the profile in use."""
+    """List profiles; a star marks the profile in use.
+
+    \b
+    ottla profile list
+    """
     profiles = load_profiles()
     rows = [
         ("*" if name == profiles.in_use else "", name, saved.bootstrap_server, saved.command_config)
@@ -48,7 +53,12 @@ def list_profiles(as_json: bool) -> None:
 @click.option("--none", is_flag=True, help="Use no profile: commands connect to localhost:9092.")
 @with_json
 def use(name: str | None, none: bool, as_json: bool) -> None:
-    """Use the profile NAME in all commands from now on."""
+    """Use the profile NAME in all commands from now on.
+
+    \b
+    ottla profile use test
+    ottla profile use --none
+    """
     profiles = load_profiles()
     if none == (name is not None):
         raise StartError("give the NAME of a profile, or --none")
@@ -62,6 +72,7 @@ def use(name: str | None, none: bool, as_json: bool) -> None:
 @profile.command("add")
 @click.argument("name")
 @click.option(
+    "-b",
     "--bootstrap-server",
     required=True,
     metavar="HOST:PORT",
@@ -74,7 +85,11 @@ def use(name: str | None, none: bool, as_json: bool) -> None:
 )
 @with_json
 def add(name: str, bootstrap_server: str, command_config: str | None, as_json: bool) -> None:
-    """Save a cluster as the profile NAME. The first profile is in use at once."""
+    """Save a cluster as the profile NAME. The first profile is in use at once.
+
+    \b
+    ottla profile add test --bootstrap-server kafka-1:9092,kafka-2:9092
+    """
     parse_addresses(bootstrap_server)
     if command_config is not None:
         if not os.path.isfile(command_config):
@@ -92,7 +107,11 @@ def add(name: str, bootstrap_server: str, command_config: str | None, as_json: b
 @click.argument("name")
 @with_json
 def remove(name: str, as_json: bool) -> None:
-    """Remove the profile NAME."""
+    """Remove the profile NAME.
+
+    \b
+    ottla profile remove test
+    """
     profiles = load_profiles()
     if name not in profiles.by_name:
         raise StartError(f"there is no profile {name}: ottla profile list shows all")

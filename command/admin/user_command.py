@@ -19,6 +19,8 @@ from client.access.users import Credential, credentials, delete, set_password
 from client.cluster import ClusterClient
 from client.refusals import Refused
 from command.admin.options import with_bootstrap_server, with_command_config, with_json
+from command.help_pages.command_group import CommandGroup
+from command.help_pages.number_ranges import WholeNumber
 from command.output import echo, show
 from controller.metadata.scram_credential import (
     ITERATIONS_MAX,
@@ -32,13 +34,17 @@ _PASSWORD_CHARACTERS_MAX = 65_536
 _mechanism_of = click.Choice(list(SCRAM_MECHANISMS))
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def user() -> None:
     """Add, list and delete users who log in by SCRAM.
 
     The cluster's metadata has salted hashes of their passwords. ACLs decide what a user may do: see
     ottla acl.
     Works with Apache Kafka too.
+
+    \b
+    ottla user add alice
+    ottla user list
     """
 
 
@@ -64,7 +70,7 @@ def user() -> None:
 )
 @click.option(
     "--iterations",
-    type=click.IntRange(ITERATIONS_MIN, ITERATIONS_MAX),
+    type=WholeNumber(ITERATIONS_MIN, ITERATIONS_MAX),
     default=ITERATIONS_MIN,
     show_default=True,
     metavar="N",
@@ -86,7 +92,8 @@ def add(
     """Add the user NAME, or set another password for an existing user.
 
     \b
-    The password is asked for on a terminal; elsewhere it is the first line of standard input:
+    In a terminal, the command asks for the password. Elsewhere the password is
+    the first line of standard input:
       ottla user add alice
       head -c 18 /dev/urandom | base64 | tee alice.secret | ottla user add alice
     """
@@ -113,7 +120,12 @@ def add(
 def list_users(
     names: tuple[str, ...], bootstrap_server: str, command_config: str | None, as_json: bool
 ) -> None:
-    """List the users NAME, or all of them."""
+    """List the users NAME, or all users.
+
+    \b
+    ottla user list
+    ottla user list alice
+    """
     with ClusterClient(bootstrap_server, command_config) as cluster:
         listed = credentials(cluster.call, names)
     _print_users(listed, as_json=as_json)
@@ -143,6 +155,9 @@ def delete_user(
     """Delete the user NAME, who can then no longer log in.
 
     Open connections stay open. ACLs of the user stay, too (ottla acl list --principal).
+
+    \b
+    ottla user delete alice
     """
     with ClusterClient(bootstrap_server, command_config) as cluster:
         existing = credentials(cluster.call, [name])

@@ -19,12 +19,13 @@ _SHELLS = ("bash", "zsh", "fish")
 @click.command()
 @click.argument("shell", type=click.Choice(_SHELLS))
 def completion(shell: str) -> None:
-    """Print the script by which a shell completes commands, topics and groups. Load it with:
+    """Print the script by which a shell completes commands, topics and groups.
 
     \b
-    bash   eval "$(ottla completion bash)"                in ~/.bashrc
-    zsh    eval "$(ottla completion zsh)"                 in ~/.zshrc
-    fish   ottla completion fish | source                 in ~/.config/fish/config.fish
+    Load the script with:
+      bash   eval "$(ottla completion bash)"      in ~/.bashrc
+      zsh    eval "$(ottla completion zsh)"       in ~/.zshrc
+      fish   ottla completion fish | source       in ~/.config/fish/config.fish
     """
     use_own_shells()
     kind = get_completion_class(shell)

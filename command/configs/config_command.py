@@ -26,6 +26,7 @@ from client.configs.settings import (
 )
 from command.admin.options import with_bootstrap_server, with_command_config, with_json
 from command.completion.completing import complete_groups, complete_topics
+from command.help_pages.command_group import CommandGroup
 from command.output import done, echo, echo_json, echo_lines, note, show
 from protocol.messages.describe_configs import DescribeConfigsResourceResult
 
@@ -46,13 +47,13 @@ class _Shown(NamedTuple):
 def _with_resource(command: Command) -> Command:
     """Return the command with the options that name the topic, broker or group."""
     for name, metavar, text in (
-        ("group", "NAME", "The consumer group that has the configs."),
+        ("group", "NAME", "Name the consumer group that has the configs."),
         (
             "broker",
             "ID",
-            "The broker that has the configs; all: the configs that apply to all brokers.",
+            "Name the broker that has the configs; all means those that apply to all brokers.",
         ),
-        ("topic", "NAME", "The topic that has the configs."),
+        ("topic", "NAME", "Name the topic that has the configs."),
     ):
         complete = _COMPLETED.get(name)
         command = click.option(f"--{name}", metavar=metavar, help=text, shell_complete=complete)(
@@ -77,9 +78,14 @@ def _resource(topic: str | None, broker: str | None, group: str | None) -> Confi
     return resource
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def config() -> None:
-    """Show, set and explain configs. Works with Apache Kafka too."""
+    """Show, set and explain configs. Works with Apache Kafka too.
+
+    \b
+    ottla config show --topic orders
+    ottla config explain retention.ms
+    """
 
 
 @config.command("show")

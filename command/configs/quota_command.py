@@ -27,6 +27,7 @@ from client.configs.quotas import (
 from client.configs.settings import parse_pairs
 from client.refusals import Refused
 from command.admin.options import with_bootstrap_server, with_command_config, with_json
+from command.help_pages.command_group import CommandGroup
 from command.output import note, show
 
 Command = Callable[..., None]
@@ -38,29 +39,38 @@ def _with_entity(command: Command) -> Command:
         (
             IP,
             "ADDRESS",
-            "The address that has the quota; '*': every address without a quota of its own.",
+            "Name the address that has the quota; '*' means every address without its own quota.",
         ),
         (
             CLIENT_ID,
             "ID",
-            "The client id that has the quota; '*': every client id without a quota of its own.",
+            "Name the client id that has the quota; '*' means every id without its own quota.",
         ),
-        (USER, "NAME", "The user who has the quota; '*': every user without a quota of their own."),
+        (
+            USER,
+            "NAME",
+            "Name the user who has the quota; '*' means every user without their own quota.",
+        ),
     ):
         command = click.option(f"--{name}", metavar=metavar, help=text)(command)
     return command
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def quota() -> None:
     """List, set and remove quotas of users, client ids and addresses. Works with Apache Kafka too.
 
     \b
-    producer_byte_rate, consumer_byte_rate   bytes a second, at each broker
-    request_percentage                       percent of the event loop's time, at each broker
-                                             (Apache Kafka: percent of one thread's time)
-    controller_mutation_rate                 partitions created or deleted a second
-    connection_creation_rate                 new connections a second, for --ip only
+    producer_byte_rate        bytes a second, at each broker
+    consumer_byte_rate        bytes a second, at each broker
+    request_percentage        percent of the event loop's time, at each broker
+                              (Apache Kafka: percent of one thread's time)
+    controller_mutation_rate  partitions created or deleted a second
+    connection_creation_rate  new connections a second, for --ip only
+
+    \b
+    ottla quota set --user alice producer_byte_rate=10MB
+    ottla quota list
     """
 
 
@@ -77,7 +87,12 @@ def list_quotas(
     client_id: str | None,
     ip: str | None,
 ) -> None:
-    """List all quotas, or those of a user, a client id or an address."""
+    """List all quotas, or those of a user, a client id or an address.
+
+    \b
+    ottla quota list
+    ottla quota list --user alice
+    """
     with ClusterClient(bootstrap_server, command_config) as cluster:
         quotas = listed(cluster, {USER: user, CLIENT_ID: client_id, IP: ip})
     show(ListedQuota._fields, quotas, as_json=as_json)
@@ -135,7 +150,12 @@ def remove_quotas(
     client_id: str | None,
     ip: str | None,
 ) -> None:
-    """Remove the named quotas, or all quotas, of a user, a client id or an address."""
+    """Remove the named quotas, or all quotas, of a user, a client id or an address.
+
+    \b
+    ottla quota remove --user alice
+    ottla quota remove --user alice producer_byte_rate
+    """
     entity = entity_of({USER: user, CLIENT_ID: client_id, IP: ip})
     for key in keys:
         check_key(key, entity)

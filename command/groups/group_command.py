@@ -31,12 +31,18 @@ from client.places import parse_place
 from client.tables import Cell
 from command.admin.options import with_bootstrap_server, with_command_config, with_json
 from command.completion.completing import complete_groups, complete_topics
+from command.help_pages.command_group import CommandGroup
 from command.output import Styled, echo, echo_json, note, show
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def group() -> None:
-    """List, describe, reset and delete consumer groups. Works with Apache Kafka too."""
+    """List, describe, reset and delete consumer groups. Works with Apache Kafka too.
+
+    \b
+    ottla group list
+    ottla group describe billing
+    """
 
 
 @group.command("list")
@@ -47,7 +53,12 @@ def group() -> None:
 def list_groups(
     bootstrap_server: str, command_config: str | None, as_json: bool, quiet: bool
 ) -> None:
-    """List consumer groups."""
+    """List consumer groups.
+
+    \b
+    ottla group list
+    ottla group list --quiet
+    """
     with ClusterClient(bootstrap_server, command_config) as cluster:
         groups = listed(cluster)
     if quiet and not as_json:
@@ -83,6 +94,10 @@ def describe_groups(
 
     Each partition has a row with the committed offset, the end, the lag, and the member that reads
     the partition. --json prints the members, too.
+
+    \b
+    ottla group describe billing
+    ottla group describe billing --members
     """
     with ClusterClient(bootstrap_server, command_config) as cluster:
         for number, name in enumerate(dict.fromkeys(names)):
@@ -234,7 +249,7 @@ def reset_group(
     Shows the new offsets, and sets them only with --execute.
 
     \b
-    PLACE is start, end, an offset, -N for N records before the end of each partition,
+    PLACE is start, end, an offset, -N for N records before each partition's end,
     or @TIME: @2h ago, @2026-11-26T08:00Z, @1764144000000 in milliseconds.
       ottla group reset billing --topic orders --to @2h
       ottla group reset billing --topic orders:0,3 --to 4711 --execute
@@ -310,6 +325,10 @@ def delete_groups(
     """Delete groups whose members have stopped, with their committed offsets.
 
     Shows the offsets, and deletes the groups only with --execute.
+
+    \b
+    ottla group delete billing
+    ottla group delete billing --execute
     """
     with ClusterClient(bootstrap_server, command_config) as cluster:
         rows = []

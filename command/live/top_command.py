@@ -18,6 +18,7 @@ from client.live.looking import seen_topics, take_sample
 from client.live.rates import Sample, group_rates, screen, topic_rates
 from client.refusals import Refused
 from command.admin.options import with_bootstrap_server, with_command_config, with_json
+from command.help_pages.number_ranges import Number, WholeNumber
 from command.output import clear, echo, echo_json, note
 
 _LINES_IN_A_PIPE = 60
@@ -27,13 +28,13 @@ _INTERVAL_MAX_S = 86_400
 @click.command()
 @click.option(
     "--interval",
-    type=click.FloatRange(0.1, _INTERVAL_MAX_S),
+    type=Number(0.1, _INTERVAL_MAX_S),
     default=2.0,
     show_default=True,
     metavar="S",
     help="Refresh every S seconds.",
 )
-@click.option("-n", "--count", type=click.IntRange(1), metavar="N", help="Stop after N refreshes.")
+@click.option("-n", "--count", type=WholeNumber(1), metavar="N", help="Stop after N refreshes.")
 @click.option("--internal", is_flag=True, help="Show internal topics, too.")
 @with_bootstrap_server
 @with_command_config
@@ -50,6 +51,10 @@ def top(
 
     The busiest topics and the groups with the largest lag come first. Refreshes until Ctrl-C. Works
     with Apache Kafka too.
+
+    \b
+    ottla top
+    ottla top --interval 5 --internal
     """
     if isnan(interval):
         raise click.UsageError("--interval nan: give a number of seconds")

@@ -28,6 +28,7 @@ from client.records.rendering import RenderOptions, render
 from client.records.separators import separator_of
 from command.admin.options import with_bootstrap_server, with_command_config, with_json
 from command.completion.completing import complete_groups, complete_topics
+from command.help_pages.number_ranges import WholeNumber
 from command.output import note
 from command.records.ending_signals import ended_by_signals
 from protocol.messages.metadata import MetadataResponseTopic
@@ -60,13 +61,13 @@ Commits = Callable[[Mapping[Partition, int]], None]
     help="Stop at this place in each partition. [default: the end when the command starts]",
 )
 @click.option("-f", "--follow", is_flag=True, help="Wait for new records, until Ctrl-C.")
-@click.option("-n", "--count", type=click.IntRange(1), metavar="N", help="Stop after N records.")
+@click.option("-n", "--count", type=WholeNumber(1), metavar="N", help="Stop after N records.")
 @click.option(
     "-p",
     "--partition",
     "chosen",
     multiple=True,
-    type=click.IntRange(0),
+    type=WholeNumber(0),
     metavar="N",
     help="Read only partition N; may be repeated.",
 )
@@ -88,8 +89,8 @@ Commits = Callable[[Mapping[Partition, int]], None]
     "--separator",
     default=r"\t",
     show_default=True,
-    metavar="TEXT",
-    help="Print TEXT between the parts of a line.",
+    metavar="SEP",
+    help="Print SEP between the parts of a line.",
 )
 @click.option(
     "--group",

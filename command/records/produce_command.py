@@ -24,6 +24,7 @@ from client.records.writing import Writer
 from client.refusals import Refused
 from command.admin.options import with_bootstrap_server, with_command_config
 from command.completion.completing import complete_topics
+from command.help_pages.number_ranges import WholeNumber
 from command.output import echo, note
 from command.records.progress import Progress
 from protocol.compression import Codec
@@ -41,12 +42,12 @@ _CODECS = {codec.name.lower(): codec for codec in Codec}
 @click.command()
 @click.argument("topic", shell_complete=complete_topics)
 @click.argument("files", nargs=-1, metavar="[FILE]...")
-@click.option("-k", "--key", metavar="TEXT", help="Give all records this key.")
+@click.option("-k", "--key", metavar="KEY", help="Give all records this key.")
 @click.option(
     "-K",
     "--key-separator",
-    metavar="TEXT",
-    help=r"Split each line at the first TEXT, such as : or \t, into key and value.",
+    metavar="SEP",
+    help=r"Split each line at the first SEP, such as : or \t, into key and value.",
 )
 @click.option(
     "-H",
@@ -67,7 +68,7 @@ _CODECS = {codec.name.lower(): codec for codec in Codec}
 @click.option(
     "-p",
     "--partition",
-    type=click.IntRange(0),
+    type=WholeNumber(0),
     metavar="N",
     help="Write all records to partition N. [default: chosen by the key]",
 )

@@ -34,6 +34,8 @@ from client.topics import (
 )
 from command.admin.options import with_bootstrap_server, with_command_config, with_json
 from command.completion.completing import complete_topics
+from command.help_pages.command_group import CommandGroup
+from command.help_pages.number_ranges import WholeNumber
 from command.output import Styled, done, echo, echo_json, note, show
 from protocol.messages.metadata import MetadataResponseTopic
 
@@ -49,9 +51,14 @@ _with_configs = click.option(
 )
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def topic() -> None:
-    """List, create, describe, alter and delete topics. Works with Apache Kafka too."""
+    """List, create, describe, alter and delete topics. Works with Apache Kafka too.
+
+    \b
+    ottla topic create orders -p 3
+    ottla topic list
+    """
 
 
 @topic.command("list")
@@ -71,6 +78,10 @@ def list_topics(
 
     RECORDS is the number of offsets: a compacted topic has fewer records. BYTES is the size of all
     replicas together.
+
+    \b
+    ottla topic list
+    ottla topic list --quiet --internal
     """
     with ClusterClient(bootstrap_server, command_config) as cluster:
         names = visible(cluster.metadata(None).topics, internal=internal)
@@ -83,7 +94,7 @@ def list_topics(
         note("no topics that you may see: ottla topic create NAME makes one")
 
 
-_partitions = click.IntRange(1, 2**31 - 1)
+_partitions = WholeNumber(1, 2**31 - 1)
 
 
 @topic.command("create")
@@ -98,7 +109,7 @@ _partitions = click.IntRange(1, 2**31 - 1)
 @click.option(
     "-r",
     "--replicas",
-    type=click.IntRange(1, 32767),
+    type=WholeNumber(1, 32767),
     metavar="N",
     help="Give each partition N replicas. [default: the brokers' default.replication.factor]",
 )
@@ -154,6 +165,9 @@ def describe_topics(
     """Show the partitions of topics and the configs that were set for them.
 
     Each partition has a row with its leader, replicas, in-sync replicas, offsets and size.
+
+    \b
+    ottla topic describe orders
     """
     with ClusterClient(bootstrap_server, command_config) as cluster:
         topics = cluster.topics(names)
@@ -286,7 +300,12 @@ def delete_topics(
     force: bool,
     if_exists: bool,
 ) -> None:
-    """Delete topics with all their records."""
+    """Delete topics with all their records.
+
+    \b
+    ottla topic delete orders
+    ottla topic delete orders payments --force --if-exists
+    """
     with ClusterClient(bootstrap_server, command_config) as cluster:
         if not force:
             if not sys.stdin.isatty():

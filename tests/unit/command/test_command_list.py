@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
-import click
 import pytest
 
 from command.cli import ottla, run_cli
 from command.command_list import MODULES, SECTIONS
-from tests.tools.plain_words import riddles
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -55,25 +52,3 @@ def test_help_may_be_asked_for_by_a_word(capsys: pytest.CaptureFixture[str]) -> 
     assert capsys.readouterr().out.startswith("ottla")
     assert run_cli(["version"]) == 2
     assert "Did you mean '--version'?" in capsys.readouterr().err
-
-
-def test_every_option_has_a_help_text_that_says_what_it_does() -> None:
-    options = {
-        f"{path} {option.opts[-1]}": option.help or ""
-        for path, command in _commands(ottla, "ottla")
-        for option in command.params
-        if isinstance(option, click.Option) and not option.hidden
-    }
-    assert len(options) > 100
-    obscure = {name: text for name, text in options.items() if list(riddles(repr(text)))}
-    assert obscure == {}
-
-
-def _commands(command: click.Command, path: str) -> Iterator[tuple[str, click.Command]]:
-    yield path, command
-    if isinstance(command, click.Group):
-        context = click.Context(command)
-        for name in command.list_commands(context):
-            subcommand = command.get_command(context, name)
-            assert subcommand is not None
-            yield from _commands(subcommand, f"{path} {name}")

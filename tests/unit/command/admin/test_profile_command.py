@@ -57,7 +57,7 @@ def test_the_life_of_a_profile(ottla: Ottla, tmp_path: Path) -> None:
         (["use"], "give the NAME of a profile, or --none"),
         (["use", "x", "--none"], "give the NAME of a profile, or --none"),
         (["remove", "x"], "there is no profile x"),
-        (["add", "x"], "Missing option '--bootstrap-server'"),
+        (["add", "x"], "Missing option '-b' / '--bootstrap-server'"),
         (["add", "x", "--bootstrap-server", "a:b"], "host:port"),
         (["add", "x", "--bootstrap-server", "a", "--command-config", "no"], "no such file"),
     ],

@@ -1,0 +1,1 @@
+"""The pages that `--help` prints: the parts that click lacks or prints otherwise."""
