@@ -19,12 +19,20 @@ from pipeline.errors import PipelineError, told
 EXIT_REFUSED = 2
 
 _JOBS = {
-    "generate": "made-up call detail records into a topic, at a rate",
-    "stream": "from the topic to sums per cell and subscriber, bad records to another topic",
-    "table": "a topic becomes a table of Delta, Iceberg or Parquet, each offset once",
-    "load": "what is new in a topic into a table of Parquet, by date and hour",
-    "replay": "files of Parquet, JSON or CSV, or a loaded table, back into a topic",
-    "audit": "is a topic, a table or the stream's results whole? A table and a report in HTML",
+    "generate": "Send synthetic call detail records to a topic.",
+    "stream": "Sum the records of a topic for each cell and each subscriber.",
+    "table": "Write a topic to a table of Delta, Iceberg or Parquet, each offset once.",
+    "load": "Write what is new in a topic to a table of Parquet, by date and hour.",
+    "replay": "Send files of Parquet, JSON or CSV, or a loaded table, to a topic.",
+    "audit": "Check whether a topic, a table or the stream's results are complete.",
+}
+_EXAMPLES = {
+    "generate": "ottla-pipeline generate --events 100000 --rate 2000",
+    "stream": "ottla-pipeline stream --topic cdr --until-idle 10",
+    "table": "ottla-pipeline table --topic orders --to delta --value-format json",
+    "load": "ottla-pipeline load -b localhost:9092 --topic cdr",
+    "replay": "ottla-pipeline replay --topic cdr-again --files pipeline-data/events",
+    "audit": "ottla-pipeline audit --topic cdr --table pipeline-data/events",
 }
 _WITHOUT_SPARK = ("generate",)
 # Whose errors are told in one line; any other is a bug, and shown whole.
@@ -75,12 +83,21 @@ def parser_for(job: str | None) -> argparse.ArgumentParser:
     )
     jobs = parser.add_subparsers(dest="job", metavar="JOB", required=True, parser_class=_JobParser)
     for name, about in _JOBS.items():
-        one = jobs.add_parser(name, help=about, description=about)
+        one = jobs.add_parser(
+            name,
+            help=about,
+            description=f"{about}\n\n  {_EXAMPLES[name]}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
         if name == job:
             _module(name).add_arguments(one)
             if name not in _WITHOUT_SPARK:
                 import_module("pipeline.spark.session").add_arguments(one)
-            one.add_argument("--debug", action="store_true", help="errors with all they say")
+            one.add_argument(
+                "--debug",
+                action="store_true",
+                help="Show errors of Spark in full, with their tracebacks.",
+            )
     return parser
 
 

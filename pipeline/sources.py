@@ -65,8 +65,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--from-folder",
         metavar="PATH",
-        help="read a copied data folder of Ottla or Apache Kafka, or the folder of a partition; "
-        "several with commas. --option takes isolation.level, bound, damage, check.crcs then",
+        help="Read a copied data folder of Ottla or Apache Kafka, or the folder of a partition; "
+        "separate several with commas. --option then sets isolation.level, bound, damage or "
+        "check.crcs.",
     )
 
 

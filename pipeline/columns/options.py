@@ -39,30 +39,41 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--value-format",
         choices=FORMATS,
         default="raw",
-        help="raw: bytes as they are (the default); text: UTF-8; json, avro: a column for each "
-        "field",
+        help="Read values in this format. raw: bytes as they are; text: UTF-8; json, avro: a "
+        "column for each field. [default: %(default)s]",
     )
     add(
         "--schema",
         metavar="DDL|FILE",
-        help="of JSON: 'id BIGINT NOT NULL, name STRING', or a file with it, or with the JSON of a "
-        "schema of Spark; found once in a sample, and kept, without it. Of Avro: the file of its "
-        "schema, with --registry the readers'",
+        help="Read values by this schema. For JSON: 'id BIGINT NOT NULL, name STRING', or a file "
+        "with such a line or with a schema of Spark as JSON. For Avro: a file with the schema, "
+        "with --registry the reader's schema. [default for JSON: found in a sample, and kept]",
     )
     add(
         "--new-fields",
         choices=NEW_FIELDS,
-        help="fields of JSON that the schema lacks: add them as columns (the default without "
-        "--schema), ignore them (with --schema), or take the record as a misfit",
+        help="Choose what happens to fields of JSON that the schema lacks. add: they become "
+        "columns; ignore: they are left out; misfit: the record is a dead letter. [default: add "
+        "without --schema, ignore with it]",
     )
-    add("--key-format", choices=FORMATS, default="raw", help="of the column key; json: a STRUCT")
-    add("--key-schema", metavar="DDL|FILE", help="of keys that are JSON or Avro")
+    add(
+        "--key-format",
+        choices=FORMATS,
+        default="raw",
+        help="Read keys in this format; json: the column key is a STRUCT. [default: %(default)s]",
+    )
+    add("--key-schema", metavar="DDL|FILE", help="Read keys of JSON or Avro by this schema.")
     add(
         "--registry",
         metavar="URL",
-        help="of the schemas of Avro, http://USER:PASSWORD@HOST:PORT; values are framed then",
+        help="Get the schemas of Avro from this registry, http://USER:PASSWORD@HOST:PORT; each "
+        "value then begins with its schema's id.",
     )
-    add("--subject", help="of the values in the registry; TOPIC-value without it")
+    add(
+        "--subject",
+        metavar="NAME",
+        help="Take the values' schemas of this subject of the registry. [default: TOPIC-value]",
+    )
 
 
 def check(options: argparse.Namespace) -> None:

@@ -51,38 +51,90 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the job."""
     add = parser.add_argument
     connection.add_arguments(parser)
-    add("--topic", type=topic, help="a topic to look at")
-    add("--compacted", action="store_true", help="of the topic the last value of a key counts")
-    add("--table", type=table_place, help="of table or load; with --topic: does it hold the same?")
-    add("--table-format", choices=FORMATS, help="seen by the files of a local table")
+    add("--topic", type=topic, metavar="TOPIC", help="Check this topic.")
     add(
-        "--table-dead-letters", type=table_place, help="of the table; TABLE-dead-letters without it"
+        "--compacted",
+        action="store_true",
+        help="Accept missing offsets, and compare the last value of each key of --topic.",
+    )
+    add(
+        "--table",
+        type=table_place,
+        metavar="PATH",
+        help="Check this table of the job table or load, and compare it with --topic.",
+    )
+    add(
+        "--table-format",
+        choices=FORMATS,
+        help="Read --table in this format. [default: by the files of a local table]",
+    )
+    add(
+        "--table-dead-letters",
+        type=table_place,
+        metavar="PATH",
+        help="Read the dead letters of --table from this folder. [default: TABLE-dead-letters]",
     )
     replay.add_version_arguments(parser.add_argument_group("of --table, Delta or Iceberg"))
-    add("--aggregates", type=table_place, help="the table of sums that stream wrote")
+    add(
+        "--aggregates",
+        type=table_place,
+        metavar="PATH",
+        help="Check this table of sums, which the job stream wrote.",
+    )
     add(
         "--results-topic",
         type=topic,
-        help="of sums; with --aggregates: the same?",
+        metavar="TOPIC",
+        help="Check this topic of sums, and compare it with --aggregates.",
     )
-    add("--dead-letters", type=topic, help="the topic of refused records")
-    add("--against-seed", action="store_true", help="compare with what the generator made")
+    add(
+        "--dead-letters",
+        type=topic,
+        metavar="TOPIC",
+        help="Read the rejected records of the job stream from this topic.",
+    )
+    add("--against-seed", action="store_true", help="Compare with the records of --seed.")
     add(
         "--window",
         type=span,
         default="1 hour",
-        help="of the sums, for --against-seed",
+        metavar="TIME",
+        help="Sum the records of --seed over windows of this length. [default: %(default)s]",
     )
     add(
         "--id-field",
         type=word,
         default="event_id",
-        help="of a value; must not repeat",
+        metavar="NAME",
+        help="Report values of this field that repeat. [default: %(default)s]",
     )
-    add("--time-field", type=word, default="event_time", help="of a value: when")
-    add("--note", action="append", default=[], help="a sentence for the report; again for more")
-    add("--report", type=word, default="pipeline-data/report.html", help="the page")
-    add("--run", type=word, metavar="FILE", help="what make demo heard of its run, for the report")
+    add(
+        "--time-field",
+        type=word,
+        default="event_time",
+        metavar="NAME",
+        help="Take the time of an event from this field. [default: %(default)s]",
+    )
+    add(
+        "--note",
+        action="append",
+        default=[],
+        metavar="SENTENCE",
+        help="Add this sentence to the report; may be repeated.",
+    )
+    add(
+        "--report",
+        type=word,
+        default="pipeline-data/report.html",
+        metavar="FILE",
+        help="Write the report to this file. [default: %(default)s]",
+    )
+    add(
+        "--run",
+        type=word,
+        metavar="FILE",
+        help="Add the times of FILE, which make demo wrote, to the report.",
+    )
     replay.add_file_arguments(parser)
     add_spec_arguments(parser)
 

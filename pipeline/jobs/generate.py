@@ -42,9 +42,27 @@ _START_MAX_MS = 4_102_444_800_000  # the year 2100
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the job."""
     connection.add_arguments(parser)
-    parser.add_argument("--topic", type=topic, default=TOPIC)
-    parser.add_argument("--partitions", type=whole(1), default=PARTITIONS, help="of a new topic")
-    parser.add_argument("--rate", type=number(0), default=0, help="records a second; 0: all it can")
+    parser.add_argument(
+        "--topic",
+        type=topic,
+        default=TOPIC,
+        metavar="TOPIC",
+        help="Send the records to this topic. [default: %(default)s]",
+    )
+    parser.add_argument(
+        "--partitions",
+        type=whole(1),
+        default=PARTITIONS,
+        metavar="N",
+        help="Create the topic, if it is missing, with N partitions. [default: %(default)s]",
+    )
+    parser.add_argument(
+        "--rate",
+        type=number(0),
+        default=0,
+        metavar="N",
+        help="Send N records a second; 0: as many as possible. [default: %(default)s]",
+    )
     add_spec_arguments(parser)
 
 
@@ -52,25 +70,68 @@ def add_spec_arguments(parser: argparse.ArgumentParser) -> None:
     """The options on which the records depend; `audit` has the same."""
     default = GeneratorSpec()
     group = parser.add_argument_group("what is generated")
-    group.add_argument("--seed", type=int, default=default.seed, help="same seed, same records")
-    group.add_argument("--events", type=whole(1), default=default.events, help="records in all")
+    group.add_argument(
+        "--seed",
+        type=int,
+        default=default.seed,
+        metavar="N",
+        help="Generate the records of this seed, always the same. [default: %(default)s]",
+    )
+    group.add_argument(
+        "--events",
+        type=whole(1),
+        default=default.events,
+        metavar="N",
+        help="Generate N records in all. [default: %(default)s]",
+    )
     group.add_argument(
         "--start",
         type=whole(0, _START_MAX_MS),
         default=DEFAULT_START_MS,
-        help="of the operator's clock, ms since 1970",
+        metavar="MS",
+        help="Begin at this time of the network's clock, in ms since 1970. [default: %(default)s]",
     )
     group.add_argument(
-        "--hours", type=whole(1, _HOURS_MAX), default=HOURS, help="how long that clock runs"
-    )
-    group.add_argument("--subscribers", type=whole(1), default=default.subscribers)
-    group.add_argument("--cells", type=whole(1), default=default.cells)
-    group.add_argument("--late", type=number(0, 1), default=default.late_share, metavar="SHARE")
-    group.add_argument(
-        "--duplicates", type=number(0, 1), default=default.duplicate_share, metavar="SHARE"
+        "--hours",
+        type=whole(1, _HOURS_MAX),
+        default=HOURS,
+        metavar="N",
+        help="Spread the events over N hours of that clock. [default: %(default)s]",
     )
     group.add_argument(
-        "--malformed", type=number(0, 1), default=default.malformed_share, metavar="SHARE"
+        "--subscribers",
+        type=whole(1),
+        default=default.subscribers,
+        metavar="N",
+        help="Generate events of N subscribers. [default: %(default)s]",
+    )
+    group.add_argument(
+        "--cells",
+        type=whole(1),
+        default=default.cells,
+        metavar="N",
+        help="Generate events in N cells. [default: %(default)s]",
+    )
+    group.add_argument(
+        "--late",
+        type=number(0, 1),
+        default=default.late_share,
+        metavar="SHARE",
+        help="Delay this share of the records. [default: %(default)s]",
+    )
+    group.add_argument(
+        "--duplicates",
+        type=number(0, 1),
+        default=default.duplicate_share,
+        metavar="SHARE",
+        help="Repeat earlier records as this share of the records. [default: %(default)s]",
+    )
+    group.add_argument(
+        "--malformed",
+        type=number(0, 1),
+        default=default.malformed_share,
+        metavar="SHARE",
+        help="Make this share of the records malformed. [default: %(default)s]",
     )
 
 

@@ -31,12 +31,26 @@ _FIXED = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the job."""
     sources.add_arguments(parser)
-    parser.add_argument("--topic", type=topic, default=TOPIC)
     parser.add_argument(
-        "--table", type=table_place, default="pipeline-data/events", help="or its URI"
+        "--topic",
+        type=topic,
+        default=TOPIC,
+        metavar="TOPIC",
+        help="Read this topic. [default: %(default)s]",
     )
     parser.add_argument(
-        "--batch-max", type=whole(1), default=table.BATCH_MAX, metavar="OFFSETS", help="of one run"
+        "--table",
+        type=table_place,
+        default="pipeline-data/events",
+        metavar="PATH",
+        help="Write the table to this folder or URI. [default: %(default)s]",
+    )
+    parser.add_argument(
+        "--batch-max",
+        type=whole(1),
+        default=table.BATCH_MAX,
+        metavar="OFFSETS",
+        help="Read at most about so many offsets in a run. [default: %(default)s]",
     )
     columns = argparse.ArgumentParser()
     column_options.add_arguments(columns)

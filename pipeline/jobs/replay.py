@@ -45,25 +45,53 @@ _KEY_SEPARATOR = "|"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the job."""
     connection.add_arguments(parser)
-    parser.add_argument("--topic", type=topic, required=True)
-    parser.add_argument("--partitions", type=whole(1), default=PARTITIONS, help="of a new topic")
     parser.add_argument(
-        "--dead-letters", type=topic, help="the topic for lines that are no row; TOPIC-dead-letters"
+        "--topic",
+        type=topic,
+        required=True,
+        metavar="TOPIC",
+        help="Send the records to this topic.",
     )
     parser.add_argument(
-        "--same-partitions", action="store_true", help="of a table: each record where it was"
+        "--partitions",
+        type=whole(1),
+        default=PARTITIONS,
+        metavar="N",
+        help="Create the topic, if it is missing, with N partitions. [default: %(default)s]",
+    )
+    parser.add_argument(
+        "--dead-letters",
+        type=topic,
+        metavar="TOPIC",
+        help="Send lines that are no row to this topic. [default: TOPIC-dead-letters]",
+    )
+    parser.add_argument(
+        "--same-partitions",
+        action="store_true",
+        help="Send each record of a table to the partition from which it was read.",
     )
     add_file_arguments(parser)
     group = parser.add_argument_group("of a table")
     add_version_arguments(group)
-    group.add_argument("--from-time", type=moment, metavar="TIME", help="records from then on")
-    group.add_argument("--to-time", type=moment, metavar="TIME", help="records before then")
+    group.add_argument(
+        "--from-time", type=moment, metavar="TIME", help="Send only records from TIME on."
+    )
+    group.add_argument(
+        "--to-time", type=moment, metavar="TIME", help="Send only records before TIME."
+    )
 
 
 def add_version_arguments(group: argparse._ArgumentGroup) -> None:
     """As of when a table is read; `audit` has the same."""
-    group.add_argument("--as-of-version", type=whole(0), metavar="N", help="or Iceberg's snapshot")
-    group.add_argument("--as-of-time", type=moment, metavar="TIME", help="as it was then")
+    group.add_argument(
+        "--as-of-version",
+        type=whole(0),
+        metavar="N",
+        help="Read version N of a Delta table, or the snapshot N of an Iceberg table.",
+    )
+    group.add_argument(
+        "--as-of-time", type=moment, metavar="TIME", help="Read the table as it was at TIME."
+    )
 
 
 def check_version(options: argparse.Namespace, form: str, path: str) -> None:
@@ -115,11 +143,17 @@ def add_file_arguments(parser: argparse.ArgumentParser) -> None:
     """Which files, and how a row becomes a record; `audit` has the same."""
     group = parser.add_argument_group("the files")
     add = group.add_argument
-    add("--files", type=place, metavar="PATH", help="a file, a folder, a pattern or a URI")
-    add("--format", choices=FORMATS, default="table", help="table: as table or load wrote it")
-    add("--key", type=names, metavar="COLUMN,…", help="its value is the key of the record")
-    add("--timestamp", type=word, metavar="COLUMN", help="a time, or ms since 1970")
-    add("--order", type=names, metavar="COLUMN,…", help="rows of one key are sent in this order")
+    add("--files", type=place, metavar="PATH", help="Read this file, folder, pattern or URI.")
+    add(
+        "--format",
+        choices=FORMATS,
+        default="table",
+        help="Read files of this format; table: a table that the job table or load wrote. "
+        "[default: %(default)s]",
+    )
+    add("--key", type=names, metavar="COLUMN,…", help="Take the key from these columns.")
+    add("--timestamp", type=word, metavar="COLUMN", help="Take the time from this column.")
+    add("--order", type=names, metavar="COLUMN,…", help="Sort rows by these columns.")
 
 
 def check(options: argparse.Namespace) -> None:

@@ -77,41 +77,100 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the job."""
     add = parser.add_argument
     connection.add_arguments(parser)
-    add("--topic", type=topic, default=TOPIC)
-    add("--results-topic", type=topic, default=RESULTS, help="compacted: a key's last value counts")
-    add("--dead-letters", type=topic, default=DEAD_LETTERS, help="the topic for misfits")
+    add(
+        "--topic",
+        type=topic,
+        default=TOPIC,
+        metavar="TOPIC",
+        help="Read this topic. [default: %(default)s]",
+    )
+    add(
+        "--results-topic",
+        type=topic,
+        default=RESULTS,
+        metavar="TOPIC",
+        help="Send the sums to this topic, which is compacted. [default: %(default)s]",
+    )
+    add(
+        "--dead-letters",
+        type=topic,
+        default=DEAD_LETTERS,
+        metavar="TOPIC",
+        help="Send malformed and late records to this topic. [default: %(default)s]",
+    )
     add(
         "--table",
         type=table_place,
         default="pipeline-data/aggregates",
-        help="a folder of Parquet, or its URI",
+        metavar="PATH",
+        help="Write the sums as Parquet to this folder or URI. [default: %(default)s]",
     )
     add(
         "--checkpoint",
         type=table_place,
         default="pipeline-data/checkpoint",
-        help="what it remembers",
+        metavar="PATH",
+        help="Save the offsets and the state of the sums in this folder or URI. [default: "
+        "%(default)s]",
     )
-    add("--window", type=span, default=WINDOW, help="of the sums")
-    add("--watermark", type=delay, default=WATERMARK, help="an event may come so long after others")
-    add("--lateness", type=delay, default=LATENESS, help="how long an event may be on its way")
+    add(
+        "--window",
+        type=span,
+        default=WINDOW,
+        metavar="TIME",
+        help="Sum records over windows of this length. [default: %(default)s]",
+    )
+    add(
+        "--watermark",
+        type=delay,
+        default=WATERMARK,
+        metavar="TIME",
+        help="Wait so long for events that arrive after later ones. [default: %(default)s]",
+    )
+    add(
+        "--lateness",
+        type=delay,
+        default=LATENESS,
+        metavar="TIME",
+        help="Reject an event whose record is more than so much later. [default: %(default)s]",
+    )
     add(
         "--alert-above",
         type=number(0, 1),
         default=ALERT_ABOVE,
-        help="this share of dropped calls",
+        metavar="SHARE",
+        help="Print an alert if a cell drops more than this share of calls. [default: %(default)s]",
     )
-    add("--batch-max", type=whole(1), default=BATCH_MAX, help="records of one micro-batch")
-    add("--trigger", type=number(0), default=TRIGGER_S, help="seconds from batch to batch")
+    add(
+        "--batch-max",
+        type=whole(1),
+        default=BATCH_MAX,
+        metavar="N",
+        help="Read at most N records in a micro-batch. [default: %(default)s]",
+    )
+    add(
+        "--trigger",
+        type=number(0),
+        default=TRIGGER_S,
+        metavar="SECONDS",
+        help="Begin a micro-batch so many seconds after the last. [default: %(default)s]",
+    )
     add(
         "--take-over",
         action="store_true",
-        help="on Spark Connect: end the run that a lost client left on this checkpoint",
+        help="End the run that a lost client of Spark Connect left on this checkpoint.",
     )
     end = parser.add_mutually_exclusive_group()
-    end.add_argument("--once", action="store_true", help="end when all that is there is done")
     end.add_argument(
-        "--until-idle", type=number(0), metavar="SECONDS", help="… and nothing came since"
+        "--once",
+        action="store_true",
+        help="Stop after the records that the topic has at the start.",
+    )
+    end.add_argument(
+        "--until-idle",
+        type=number(0),
+        metavar="SECONDS",
+        help="Stop if no new record has come for so many seconds.",
     )
 
 

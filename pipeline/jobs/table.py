@@ -44,18 +44,28 @@ _REMEMBERED_EVERY = 20
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the job."""
     sources.add_arguments(parser)
-    parser.add_argument("--topic", type=topic, required=True)
-    parser.add_argument("--to", choices=FORMATS, default="delta", help="the table's format")
+    parser.add_argument(
+        "--topic", type=topic, required=True, metavar="TOPIC", help="Read this topic."
+    )
+    parser.add_argument(
+        "--to",
+        choices=FORMATS,
+        default="delta",
+        help="Write the table in this format. [default: %(default)s]",
+    )
     parser.add_argument(
         "--table",
         type=table_place,
-        help="a folder, or its URI in an object store; pipeline-data/TOPIC without it",
+        metavar="PATH",
+        help="Write the table to this folder, or to this URI in an object store. [default: "
+        "pipeline-data/TOPIC]",
     )
     parser.add_argument(
         "--dead-letters",
         type=table_place,
         metavar="PATH",
-        help="records that do not fit; TABLE-dead-letters without",
+        help="Write records that do not fit the table to this folder. [default: "
+        "TABLE-dead-letters]",
     )
     add_loop_arguments(parser)
     column_options.add_arguments(parser)
@@ -65,31 +75,49 @@ def add_loop_arguments(parser: argparse.ArgumentParser) -> None:
     """When it runs, and how large batches and files are."""
     when = parser.add_mutually_exclusive_group()
     when.add_argument(
-        "--every", type=number(0.001), metavar="SECONDS", help="again and again, so far apart"
+        "--every",
+        type=number(0.001),
+        metavar="SECONDS",
+        help="Begin a run so many seconds after the last one began.",
     )
-    when.add_argument("--for-ever", action="store_true", help="as soon as there is something new")
+    when.add_argument(
+        "--for-ever",
+        action="store_true",
+        help="Begin a run as soon as the topic has new records.",
+    )
     add = parser.add_argument
-    add("--batch-max", type=whole(1), default=BATCH_MAX, metavar="OFFSETS", help="of one commit")
+    add(
+        "--batch-max",
+        type=whole(1),
+        default=BATCH_MAX,
+        metavar="OFFSETS",
+        help="Write at most about so many offsets in a commit. [default: %(default)s]",
+    )
     add(
         "--file-size",
         type=whole(1),
         default=FILE_MIB,
         metavar="MiB",
-        help="of the files of the table",
+        help="Write files of about so many MiB. [default: %(default)s]",
     )
     add(
         "--merge-above",
         type=whole(0),
         default=MERGE_ABOVE,
         metavar="FILES",
-        help="merge small files where there are so many too many; 0: never",
+        help="Merge small files if there are more than so many beyond what --file-size requires; "
+        "0: never. [default: %(default)s]",
     )
-    add("--sort-all", action="store_true", help="merging sorts the whole table by time again")
+    add(
+        "--sort-all",
+        action="store_true",
+        help="Sort the whole table by time when files are merged.",
+    )
     add(
         "--keep-days",
         type=whole(1),
         metavar="DAYS",
-        help="delete older versions, as files are merged",
+        help="Delete versions of the table that are older than so many days when files are merged.",
     )
 
 

@@ -96,7 +96,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options that every job has which speaks to a cluster."""
     group = parser.add_argument_group("the cluster")
     group.add_argument(
-        "--bootstrap-server", type=servers, default=DEFAULT_SERVERS, metavar="HOST:PORT,…"
+        "-b",
+        "--bootstrap-server",
+        type=servers,
+        default=DEFAULT_SERVERS,
+        metavar="HOST:PORT,…",
+        help="Connect to the cluster through these nodes. [default: %(default)s]",
     )
     group.add_argument(
         "--option",
@@ -104,12 +109,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=pair,
         metavar="KEY=VALUE",
-        help="of Spark's Kafka connector, such as kafka.security.protocol=SASL_SSL; again for more",
+        help="Set this option of Spark's Kafka connector, such as "
+        "kafka.security.protocol=SASL_SSL; may be repeated.",
     )
     group.add_argument(
         "--command-config",
         metavar="FILE",
-        help="settings of Kafka's clients (security.protocol=…), as Kafka's own tools take them",
+        help="Use the client properties in FILE for TLS and logins, as Kafka's tools do.",
     )
 
 

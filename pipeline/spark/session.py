@@ -81,13 +81,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     where.add_argument(
         "--master",
         type=_master,
-        help="local[2] (the default), spark://HOST:7077, yarn, k8s://https://HOST:PORT",
+        metavar="MASTER",
+        help="Run on this Spark: local[2], spark://HOST:7077, yarn or k8s://https://HOST:PORT. "
+        "[default: local[2]]",
     )
     where.add_argument(
         "--remote",
         type=_remote,
         metavar="sc://HOST:PORT",
-        help="a server of Spark Connect, which runs the job; SPARK_REMOTE names one too",
+        help="Run the job on this server of Spark Connect. [default: SPARK_REMOTE, if it is set]",
     )
     group.add_argument(
         "--conf",
@@ -95,7 +97,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=pair,
         metavar="KEY=VALUE",
-        help="a setting of Spark's own",
+        help="Set this key of Spark's own configuration; may be repeated.",
     )
 
 
