@@ -223,6 +223,12 @@ def ottla(context: click.Context) -> None:
 @click.option(
     "--allow-writes", is_flag=True, help="Let the console change the cluster, not only show it."
 )
+@click.option(
+    "--kafka-log-lines",
+    is_flag=True,
+    help="Also print the lines with which Apache Kafka logs its start, for programs that wait for "
+    "them, such as testcontainers.",
+)
 @with_decode_options
 @_with_cluster_id
 @_configured
@@ -234,6 +240,7 @@ def serve(
     data: str | None,
     console_port: int | None,
     allow_writes: bool,
+    kafka_log_lines: bool,
     decode: DecodeOptions,
 ) -> None:
     """Start a broker and run it in the foreground until Ctrl-C or SIGTERM.
@@ -259,6 +266,8 @@ def serve(
     def ready(endpoints: Sequence[EndPoint]) -> None:
         """Print that clients may connect, and start the console process of --console."""
         _announce(config, endpoints)
+        if kafka_log_lines:
+            _announce_as_kafka(config)
         if console is not None:
             console.start(endpoints[0].host, endpoints[0].port)
 
@@ -562,3 +571,13 @@ def _announce(config: BrokerConfig, endpoints: Sequence[EndPoint]) -> None:
     """Print the line which says that clients may connect now."""
     where = ", ".join(str(endpoint).partition("://")[2] for endpoint in endpoints)
     say(f"ottla: node {config.node_id} is ready: connect to {where} (press Ctrl-C to stop)")
+
+
+def _announce_as_kafka(config: BrokerConfig) -> None:
+    """Print the two lines that Apache Kafka logs when a broker may serve clients, and after the
+    start of all parts."""
+    say(
+        f"[BrokerLifecycleManager id={config.node_id}] The broker has been unfenced. "
+        "Transitioning from RECOVERY to RUNNING."
+    )
+    say(f"[KafkaRaftServer nodeId={config.node_id}] Kafka Server started")

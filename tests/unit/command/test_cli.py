@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -92,6 +93,19 @@ def test_serve_hands_over_and_says_where_it_listens(
     assert captured.err == (
         "ottla: no --config: using the single-node profile (node 1, data in ./data)\n"
     )
+
+
+def test_serve_also_prints_the_lines_of_kafka_that_other_programs_wait_for(
+    server: Callable[[Run], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    endpoint = EndPoint("PLAINTEXT", "PLAINTEXT", "localhost", 9092)
+    server(lambda _config, *, on_ready, **_: on_ready([endpoint]))
+    assert run_cli(["serve", "--kafka-log-lines"]) == 0
+    _, unfenced, started, _ = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(".*Transitioning from RECOVERY to RUNNING.*", unfenced)
+    assert re.fullmatch(".*Kafka Server started.*", started)
+    assert run_cli(["serve"]) == 0
+    assert "Kafka Server" not in capsys.readouterr().out
 
 
 def test_serve_on_a_port_with_its_data_elsewhere(server: Callable[[Run], None]) -> None:
