@@ -1,11 +1,11 @@
-# Ottla as an image: docker build -t ottla . && docker run --rm -p 9092:9092 ottla
+# Ottla as an image: docker build -t ottla . && docker run --rm -p 127.0.0.1:9092:9092 ottla
 #
 #   configuration   /etc/ottla/server.properties: mount another in its place (OTTLA_CONFIG names it)
+#   single keys     -e KAFKA_NUM_PARTITIONS=3, by the rules of apache/kafka
 #   data            /var/lib/ottla, a volume; formatted at the first start, for a node of several
-#                   with the cluster id in OTTLA_CLUSTER_ID
-#   single keys     docker run ottla serve --override num.partitions=3
+#                   with the cluster id in OTTLA_CLUSTER_ID or CLUSTER_ID
 #
-# tests/packaging/test_image.py runs every step as a plain command.
+# docs/docker.md describes the image. tests/packaging/test_image.py runs every step as a plain command.
 
 FROM python:3.12-slim AS build
 WORKDIR /src
@@ -28,8 +28,14 @@ RUN /opt/ottla/bin/pip install --no-cache-dir .
 FROM python:3.12-slim
 COPY --from=build /opt/ottla /opt/ottla
 COPY conf/docker/server.properties /etc/ottla/server.properties
-# A number, not a name: nobody needs an account, and runAsNonRoot of Kubernetes can check it.
-RUN mkdir -p /var/lib/ottla/data && chown -R 1000:1000 /var/lib/ottla
+# The scripts of apache/kafka, also in the folder where testcontainers' modules for confluentinc/cp-kafka
+# look for them. These modules change the scripts, so the user owns the folder.
+COPY conf/docker/scripts /etc/kafka/docker
+RUN mkdir -p /etc/kafka/secrets /etc/confluent && ln -s /etc/kafka/docker /etc/confluent/docker \
+    && ln -s /etc/kafka/docker/kafka-storage /opt/ottla/bin/kafka-storage \
+    && chown -R 1000:0 /etc/kafka && chmod -R g=u /etc/kafka
+# A number, not a name: the user needs no account, and runAsNonRoot of Kubernetes can check it.
+RUN mkdir -p /var/lib/ottla/data /var/lib/kafka/data && chown -R 1000:1000 /var/lib/ottla /var/lib/kafka
 ENV PATH=/opt/ottla/bin:$PATH \
     PYTHONUNBUFFERED=1 \
     OTTLA_CONFIG=/etc/ottla/server.properties
@@ -37,8 +43,8 @@ USER 1000:1000
 WORKDIR /var/lib/ottla
 VOLUME /var/lib/ottla
 EXPOSE 9092
-# Exit code 1 is a degraded cluster: this node answers, and stopping it would not help.
-HEALTHCHECK --interval=5s --timeout=10s --start-period=10s --retries=3 \
-    CMD ottla status --bootstrap-server localhost:9092 > /dev/null || [ $? -eq 1 ]
-ENTRYPOINT ["ottla"]
+# Asks /ready of the node in a shell: a few milliseconds, where `ottla status` starts a Python.
+HEALTHCHECK --interval=5s --timeout=10s --start-period=60s --retries=3 \
+    CMD ["/etc/kafka/docker/health"]
+ENTRYPOINT ["/etc/kafka/docker/entrypoint"]
 CMD ["serve"]

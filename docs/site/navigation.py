@@ -12,6 +12,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/console",
         "docs/security",
         "docs/operations",
+        "docs/docker",
         "docs/dashboards",
         "docs/pipeline",
     ),

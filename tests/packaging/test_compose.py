@@ -117,11 +117,14 @@ def test_the_image_alone_is_a_node_of_one() -> None:
     node = load_config(str(PROJECT_DIR / "conf" / "docker" / "server.properties"), ())
     assert node.warnings == ()
     assert [one.node_id for one in node.controller_quorum_voters] == [node.node_id]
-    assert str(node.advertised_listeners[0]) == "PLAINTEXT://localhost:9092"
+    outside, inside = node.advertised_listeners
+    assert str(outside) == "PLAINTEXT://localhost:9092"
+    assert (inside.listener_name, inside.port) == ("INTERNAL", 19092)
+    assert inside.host != "localhost", "the container's own name"
 
 
 def test_every_key_of_these_files_has_a_line_that_says_why() -> None:
-    for file in sorted((PROJECT_DIR / "conf" / "docker").iterdir()):
+    for file in sorted((PROJECT_DIR / "conf" / "docker").glob("*.properties")):
         lines = file.read_text().splitlines()
         for number, line in enumerate(lines):
             if re.match(r"[a-z][a-z.]+=", line):

@@ -23,13 +23,13 @@ from pathlib import Path
 import pytest
 
 from ottla.launcher import READY
+from tests.packaging.container_folder import SCRIPTS, paths_inside, write_scripts
 from tests.tools.java_tools import PROJECT_DIR
 from tests.tools.ports import free_port
 from tests.tools.waiting import wait_until
 
 DOCKERFILE = PROJECT_DIR / "Dockerfile"
 KNOWN = ("FROM", "WORKDIR", "RUN", "COPY", "ENV", "USER", "VOLUME", "EXPOSE", "HEALTHCHECK")
-ABSOLUTE = re.compile(r"(?<![\w.$}:/])/(?=(?:opt|src|var|etc)\b)")
 
 
 def instructions() -> list[tuple[str, str]]:
@@ -50,7 +50,7 @@ class Image:
 
     def inside(self, text: str) -> str:
         """A command or path with the image's folders in the place of this machine's."""
-        return ABSOLUTE.sub(f"{self.root}/", text)
+        return paths_inside(text, self.root)
 
     def variables(self) -> dict[str, str]:
         clean = {key: text for key, text in os.environ.items() if not key.startswith("PYTHON")}
@@ -87,7 +87,9 @@ def copy(image: Image, arguments: str) -> None:
     target = image.root / os.path.join(image.folder, words[-1]).lstrip("/")
     for word in words[:-1]:
         source = PROJECT_DIR / word
-        if source.is_dir():
+        if source == SCRIPTS:
+            write_scripts(image.root)
+        elif source.is_dir():
             shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             place = target / source.name if words[-1].endswith("/") else target
@@ -97,7 +99,7 @@ def copy(image: Image, arguments: str) -> None:
 
 def run(image: Image, command: str) -> None:
     own = f"{os.getuid()}:{os.getgid()}"
-    command = image.inside(command).replace("1000:1000", own)
+    command = image.inside(command).replace("1000:1000", own).replace("1000:0", own)
     command = re.sub(r"^python ", f"{sys.executable} ", command)
     done = subprocess.run(
         ["sh", "-ec", command],
@@ -124,21 +126,20 @@ def configured(image: Image, ports: Sequence[int]) -> None:
     """Let the image's configuration use the folders and free ports of this machine."""
     file = image.root / "etc" / "ottla" / "server.properties"
     text = image.inside((PROJECT_DIR / "conf" / "docker" / "server.properties").read_text())
-    for inner, outer in zip(("9092", "9093"), ports, strict=True):
+    for inner, outer in zip(("9092", "19092", "9093"), ports, strict=True):
         text = text.replace(f":{inner}", f":{outer}")
-    file.write_text(text)
+    file.write_text(text.replace("://:", "://localhost:"))
 
 
 @pytest.fixture
 def container(image: Image) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """ENTRYPOINT and CMD, running; and the port in the place of 9092."""
     port = free_port()
-    configured(image, (port, free_port()))
+    configured(image, (port, free_port(), free_port()))
+    image.environment["KAFKA_OTTLA_METRICS_PORT"] = str(free_port())
     command = json.loads(image.declared["ENTRYPOINT"]) + json.loads(image.declared["CMD"])
-    program = shutil.which(command[0], path=image.variables()["PATH"])
-    assert program is not None and program.startswith(str(image.root))
     process = subprocess.Popen(
-        [program, *command[1:]],
+        [image.inside(word) for word in command],
         cwd=image.root / image.declared["WORKDIR"].lstrip("/"),
         env=image.variables(),
         stdout=subprocess.PIPE,
@@ -161,8 +162,8 @@ def test_every_instruction_is_one_that_is_checked_here() -> None:
 def test_nothing_runs_as_root(image: Image) -> None:
     user = image.declared["USER"]
     assert re.fullmatch(r"[1-9]\d*:[1-9]\d*", user)
-    owned = [text for name, text in instructions() if name == "RUN" and "chown" in text]
-    assert owned and user in owned[0] and image.declared["VOLUME"] in owned[0]
+    owned = [text for name, text in instructions() if name == "RUN" and f"chown -R {user}" in text]
+    assert owned and image.declared["VOLUME"] in owned[0]
 
 
 @pytest.mark.timeout(300)
@@ -172,17 +173,29 @@ def test_it_serves_is_healthy_and_stops(
     process, port = container
     assert process.stdout is not None
     assert READY in process.stdout.readline(), "one line, and no warning before it"
-    check = image.declared["HEALTHCHECK"].partition("CMD ")[2].replace("9092", str(port))
+    check = json.loads(image.declared["HEALTHCHECK"].partition("CMD ")[2])
     wait_until(lambda: health(image, check) == 0, "a healthy container")
+    assert ottla(image, "status", "--bootstrap-server", f"localhost:{port}") == 0
     assert (image.root / "var/lib/ottla/data/meta.properties").exists()
     process.send_signal(signal.SIGTERM)
     assert process.wait(90) == 0
     assert health(image, check) == 1, "Docker knows 0 and 1"
 
 
-def health(image: Image, check: str) -> int:
+def health(image: Image, check: Sequence[str]) -> int:
+    """Return the exit code of the health check."""
+    command = [image.inside(word) for word in check]
     return subprocess.run(
-        ["sh", "-c", check], env=image.variables(), timeout=60, capture_output=True
+        command, env=image.variables(), timeout=60, capture_output=True
+    ).returncode
+
+
+def ottla(image: Image, *arguments: str) -> int:
+    """Return the exit code of a command of the installed `ottla`, as `docker exec` runs it."""
+    program = shutil.which("ottla", path=image.variables()["PATH"])
+    assert program is not None and program.startswith(str(image.root))
+    return subprocess.run(
+        [program, *arguments], env=image.variables(), timeout=60, capture_output=True
     ).returncode
 
 
