@@ -102,6 +102,16 @@ def test_the_nodes_are_one_cluster() -> None:
     assert voters[0] == voters[1] == voters[2]
 
 
+@pytest.mark.parametrize("service", BROKERS)
+def test_a_command_in_a_nodes_container_needs_no_address(service: str) -> None:
+    host, _, port = SERVICES[service]["environment"]["OTTLA_BOOTSTRAP_SERVERS"].partition(":")
+    bound = {one.listener_name: one.port for one in config(service).listeners}
+    assert (host, int(port)) == ("localhost", bound["INTERNAL"])
+    others = [config(name).advertised_listeners for name in BROKERS]
+    reachable = [e for listed in others for e in listed if e.listener_name == "INTERNAL"]
+    assert [one.host for one in reachable] == list(BROKERS), "not localhost of another container"
+
+
 def test_they_keep_as_many_copies_as_ottla_cluster() -> None:
     layout = new_layout(3)
     written = parse_properties(layout.properties(layout.nodes[0], "/c"))
