@@ -6,6 +6,7 @@ where Ottla is installed, from the wheel or editable, only `ottla` is on the imp
 
 from __future__ import annotations
 
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -178,7 +179,8 @@ def test_the_wheel_brings_its_license(wheel: Path) -> None:
 
 
 def test_it_serves_in_a_fresh_environment(from_wheel: Environment) -> None:
-    assert from_wheel.run("ottla", "--version").startswith("ottla 0.")
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert from_wheel.run("ottla", "--version") == f"ottla {version}\n"
     assert "and back" in from_wheel.run("python", "-c", ROUND_TRIP)
 
 
