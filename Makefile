@@ -25,7 +25,7 @@ SCRIPTS := console/static tests/unit/console/static
 COMPILE = $(BIN)/python -m compileall -q broker client command console controller ground log_format ottla protocol simulation storage testbed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo test test-budget test-long check check-types check-style check-tests test-portable sim compat differential chaos bench docs format clean
+.PHONY: help setup run demo test test-budget test-long check check-types check-style check-tests test-portable sim compat differential chaos bench docs release format clean
 
 help: ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
@@ -95,6 +95,9 @@ docs: $(VENV)/.docs-installed ## the pages of docs/ as a site in build/docs, eve
 	$(BIN)/python docs/site/check.py build/docs
 	@echo "open build/docs/index.html"
 
+release: $(VENV)/.release-installed ## build, try on each Python and tag a release, upload nothing; ARGS=--trial without the tag
+	@exec $(BIN)/python -m tests.release $(ARGS)
+
 format: $(VENV)/.tests-installed ## rewrite the sources in the project's style
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -127,6 +130,10 @@ $(VENV)/.pipeline-installed: pyproject.toml setup.py | $(BIN)/python
 
 $(VENV)/.docs-installed: pyproject.toml setup.py | $(BIN)/python
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[docs]'
+	@touch $@
+
+$(VENV)/.release-installed: pyproject.toml setup.py | $(BIN)/python
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[release]'
 	@touch $@
 
 $(VENV)/.tests-installed: pyproject.toml setup.py | $(BIN)/python

@@ -31,6 +31,8 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
     "The project": (
         "CONTRIBUTING",
         "CHANGELOG",
+        "docs/releases",
+        "SECURITY",
         "bench/README",
         "bench/LESSONS",
         "tests/chaos/README",

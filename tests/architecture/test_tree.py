@@ -44,6 +44,7 @@ def test_the_documents_of_a_repository_are_there() -> None:
         "ARCHITECTURE.md",
         "CONTRIBUTING.md",
         "CHANGELOG.md",
+        "SECURITY.md",
         "LICENSE",
         "NOTICE",
         "Makefile",
