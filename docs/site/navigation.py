@@ -15,6 +15,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/docker",
         "docs/dashboards",
         "docs/pipeline",
+        "setup-ottla/README",
     ),
     "Beside Apache Kafka": (
         "docs/differences",
