@@ -24,6 +24,11 @@ SCRIPTS := console/static tests/unit/console/static
 # PYTHONDONTWRITEBYTECODE, which costs it half a second.
 COMPILE = $(BIN)/python -m compileall -q broker client command console controller ground log_format ottla protocol simulation storage testbed
 
+# pip's own words for it, "No module named pip", do not say what to do.
+CHECK_PIP = @$(BIN)/python -c 'import pip' 2>/dev/null || { \
+	  echo "$(VENV) has no pip; remove it (rm -rf $(VENV)), and run make again" >&2; exit 1; }
+WITH_COMMAND = @echo "installed; in another terminal, this line gives you the command ottla: . $(BIN)/activate"
+
 .DEFAULT_GOAL := help
 .PHONY: help setup run demo test test-budget test-long check check-types check-style check-tests test-portable sim compat differential chaos bench docs release format clean
 
@@ -108,27 +113,37 @@ clean: ## remove what was built; the data folder stays
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 	find . -name '*.egg-info' -type d -prune -exec rm -rf {} +
 
+# A failed venv (Debian without python3-venv) leaves a folder without pip, so the rule removes it.
 $(BIN)/python:
 	@for candidate in "$(PYTHON)" python3.13 python3.12 python3.11 python3 python; do \
 	  if "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
-	    echo "making $(VENV) with $$("$$candidate" --version)"; exec "$$candidate" -m venv $(VENV); \
+	    echo "making $(VENV) with $$("$$candidate" --version)"; \
+	    "$$candidate" -m venv $(VENV) && exit; \
+	    rm -rf $(VENV); \
+	    echo "$$candidate cannot make $(VENV); install what it lacks (on Debian and Ubuntu:" \
+	      "apt install python3-venv), and run make again" >&2; exit 1; \
 	  fi; \
 	done; \
 	echo "Python 3.11 or later is needed; name it with PYTHON=/path/to/python3" >&2; exit 1
 
 $(VENV)/.broker-installed: pyproject.toml setup.py | $(BIN)/python
 	@echo "installing Ottla into $(VENV): once, some 35 MB, about 15 s"
+	$(CHECK_PIP)
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e .
 	$(COMPILE)
 	@touch $@
+	$(WITH_COMMAND)
 
 $(VENV)/.pipeline-installed: pyproject.toml setup.py | $(BIN)/python
 	@echo "installing PySpark and what else the pipeline needs: once, some 450 MB, a minute or two"
+	$(CHECK_PIP)
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[pipeline]'
 	$(COMPILE)
 	@touch $@ $(VENV)/.broker-installed
+	$(WITH_COMMAND)
 
 $(VENV)/.docs-installed: pyproject.toml setup.py | $(BIN)/python
+	$(CHECK_PIP)
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[docs]'
 	@touch $@
 
@@ -137,6 +152,8 @@ $(VENV)/.release-installed: pyproject.toml setup.py | $(BIN)/python
 	@touch $@
 
 $(VENV)/.tests-installed: pyproject.toml setup.py | $(BIN)/python
+	$(CHECK_PIP)
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[dev,connect]'
 	$(COMPILE)
 	@touch $@ $(VENV)/.broker-installed $(VENV)/.pipeline-installed
+	$(WITH_COMMAND)
