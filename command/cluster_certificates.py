@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from broker.config.start_error import StartError
+from ottla.launcher import needs_packages
 
 if TYPE_CHECKING:
     from cryptography import x509
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 YEARS = 10
 RENEWED_DAYS_BEFORE = 30
-NEEDS_EXTRA = "--secure makes certificates; for that pip install 'ottla[security]'"
 
 
 class Pem(NamedTuple):
@@ -38,7 +38,9 @@ def check_library() -> None:
     try:
         import cryptography  # noqa: F401
     except ImportError as error:
-        raise StartError(NEEDS_EXTRA) from error
+        raise StartError(
+            needs_packages("--secure makes certificates with", "cryptography")
+        ) from error
 
 
 def new_authority(name: str, now_ms: int) -> Pem:

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 
 from broker.config.start_error import StartError
 from command.admin.decode_options import DecodeOptions
-from ottla.launcher import ottla_command
+from ottla.launcher import needs_packages, ottla_command
 
 _NEEDED = ("starlette", "uvicorn")
 _STOP_WITHIN_S = 5.0
@@ -21,11 +21,11 @@ _ANYWHERE = (None, "", "0.0.0.0", "::")
 
 
 def check_console_installed() -> None:
-    """Check that the packages of the extra `console` are installed. Raises StartError if any is
-    missing."""
+    """Check that the console's packages are installed. Raises StartError if any is missing, as
+    after `pip install --no-deps`."""
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
-        raise StartError(f"the console needs {' and '.join(missing)}: pip install 'ottla[console]'")
+        raise StartError(needs_packages("the console needs", *missing))
 
 
 class ConsoleProcess:

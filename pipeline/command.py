@@ -14,6 +14,7 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
+from ottla.launcher import install_command
 from pipeline.errors import PipelineError, told
 
 EXIT_REFUSED = 2
@@ -37,7 +38,8 @@ _EXAMPLES = {
 _WITHOUT_SPARK = ("generate",)
 # Whose errors are told in one line; any other is a bug, and shown whole.
 _TOLD = ("pyspark", "py4j", "grpc", "pyarrow")
-_ON_SPARK_ONLY = "pip install 'ottla[pipeline]'"
+PACKAGES = ("confluent-kafka", "numpy", "pyarrow", "pyspark==4.0.0")
+"""The extra `pipeline`. A job that lacks one of them lacks most."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -51,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         package = (error.name or "").partition(".")[0]
         if package not in ("pyspark", "confluent_kafka", "py4j"):
             raise
-        return _refused(f"{package} is not installed: {_ON_SPARK_ONLY}")
+        return _refused(f"{package} is not installed: {install_command(*PACKAGES)}")
     except KeyboardInterrupt:
         return _refused("interrupted")
     except Exception as error:  # Spark's errors, told in one line

@@ -23,6 +23,7 @@ from typing import Any, cast
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
+from ottla.launcher import install_command
 from pipeline.errors import PipelineError
 from pipeline.options import pair
 from pipeline.spark.jars import PACKAGE, jar_settings
@@ -227,7 +228,8 @@ def _remote(text: str) -> str:
 def _check_connect_installed() -> None:
     missing = [name for name in ("pandas", "pyarrow", "grpc", "grpc_status") if not _there(name)]
     if missing:
-        raise PipelineError(f"--remote needs {missing[0]}: pip install 'pyspark[connect]==4.0.0'")
+        command = install_command("pyspark[connect]==4.0.0")
+        raise PipelineError(f"--remote needs {missing[0]}: {command}")
 
 
 def _there(module: str) -> bool:

@@ -57,7 +57,7 @@ def why_not(marker: str) -> str | None:
     if marker == "browser":
         return why_no_browser()
     if marker == "spark" and find_spec("pyspark") is None:
-        return "PySpark is not installed (pip install 'ottla[pipeline]')"
+        return "PySpark is not installed (pip install '.[pipeline]')"
     return java_available().reason
 
 

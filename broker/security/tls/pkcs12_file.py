@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from broker.config.security_settings import Secret
 from broker.security.tls.der import SEQUENCE, DerError, Value, object_identifier, values
 from ground.config_def import ConfigError
+from ottla.launcher import needs_packages
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
@@ -203,10 +204,8 @@ def _load_pkcs12(names: _Names, data: bytes, password: Secret | None) -> PKCS12K
         from cryptography.exceptions import UnsupportedAlgorithm
         from cryptography.hazmat.primitives.serialization import pkcs12
     except ImportError:
-        raise ConfigError(
-            name,
-            f"{name} is a PKCS12 file; for that pip install 'ottla[security]', or use PEM.",
-        ) from None
+        text = needs_packages(f"{name} is a PKCS12 file. Use PEM; PKCS12 needs", "cryptography")
+        raise ConfigError(name, text) from None
     try:
         return pkcs12.load_pkcs12(data, None if password is None else password.value.encode())
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:

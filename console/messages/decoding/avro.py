@@ -1,4 +1,4 @@
-"""Avro: bytes that a writer's schema explains. Needs fastavro, the extra `ottla[decode]`."""
+"""Avro: bytes that a writer's schema explains. Needs fastavro (extra `decode`)."""
 
 from __future__ import annotations
 

@@ -42,6 +42,7 @@ from console.messages.shown import (
     record_shown,
     text_shown,
 )
+from ottla.launcher import needs_packages
 from protocol.records import Record
 
 DECODED_BYTES_MAX = 1024 * 1024
@@ -257,12 +258,16 @@ def _read(path: str) -> bytes:
 
 def _check_installed(options: DecodeOptions) -> None:
     needs = {
-        "fastavro": bool(options.avro or options.registry),
-        "google.protobuf": bool(options.descriptors or options.registry),
+        ("fastavro", "fastavro"): bool(options.avro or options.registry),
+        ("google.protobuf", "protobuf"): bool(options.descriptors or options.registry),
     }
-    for name, is_needed in needs.items():
-        if is_needed and not _is_installed(name):
-            raise StartError(f"decoding values needs {name}: pip install 'ottla[decode]'")
+    missing = [
+        package
+        for (module, package), is_needed in needs.items()
+        if is_needed and not _is_installed(module)
+    ]
+    if missing:
+        raise StartError(needs_packages("decoding values needs", *missing))
     if options.messages and options.descriptors is None:
         raise StartError("--proto-message needs --proto-descriptors, the file with the message")
     if options.descriptors is not None and not options.messages:

@@ -1,4 +1,4 @@
-"""Protobuf: bytes that a message of a descriptor explains. Needs protobuf, `ottla[decode]`."""
+"""Protobuf: bytes that a message of a descriptor explains. Needs protobuf (extra `decode`)."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from command.console_process import ConsoleProcess, check_console_installed
 
 def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(console_process, "_NEEDED", ("sys", "no_such_package"))
-    with pytest.raises(StartError, match=r"needs no_such_package: pip install 'ottla\[console\]'"):
+    with pytest.raises(StartError, match="needs no_such_package: .* -m pip install no_such"):
         check_console_installed()
 
 

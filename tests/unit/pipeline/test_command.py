@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
+from ottla.launcher import install_command
 from tests.tools.java_tools import PROJECT_DIR
 
 
@@ -66,9 +67,8 @@ def test_a_missing_package_is_one_line(tmp_path: Path) -> None:
         timeout=100,
     )
     assert done.returncode == 2
-    assert done.stderr == (
-        "ottla-pipeline: pyspark is not installed: pip install 'ottla[pipeline]'\n"
-    )
+    names = ("confluent-kafka", "numpy", "pyarrow", "pyspark==4.0.0")
+    assert done.stderr == (f"ottla-pipeline: pyspark is not installed: {install_command(*names)}\n")
 
 
 class Admin:

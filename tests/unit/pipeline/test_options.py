@@ -262,7 +262,7 @@ def test_the_environment_names_a_server_too(
     monkeypatch.setenv("SPARK_REMOTE", "sc://127.0.0.1:9")
     assert "no server of Spark Connect answers" in refused(["load"], capsys)
     monkeypatch.setattr(session, "find_spec", lambda _: None)
-    assert "--remote needs pandas: pip install" in refused(["load"], capsys)
+    assert "-m pip install 'pyspark[connect]==4.0.0'" in refused(["load"], capsys)
     monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
     line = refused(["load", "--remote", "sc://h:1"], capsys)
     assert "under spark-submit give --master to spark-submit itself" in line

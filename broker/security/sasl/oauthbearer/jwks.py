@@ -25,13 +25,13 @@ from typing import TYPE_CHECKING
 
 from ground.config_def import ConfigError
 from ground.ports import Blocking, Scheduler, Timer
+from ottla.launcher import needs_packages
 
 if TYPE_CHECKING:
     from jwt.algorithms import Algorithm
 
 _log = logging.getLogger(f"ottla.{__name__}")
 
-NEEDS_EXTRA = "signed tokens need more packages: pip install 'ottla[security]'"
 RSA_BITS_MIN = 2048
 _RSA = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512")
 _CURVES = {"P-256": "ES256", "P-384": "ES384", "P-521": "ES512", "Ed25519": "EdDSA"}
@@ -237,7 +237,8 @@ class Jwks:
                 key, f"{key}: the keys of {shown_url} cannot be read: {error}"
             ) from error
         except ImportError as error:
-            raise ConfigError(key, f"{key}: {NEEDS_EXTRA}") from error
+            text = needs_packages(f"{key}: signed tokens need", "cryptography", "PyJWT")
+            raise ConfigError(key, text) from error
         if keys is None:
             raise ConfigError(key, f"{key}: {shown_url} has no keys")
         self.keys: KeySet = keys

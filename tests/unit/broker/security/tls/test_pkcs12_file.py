@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.serialization import pkcs12
 from broker.config.security_settings import Secret
 from broker.security.tls import pkcs12_file
 from ground.config_def import ConfigError
+from ottla.launcher import install_command
 from tests import certificates
 from tests.certificates import PASSWORD, authority, client, server
 
@@ -96,7 +97,7 @@ def test_without_the_library_the_error_says_what_to_install(
     monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(ConfigError) as refused:
         pkcs12_file.trusted(NAMES, b"\x30", RIGHT)
-    assert "pip install 'ottla[security]'" in str(refused.value)
+    assert str(refused.value).endswith(install_command("cryptography"))
 
 
 def test_pem_needs_no_library() -> None:

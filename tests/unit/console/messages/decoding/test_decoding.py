@@ -166,6 +166,8 @@ def test_options_that_cannot_be(avro_file: str, proto_file: str, tmp_path: Path)
 
 def test_packages_that_are_missing(avro_file: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decoding_file, "find_spec", lambda name: None)
-    with pytest.raises(StartError, match=r"needs fastavro: pip install 'ottla\[decode\]'"):
+    with pytest.raises(StartError, match="needs fastavro: .* -m pip install fastavro$"):
         decoding(avro=(avro_file,))
+    with pytest.raises(StartError, match="needs fastavro and protobuf: .* fastavro protobuf$"):
+        decoding(registry="http://localhost:1")
     decoding()

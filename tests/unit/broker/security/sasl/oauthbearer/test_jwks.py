@@ -11,6 +11,7 @@ import pytest
 
 from broker.security.sasl.oauthbearer.jwks import Jwks, JwksError, JwksTimes, KeySet
 from ground.config_def import ConfigError
+from ottla.launcher import install_command
 from tests.unit.broker.security.sasl.oauthbearer.clock_fixture import HandBlocking, HandScheduler
 from tests.unit.broker.security.sasl.oauthbearer.tokens_fixture import jwks, private_keys
 
@@ -167,13 +168,14 @@ def test_a_start_without_the_packages_says_what_to_install(
     with pytest.raises(ConfigError) as refused:
         Jwks("jwks.url", URL, Issuer("rsa").fetch, TIMES, HandScheduler())
     assert str(refused.value) == (
-        "jwks.url: signed tokens need more packages: pip install 'ottla[security]'"
+        "jwks.url: signed tokens need cryptography and PyJWT: "
+        + install_command("cryptography", "PyJWT")
     )
 
 
 def test_a_start_without_cryptography_says_so_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jwt.algorithms.has_crypto", False)
-    with pytest.raises(ConfigError, match=r"pip install 'ottla\[security\]'"):
+    with pytest.raises(ConfigError, match="-m pip install cryptography PyJWT"):
         Jwks("jwks.url", URL, Issuer("rsa").fetch, TIMES, HandScheduler())
 
 
