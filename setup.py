@@ -9,10 +9,12 @@ they are empty there, the metadata has no links, and the links of the README sta
 """
 
 import re
+import shutil
 import tomllib
 from pathlib import Path
 
 from setuptools import find_namespace_packages, setup
+from setuptools.command.build_py import build_py
 
 SERVER = (
     "broker",
@@ -53,11 +55,27 @@ def absolute(page: str, source: str, version: str) -> str:
     return "".join(parts)
 
 
+class FreshBuild(build_py):
+    """A build without the files of earlier builds.
+
+    `pip install .` leaves `build/lib`, and setuptools packs all that lies there: a module that a
+    later `git pull` removes would stay in the wheel.
+    """
+
+    def run(self) -> None:
+        """Empty the folder of the build if it is setuptools' own, then fill it."""
+        own = Path(self.get_finalized_command("build").build_base)
+        if own in Path(self.build_lib).parents:
+            shutil.rmtree(self.build_lib, ignore_errors=True)
+        super().run()
+
+
 pyproject = tomllib.loads((HERE / "pyproject.toml").read_text("utf-8"))
 owner = pyproject["tool"]["ottla"]["owner"]
 version = pyproject["project"]["version"]
 packages = find_namespace_packages(include=[f"{name}*" for name in SERVER])
 setup(
+    cmdclass={"build_py": FreshBuild},
     packages=[
         "ottla",
         "ottla.plugins",

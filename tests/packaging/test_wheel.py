@@ -6,6 +6,8 @@ where Ottla is installed, from the wheel or editable, only `ottla` is on the imp
 
 from __future__ import annotations
 
+import shutil
+import sys
 import tomllib
 import zipfile
 from pathlib import Path
@@ -17,6 +19,7 @@ from tests.packaging.installation import (
     Environment,
     build_wheel,
     copy_of_the_sources,
+    run,
     write_wheel,
 )
 from tests.tools.packages import SERVER
@@ -167,6 +170,27 @@ def test_the_wheel_holds_every_package_and_data_file(wheel: Path) -> None:
                 assert f"{place}/{path.relative_to(ROOT / package).as_posix()}" in names
     strangers = [name for name in names if not name.startswith(("ottla/", "ottla-"))]
     assert strangers == []
+
+
+def test_a_wheel_has_no_files_of_an_earlier_build(tmp_path: Path) -> None:
+    """Build in a folder where `pip install .` has left modules that the sources lost since."""
+    for package in ("ottla", "ottla/plugins", "ottla/testing", "ottla/testing/simulation"):
+        (tmp_path / package).mkdir()
+        (tmp_path / package / "__init__.py").touch()
+    (tmp_path / "broker").mkdir()
+    (tmp_path / "broker" / "present.py").touch()
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE", "NOTICE"):
+        shutil.copy2(ROOT / name, tmp_path / name)
+    removed = ("ottla/removed.py", "ottla/_server/broker/removed.py", "removed/__init__.py")
+    for name in removed:
+        (tmp_path / "build" / "lib" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "build" / "lib" / name).touch()
+    build = "import sys; from setuptools import build_meta as it; it.build_wheel(sys.argv[1])"
+    run([sys.executable, "-c", build, tmp_path / "dist"], tmp_path)
+    (wheel,) = (tmp_path / "dist").glob("ottla-*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    assert "ottla/_server/broker/present.py" in names
+    assert [name for name in names if name in removed] == []
 
 
 def test_the_wheel_brings_its_license(wheel: Path) -> None:

@@ -2,7 +2,7 @@
 
 Protobuf's mapping to JSON refuses a whole message for one Any whose type the descriptors lack, or
 one Timestamp out of its range. Here each such part is shown by its fields, and all else as the
-mapping has it. Needs protobuf, of the extra `decode`.
+mapping has it. Needs protobuf (extra `decode`).
 """
 
 from __future__ import annotations
