@@ -13,8 +13,9 @@ from broker.config.keys import BROKER_CONFIG_DEF, OTTLA_CONFIG_DEF
 from broker.config.parse import parse_config
 from broker.config.properties import parse_properties
 from broker.config.single_node_profile import SINGLE_NODE_PROFILE
-from broker.config.support import SERVED
+from broker.config.support import _REFUSED, SERVED, ignored_keys
 from command.cluster_layout import new_layout
+from ground.config_def import ConfigError
 from tests.architecture.sources import ROOT
 
 TEXT = (ROOT / "conf" / "server.properties").read_text()
@@ -46,6 +47,54 @@ def test_a_commented_line_shows_the_default() -> None:
         if shown != (BROKER_CONFIG_DEF[name].default or "")
     }
     assert wrong == {}
+
+
+def test_a_comment_says_that_a_key_has_no_effect_exactly_if_a_start_says_so() -> None:
+    """Compare comments with warnings: a comment may be older than the code."""
+    comments = re.findall(r"^# ([^\n]+)\n#?([a-z][a-z0-9.]+)=", TEXT, re.MULTILINE)
+    claims = {
+        key
+        for comment, key in comments
+        if re.match(r"No effect|For tiered storage, which is not supported|.*not done", comment)
+    }
+    warned = {
+        name
+        for name in SERVED
+        for line in ignored_keys({name: "123"})
+        if "has no effect yet" in line
+    }
+    assert claims == warned
+
+
+def test_the_head_names_all_that_stops_a_start() -> None:
+    head = TEXT[: TEXT.index("# ---")].replace("\n# ", " ")
+    for reason in _REFUSED.values():
+        assert re.split(" cannot | is | are ", reason)[0] in head
+    assert "ACLs" not in head and "plug-ins" not in head, "they are served"
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("ssl.engine.factory.class", "com.example.Factory"),
+        ("remote.log.storage.system.enable", "true"),
+        ("transaction.two.phase.commit.enable", "true"),
+        ("no.such.key", "1"),
+    ],
+)
+def test_these_keys_stop_the_start_as_its_head_says(key: str, value: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(key)):
+        parse_config({**SET, key: value})
+
+
+def test_other_keys_of_kafka_are_ignored_with_a_warning_as_its_head_says() -> None:
+    (warning,) = parse_config({**SET, "metrics.num.samples": "3"}).warnings
+    assert "is ignored" in warning
+
+
+@pytest.mark.parametrize("key", ["authorizer.class.name", "create.topic.policy.class.name"])
+def test_acls_and_plug_ins_are_served(key: str) -> None:
+    assert parse_config({**SET, key: "package.module:Class"}).warnings == ()
 
 
 @pytest.mark.parametrize("name", ["server", "broker-1", "broker-2", "broker-3"])
