@@ -127,7 +127,7 @@ $(BIN)/python:
 	echo "Python 3.11 or later is needed; name it with PYTHON=/path/to/python3" >&2; exit 1
 
 $(VENV)/.broker-installed: pyproject.toml setup.py | $(BIN)/python
-	@echo "installing Ottla into $(VENV): once, some 35 MB, about 15 s"
+	@echo "installing Ottla into $(VENV): once, some 50 MB, about 15 s"
 	$(CHECK_PIP)
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e .
 	$(COMPILE)
