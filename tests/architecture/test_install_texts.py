@@ -1,4 +1,6 @@
-"""No text tells people to install packages from an index that does not have them.
+"""The texts about installing Ottla give the same answers, and these answers work.
+
+No text tells people to install packages from an index that does not have them.
 
 The name `ottla` belongs to nobody on the package index, so an `ottla[…]` that is installed from
 there would be another author's code. In a checkout, `'.[extra]'` names the same packages, and the
@@ -10,6 +12,8 @@ from __future__ import annotations
 import re
 import tomllib
 
+import pytest
+
 from pipeline.command import PACKAGES
 from tests.architecture.sources import ROOT
 from tests.architecture.tracked_files import tracked
@@ -19,6 +23,7 @@ EXTRAS = PROJECT["optional-dependencies"]
 FROM_INDEX = re.compile(
     rf"ottla\\?\[(?:{'|'.join(EXTRAS)})\b|\b(?:pip|pipx|uv) (?:install|add) (?:-\S+ )*['\"]?ottla\b"
 )
+SYSTEMS = "macOS is not tested yet; unit tests simulate it"
 OWN_EXTRAS = "pyproject.toml"
 """Names the extras within each other, which pip takes from the folder."""
 
@@ -67,3 +72,30 @@ def test_the_console_is_in_the_base_installation() -> None:
 def test_the_pipeline_names_the_packages_of_its_extra() -> None:
     names = [re.split(">=", requirement)[0] for requirement in EXTRAS["pipeline"]]
     assert list(PACKAGES) == names
+
+
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/first-minute.md", "docs/operations.md", "docs/testing.md"]
+)
+def test_every_page_for_newcomers_has_the_same_answer_about_macos(page: str) -> None:
+    text = (ROOT / page).read_text()
+    assert SYSTEMS in text
+    for claim in ("Linux or macOS", "untried", "run on a Mac"):
+        assert claim not in text, claim
+
+
+def test_the_classifiers_name_the_systems_that_are_tested() -> None:
+    systems = [text for text in PROJECT["classifiers"] if text.startswith("Operating System")]
+    assert systems == ["Operating System :: POSIX :: Linux"]
+
+
+def test_the_first_pages_have_an_installation_that_needs_no_other_program() -> None:
+    for page in ("README.md", "docs/first-minute.md"):
+        assert "`python3 -m venv v && v/bin/pip install .`" in (ROOT / page).read_text(), page
+
+
+def test_the_shortest_test_says_which_client_it_needs() -> None:
+    page = (ROOT / "docs" / "testing.md").read_text()
+    section = page[page.index("## Three lines") : page.index("# app.py")]
+    assert "from confluent_kafka import" in section
+    assert "pip install confluent-kafka" in section
