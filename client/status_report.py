@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from client.cluster_status import BrokerState, ClusterStatus, PartitionState, QuorumState
-from client.tables import aligned
+from client.tables import aligned, counted
 
 PARTITIONS_SHOWN = 10
 _INDENT = "  "
@@ -33,7 +33,7 @@ def report(status: ClusterStatus) -> list[str]:
             f"{_INDENT}a majority of the controllers is needed; until then nothing changes,"
         )
         lines.append(f"{_INDENT}and what is told here is as it was")
-    lines += ["", f"{_count(status.topics, 'topic')}, {_count(status.partitions, 'partition')}"]
+    lines += ["", f"{counted(status.topics, 'topic')}, {counted(status.partitions, 'partition')}"]
     for title, partitions in (
         ("offline", status.offline),
         ("under min ISR (acks=all is refused)", status.under_min_isr),
@@ -62,7 +62,7 @@ def verdict(status: ClusterStatus) -> str:
         (len(status.under_replicated), "under-replicated"),
     ):
         if count:
-            lacking.append(f"{_count(count, 'partition')} {word}")
+            lacking.append(f"{counted(count, 'partition')} {word}")
     return "healthy" if status.healthy else f"degraded: {', '.join(lacking)}"
 
 
@@ -70,11 +70,6 @@ def _noun_with_ids(noun: str, ids: Sequence[int]) -> str:
     """Return text such as `brokers 1, 2`."""
     plural = "" if len(ids) == 1 else "s"
     return f"{noun}{plural} {', '.join(map(str, ids))}"
-
-
-def _count(number: int, noun: str) -> str:
-    """Return text such as `1 topic` or `2 topics`."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _brokers_text(status: ClusterStatus) -> str:
@@ -147,7 +142,7 @@ def _list(
     ]
     lines = [f"{title}: {len(partitions)}", *aligned(rows[:PARTITIONS_SHOWN], _INDENT)]
     if len(rows) > PARTITIONS_SHOWN:
-        more = _count(len(rows) - PARTITIONS_SHOWN, "topic")
+        more = counted(len(rows) - PARTITIONS_SHOWN, "topic")
         lines.append(f"{_INDENT}… and {more} more (--json has all)")
     return lines
 
@@ -159,7 +154,7 @@ def _own_first(partition: PartitionState) -> tuple[bool, str, int]:
 
 def _share_text(count: int, total: int | None) -> str:
     """Return text such as `2 of 6 partitions`, or `2 partitions` without a total."""
-    return f"{count} of {_count(total, 'partition')}" if total else _count(count, "partition")
+    return f"{count} of {counted(total, 'partition')}" if total else counted(count, "partition")
 
 
 def _partition_line(state: PartitionState) -> str:

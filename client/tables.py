@@ -36,6 +36,11 @@ def size_text(count: float) -> str:
     return f"{count:.1f} {_UNITS[unit]}" if unit else f"{count:.0f} B"
 
 
+def counted(number: int, noun: str) -> str:
+    """Return text such as `1 topic` or `2 topics`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def aligned(rows: Sequence[Sequence[str]], indent: str = "") -> list[str]:
     """Return the lines of rows with aligned columns; columns without any text are left out."""
     columns = [column for column in zip(*rows, strict=True) if any(column)]

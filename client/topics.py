@@ -2,7 +2,7 @@
 
 Owns no connection. Never decides what is printed (`topic_command`). Follows Kafka's `TopicCommand`
 4.3, KIP-195 (CreatePartitions), KIP-113 and KIP-827 (sizes of logs), KIP-525 (the partitions and
-replicas of a created topic).
+replicas of a created topic). A producer's topic is created as Kafka's `ProducerMetadata` does it.
 """
 
 from __future__ import annotations
@@ -13,17 +13,26 @@ from typing import NamedTuple
 from broker.config.refusals.advice import advice_on
 from broker.config.start_error import StartError
 from client.cluster import ClusterClient, partitions_of
-from client.configs.settings import TOPIC, configs_by_name
+from client.configs.settings import BROKER, TOPIC, ConfigResource, configs_by_name, configs_of
 from client.core.leaders import Partition
+from client.core.operation import RequestStep
 from client.offsets import ends
 from client.refusals import Refused, why
 from client.tables import ByteCount
 from protocol.errors import ErrorCode
 from protocol.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
-from protocol.messages.metadata import MetadataResponsePartition, MetadataResponseTopic
+from protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
 
 CHANGE_WITHIN_MS = 30_000
 _CLEANUP = "cleanup.policy"
+_AUTO_CREATE = "auto.create.topics.enable"
+_UNTIL_CREATED = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.LEADER_NOT_AVAILABLE)
+"""The errors of a topic that a broker is creating."""
 
 
 class ListedTopic(NamedTuple):
@@ -184,6 +193,41 @@ def create(
         )
         raise Refused("; ".join(refused) + also)
     return created
+
+
+def create_for_producer(cluster: ClusterClient, name: str) -> int | None:
+    """Have a broker create a missing topic, if auto.create.topics.enable allows that.
+    Return the created topic's number of partitions, None if nothing was created.
+
+    Raises Refused if this login may not create the topic, or no broker creates it in time.
+    """
+    (topic,) = cluster.metadata([name]).topics
+    if topic.error_code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION or not _creates_topics(cluster):
+        return None
+    request = MetadataRequest([MetadataRequestTopic(name=name)], allow_auto_topic_creation=True)
+    step, attempts = RequestStep(request, request.MAX_VERSION), cluster.attempts()
+    (topic,) = cluster.run(attempts.settled(lambda: attempts.request(step), _UNTIL_CREATED)).topics
+    if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+        raise Refused(
+            f"no topic {name}, and no broker has created it: ottla topic create {name} makes it, "
+            "or says why not"
+        )
+    if topic.error_code:
+        raise Refused(f"topic {name}: {why(topic.error_code, None, f'Create on topic {name}')}")
+    return len(topic.partitions)
+
+
+def _creates_topics(cluster: ClusterClient) -> bool:
+    """Return whether a live broker's auto.create.topics.enable is true, or cannot be seen by this
+    login."""
+    if not cluster.broker_ids:
+        return False
+    try:
+        broker = ConfigResource(BROKER, str(cluster.broker_ids[0]))
+        configs = configs_of(cluster, broker, [_AUTO_CREATE])
+    except Refused:
+        return True
+    return all(config.value == "true" for config in configs)
 
 
 def delete(cluster: ClusterClient, names: Sequence[str], *, if_exists: bool = False) -> list[str]:

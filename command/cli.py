@@ -561,10 +561,9 @@ def _folders(config: BrokerConfig) -> str:
 
 def _report_existing_data(config: BrokerConfig, topics: int, size: int) -> None:
     """Print how many topics and bytes an earlier run has left in the data folders."""
-    from client.tables import size_text
+    from client.tables import counted, size_text
 
-    many = "" if topics == 1 else "s"
-    say(f"ottla: {_folders(config)} has {topics} topic{many}, {size_text(size)}")
+    say(f"ottla: {_folders(config)} has {counted(topics, 'topic')}, {size_text(size)}")
 
 
 def _announce(config: BrokerConfig, endpoints: Sequence[EndPoint]) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from client.groups.total_lag import total_lag
-from client.tables import ByteCount, aligned, size_text
+from client.tables import ByteCount, aligned, counted, size_text
 from ground.printable import printable
 
 Partition = tuple[str, int]
@@ -130,7 +130,7 @@ def screen(topics: Sequence[TopicRate], groups: Sequence[GroupRate], height: int
     records = sum(topic.records_per_s or 0 for topic in topics)
     sizes = [topic.bytes_per_s for topic in topics if topic.bytes_per_s is not None]
     size = f", {size_text(sum(sizes))}/s" if sizes or not topics else ""
-    counts = f"{_count(len(topics), 'topic')}, {_count(len(groups), 'group')}"
+    counts = f"{counted(len(topics), 'topic')}, {counted(len(groups), 'group')}"
     lines = [f"{records:,.0f} records/s{size} written to {counts}"]
     rows = [
         [
@@ -170,11 +170,6 @@ def _lag_text(rate: GroupRate) -> str:
     if rate.lag is None:
         return "-"
     return f"at least {rate.lag:,}" if rate.partitions_without_lag else f"{rate.lag:,}"
-
-
-def _count(number: int, noun: str) -> str:
-    """Return text such as `1 topic` or `2 topics`."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _rate_text(rate: float | None, *, signed: bool = False) -> str:

@@ -22,6 +22,8 @@ from client.configs.settings import TOPIC, ConfigResource, configs_of
 from client.records.batching import Batching, NoRecord, Settings
 from client.records.writing import Writer
 from client.refusals import Refused
+from client.tables import counted
+from client.topics import create_for_producer
 from command.admin.options import with_bootstrap_server, with_command_config
 from command.completion.completing import complete_topics
 from command.help_pages.number_ranges import WholeNumber
@@ -100,7 +102,8 @@ def produce(
 
     A line is written as it is, up to its \\n: the \\r of a file with CRLF, and a byte order mark,
     stay. Records with a key go to the partition that Kafka's own clients choose for it. When the
-    command ends, all in-sync replicas have the records.
+    command ends, all in-sync replicas have the records. A missing TOPIC is created if the brokers
+    allow it (auto.create.topics.enable).
     """
     settings = Settings.of(options, whole=whole, codec=int(_CODECS[compression]))
     if whole and not files:
@@ -108,6 +111,9 @@ def produce(
     if tombstone and (files or settings.key is None):
         raise StartError("--tombstone needs a --key, and no FILE")
     with ClusterClient(bootstrap_server, command_config) as cluster:
+        partitions = create_for_producer(cluster, topic)
+        if partitions is not None:
+            note(f"created topic {topic} ({counted(partitions, 'partition')})")
         writer = Writer(cluster, topic)
         batching = Batching(settings, topic, _bytes_max(cluster, topic), writer, _now_ms)
         progress = _ProgressLine(_size_of(files), batching)

@@ -88,6 +88,15 @@ def test_lines_go_in_and_come_out(ottla: Ottla, topic: str) -> None:
     assert ottla("consume", name, "--from", "100", "--to", "102") == b"000100\n000101\n"
 
 
+def test_a_missing_topic_is_created_for_its_first_record(ottla: Ottla) -> None:
+    name = f"topic-{uuid.uuid4().hex}"
+    ottla("produce", name, data=b"hello\n")
+    assert ottla.said.startswith(f"ottla: created topic {name} (") and ottla.said.count("\n") == 1
+    assert ottla("consume", name) == b"hello\n"
+    ottla("produce", name, data=b"again\n")
+    assert ottla.said == ""
+
+
 def test_keys_headers_and_tombstones_through_json(ottla: Ottla, topic: str) -> None:
     ottla("produce", topic, "-K", ":", "-H", "source=tests", data=b"a:1\nb:2\na:3\n")
     ottla("produce", topic, "--tombstone", "-k", "b")

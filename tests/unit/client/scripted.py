@@ -88,6 +88,8 @@ class ScriptedCluster(ClusterClient):
         self.scripted = dict(nodes or {})
         self.asked: list[tuple[int | None, Any]] = []
         self.dropped: list[int] = []
+        self.creations = deque[int]()
+        """The errors of Metadata requests that may create a topic; with the last, it is created."""
         self._timeout_s = 1.0
         self._nodes = dict(self.scripted)  # type: ignore[arg-type]
         self._addresses = {1: ("one", 9092), 2: ("two", 9092)}
@@ -128,6 +130,11 @@ class ScriptedCluster(ClusterClient):
         return answer if isinstance(answer, Message) else answer(request)
 
     def _metadata(self, request: Any) -> MetadataResponse:
+        if request.allow_auto_topic_creation and self.creations:
+            code, name = self.creations.popleft(), request.topics[0].name
+            if not self.creations:
+                self.known[name] = topic_of(name, [1, 2])
+                self.known[name].error_code = code
         brokers = [MetadataResponseBroker(one, *at) for one, at in self._addresses.items()]
         if request.topics is None:
             found = list(self.known.values())

@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 
 from broker.config.start_error import StartError
+from client import cluster as module
 from client.refusals import Refused
 from client.topics import (
     add_partitions,
     check_names,
     create,
+    create_for_producer,
     delete,
     listed,
     log_sizes,
@@ -22,6 +24,11 @@ from protocol.messages.create_partitions import (
 )
 from protocol.messages.create_topics import CreatableTopicResult, CreateTopicsResponse
 from protocol.messages.delete_topics import DeletableTopicResult, DeleteTopicsResponse
+from protocol.messages.describe_configs import (
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+)
 from protocol.messages.describe_log_dirs import DescribeLogDirsResponse
 from tests.unit.client.scripted import ScriptedCluster, topic_of
 from tests.unit.client.topic_answers import cluster_of, policies
@@ -150,3 +157,42 @@ def test_names_that_no_topic_has(name: str) -> None:
     check_names(["a", "A.b_c-9", "x" * 249])
     with pytest.raises(StartError, match="a topic cannot be called"):
         check_names([name])
+
+
+def auto_create(value: str, code: int = 0) -> DescribeConfigsResponse:
+    config = DescribeConfigsResourceResult("auto.create.topics.enable", value)
+    return DescribeConfigsResponse(results=[DescribeConfigsResult(code, None, 4, "1", [config])])
+
+
+@pytest.mark.parametrize("code", [0, 31])
+def test_a_producers_topic_is_created_by_a_broker(
+    code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also for a login that may not see the broker's config."""
+    monkeypatch.setattr(module, "PAUSE_S", 0)
+    cluster = cluster_of(DescribeConfigsRequest=auto_create("true", code))
+    cluster.creations.extend([UNKNOWN, UNKNOWN, 0])
+    assert create_for_producer(cluster, "t") == 2
+    assert [one.allow_auto_topic_creation for one in cluster.asked_for("MetadataRequest")] == [
+        False,
+        True,
+        True,
+        True,
+    ]
+
+
+def test_a_producers_topic_is_created_only_if_it_is_missing_and_a_broker_creates_topics() -> None:
+    cluster = cluster_of(topic_of("t"), DescribeConfigsRequest=auto_create("false"))
+    for name in ("t", "missing"):
+        assert create_for_producer(cluster, name) is None
+    assert not any(one.allow_auto_topic_creation for one in cluster.asked_for("MetadataRequest"))
+
+
+def test_a_producers_topic_that_is_not_created(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = cluster_of(DescribeConfigsRequest=auto_create("true"))
+    monkeypatch.setattr(cluster, "_timeout_s", -1)
+    with pytest.raises(Refused, match="no topic t, and no broker .* topic create t makes it"):
+        create_for_producer(cluster, "t")
+    cluster.creations.append(DENIED)
+    with pytest.raises(Refused, match="this takes Create on topic t"):
+        create_for_producer(cluster, "t")

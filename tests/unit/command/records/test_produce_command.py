@@ -13,6 +13,7 @@ from client.records.encoding import Producer
 from command.records import produce_command
 from command.records.produce_command import _chunks
 from protocol.messages.describe_configs import (
+    DescribeConfigsRequest,
     DescribeConfigsResourceResult,
     DescribeConfigsResponse,
     DescribeConfigsResult,
@@ -49,16 +50,21 @@ def written(monkeypatch: pytest.MonkeyPatch) -> Written:
     return one
 
 
+def configs(request: DescribeConfigsRequest) -> DescribeConfigsResponse:
+    """The limit of a topic, and that a broker creates topics."""
+    (asked,) = request.resources
+    values = {"max.message.bytes": "2000", "auto.create.topics.enable": "true"}
+    found = [DescribeConfigsResourceResult(key, values[key]) for key in asked.configuration_keys]
+    result = DescribeConfigsResult(0, None, asked.resource_type, asked.resource_name, found)
+    return DescribeConfigsResponse(results=[result])
+
+
 @pytest.fixture
 def ottla(
     written: Written, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> Ottla:
-    config = DescribeConfigsResourceResult("max.message.bytes", "2000")
-    described = DescribeConfigsResult(0, None, 2, "t", [config])
-    cluster = ScriptedCluster(
-        [topic_of("t")],
-        {"DescribeConfigsRequest": DescribeConfigsResponse(results=[described])},
-    )
+    cluster = ScriptedCluster([topic_of("t")], {"DescribeConfigsRequest": configs})
+    cluster.creations.append(0)
     return ottla_on(cluster, [produce_command], monkeypatch, capfd)
 
 
@@ -72,6 +78,16 @@ def test_files_line_by_line_and_whole(ottla: Ottla, written: Written, tmp_path: 
     assert (written.records[-1].key, written.records[-1].value) == (b"k", b"a\nb")
     assert ottla("produce", "t", "--tombstone", "-k", "k") == (0, "", "")
     assert written.records[-1].value is None
+
+
+def test_a_topic_that_a_broker_creates_is_reported(
+    ottla: Ottla, written: Written, tmp_path: Path
+) -> None:
+    file = tmp_path / "lines"
+    file.write_bytes(b"hello\n")
+    created = "ottla: created topic greetings (2 partitions)\n"
+    assert ottla("produce", "greetings", str(file), "-p", "0") == (0, "", created)
+    assert ottla("produce", "greetings", str(file), "-p", "0") == (0, "", "")
 
 
 def test_the_topics_limit_is_asked_for(ottla: Ottla, tmp_path: Path) -> None:
