@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -34,6 +35,8 @@ from command.records.ending_signals import ended_by_signals
 from protocol.messages.metadata import MetadataResponseTopic
 from protocol.record_batch import CorruptBatch
 
+INTERRUPTED = 128 + signal.SIGINT
+"""The exit code after Ctrl-C, if the command has not reached the end that it was to reach."""
 _STDOUT = 1
 _COMMITTED_EACH_S = 5
 """The interval of commits, the default of Kafka's consumers (auto.commit.interval.ms)."""
@@ -162,6 +165,8 @@ def consume(  # one argument an option
             with ClusterClient(bootstrap_server, command_config) as committing:
                 code = _print_and_commit(printed, view, count, _committer(committing, group))
     _say_the_rest(printed, reader)
+    if printed.interrupted and not follow:
+        code = code or INTERRUPTED
     if code:
         raise click.exceptions.Exit(code)
 
@@ -284,6 +289,8 @@ class _Printed:
         """Begin with nothing printed and without commits."""
         self._reader = reader
         self.records = 0
+        self.interrupted = False
+        """Whether a signal has ended the printing."""
         self._ends: dict[Partition, int] = {}
         self._commits: Commits | None = None
         self._committed_at = time.monotonic()
@@ -313,8 +320,10 @@ class _Printed:
                     self.commit()
                 if most is not None and self.records >= most:
                     return
-        except (KeyboardInterrupt, BrokenPipeError):
-            return  # the user or the reader of the pipe has stopped
+        except KeyboardInterrupt:
+            self.interrupted = True
+        except BrokenPipeError:
+            return  # the reader of the pipe has stopped
         except CorruptBatch as error:
             raise StartError(f"{error}; --from an offset behind it passes it over") from error
 

@@ -112,3 +112,25 @@ def test_a_run_commits_before_its_end(
     cluster.answers["OffsetCommitRequest"] = answers.taken()
     assert ottla("consume", "t", "-p", "0", "--group", "g", "--commit")[0] == 0
     assert len(cluster.asked_for("OffsetCommitRequest")) == 2, "behind the batch, and at the end"
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        ([], 130),
+        (["-n", "9"], 130),
+        (["--group", "g", "--commit"], 130),
+        (["-f"], 0),
+        (["-f", "--group", "g", "--commit"], 0),
+    ],
+)
+def test_ctrl_c_before_the_end_shows_in_the_exit_code(
+    ottla: Ottla, cluster: ScriptedCluster, words: list[str], code: int
+) -> None:
+    def interrupt(_: Any) -> FetchResponse:
+        raise KeyboardInterrupt
+
+    cluster.answers["OffsetFetchRequest"] = answers.committed({})
+    cluster.scripted[1].answers.clear()
+    cluster.scripted[1].answers.append(interrupt)
+    assert ottla("consume", "t", "-p", "0", *words) == (code, "", "")
