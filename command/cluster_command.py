@@ -35,6 +35,7 @@ from command.cluster_layout import HOST, PORTS, ClusterLayout
 from command.cluster_security import ADMIN_USER, CLIENT_USER
 from command.nodes.running import holder_of, is_asked_to_start, take_request
 from command.output import Styled, redraw
+from command.terminal.live_screen import can_redraw
 from ground.filesystem import LocalFilesystem
 from ottla.launcher import READY, ottla_command
 from storage.log.checkpoints import LOCK_FILE
@@ -294,7 +295,7 @@ class _Screen:
     """Standard output: on a terminal a table that is redrawn, else a line for each change."""
 
     def __init__(self) -> None:
-        self._is_terminal = sys.stdout.isatty()
+        self._is_terminal = can_redraw(sys.stdout)
         self._paints = not os.environ.get("NO_COLOR")
         self._drawn: list[str] = []
 

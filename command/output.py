@@ -17,7 +17,6 @@ import click
 from client.tables import Cell, table
 from ground.printable import in_ascii_json, printable_json, printable_lines
 
-_CLEAR = "\x1b[H\x1b[2J"
 _OVERWRITE_LINE = "\r\x1b[K"
 
 
@@ -42,11 +41,6 @@ def echo(*parts: str | Styled, to_stderr: bool = False, in_place: bool = False) 
 def echo_json(value: object) -> None:
     """Print a value as JSON, in one line."""
     _echo_json(printable_json(value))
-
-
-def clear() -> None:
-    """Clear the terminal's screen."""
-    click.echo(_CLEAR, nl=False)
 
 
 def redraw(lines: Sequence[str | Styled], rows_above: int) -> None:

@@ -16,7 +16,8 @@ from client.cluster_status import ClusterStatus
 from client.connection import Address, command_guard, parse_addresses
 from client.status import status_of
 from client.status_report import report
-from command.output import clear, echo, echo_json, echo_lines
+from command.output import echo, echo_json, echo_lines
+from command.terminal.live_screen import LiveScreen, live_screen
 
 WATCH_INTERVAL_S = 2.0
 HEALTHY, DEGRADED, UNREACHABLE = 0, 1, 2
@@ -26,7 +27,8 @@ def run_status(
     bootstrap_servers: str, *, watch: bool, as_json: bool, command_config: str | None = None
 ) -> int:
     """Print the status and return the exit code: 0 healthy, 1 degraded, 2 no node answers. With
-    `watch`, print it again every WATCH_INTERVAL_S until Ctrl-C, and return the last code.
+    `watch`, print it again every WATCH_INTERVAL_S until Ctrl-C, and return the last code; after
+    SIGTERM or SIGHUP, return 128 and the signal's number.
 
     `command_config`: a file of client properties. Raises StartError for an invalid address or file,
     and, without `watch`, if no node answers.
@@ -36,12 +38,11 @@ def run_status(
     if not watch:
         return _show_once(addresses, guard, as_json)
     code = HEALTHY
-    try:
-        while True:
-            code = _show_again(addresses, guard, as_json)
+    with live_screen(wanted=not as_json) as screen:
+        while screen.is_open:
+            code = _show_again(addresses, guard, screen, as_json)
             time.sleep(WATCH_INTERVAL_S)
-    except KeyboardInterrupt:
-        return code
+    return screen.exit_code or code
 
 
 def _show_once(addresses: Sequence[Address], guard: ClientGuard, as_json: bool) -> int:
@@ -73,27 +74,29 @@ def _show(status: ClusterStatus, as_json: bool) -> int:
     return HEALTHY if status.healthy else DEGRADED
 
 
-def _show_again(addresses: Sequence[Address], guard: ClientGuard, as_json: bool) -> int:
+def _show_again(
+    addresses: Sequence[Address], guard: ClientGuard, screen: LiveScreen, as_json: bool
+) -> int:
     """Print the status for --watch, or the error if no node answers: the cluster may answer the
     next time. Return the exit code that applies until then."""
     try:
         status = status_of(addresses, guard=guard)
     except StartError as error:
-        _separate(as_json)
+        _separate(screen, as_json)
         if as_json:
             _print_error(error)
         else:
             echo(f"ottla: {error}")
         sys.stdout.flush()
         return UNREACHABLE
-    _separate(as_json)
+    _separate(screen, as_json)
     return _show(status, as_json)
 
 
-def _separate(as_json: bool) -> None:
-    """Separate one status from the last: clear a terminal, or print the time into a file or pipe.
+def _separate(screen: LiveScreen, as_json: bool) -> None:
+    """Separate one status from the last: clear the screen, or print the time into a file or pipe.
     With `as_json` print nothing."""
-    if sys.stdout.isatty() and not as_json:
-        clear()
+    if screen.is_drawn:
+        screen.clear()
     elif not as_json:
         echo(time.strftime("--- %H:%M:%S"))

@@ -1,4 +1,4 @@
-"""`ottla top`: topics by rate and groups by lag, on one screen that is redrawn.
+"""`ottla top`: topics by rate and groups by lag, on one screen that is redrawn, or -n times.
 
 The command line around `client.live.rates`: takes a sample of the cluster, waits, draws. Changes
 nothing in the cluster.
@@ -19,10 +19,13 @@ from client.live.rates import Sample, group_rates, screen, topic_rates
 from client.refusals import Refused
 from command.admin.options import with_bootstrap_server, with_command_config, with_json
 from command.help_pages.number_ranges import Number, WholeNumber
-from command.output import clear, echo, echo_json, note
+from command.output import echo, echo_json, note
+from command.terminal.live_screen import LiveScreen, live_screen
 
 _LINES_IN_A_PIPE = 60
 _INTERVAL_MAX_S = 86_400
+_INTERRUPTED = 130
+"""The exit code after Ctrl-C before the last of -n."""
 
 
 @click.command()
@@ -34,7 +37,13 @@ _INTERVAL_MAX_S = 86_400
     metavar="S",
     help="Refresh every S seconds.",
 )
-@click.option("-n", "--count", type=WholeNumber(1), metavar="N", help="Stop after N refreshes.")
+@click.option(
+    "-n",
+    "--count",
+    type=WholeNumber(1),
+    metavar="N",
+    help="Print the rates N times, below each other.",
+)
 @click.option("--internal", is_flag=True, help="Show internal topics, too.")
 @with_bootstrap_server
 @with_command_config
@@ -61,9 +70,9 @@ def top(
     with ClusterClient(bootstrap_server, command_config) as cluster:
         before = _sample(cluster, internal=internal)
         shown = 0
-        if sys.stdout.isatty() and not as_json:
-            _print_rates(Sample(before.at), before, as_json=False)  # the state, without rates
-        try:
+        with live_screen(wanted=count is None and not as_json) as live:
+            if live.is_drawn:
+                _print_rates(Sample(before.at), before, live)  # the state, without rates
             while count is None or shown < count:
                 time.sleep(interval)
                 try:
@@ -71,10 +80,10 @@ def top(
                 except (StartError, Refused) as error:
                     note(f"waiting for the cluster: {error}")
                     continue
-                _print_rates(before, now, as_json=as_json)
+                _print_rates(before, now, None if as_json else live)
                 before, shown = now, shown + 1
-        except KeyboardInterrupt:
-            return
+    interrupted = count is not None and shown < count
+    raise click.exceptions.Exit(live.exit_code or (_INTERRUPTED if interrupted else 0))
 
 
 def _sample(cluster: ClusterClient, *, internal: bool) -> Sample:
@@ -83,16 +92,17 @@ def _sample(cluster: ClusterClient, *, internal: bool) -> Sample:
     return take_sample(cluster, seen_topics(cluster, internal=internal), time.monotonic())
 
 
-def _print_rates(before: Sample, now: Sample, *, as_json: bool) -> None:
-    """Print the rates between two samples as JSON, or as tables. A terminal is cleared first."""
+def _print_rates(before: Sample, now: Sample, live: LiveScreen | None) -> None:
+    """Print the rates between two samples as tables: on the screen, or below the last tables.
+    Without `live`, print them as JSON."""
     topics, groups = topic_rates(before, now), group_rates(before, now)
-    if as_json:
+    if live is None:
         for row in [rate._asdict() for rate in topics] + [rate._asdict() for rate in groups]:
             echo_json(row)
-    elif sys.stdout.isatty():
+    elif live.is_drawn:
         from shutil import get_terminal_size
 
-        clear()
+        live.clear()
         echo("\n".join(screen(topics, groups, get_terminal_size().lines - 1)))
     else:
         echo(time.strftime("--- %H:%M:%S"))

@@ -31,7 +31,7 @@ from command.admin.options import with_bootstrap_server, with_command_config, wi
 from command.completion.completing import complete_groups, complete_topics
 from command.help_pages.number_ranges import WholeNumber
 from command.output import note
-from command.records.ending_signals import ended_by_signals
+from command.terminal.ending_signals import ended_by_signals
 from protocol.messages.metadata import MetadataResponseTopic
 from protocol.record_batch import CorruptBatch
 

@@ -29,6 +29,7 @@ from command.completion.completing import complete_topics
 from command.help_pages.number_ranges import WholeNumber
 from command.output import echo, note
 from command.records.progress import Progress
+from command.terminal.live_screen import can_redraw
 from protocol.compression import Codec
 
 _STDIN = 0
@@ -250,8 +251,8 @@ class _ProgressLine:
 
     def __init__(self, total: int | None, batching: Batching) -> None:
         """Begin at 0 of `total` bytes; None: the size is not known. The line is drawn only if
-        stderr is a terminal and stdin is not."""
-        self._seen = sys.stderr.isatty() and not sys.stdin.isatty()
+        stderr is a terminal with a cursor and stdin is none."""
+        self._seen = can_redraw(sys.stderr) and not sys.stdin.isatty()
         self._batching = batching
         self._progress = Progress(total, time.monotonic())
         self._drawn_at = 0.0

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from collections.abc import Callable
 from typing import Any
 
@@ -90,6 +92,26 @@ def test_watching_goes_on_when_nobody_answers(
     out = capsys.readouterr().out
     assert out.index("ottla: no broker answers") < out.index("cluster abc: degraded")
     assert out.count("--- ") == 2
+
+
+def test_watching_in_a_terminal_uses_a_screen_of_its_own(
+    answered: Callable[[Any], list[tuple[str, int]]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """What stood there before is there again after SIGTERM."""
+    answered(status(fenced=True))
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setattr(
+        status_command.time, "sleep", lambda _: os.kill(os.getpid(), signal.SIGTERM)
+    )
+    monkeypatch.setenv("TERM", "xterm")
+    assert run_cli(["status", "--watch"]) == 143
+    out = capsys.readouterr().out
+    assert out.startswith("\x1b[?1049h\x1b[H\x1b[2J") and out.endswith("\x1b[?1049l")
+    monkeypatch.setenv("TERM", "dumb")
+    assert run_cli(["status", "--watch"]) == 143
+    assert capsys.readouterr().out.startswith("--- ")
 
 
 def test_the_environment_says_where_the_cluster_is(

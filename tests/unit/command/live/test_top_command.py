@@ -85,7 +85,38 @@ def test_until_it_is_interrupted(ottla: Ottla, clock: Clock) -> None:
     assert len(out.splitlines()) == 6
 
 
-def test_a_terminal_has_one_screen(ottla: Ottla, monkeypatch: pytest.MonkeyPatch) -> None:
+def use_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make the captured standard output a terminal that can clear its screen."""
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    first, second = ottla("top", "-n", "1")[1].split("\x1b[H\x1b[2J")[1:]
+    monkeypatch.setenv("TERM", "xterm")
+
+
+def test_a_terminal_has_one_screen_which_is_left_at_the_end(
+    ottla: Ottla, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_terminal(monkeypatch)
+    clock.pauses = 1
+    code, out, _ = ottla("top")
+    assert code == 0 and out.startswith("\x1b[?1049h") and out.endswith("\x1b[?1049l")
+    first, second = out.split("\x1b[H\x1b[2J")[1:]
     assert first.startswith("0 records/s") and second.startswith("5 records/s")
+
+
+def test_a_terminal_is_left_alone_with_a_count_and_if_it_is_dumb(
+    ottla: Ottla, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_terminal(monkeypatch)
+    monkeypatch.setenv("NO_COLOR", "1")
+    code, out, _ = ottla("top", "-n", "1")
+    assert code == 0 and "\x1b" not in out and out.count("records/s") == 1
+    monkeypatch.setenv("TERM", "dumb")
+    clock.pauses = 2
+    code, out, _ = ottla("top")
+    assert code == 0 and "\x1b" not in out and out.count("--- now") == 2
+
+
+def test_ctrl_c_before_the_last_of_a_count_shows_in_the_exit_code(
+    ottla: Ottla, clock: Clock
+) -> None:
+    clock.pauses = 1
+    assert ottla("top", "-n", "2")[0] == 130

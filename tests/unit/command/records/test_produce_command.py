@@ -202,6 +202,7 @@ def test_a_terminal_is_told_how_far_it_is(
     ottla: Ottla, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
     file = tmp_path / "f"
     file.write_bytes(b"a\nb\n")
     shown: Any = ottla("produce", "t", str(file))[2]
