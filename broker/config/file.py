@@ -21,7 +21,9 @@ from broker.config.properties import (
 )
 from broker.config.refusals.advice import advice
 from broker.config.refusals.faults import all_faults
+from broker.config.refusals.zookeeper import is_zookeeper_file, single_node_lines
 from broker.config.start_error import StartError
+from broker.config.support import is_of_zookeeper
 from broker.config.values import BrokerConfig
 from ground.config_def import ConfigError
 
@@ -51,6 +53,8 @@ def load_config(
         texts = _with_provided_values({**(below or {}), **texts, **override_texts})
         return parse_config(texts, warnings=warnings)
     except ConfigError as error:
+        if path is not None and is_zookeeper_file(texts):
+            raise StartError(*_zookeeper_faults(path, texts, lines), *warnings) from error
         faults = all_faults(texts, error, known_keys(texts))
         sentences = []
         for fault in faults:
@@ -63,6 +67,31 @@ def load_config(
             sentences.append(f"{place}{fault}{advice(fault, texts, option)}")
         # Warnings come last: a repeated key may explain why another value counts.
         raise StartError(*sentences, *warnings) from error
+
+
+def _zookeeper_faults(
+    path: str, texts: Mapping[str, str], lines: Mapping[str, list[int]]
+) -> list[str]:
+    """Return the lines that say how the file becomes one of a single node, without ZooKeeper, and
+    after them the faults that it would still have."""
+    added = single_node_lines(texts)
+    removed = [
+        f"{key} (line {', '.join(map(str, lines[key]))})"
+        for key in texts
+        if key in lines and (key in added or is_of_zookeeper(key))
+    ]
+    sentences = [
+        f"{path}: this file is for Kafka with ZooKeeper, which Apache Kafka 4.0 removed. Remove "
+        f"{', '.join(removed)}, and add these lines of a single node:",
+        *(f"{key}={value}" for key, value in added.items()),
+    ]
+    rest = {key: text for key, text in {**texts, **added}.items() if not is_of_zookeeper(key)}
+    try:
+        parse_config(rest)
+    except ConfigError as error:
+        for fault in all_faults(rest, error, known_keys(rest)):
+            sentences.append(f"{_place(path, fault.name, lines)}{fault}{advice(fault, rest)}")
+    return sentences
 
 
 def _place(path: str, key: str, lines: Mapping[str, list[int]]) -> str:

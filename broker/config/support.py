@@ -40,9 +40,6 @@ _REFUSED: dict[str, str] = {
 
 # Keys that users of Kafka before 4.0 know.
 _REMOVED_IN_4_0 = (
-    "zookeeper.connect",
-    "zookeeper.connection.timeout.ms",
-    "zookeeper.session.timeout.ms",
     "inter.broker.protocol.version",
     "log.message.format.version",
     "log.message.timestamp.difference.max.ms",
@@ -157,9 +154,14 @@ _NOT_ACTED_ON = (
 )
 
 
+def is_of_zookeeper(name: str) -> bool:
+    """Return whether a key is about the connection to ZooKeeper, which Kafka 4.0 removed."""
+    return name.startswith("zookeeper.")
+
+
 def unknown_key(name: str) -> ConfigError:
     """Return the error for a key that neither Kafka nor Ottla has, with the most similar key."""
-    if name in _REMOVED_IN_4_0:
+    if name in _REMOVED_IN_4_0 or is_of_zookeeper(name):
         return ConfigError(name, f"{name} was removed in Apache Kafka 4.0; leave it out")
     if name == "java.security.auth.login.config":
         text = (

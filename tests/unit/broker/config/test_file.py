@@ -49,6 +49,63 @@ def test_all_faults_are_told_with_their_lines(tmp_path: Path) -> None:
     assert third.startswith("Invalid value x for configuration num.io.threads")
 
 
+OF_ZOOKEEPER = (
+    "broker.id=0\nnum.network.threads=3\nlog.dirs=/tmp/kafka-logs\n"
+    "offsets.topic.replication.factor=1\nzookeeper.connect=localhost:2181\n"
+    "zookeeper.connection.timeout.ms=18000\nzookeeper.set.acl=false\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("more", "listeners"),
+    [
+        ("", "PLAINTEXT://:9092,CONTROLLER://localhost:9093"),
+        ("listeners=PLAINTEXT://:9093\n", "PLAINTEXT://:9093,CONTROLLER://localhost:9094"),
+        (
+            "listeners=A://:1,B://:2\nlistener.security.protocol.map=A:PLAINTEXT,B:PLAINTEXT\n"
+            "inter.broker.listener.name=A\n",
+            "A://:1,B://:2,CONTROLLER://localhost:9093",
+        ),
+        (
+            "listeners=SASL_PLAINTEXT://:1\nsecurity.inter.broker.protocol=SASL_PLAINTEXT\n"
+            "sasl.enabled.mechanisms=SCRAM-SHA-512\n"
+            "sasl.mechanism.inter.broker.protocol=SCRAM-SHA-512\n"
+            "listener.name.sasl_plaintext.scram-sha-512.sasl.jaas.config="
+            "org.apache.kafka.common.security.scram.ScramLoginModule required;\n",
+            "SASL_PLAINTEXT://:1,CONTROLLER://localhost:9093",
+        ),
+    ],
+)
+def test_a_file_of_zookeeper_is_mended_by_one_message(
+    tmp_path: Path, more: str, listeners: str
+) -> None:
+    file = tmp_path / "server.properties"
+    file.write_text(OF_ZOOKEEPER + more)
+    with pytest.raises(StartError) as caught:
+        load_config(str(file), [])
+    first, *added = caught.value.lines
+    assert first.startswith(f"{file}: this file is for Kafka with ZooKeeper")
+    assert "zookeeper.connect (line 5), zookeeper.connection.timeout.ms (line 6)" in first
+    assert f"listeners={listeners}" in added
+    kept = [
+        line
+        for line in (OF_ZOOKEEPER + more).splitlines()
+        if not line.startswith(("zookeeper", *(f"{one.partition('=')[0]}=" for one in added)))
+    ]
+    file.write_text("\n".join([*kept, *added]))
+    config = load_config(str(file), [])
+    assert (config.node_id, config.is_broker, config.is_controller) == (0, True, True)
+
+
+def test_a_file_of_zookeeper_has_its_other_faults_after_the_lines(tmp_path: Path) -> None:
+    file = tmp_path / "server.properties"
+    file.write_text("zookeeper.connect=localhost:2181\nbroker.id=-1\nnum.partions=3\n")
+    with pytest.raises(StartError) as caught:
+        load_config(str(file), [])
+    assert "node.id=1" in caught.value.lines
+    assert caught.value.lines[-1].startswith(f"{file}: line 3: unknown configuration key num.par")
+
+
 def test_a_file_that_is_no_text(tmp_path: Path) -> None:
     file = tmp_path / "a.properties"
     file.write_bytes(b"\x7fELF\0\0")
