@@ -207,16 +207,8 @@ def _no_credentials_text(texts: Mapping[str, str], listener: str, name: str, fau
 def security_warnings(
     texts: Mapping[str, str],
     servers: Mapping[str, ListenerSecurity],
-    clients: Mapping[str, ClientSecurity],
 ) -> Iterator[str]:
-    """Yield warnings about keys without effect, and about credentials that more nodes would need.
-
-    `clients` are the client halves by listener.
-    """
-    for listener, client in clients.items():
-        fault = None if client.mechanism is None else password_fault(client.mechanism)
-        if fault is not None and client.mechanism is not None:
-            yield _no_credentials_text(texts, listener, client.mechanism.name, fault)
+    """Yield warnings about keys without effect."""
     client_auth = str(Scope(texts).value(_CLIENT_AUTH))
     for server in servers.values():
         own = f"{listener_prefix(server.listener_name)}{_CLIENT_AUTH}"

@@ -45,7 +45,6 @@ def node_security(
     )
     between = inter_broker_security(texts, peers, servers)
     to_controllers = controller_security(texts, peers, servers)
-    clients = {controllers[0]: to_controllers, inter_broker: between}
     return {
         "listener_security": servers,
         "listener_limits": _own_limits(texts, bound),
@@ -53,7 +52,7 @@ def node_security(
         "controller_security": to_controllers,
         "security_warnings": (
             *ignored,
-            *security_warnings(texts, servers, clients),
+            *security_warnings(texts, servers),
             *open_controllers(texts, listeners, servers, controllers),
         ),
     }
