@@ -257,11 +257,9 @@ def serve(
     config = _load_config(config_file, (*overrides, *settings), traced)
     console = _console(config, console_port, decode, allow_writes=allow_writes)
     from broker.process.logging_setup import configure_logging
-    from broker.process.server import format_folders, run
+    from broker.process.server import run
 
     configure_logging(config.ottla_log_level, config.ottla_log_format)
-    if cluster_id is not None:
-        format_folders(config, cluster_id)
 
     def ready(endpoints: Sequence[EndPoint]) -> None:
         """Print that clients may connect, and start the console process of --console."""
@@ -277,6 +275,7 @@ def serve(
             on_ready=ready,
             on_stopping=lambda: say(f"ottla: node {config.node_id} is stopping"),
             on_found=lambda topics, size: _report_existing_data(config, topics, size),
+            cluster_id=cluster_id,
         )
     finally:
         if console is not None:

@@ -22,7 +22,7 @@ from broker.loop.loop_watch import LoopWatch
 from broker.loop.scheduler import BlockingPool
 from broker.network.limits.connection_quotas import UNLIMITED
 from broker.network.limits.memory_limit import memory_limit_bytes
-from broker.network.server.listening_socket import Listener, limited
+from broker.network.server.listening_socket import Listener, bind, limited
 from broker.network.server.socket_server import SocketServer
 from broker.node.broker_server import BrokerServer
 from broker.node.node import Node
@@ -169,6 +169,23 @@ class NodeSockets:
         """Close every connection as soon as its request in progress is answered, after `timeout_s`
         at the latest."""
         await asyncio.gather(*(server.stop(timeout_s) for server in self.servers()))
+
+
+async def check_listeners(config: BrokerConfig) -> None:
+    """Bind each listener for a moment. Raises StartError if one cannot be bound."""
+    endpoints = list(config.broker_listeners) if config.is_broker else []
+    if config.opens_controller_listeners:
+        endpoints[:0] = config.controller_listeners
+    ports = [endpoint.port for endpoint in endpoints]
+    for endpoint in endpoints:
+        listener = _listener(config, endpoint)
+        try:
+            sock = await bind(
+                asyncio.get_running_loop(), listener, config, ports.count(listener.port) > 1
+            )
+        except OSError as error:
+            raise _unusable_listener(config, error) from error
+        sock.close()
 
 
 def _listener(config: BrokerConfig, endpoint: EndPoint) -> Listener:

@@ -43,7 +43,7 @@ from broker.process import garbage
 from broker.process.cleaner_process import ProcessRunner
 from broker.process.data_folders import private_folders, warn_of_readers
 from broker.process.descriptor_limit import open_files_max, raise_descriptor_limit
-from broker.process.node_sockets import NodeSockets
+from broker.process.node_sockets import NodeSockets, check_listeners
 from broker.process.standard_streams import is_heard
 from broker.process.trace_socket import TraceSocket, new_tracer, start_trace_socket
 from broker.requests.request_handler import Entrance, RequestHandler
@@ -81,17 +81,19 @@ def run(
     on_ready: OnReady,
     on_stopping: Callable[[], None] = lambda: None,
     on_found: OnFound = lambda _topics, _size: None,
+    cluster_id: str | None = None,
 ) -> None:
     """Run a node until SIGTERM, SIGINT or SIGHUP. `on_stopping` is called after the signal.
 
-    `on_ready` is called with the addresses after the start. Before it, `on_found` is called if the
-    data folders have logs of an earlier start. Raises StartError if the node cannot start.
+    `cluster_id`: the cluster for which empty data folders are formatted first. `on_ready` is called
+    with the addresses after the start. Before it, `on_found` is called if the data folders have
+    logs of an earlier start. Raises StartError if the node cannot start.
     """
     raise_descriptor_limit()
     faulthandler.register(signal.SIGQUIT)  # prints the stack of each thread, as a JVM does
     garbage.begin()
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
-        runner.run(_serve(config, on_ready, on_stopping, on_found))
+        runner.run(_serve(config, on_ready, on_stopping, on_found, cluster_id))
 
 
 def loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
@@ -109,9 +111,11 @@ async def _serve(
     on_ready: OnReady,
     on_stopping: Callable[[], None] = lambda: None,
     on_found: OnFound = lambda _topics, _size: None,
+    cluster_id: str | None = None,
 ) -> None:
     """Run the node until a signal stops it; `on_ready` gets its addresses after the start. Before,
-    find the quorum's voters if they are not configured.
+    format empty data folders if there is a `cluster_id`, and find the quorum's voters if they are
+    not configured.
 
     Raises the error of a failed start, after the node is stopped again.
     """
@@ -120,6 +124,9 @@ async def _serve(
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         if is_heard(number):
             loop.add_signal_handler(number, stopping.set)
+    await _check_before_first_start(config, cluster_id)
+    if cluster_id is not None:
+        format_folders(config, cluster_id)
     asked_to_stop = asyncio.create_task(stopping.wait())
     if not config.controller_quorum_voters:
         from broker.node.preparation.quorum_discovery import (
@@ -148,6 +155,17 @@ async def _serve(
         asked_to_stop.cancel()
         await asyncio.wait((starting, asked_to_stop))
         await server.stop()
+
+
+async def _check_before_first_start(config: BrokerConfig, cluster_id: str | None) -> None:
+    """Check that the listeners can be bound if the data folders are not formatted yet, so that a
+    start on a port in use leaves no formatted folder behind. Raises StartError."""
+    try:
+        first = not is_formatted(config, LocalFilesystem(), cluster_id)
+    except OSError as error:
+        raise _unusable_folder(config, error) from error
+    if first:
+        await check_listeners(config)
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,6 +99,11 @@ def test_a_port_that_is_taken(broker: BrokerProcess, tmp_path: Path) -> None:
     listeners = f"listeners=PLAINTEXT://{HOST}:{broker.port}"
     line = refusal(ottla("serve", "--override", listeners, folder=tmp_path))
     assert str(broker.port) in line and "in use" in line.lower()
+    line = refusal(
+        ottla("serve", "--override", listeners, "--cluster-id", "A" * 21 + "Q", folder=tmp_path)
+    )
+    assert "in use" in line.lower()
+    assert list(tmp_path.iterdir()) == [], "the next start may be in another folder"
 
 
 def test_a_folder_that_is_taken(broker: BrokerProcess, tmp_path: Path) -> None:

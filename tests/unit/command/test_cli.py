@@ -73,6 +73,7 @@ def test_serve_hands_over_and_says_where_it_listens(
         on_ready: Callable[[Sequence[EndPoint]], None],
         on_stopping: Callable[[], None],
         on_found: Callable[[int, int], None],
+        cluster_id: str | None,
     ) -> None:
         seen.append(config)
         on_found(3, 1_234_567)
@@ -209,12 +210,7 @@ def test_serve_formats_with_the_cluster_id_that_the_environment_gives(
 ) -> None:
     """A container has no command line of its own: OTTLA_CONFIG and OTTLA_CLUSTER_ID say it."""
     did: list[object] = []
-    server(lambda config, **_: did.append(config.node_id))
-    monkeypatch.setattr(
-        sys.modules["broker.process.server"],
-        "format_folders",
-        lambda config, cluster_id: did.append((config.node_id, cluster_id)),
-    )
+    server(lambda config, cluster_id, **_: did.append((config.node_id, cluster_id)))
     file = tmp_path / "seven.properties"
     file.write_text(
         "node.id=7\nprocess.roles=broker,controller\ncontroller.listener.names=C\n"
@@ -224,7 +220,7 @@ def test_serve_formats_with_the_cluster_id_that_the_environment_gives(
     monkeypatch.setenv("OTTLA_CONFIG", str(file))
     monkeypatch.setenv("OTTLA_CLUSTER_ID", "AAAAAAAAAAAAAAAAAAAAAQ")
     assert run_cli(["serve"]) == 0
-    assert did == [(7, "AAAAAAAAAAAAAAAAAAAAAQ"), 7]
+    assert did == [(7, "AAAAAAAAAAAAAAAAAAAAAQ")]
 
 
 def test_dump_log_does_not_show_scram_credentials(
