@@ -48,6 +48,8 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 """The signals that are handled: by default, each would end this process and leave nodes running."""
 _FREE_BASES = range(19092, 60000, 1000)
 _LAST_WORDS_BYTES = 4096
+_REFUSED = 2
+"""The exit code of a node that could not start. Only then its last line is the reason."""
 
 
 def run_cluster(
@@ -197,7 +199,7 @@ class _Cluster:
             view.exit_code = code
             if view.state in (NodeState.STARTING, NodeState.SERVING):
                 view.state = NodeState.DEAD
-                view.last_words = self._last_words(node_id)
+                view.last_words = self._last_words(node_id) if code == _REFUSED else ""
             elif view.state is NodeState.STOPPING:
                 view.state = NodeState.STOPPED
         elif view.state is NodeState.STARTING and self._is_ready(node_id):
@@ -216,7 +218,8 @@ class _Cluster:
         return words in output
 
     def _last_words(self, node_id: int) -> str:
-        """Return the last error in a node's output, "" if there is none."""
+        """Return the last error in the output of a node that was refused its start, "" if there is
+        none."""
         with self._folder.log_file(node_id).open("rb") as log:
             size = log.seek(0, os.SEEK_END)
             log.seek(max(self._log_offsets[node_id], size - _LAST_WORDS_BYTES))

@@ -29,7 +29,7 @@ from tests.tools.waiting import wait_until
 
 SERVES = (
     "import os, signal; signal.signal(15, lambda *_: os._exit(0)); "
-    f"print('{READY}'); signal.pause()"
+    f"print('ottla: ./data has 1 topic, 70 B'); print('{READY}'); signal.pause()"
 )
 REFUSES = "print('ottla: log.dirs is on fire'); raise SystemExit(2)"
 STUBBORN = (
