@@ -15,23 +15,27 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
-from typing import cast
 
+_INTERRUPTED = 130
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def main() -> None:
     """Run the command `ottla` with the arguments in `sys.argv`, and end the process with its exit
-    code. Puts the server's packages on the import path first."""
-    use_server()
-    import_module("command.__main__").main()
+    code: after Ctrl-C during the imports 0 for `ottla serve`, else 130. Puts the server's packages
+    on the import path first."""
+    try:
+        use_server()
+        import_module("command.__main__").main()
+    except KeyboardInterrupt:
+        sys.exit(0 if sys.argv[1:2] == ["serve"] else _INTERRUPTED)
 
 
 def pipeline() -> int:
     """Run one job of the command `ottla-pipeline` with the arguments in `sys.argv`, and return its
     exit code. Puts the server's packages on the import path first."""
     use_server()
-    return cast(int, import_module("pipeline.command").main())
+    return int(import_module("pipeline.command").main())
 
 
 def use_server() -> None:

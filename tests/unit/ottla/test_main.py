@@ -69,6 +69,21 @@ def test_packed_beside_it_the_server_is_taken_from_there(tmp_path: Path) -> None
     assert done.stdout == f"{package / '_server'}\n", done.stderr
 
 
+@pytest.mark.parametrize(("word", "code"), [("serve", 0), ("status", 130)])
+def test_ctrl_c_during_the_first_imports_ends_it_quietly(
+    tmp_path: Path, word: str, code: int
+) -> None:
+    package = tmp_path / "site" / "ottla"
+    (package / "_server" / "command").mkdir(parents=True)
+    (package / "_server" / "command" / "__init__.py").touch()
+    shutil.copy(ROOT / "ottla" / "__main__.py", package)
+    (package / "_server" / "command" / "__main__.py").write_text(
+        "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n"
+    )
+    done = run(sys.executable, "-P", str(package / "__main__.py"), word, folder=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (code, "", "")
+
+
 def test_importing_ottla_imports_nothing_of_the_server(tmp_path: Path) -> None:
     program = (
         "import json, sys; before = set(sys.modules); "
