@@ -23,7 +23,7 @@ from command.admin.options import with_bootstrap_server, with_command_config, wi
 from command.command_list import Commands
 from command.completion import VARIABLE
 from command.help_pages.number_ranges import WholeNumber
-from command.output import echo
+from command.output import ReaderGone, echo
 from ground.config_def import ConfigError
 from protocol.primitives import StringTooLong
 
@@ -65,7 +65,8 @@ _OVERRIDE_HELP = (
 
 def run_cli(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code. An error that stops it is printed as one line on
-    stderr: code 2, 1 if the cluster rejected a request, 130 after Ctrl-C."""
+    stderr: code 2, 1 if the cluster rejected a request, 130 after Ctrl-C, 0 if the
+    reader of its output has ended."""
     if VARIABLE in os.environ:  # a shell asks for completions
         from command.completion.shells import use_own_shells
 
@@ -83,6 +84,8 @@ def run_cli(arguments: Sequence[str]) -> int:
         return EXIT_REFUSED_BY_CLUSTER
     except (click.Abort, KeyboardInterrupt):
         return 130
+    except ReaderGone:
+        return 0  # the reader, such as head, has what it wanted
     except _STOPS as error:
         return _refuse(*_reasons(error))
     return code if isinstance(code, int) else 0  # click returns the code of an Exit

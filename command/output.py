@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 import click
@@ -18,6 +19,10 @@ from client.tables import Cell, table
 from ground.printable import in_ascii_json, printable_json, printable_lines
 
 _OVERWRITE_LINE = "\r\x1b[K"
+
+
+class ReaderGone(Exception):
+    """The program that read standard output through a pipe has ended, as `head` does."""
 
 
 class Styled(NamedTuple):
@@ -32,10 +37,16 @@ def echo(*parts: str | Styled, to_stderr: bool = False, in_place: bool = False) 
     """Print the parts as one text, which may have several lines, and a newline, on standard output.
     `to_stderr`: on standard error instead.
 
-    `in_place`: overwrite the terminal's current line, and print no newline.
+    `in_place`: overwrite the terminal's current line, and print no newline. Raises ReaderGone;
+    texts on standard error that have no reader are dropped.
     """
     text = "".join(map(_harmless, parts))
-    click.echo(_OVERWRITE_LINE + text if in_place else text, err=to_stderr, nl=not in_place)
+    text = _OVERWRITE_LINE + text if in_place else text
+    if not to_stderr:
+        _print(text, newline=not in_place)
+        return
+    with suppress(BrokenPipeError):
+        click.echo(text, err=True, nl=not in_place)
 
 
 def echo_json(value: object) -> None:
@@ -46,7 +57,7 @@ def echo_json(value: object) -> None:
 def redraw(lines: Sequence[str | Styled], rows_above: int) -> None:
     """Print lines in place of the last `rows_above` rows of the terminal."""
     up = f"\x1b[{rows_above}F\x1b[J" if rows_above else ""
-    click.echo(up + "\n".join(map(_harmless, lines)))
+    _print(up + "\n".join(map(_harmless, lines)))
 
 
 def show(headings: Sequence[str], rows: Sequence[Sequence[Cell]], *, as_json: bool) -> None:
@@ -87,7 +98,15 @@ def _echo_json(text: str) -> None:
         text.encode(sys.stdout.encoding or "utf-8")  # a text buffer has none
     except UnicodeEncodeError:
         text = in_ascii_json(text)
-    click.echo(text)
+    _print(text)
+
+
+def _print(text: str, *, newline: bool = True) -> None:
+    """Print a text on standard output. Raises ReaderGone."""
+    try:
+        click.echo(text, nl=newline)
+    except BrokenPipeError as error:
+        raise ReaderGone from error
 
 
 def _harmless(part: str | Styled) -> str:

@@ -15,7 +15,7 @@ from broker.config.start_error import StartError
 from client.records.decoders import DECODERS
 from command.admin.options import with_json
 from command.dump.files import SegmentTail, entries_in, files_of
-from command.output import Styled, echo, echo_json
+from command.output import ReaderGone, Styled, echo, echo_json
 from storage.dump_log import DumpEntry, UnknownFile, line_of, object_of
 
 _POLL_S = 0.2
@@ -87,7 +87,7 @@ def _follow(printer: _Printer, tail: SegmentTail) -> None:
             printer.put(tail.file, entries)
             if not entries:
                 time.sleep(_POLL_S)
-    except (KeyboardInterrupt, BrokenPipeError):
+    except (KeyboardInterrupt, ReaderGone):
         return  # the user or the reader of the pipe has stopped
 
 

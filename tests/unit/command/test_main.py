@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import sys
 import pytest
 
 from command.__main__ import main
+from ottla.launcher import ottla_command
 from tests.tools.waiting import LIMIT_S
 
 
@@ -20,6 +22,20 @@ def test_main_ends_with_the_exit_code(
         main()
     assert ended.value.code == 2
     assert capsys.readouterr().err.startswith("ottla: No such command")
+
+
+@pytest.mark.parametrize(
+    "words", [["config", "explain"], ["config", "explain", "--json"], ["help"]]
+)
+def test_a_reader_that_has_enough_ends_a_command_quietly(words: list[str]) -> None:
+    """As `head` does, also before the first line."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        ottla_command(*words), stdout=writing, stderr=subprocess.PIPE, timeout=LIMIT_S
+    )
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
