@@ -116,6 +116,8 @@ class ClusterStatus:
     offline: Sequence[PartitionState]
     partitions_by_topic: Mapping[str, int] = field(default_factory=dict)
     """The number of all partitions of each topic that has a degraded partition."""
+    internal_topics: int = 0
+    """How many of the topics are internal: the cluster's own, such as `__consumer_offsets`."""
 
     @property
     def fenced(self) -> list[int]:
@@ -174,6 +176,7 @@ def fetch_status(call: Call) -> ClusterStatus:
         under_min_isr=[partition for partition in lacking if _is_under(partition, minimum)],
         offline=offline,
         partitions_by_topic={name: counts[name] for name in topics},
+        internal_topics=sum(topic.is_internal for topic in metadata.topics),
     )
 
 

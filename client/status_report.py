@@ -33,7 +33,7 @@ def report(status: ClusterStatus) -> list[str]:
             f"{_INDENT}a majority of the controllers is needed; until then nothing changes,"
         )
         lines.append(f"{_INDENT}and what is told here is as it was")
-    lines += ["", f"{counted(status.topics, 'topic')}, {counted(status.partitions, 'partition')}"]
+    lines += ["", _topics_text(status)]
     for title, partitions in (
         ("offline", status.offline),
         ("under min ISR (acks=all is refused)", status.under_min_isr),
@@ -64,6 +64,12 @@ def verdict(status: ClusterStatus) -> str:
         if count:
             lacking.append(f"{counted(count, 'partition')} {word}")
     return "healthy" if status.healthy else f"degraded: {', '.join(lacking)}"
+
+
+def _topics_text(status: ClusterStatus) -> str:
+    """Return text such as `2 topics (1 of the cluster's own), 51 partitions`."""
+    own = f" ({status.internal_topics} of the cluster's own)" if status.internal_topics else ""
+    return f"{counted(status.topics, 'topic')}{own}, {counted(status.partitions, 'partition')}"
 
 
 def _noun_with_ids(noun: str, ids: Sequence[int]) -> str:

@@ -131,14 +131,14 @@ def screen(topics: Sequence[TopicRate], groups: Sequence[GroupRate], height: int
     sizes = [topic.bytes_per_s for topic in topics if topic.bytes_per_s is not None]
     size = f", {size_text(sum(sizes))}/s" if sizes or not topics else ""
     counts = f"{counted(len(topics), 'topic')}, {counted(len(groups), 'group')}"
-    lines = [f"{records:,.0f} records/s{size} written to {counts}"]
+    lines = [f"{records:.0f} records/s{size} written to {counts}"]
     rows = [
         [
             printable(topic.topic),
             _rate_text(topic.records_per_s),
             "-" if topic.bytes_per_s is None else size_text(topic.bytes_per_s),
             str(topic.partitions),
-            f"{topic.records:,}",
+            str(topic.records),
             "-" if topic.bytes is None else size_text(topic.bytes),
         ]
         for topic in topics[:of_topics]
@@ -165,18 +165,18 @@ def _lag(committed: int, end: int | None) -> int | None:
 
 
 def _lag_text(rate: GroupRate) -> str:
-    """Return text such as `1,200`, `at least 1,200` if some partitions have no known lag, or `-` if
+    """Return text such as `1200`, `at least 1200` if some partitions have no known lag, or `-` if
     none has."""
     if rate.lag is None:
         return "-"
-    return f"at least {rate.lag:,}" if rate.partitions_without_lag else f"{rate.lag:,}"
+    return f"at least {rate.lag}" if rate.partitions_without_lag else str(rate.lag)
 
 
 def _rate_text(rate: float | None, *, signed: bool = False) -> str:
     """Return a rate as text, rounded, `-` for None; `signed`: with its sign unless it is 0."""
     if rate is None:
         return "-"
-    return f"{rate:+,.0f}" if signed and round(rate) else f"{rate:,.0f}"
+    return f"{rate:+.0f}" if signed and round(rate) else f"{rate:.0f}"
 
 
 def _by_bytes(rate: TopicRate) -> tuple[float, float, str]:

@@ -111,4 +111,6 @@ def test_observers_are_told_apart() -> None:
 
 
 def test_an_empty_cluster_has_no_replicas_to_speak_of() -> None:
+    own = replace(HEALTHY, topics=2, partitions=51, internal_topics=1)
+    assert report(own)[-2] == "2 topics (1 of the cluster's own), 51 partitions"
     assert report(replace(HEALTHY, topics=0, partitions=0))[-1] == "0 topics, 0 partitions"
