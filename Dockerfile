@@ -23,6 +23,7 @@ COPY storage storage
 COPY controller controller
 COPY broker broker
 COPY ottla ottla
+COPY conf/server.properties conf/server.properties
 RUN /opt/ottla/bin/pip install --no-cache-dir .
 
 FROM python:3.12-slim

@@ -2,7 +2,8 @@
 
 The rest stands in pyproject.toml. Only `ottla` comes onto the import path. The others, which
 imports here call by their plain names, are packed under `ottla/_server`, which `ottla/__main__.py`
-puts on the path of our own processes.
+puts on the path of our own processes. Beside them lies `conf/server.properties`, which
+`ottla config example` prints.
 
 The owner's name and addresses come from the table `[tool.ottla.owner]` of pyproject.toml. While
 they are empty there, the metadata has no links, and the links of the README stay relative.
@@ -30,6 +31,7 @@ SERVER = (
     "storage",
     "testbed",
 )
+CONF = "conf"
 HERE = Path(__file__).resolve().parent
 URLS = ("homepage", "source", "issues", "documentation", "changelog", "security")
 FENCE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
@@ -81,9 +83,9 @@ setup(
         "ottla.plugins",
         "ottla.testing",
         "ottla.testing.simulation",
-        *(f"ottla._server.{name}" for name in packages),
+        *(f"ottla._server.{name}" for name in (*packages, CONF)),
     ],
-    package_dir={f"ottla._server.{name}": name for name in SERVER},
+    package_dir={f"ottla._server.{name}": name for name in (*SERVER, CONF)},
     # setuptools wants a dynamic field to be set, so these are fields without a value while empty.
     author=owner["author"],
     author_email=owner["author-email"],

@@ -46,7 +46,7 @@ def load_config(
         if path is None:
             texts = _with_provided_values({**(below or {}), **override_texts})
             return single_node_config(texts, warnings)
-        text = _read_text(path, " (conf/server.properties is an example of such a file)")
+        text = _read_text(path, " (ottla config example prints such a file)")
         texts, repeated = _parsed(path, text)
         lines = lines_of_keys(text)
         warnings = [*repeated, *warnings]

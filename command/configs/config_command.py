@@ -1,7 +1,7 @@
-"""`ottla config show|set|explain`: settings of topics, brokers and groups while a cluster runs.
+"""`ottla config show|set|explain|example`: settings of topics, brokers and groups, and their keys.
 
-The command line around `client.configs.settings` (the requests) and `client.configs.explanation`
-(the meaning of keys).
+The command line around `client.configs.settings` (the requests to a running cluster),
+`client.configs.explanation` (the meaning of keys) and the example `conf/server.properties`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import click
 
+from broker.config.file import Machine
 from broker.config.start_error import StartError
 from client.cluster import ClusterClient
 from client.configs.settings import (
@@ -30,6 +31,8 @@ from command.help_pages.command_group import CommandGroup
 from command.output import done, echo, echo_json, echo_lines, note, show
 from protocol.messages.describe_configs import DescribeConfigsResourceResult
 
+_EXAMPLE_FILE = f"{__file__.rpartition('/command/')[0]}/conf/server.properties"
+"""The example's path, in a checkout and, by `setup.py`, in an installation."""
 _HIDDEN = "[hidden]"
 _FROM_FILE = 4
 
@@ -80,7 +83,7 @@ def _resource(topic: str | None, broker: str | None, group: str | None) -> Confi
 
 @click.group(cls=CommandGroup)
 def config() -> None:
-    """Show, set and explain configs. Works with Apache Kafka too.
+    """Show, set and explain configs, print an example file. Works with Apache Kafka too.
 
     \b
     ottla config show --topic orders
@@ -218,3 +221,14 @@ def explain(words: tuple[str, ...], as_json: bool) -> None:
         if number:
             echo()
         echo_lines(explanation_lines(key))
+
+
+@config.command("example")
+def example() -> None:
+    """Print an example of a node's configuration file: every key, with its default and its effect.
+
+    \b
+    ottla config example > server.properties
+    ottla serve --config server.properties
+    """
+    echo(Machine().read(_EXAMPLE_FILE).rstrip("\n"))

@@ -19,7 +19,7 @@ from pathlib import Path
 from tests.tools.packages import SERVER
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = ("ottla", *SERVER, "pyproject.toml", "setup.py", "README.md", "LICENSE", "NOTICE")
+SOURCES = ("ottla", *SERVER, "conf", "pyproject.toml", "setup.py", "README.md", "LICENSE", "NOTICE")
 _OWN = ("__editable__", "ottla")
 _METADATA = (".dist-info", ".pth")
 _PYTEST = "#!{python}\nimport sys\nfrom pytest import console_main\nsys.exit(console_main())\n"

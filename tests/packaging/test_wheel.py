@@ -168,6 +168,8 @@ def test_the_wheel_holds_every_package_and_data_file(wheel: Path) -> None:
         for path in (ROOT / package).rglob("*"):
             if path.suffix in (".json", ".properties", ".py", ".typed", ".xml"):
                 assert f"{place}/{path.relative_to(ROOT / package).as_posix()}" in names
+    configurations = [name for name in names if "/conf/" in name]
+    assert configurations == ["ottla/_server/conf/server.properties"]
     strangers = [name for name in names if not name.startswith(("ottla/", "ottla-"))]
     assert strangers == []
 
@@ -206,6 +208,10 @@ def test_it_serves_in_a_fresh_environment(from_wheel: Environment) -> None:
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     assert from_wheel.run("ottla", "--version") == f"ottla {version}\n"
     assert "and back" in from_wheel.run("python", "-c", ROUND_TRIP)
+
+
+def test_it_has_an_example_of_a_configuration(installed: Environment) -> None:
+    assert "\nprocess.roles=broker,controller\n" in installed.run("ottla", "config", "example")
 
 
 def test_only_ottla_can_be_imported(installed: Environment) -> None:

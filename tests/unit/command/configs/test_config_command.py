@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from broker.config.file import load_config
+from broker.config.start_error import StartError
 from command.configs import config_command
 from protocol.messages.describe_configs import (
     DescribeConfigsResourceResult,
@@ -94,6 +97,17 @@ def test_set(ottla: Ottla, cluster: ScriptedCluster) -> None:
 def test_what_is_wrong_is_one_line(ottla: Ottla, words: list[str], code: int, said: str) -> None:
     done, out, error = ottla("config", *words)
     assert (done, out, error.count("\n")) == (code, "", 1) and said in error
+
+
+def test_example(ottla: Ottla, tmp_path: Path) -> None:
+    """It is a file that a node starts with."""
+    code, out, _ = ottla("config", "example")
+    file = tmp_path / "server.properties"
+    file.write_text(out)
+    assert code == 0 and "#num.partitions=1\n" in out
+    assert load_config(str(file), []).warnings == ()
+    with pytest.raises(StartError, match="ottla config example prints such a file"):
+        load_config(str(tmp_path / "missing"), [])
 
 
 def test_explain(ottla: Ottla) -> None:
