@@ -2,7 +2,7 @@
 
 There is no Docker here, so each test plays the module's part: environment, entry point and command
 of its container, the starter script that the module copies into the running container, and the line
-for which it waits. They are those of testcontainers-java 2.0, testcontainers-go 0.38 and
+for which it waits. They are those of testcontainers-java 2.0.5, testcontainers-go 0.40 and
 testcontainers-python 4.15.
 """
 
@@ -121,7 +121,8 @@ MODULES = {
     "python KafkaContainer with_kraft": Module(
         public=9093,
         environment={
-            **ONE_NODE,
+            **{name: text for name, text in ONE_NODE.items() if "TRANSACTION" not in name},
+            "KAFKA_LOG_FLUSH_INTERVAL_MESSAGES": "10000000",
             "CLUSTER_ID": "MkU3OEVBNTcwNTJENDM2Qk",
             "KAFKA_BROKER_ID": "1",
             "KAFKA_LISTENERS": PUBLIC_9093,
