@@ -44,6 +44,8 @@ from protocol.messages.metadata import (
 M = TypeVar("M", bound=Message)
 T = TypeVar("T")
 Address = tuple[str, int]
+_READING = ("METADATA", "DESCRIBE_", "LIST_", "FETCH", "OFFSET_FETCH", "FIND_", "CONSUMER_GROUP_D")
+"""The beginnings of the names of APIs that change nothing."""
 
 
 class ClusterClient:
@@ -337,9 +339,10 @@ class ClusterClient:
             ) from error
         except (OSError, ProtocolError) as error:
             reason = explain(error, self._timeout_s, self._guard, host)
+            reads = ApiKey(request.API_KEY).name.startswith(_READING)
+            unsure = "" if reads else "; whether it was done is not known"
             raise StartError(
-                f"{name} was sent to {where} and not answered ({reason}); whether it was done is "
-                "not known"
+                f"{name} was sent to {where} and not answered ({reason}){unsure}"
             ) from error
 
     def _check_topic(self, name: str, topic: MetadataResponseTopic) -> None:

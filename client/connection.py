@@ -34,7 +34,9 @@ def parse_addresses(text: str) -> list[Address]:
             host, port = entry, str(DEFAULT_PORT)
         is_host = host and "/" not in host and not host.isdecimal()
         if not is_host or not port.isdecimal() or not 0 < int(port) < 65536:
-            raise StartError(f"--bootstrap-server {text}: write it as host:port,host:port")
+            scheme, slashes, _ = entry.partition("://")
+            without = f", without {scheme}://" if slashes else ""
+            raise StartError(f"--bootstrap-server {text}: write it as host:port,host:port{without}")
         addresses.append((host.strip("[]"), int(port)))
     if not addresses:
         raise StartError("--bootstrap-server names no address: write it as host:port")

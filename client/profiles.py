@@ -80,7 +80,7 @@ def load_profiles() -> Profiles:
 
 def save_profiles(profiles: Profiles) -> None:
     """Write the profiles to the file of profiles. The file is replaced in one step, so it is never
-    half written; its folder is created if missing. Raises OSError."""
+    half written; its folder is created if missing. Raises StartError if it cannot be written."""
     lines = [] if profiles.in_use is None else [f"{_IN_USE} = {_quoted(profiles.in_use)}"]
     for name, profile in sorted(profiles.by_name.items()):
         lines += ["", f"[profiles.{_quoted(name)}]"]
@@ -88,11 +88,17 @@ def save_profiles(profiles: Profiles) -> None:
         if profile.command_config is not None:
             lines.append(f"{_CONFIG} = {_quoted(profile.command_config)}")
     file = profiles_file()
-    os.makedirs(os.path.dirname(file), exist_ok=True)
     new = f"{file}.new"
-    with open(new, "w", encoding="utf-8") as opened:
-        opened.write("\n".join(lines).lstrip("\n") + "\n")
-    os.replace(new, file)
+    try:
+        os.makedirs(os.path.dirname(file), exist_ok=True)
+        with open(new, "w", encoding="utf-8") as opened:
+            opened.write("\n".join(lines).lstrip("\n") + "\n")
+        os.replace(new, file)
+    except OSError as error:
+        reason = error.strerror or error
+        raise StartError(
+            f"cannot write {file}: {reason}; XDG_CONFIG_HOME names another folder for it"
+        ) from error
 
 
 def _quoted(text: str) -> str:

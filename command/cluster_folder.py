@@ -78,6 +78,16 @@ class ClusterFolder:
         return client_file(self.path, user)
 
 
+def _make(path: Path) -> None:
+    """Create the cluster's folder if it does not exist. Raises StartError if that fails."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StartError(
+            f"cannot use the folder {path}: {error.strerror}; for another: ottla cluster --dir DIR"
+        ) from error
+
+
 def open_folder(
     folder: str,
     brokers: int | None,
@@ -116,7 +126,7 @@ def open_folder(
         layout = new_layout(brokers or DEFAULT_BROKERS, first_port or FIRST_PORT)
     check(layout)
     credentials = ClusterCredentials(path, configs) if secured or secure else None
-    path.mkdir(parents=True, exist_ok=True)
+    _make(path)
     if credentials is not None:
         credentials.make(layout.bootstrap_servers)
     for node in layout.nodes:

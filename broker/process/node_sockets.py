@@ -232,6 +232,9 @@ def _unusable_listener(config: BrokerConfig, error: OSError) -> StartError:
     port.
     """
     reason = error.strerror or str(error)
+    other = "ottla serve --port PORT" if config.profile_name else "change the port in listeners"
+    if error.errno == errno.EACCES:
+        return StartError(f"{reason}; a port below 1024 needs root. For another port: {other}")
     if error.errno != errno.EADDRINUSE:
         return StartError(reason)
     from broker.process.port_holder import holder_of_port  # loaded only for an error
@@ -241,5 +244,4 @@ def _unusable_listener(config: BrokerConfig, error: OSError) -> StartError:
     holders = [holder_of_port(endpoint.port) for endpoint in listeners if endpoint.port]
     holder = next((text for text in holders if text is not None), None)
     holder_text = "is another broker running?" if holder is None else f"it is held by {holder}."
-    other = "ottla serve --port PORT" if config.profile_name else "change the port in listeners"
     return StartError(f"{reason}; {holder_text} For another port: {other}")

@@ -460,7 +460,9 @@ def _unusable_folder(config: BrokerConfig, error: OSError) -> StartError:
     key = (
         "log.dirs" if in_logs or "metadata.log.dir" not in config.originals else "metadata.log.dir"
     )
-    return StartError(f"cannot use the data folder {folder}: {error.strerror or error} ({key})")
+    other = "" if config.profile_name is None else "; for another folder: ottla serve --data DIR"
+    reason = error.strerror or error
+    return StartError(f"cannot use the data folder {folder}: {reason} ({key}){other}")
 
 
 def _settle_future(future: asyncio.Future[None], error: Exception | None) -> None:

@@ -62,3 +62,8 @@ def test_one_that_listens_and_does_not_answer_is_not_to_be_started() -> None:
     unanswered.add(("localhost", 9092), TimeoutError())
     text = "no broker says it (localhost:9092: no answer within 5 s: is a Kafka broker there?)"
     assert str(unanswered.error("no broker says it")) == text
+
+
+def test_an_address_with_a_scheme_is_refused_with_the_form_that_is_needed() -> None:
+    with pytest.raises(StartError, match="write it as host:port,host:port, without http://$"):
+        parse_addresses("http://localhost:9092")

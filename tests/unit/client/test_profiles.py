@@ -67,6 +67,6 @@ def test_nothing_is_lost_where_it_cannot_be_written(
 ) -> None:
     save_profiles(Profiles(None, {"a": Profile("one:1")}))
     monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(OSError("full")))
-    with pytest.raises(OSError, match="full"):
+    with pytest.raises(StartError, match=f"cannot write {file}: full; XDG_CONFIG_HOME names"):
         save_profiles(Profiles(None, {}))
     assert list(load_profiles().by_name) == ["a"]

@@ -128,6 +128,11 @@ def test_a_file_in_the_place_of_the_folder(tmp_path: Path) -> None:
         open_folder(str(tmp_path / "c"), None, None)
 
 
+def test_a_folder_that_cannot_be_made_is_named_with_the_option_for_another() -> None:
+    with pytest.raises(StartError, match=r"folder /proc/nowhere/c: .*ottla cluster --dir DIR$"):
+        open_folder("/proc/nowhere/c", None, None)
+
+
 def test_a_layout_that_is_refused_leaves_nothing_behind(tmp_path: Path) -> None:
     def refuse(_: object) -> None:
         raise StartError("port 9092 is taken")

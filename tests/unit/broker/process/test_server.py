@@ -17,7 +17,7 @@ import pytest
 from broker.config.start_error import StartError
 from broker.network.outgoing.blocking_client import BlockingClient
 from broker.node.control.lifecycle import BrokerLifecycle
-from broker.process import port_holder
+from broker.process import node_sockets, port_holder
 from broker.process import server as process_server
 from broker.process.server import CLIENTS_QUIET_S, Server, _serve, format_folders
 from controller.storage_format import read_bootstrap
@@ -245,6 +245,17 @@ async def test_a_port_in_use_stops_the_start_in_one_line(tmp_path: Path) -> None
         with pytest.raises(StartError, match="is another broker running"):
             await server.start()
         await server.stop()
+
+
+async def test_a_port_of_root_stops_the_start_with_the_way_to_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def bind(*_: object) -> None:
+        raise PermissionError(13, "cannot listen on PLAINTEXT://localhost:80")
+
+    monkeypatch.setattr(node_sockets, "bind", bind)
+    with pytest.raises(StartError, match="localhost:80; .* needs root.* --port PORT$"):
+        await node_sockets.check_listeners(config(tmp_path, 80))
 
 
 async def test_who_has_a_port_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -487,5 +498,5 @@ def test_users_come_with_the_first_formatting_only(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_cannot_be_formatted_is_named_with_its_key() -> None:
-    with pytest.raises(StartError, match=r"/proc/nowhere: .* \(log.dirs\)"):
+    with pytest.raises(StartError, match=r"/proc/nowhere: .* \(log.dirs\); .*--data DIR"):
         format_folders(config(Path("/proc/nowhere")), None)
