@@ -229,8 +229,8 @@ def ottla(context: click.Context) -> None:
 @click.option(
     "--kafka-log-lines",
     is_flag=True,
-    help="Also print the lines with which Apache Kafka logs its start, for programs that wait for "
-    "them, such as testcontainers.",
+    help="Print, beside Ottla's lines, those with which Apache Kafka logs its start, for programs "
+    "that wait for them, such as testcontainers.",
 )
 @with_decode_options
 @_with_cluster_id

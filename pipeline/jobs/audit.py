@@ -93,6 +93,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TOPIC",
         help="Read the rejected records of the job stream from this topic.",
     )
+    _add_comparison_arguments(parser)
+    replay.add_file_arguments(parser)
+    add_spec_arguments(parser)
+
+
+def _add_comparison_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the comparison with the seed, and of the report."""
+    add = parser.add_argument
     add("--against-seed", action="store_true", help="Compare with the records of --seed.")
     add(
         "--window",
@@ -135,8 +143,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="Add the times of FILE, which make demo wrote, to the report.",
     )
-    replay.add_file_arguments(parser)
-    add_spec_arguments(parser)
 
 
 def check(options: argparse.Namespace) -> None:

@@ -112,6 +112,12 @@ def add_spec_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="Generate events in N cells. [default: %(default)s]",
     )
+    _add_fault_arguments(group)
+
+
+def _add_fault_arguments(group: argparse._ArgumentGroup) -> None:
+    """Add the options of late, repeated and malformed records."""
+    default = GeneratorSpec()
     group.add_argument(
         "--late",
         type=number(0, 1),

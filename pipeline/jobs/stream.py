@@ -113,6 +113,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="Save the offsets and the state of the sums in this folder or URI. [default: "
         "%(default)s]",
     )
+    _add_window_arguments(parser)
+    _add_batch_arguments(parser)
+
+
+def _add_window_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the sums and of late events."""
+    add = parser.add_argument
     add(
         "--window",
         type=span,
@@ -141,6 +148,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SHARE",
         help="Print an alert if a cell drops more than this share of calls. [default: %(default)s]",
     )
+
+
+def _add_batch_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the micro-batches and of the job's end."""
+    add = parser.add_argument
     add(
         "--batch-max",
         type=whole(1),

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from urllib.parse import unquote
@@ -14,12 +13,8 @@ from urllib.parse import unquote
 from docs.site.navigation import HOME, pages
 from tests.architecture.sources import ROOT
 from tests.architecture.tracked_files import tracked
+from tests.tools.markdown_links import FENCE, links
 
-FENCE = re.compile(r"^( *)(```+|~~~+).*?^\1\2[ \t]*$", re.MULTILINE | re.DOTALL)
-CODE = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)", re.DOTALL)
-LINK = re.compile(r"\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
-DEFINITION = re.compile(r"^\[[^\]]+\]:\s*<?(\S+?)>?\s*$", re.MULTILINE)
-HTML = re.compile(r"<(?:a|img|source)\b[^>]*?\b(?:href|src|srcset)=\"([^\"]+)\"")
 HEADING = re.compile(r"^(?:#{1,6})\s+(.*?)\s*#*$", re.MULTILINE)
 ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 LINE = re.compile(r"L(\d+)")
@@ -27,15 +22,6 @@ LINE = re.compile(r"L(\d+)")
 
 def markdown_files() -> list[str]:
     return [name for name in tracked() if name.endswith(".md")]
-
-
-def links(text: str) -> Iterator[str]:
-    """Yield the targets of a text's links, outside of examples."""
-    prose = FENCE.sub("", text)
-    yield from HTML.findall(prose)
-    plain = CODE.sub("`code`", prose)
-    yield from LINK.findall(plain)
-    yield from DEFINITION.findall(plain)
 
 
 def anchor(heading: str) -> str:

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.architecture.test_links import links
 from tests.packaging.installation import ROOT, run
+from tests.tools.markdown_links import links
 
 FILES = ("pyproject.toml", "setup.py", "README.md", "LICENSE", "NOTICE")
-FOLDERS = ("ottla", "ottla/plugins", "ottla/testing", "ottla/testing/simulation")
+FOLDERS = ("conf", "ottla", "ottla/plugins", "ottla/testing", "ottla/testing/simulation")
 PREPARE = """
 import sys
 from setuptools import build_meta

@@ -142,7 +142,10 @@ def test_serve_from_a_file_with_overrides_and_warnings(
         (["serve", "--override", "num.io.threads=0"], "configuration num.io.threads: Value must"),
         (["serve", "--override", "nonsense"], "write it as key=value"),
         (["serve", "--override", "authorizer.class.name=a.B"], "Java classes cannot be loaded"),
-        (["serve", "--config", "/no/such/file"], "directory (conf/server.properties is an example"),
+        (
+            ["serve", "--config", "/no/such/file"],
+            "directory (ottla config example prints such",
+        ),
         (["serve", "extra"], "extra"),
         (["serve", "--port", "99999"], "99999 is not in the range"),
         (["serve", "--port", "1", "--config", "x"], "--port goes without a file: x says where"),

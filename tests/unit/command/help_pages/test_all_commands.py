@@ -99,7 +99,8 @@ def _examples(text: str) -> Iterator[list[str]]:
         if not re.match(r"\s+((echo|head) .*\| |(bash|zsh|fish) .*)?ottla |.*\| ottla ", line):
             continue
         for typed in re.findall(_EXAMPLE, re.sub(r"\\ +", "", line)):
-            yield ["ottla", *shlex.split(re.split(_REMARK, re.sub(r"\s+--", " --", typed))[0])]
+            words = re.split(_REMARK, re.sub(r"\s+--", " --", typed))[0].partition(" > ")[0]
+            yield ["ottla", *shlex.split(words)]
 
 
 def _check_words(words: list[str]) -> None:
