@@ -16,6 +16,7 @@ from confluent_kafka.admin import AdminClient
 from controller.metadata.acl_filter import AclFilter
 from ottla.plugins.authorizer import Operation, Resource
 from tests.acls import add, allow, deny, described, remove
+from tests.clients.confluent_outcomes import produce_outcomes
 from tests.clients.wire_client import WireClient
 from tests.tools.ports import free_port
 
@@ -43,11 +44,8 @@ def port(ottla_broker_factory: Callable[..., Any]) -> Iterator[int]:
 
 def written(port: int, topic: str) -> bool:
     """Whether a record gets in; otherwise it must be denied."""
-    errors: list[KafkaError | None] = []
     producer = Producer({"bootstrap.servers": f"[::1]:{port}"})
-    producer.produce(topic, b"x", on_delivery=lambda error, _: errors.append(error))
-    assert producer.flush(WITHIN_S) == 0
-    (error,) = errors
+    (error,) = produce_outcomes(producer, topic, b"x", timeout_s=WITHIN_S)
     assert error is None or error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED
     return error is None
 

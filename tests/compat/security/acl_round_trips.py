@@ -84,13 +84,11 @@ def confluent(admin: Way, user: Way, topic: str) -> list[str]:
 def _written_by_confluent(user: Way, topic: str) -> str:
     from confluent_kafka import Producer
 
+    from tests.clients.confluent_outcomes import produce_outcomes
+
     producer = Producer({**ways.librdkafka(user), "log_level": 0, "linger.ms": 0})
-    said: list[str] = []
-    producer.produce(
-        topic, b"x", callback=lambda error, _: said.append(error.name() if error else WRITTEN)
-    )
-    producer.flush(TIMEOUT_S)
-    return said[0]
+    (error,) = produce_outcomes(producer, topic, b"x", timeout_s=TIMEOUT_S)
+    return error.name() if error else WRITTEN
 
 
 def kafka_python(admin: Way, user: Way, topic: str) -> list[str]:

@@ -26,6 +26,7 @@ from confluent_kafka.admin import (
 )
 
 from ottla.testing.broker_process import HOST, BrokerProcess
+from tests.clients.confluent_outcomes import produce_outcomes
 from tests.compat.security.ways import (
     OAUTHBEARER,
     PLAIN,
@@ -134,19 +135,14 @@ def outcomes(futures: dict[Any, Any]) -> list[str | None]:
 
 
 def sent(way: Way | None, broker: Broker, topic: str, *values: str) -> list[str | None]:
-    """What became of each record."""
+    """Return the name of each record's error, None if it was acknowledged."""
     settings: dict[str, Any] = {"bootstrap.servers": broker.process.bootstrap_servers}
     if way is not None:
         settings = librdkafka(way)
-    found: list[str | None] = []
     options = {"message.timeout.ms": 60_000, "linger.ms": 50, "enable.idempotence": False}
     producer = Producer({**settings, **options, "log_level": 0})
-    for value in values:
-        producer.produce(
-            topic, value, callback=lambda error, _: found.append(error and error.name())
-        )
-    producer.flush(60)
-    return found
+    outcomes = produce_outcomes(producer, topic, *values, timeout_s=60)
+    return [error and error.name() for error in outcomes]
 
 
 def test_the_pages_have_all_of_them() -> None:
