@@ -32,7 +32,7 @@ The *single-node profile* is the configuration of `ottla serve` without a config
 about this profile compare it with Kafka's defaults.
 """
 NOT_SERVED = """
-ApiVersions does not name an API that Ottla does not support. A new cluster of Ottla finalizes
+ApiVersions names only APIs that Ottla supports. A new cluster of Ottla finalizes
 `metadata.version` (30, which is 4.3-IV0), `eligible.leader.replicas.version` (1), `group.version`
 (1) and `transaction.version` (2). It does not finalize `share.version` and `streams.version`,
 because clients would then use share groups and streams groups.
