@@ -186,6 +186,7 @@ def test_what_cluster_and_status_say() -> None:
         under_replicated=[],
         under_min_isr=[],
         offline=[],
+        internal_topics=1,
     )
     view = ClusterDisplay(layout, nodes, shown)
     first = console("ottla cluster --brokers 3")

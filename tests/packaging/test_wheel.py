@@ -176,7 +176,7 @@ def test_the_wheel_holds_every_package_and_data_file(wheel: Path) -> None:
 
 def test_a_wheel_has_no_files_of_an_earlier_build(tmp_path: Path) -> None:
     """Build in a folder where `pip install .` has left modules that the sources lost since."""
-    for package in ("ottla", "ottla/plugins", "ottla/testing", "ottla/testing/simulation"):
+    for package in ("conf", "ottla", "ottla/plugins", "ottla/testing", "ottla/testing/simulation"):
         (tmp_path / package).mkdir()
         (tmp_path / package / "__init__.py").touch()
     (tmp_path / "broker").mkdir()
