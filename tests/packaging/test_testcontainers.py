@@ -46,7 +46,7 @@ PUBLIC_9093 = "PLAINTEXT://0.0.0.0:9093,BROKER://0.0.0.0:9092,CONTROLLER://0.0.0
 
 @dataclass(frozen=True)
 class Module:
-    """What a module makes of the image: `public` is the container's port for clients."""
+    """A module's way with the image; `public` is the container's port for clients."""
 
     public: int
     environment: Mapping[str, str]

@@ -28,7 +28,7 @@ def test_main_ends_with_the_exit_code(
     "words", [["config", "explain"], ["config", "explain", "--json"], ["help"]]
 )
 def test_a_reader_that_has_enough_ends_a_command_quietly(words: list[str]) -> None:
-    """As `head` does, also before the first line."""
+    """A reader such as `head` may end before the first line."""
     reading, writing = os.pipe()
     os.close(reading)
     done = subprocess.run(

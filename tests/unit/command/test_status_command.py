@@ -99,7 +99,7 @@ def test_watching_in_a_terminal_uses_a_screen_of_its_own(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """What stood there before is there again after SIGTERM."""
+    """SIGTERM brings back the text that the terminal showed before."""
     answered(status(fenced=True))
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     monkeypatch.setattr(

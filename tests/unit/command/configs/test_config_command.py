@@ -100,7 +100,7 @@ def test_what_is_wrong_is_one_line(ottla: Ottla, words: list[str], code: int, sa
 
 
 def test_example(ottla: Ottla, tmp_path: Path) -> None:
-    """It is a file that a node starts with."""
+    """A node starts with the printed file."""
     code, out, _ = ottla("config", "example")
     file = tmp_path / "server.properties"
     file.write_text(out)
