@@ -86,7 +86,7 @@ compat: $(VENV)/.tests-installed ## stock clients, Kafka's tools and Spark again
 	$(PYTEST) -q -n $(JOBS) --dist loadfile tests/compat tests/golden $(ARGS)
 
 differential: $(VENV)/.tests-installed ## the same requests to Ottla and to an Apache Kafka 4.3, answers compared; SEQUENCES=1000
-	$(BIN)/python -m tests.differential --sequences $(SEQUENCES) $(ARGS)
+	$(BIN)/python -m tests.differential --jobs 3 --sequences $(SEQUENCES) $(ARGS)
 
 chaos: $(VENV)/.tests-installed ## ten minutes of faults upon three nodes under load; ARGS="--seed N --peer kafka"
 	$(BIN)/python -m tests.chaos --seconds 600 $(ARGS)

@@ -4,33 +4,26 @@
     python -m tests.differential --sequences 0 --grids frames  # a grid alone
     python -m tests.differential --replay sequence.json
 
-Starts both brokers and stops them. Exit 1 where a difference is no row of `differences.toml`, or,
-in a run of all grids, where a row is not met any more.
+Starts both brokers and stops them; `--jobs N` shares the sequences between N pairs of brokers. Exit
+1 where a difference is no row of `differences.toml`, or, in a run of all grids, where a row is not
+met any more.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
-from tests.differential.campaign import Campaign, Report
+from tests.differential.campaign import Report
 from tests.differential.differences import stale
-from tests.differential.generate import Versions, random_sequences
-from tests.differential.grids import GRIDS, all_grids
-from tests.differential.pair import both_brokers
-from tests.differential.sequence import Sequence
-from tests.differential.served import versions_of
-from tests.differential.shrink import RUNS_MAX
+from tests.differential.grids import GRIDS
+from tests.differential.jobs import report_of
 
 
 def main() -> int:
     options = _options()
-    with both_brokers(texts=options.texts) as pair:
-        runs_max = 0 if options.no_shrink else RUNS_MAX
-        campaign = Campaign(pair, runs_max=runs_max, skip=options.skip)
-        report = campaign.run(_sequences(options, versions_of(pair)))
+    report = report_of(options)
     gone = [] if _is_partial(options) else stale(report.rows)
     show(report, gone, options.folder)
     return 1 if report.findings or gone else 0
@@ -40,21 +33,13 @@ def _is_partial(options: argparse.Namespace) -> bool:
     return bool(options.replay or options.grids is not None or options.every > 1 or options.skip)
 
 
-def _sequences(options: argparse.Namespace, versions: Versions) -> Iterator[Sequence]:
-    if options.replay:
-        yield from (Sequence.from_json(path.read_text()) for path in options.replay)
-        return
-    yield from all_grids(versions, options.grids, options.every)
-    numbers = range(options.first, options.first + options.sequences)
-    yield from random_sequences(options.seed, numbers, options.length, versions)
-
-
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.differential")
     parser.add_argument("--sequences", type=int, default=200, help="random ones")
     parser.add_argument("--length", type=int, default=30, help="requests in each")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="number of the first sequence")
+    parser.add_argument("--jobs", type=int, default=1, help="pairs of brokers side by side")
     parser.add_argument("--grids", nargs="*", choices=list(GRIDS), help="these only, or none")
     parser.add_argument("--every", type=int, default=1, help="one sequence in so many of a grid")
     parser.add_argument("--replay", type=Path, nargs="+", help="sequences kept as JSON")

@@ -51,6 +51,20 @@ class Report:
     not_again: list[str] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
 
+    def add(self, other: Report) -> None:
+        """Add what a campaign beside this one showed; it took as long as the longer of both."""
+        self.sequences += other.sequences
+        self.seconds = max(self.seconds, other.seconds)
+        self.asked += other.asked
+        self.rows += other.rows
+        self.not_again += other.not_again
+        self.skipped += other.skipped
+        for signature, finding in other.findings.items():
+            if signature in self.findings:
+                self.findings[signature].times += finding.times
+            else:
+                self.findings[signature] = finding
+
 
 class Campaign:
     """Runs sequences and keeps the report."""
