@@ -25,6 +25,7 @@ def grid(_versions: Versions) -> Iterator[Sequence]:
     yield from _alone()
     yield from _pairs()
     yield from _several()
+    yield from _replaced()
     yield from _described()
 
 
@@ -70,6 +71,16 @@ def _several() -> Iterator[Sequence]:
     many = [upsertion(f"~u{number}", 1 + number % 2) for number in range(40)]
     steps = [alter(*many), describe(None), alter(*(deletion(f"~u{n}", 1) for n in range(40)))]
     yield Sequence("many users", [*steps, describe(None), alter(), describe()])
+
+
+def _replaced() -> Iterator[Sequence]:
+    """Replace the only user by the next, for each name: what Kafka does depends on their hashes."""
+    users = [f"~u{letter}" for letter in "abcdefghijklmnopqrs"]
+    for before, after in itertools.pairwise(users):
+        replace = alter(deletion(before), upsertion(after))
+        away = alter(deletion(before), deletion(after))
+        steps = [alter(upsertion(before)), replace, describe(before, after), away]
+        yield Sequence(f"user {before} replaced by {after} in one request", steps)
 
 
 def _described() -> Iterator[Sequence]:
