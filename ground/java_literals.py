@@ -14,7 +14,7 @@ import re
 _BLANKS = "".join(map(chr, range(0x21)))
 _INTEGER = re.compile(r"([+-]?)(\d+)")
 # Each digit can match in one place only, so a client's bad text is rejected without backtracking.
-_DECIMAL = re.compile(r"[+-]?([0-9]++(\.[0-9]*+)?|\.[0-9]++)([eE][+-]?[0-9]++)?[dDfF]?")
+_DECIMAL = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?[dDfF]?")
 _HEXADECIMAL = re.compile(
     r"([+-]?0[xX]([0-9a-fA-F]+\.?|[0-9a-fA-F]*\.[0-9a-fA-F]+)[pP][+-]?[0-9]+)[dDfF]?"
 )

@@ -23,7 +23,7 @@ TYPES = ("PEM", "PKCS12", "JKS")
 STORE_BYTES_MAX = 16 << 20
 """The largest store that is read; a larger file is no store, or a device."""
 
-_BODY = r"(?:[^-]|-(?!----))*+"  # up to the next line of hyphens, without backtracking
+_BODY = r"[^-]*(?:-(?!----)[^-]*)*"  # up to the next line of hyphens
 _KEY = re.compile(rf"-----BEGIN ([A-Z0-9 ]*PRIVATE KEY)-----({_BODY})-----END \1-----")
 _CERTIFICATE = re.compile(rf"-----BEGIN CERTIFICATE-----{_BODY}-----END CERTIFICATE-----")
 _OPENSSLS_OWN = re.compile(r"-----BEGIN ((?:TRUSTED|X509) CERTIFICATE)-----")

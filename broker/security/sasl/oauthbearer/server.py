@@ -29,8 +29,8 @@ accept no longer headers. Parsing half a megabyte, which `sasl.server.max.receiv
 would block the event loop for 50 ms."""
 _READ = b"\x01"
 _MESSAGE = re.compile(
-    rb"n,(?:a=((?:[\x02-\x2b\x2d-\x3c\x3e-\x7f]++|=2C|=3D)++))?,\x01"
-    rb"((?:[A-Za-z]++=[\x21-\x7e \t\r\n]++\x01)*+)\x01"
+    rb"n,(?:a=((?:[\x02-\x2b\x2d-\x3c\x3e-\x7f]|=2C|=3D)+))?,\x01"
+    rb"((?:[A-Za-z]+=[\x21-\x7e \t\r\n]+\x01)*)\x01"
 )
 _AUTH = re.compile(rb"(?:^|\x01)auth=([^\x01]*)")
 _BEARER = re.compile(rb"bearer +([A-Za-z0-9._~+/-]+=*)", re.IGNORECASE)
