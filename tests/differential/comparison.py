@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 import re
 import time
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -154,8 +155,24 @@ class Comparable:
         if isinstance(value, dict):
             return {name: self._label(item) for name, item in value.items()}
         if isinstance(value, list):
-            return [self._label(item) for item in value]
+            return [self._label(item) for item in _without_ids_of_equals(value)]
         return value
+
+
+def _without_ids_of_equals(items: list[Any]) -> list[Any]:
+    """Items that differ only in new ids, in no order, do not tell which id is whose."""
+    keys = Counter(repr(_sort_key(item)) for item in items)
+    return [_without_ids(item) if keys[repr(_sort_key(item))] > 1 else item for item in items]
+
+
+def _without_ids(value: Any) -> Any:
+    if isinstance(value, Unlabelled):
+        return f"<a new {value.kind}>"
+    if isinstance(value, dict):
+        return {name: _without_ids(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_without_ids(item) for item in value]
+    return value
 
 
 def batches_of(data: bytes) -> list[dict[str, Any]]:

@@ -19,6 +19,7 @@ def grid(versions: Versions) -> Iterator[Sequence]:
     yield from _statics(versions["JOIN_GROUP"])
     yield from _commits(versions)
     yield _refused_commit()
+    yield from _deleted_topics(versions["OFFSET_FETCH"])
     yield from _damaged_subscriptions()
     for number in range(WALKS):
         yield _walk(number, versions)
@@ -128,6 +129,22 @@ def _refused_commit() -> Sequence:
         Step("DELETE_GROUPS", 2, {"groups_names": ["~g0"]}),
     ]
     return Sequence("a commit with too much metadata", steps)
+
+
+def _deleted_topics(versions: tuple[int, int]) -> Iterator[Sequence]:
+    """A group's offsets right after the deletion of their topic, in each version that has names."""
+    offset = {"partition_index": 0, "committed_offset": 1}
+    commit = {"group_id": "~g0", "topics": [{"name": "~t0", "partitions": [offset]}]}
+    for version in range(versions[0], min(versions[1], 9) + 1):
+        asked = {"topics": [{"name": "~t0", "partition_indexes": [0]}]}
+        body = {"groups": [{"group_id": "~g0", **asked}]} if version >= 8 else asked
+        steps = [
+            create("~t0"),
+            Step("OFFSET_COMMIT", 8, commit),
+            Step("DELETE_TOPICS", 5, {"topic_names": ["~t0"], "timeout_ms": 30_000}),
+            Step("OFFSET_FETCH", version, {"group_id": "~g0", **body}),
+        ]
+        yield Sequence(f"offsets of a deleted topic, v{version}", steps)
 
 
 def _damaged_subscriptions() -> Iterator[Sequence]:
