@@ -324,8 +324,8 @@ class GroupShard:
         response.
 
         A new member's group is created if there is none. A classic group without members is
-        replaced; one with members is converted. A member that does not join gets GROUP_ID_NOT_FOUND
-        from a classic group.
+        replaced, even if a member id of it is pending; one with members is converted. A member that
+        does not join gets GROUP_ID_NOT_FOUND from a classic group.
         """
         group_id = beat.request.group_id
         classic = self._classic_group(group_id)
@@ -333,7 +333,7 @@ class GroupShard:
             return self._consumers.heartbeat(group_id, beat)
         if not beat.joins:
             return Outcome(refusal(not_found(group_id)))
-        if not classic.is_idle:
+        if not classic.is_empty:
             return self._consumers.upgrade(classic, beat)
         return self._consumers.heartbeat(group_id, beat, classic.tombstones())
 

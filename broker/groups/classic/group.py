@@ -397,9 +397,14 @@ class ClassicGroup:
     # -- for the shard (`Group`) ---------------------------------------------------------------
 
     @property
+    def is_empty(self) -> bool:
+        """True if the group has no members. Clients may be about to join (KIP-394)."""
+        return self.state is EMPTY
+
+    @property
     def is_idle(self) -> bool:
         """True if the group has no members and none about to join."""
-        return self.state is EMPTY and not self.pending_members
+        return self.is_empty and not self.pending_members
 
     def commit_error(self, committer: Committer) -> ErrorCode:
         """Return NONE if this member, in this generation, may commit offsets, else the error.

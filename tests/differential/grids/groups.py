@@ -20,6 +20,7 @@ def grid(versions: Versions) -> Iterator[Sequence]:
     yield from _commits(versions)
     yield _refused_commit()
     yield from _deleted_topics(versions["OFFSET_FETCH"])
+    yield from _pending_members()
     yield from _damaged_subscriptions()
     for number in range(WALKS):
         yield _walk(number, versions)
@@ -145,6 +146,22 @@ def _deleted_topics(versions: tuple[int, int]) -> Iterator[Sequence]:
             Step("OFFSET_FETCH", version, {"group_id": "~g0", **body}),
         ]
         yield Sequence(f"offsets of a deleted topic, v{version}", steps)
+
+
+def _pending_members() -> Iterator[Sequence]:
+    """A consumer that joins a classic group of which only a member id is known (KIP-394)."""
+    join = {"group_id": "~g0", "session_timeout_ms": 30_000, "protocol_type": "consumer"}
+    join["protocols"] = [{"name": "range", "metadata": {"$hex": "00000000000000000000"}}]
+    beat = {"group_id": "~g0", "member_id": "~m2", "rebalance_timeout_ms": 60_000}
+    beat |= {"subscribed_topic_names": [], "topic_partitions": []}
+    again = join | {"member_id": {"$": "member", "of": "~g0/1"}}
+    steps = [
+        Step("JOIN_GROUP", 4, join, connection=1),
+        Step("CONSUMER_GROUP_HEARTBEAT", 0, beat),
+        Step("JOIN_GROUP", 4, again, connection=1),
+        Step("DESCRIBE_GROUPS", 5, {"groups": ["~g0"]}),
+    ]
+    yield Sequence("a consumer joins beside a pending member id", steps)
 
 
 def _damaged_subscriptions() -> Iterator[Sequence]:

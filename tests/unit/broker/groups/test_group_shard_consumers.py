@@ -141,6 +141,15 @@ def test_a_classic_group_with_members_stays_where_the_policy_says_so(policy: str
     assert described(node).error_code == ErrorCode.GROUP_ID_NOT_FOUND
 
 
+def test_a_pending_member_id_does_not_hold_up_a_consumer() -> None:
+    """As in Kafka: the classic group has no members yet, and its pending id is forgotten."""
+    node = GroupNode(**NO_INTERVAL)
+    pending = ask(node, joining("g"), 4)
+    assert pending.error_code == ErrorCode.MEMBER_ID_REQUIRED
+    assert ask(node, coming("m")).member_epoch == 2
+    assert described(node).group_state == "Stable"
+
+
 def subscription(*owned: int) -> bytes:
     """Version 1, of the topic `conversation`."""
     said = ConsumerProtocolSubscription(["conversation"])
