@@ -72,7 +72,8 @@ def run_cli(arguments: Sequence[str]) -> int:
 
         use_own_shells()
     try:
-        color = False if os.environ.get("NO_COLOR") else None
+        is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+        color = False if is_plain else None
         code = ottla.main(list(arguments), prog_name="ottla", standalone_mode=False, color=color)
     except click.UsageError as error:
         if error.ctx is not None and _lacks_a_command(error):

@@ -249,12 +249,17 @@ def test_dump_log_shows_acls_in_words(tmp_path: Path, capsys: pytest.CaptureFixt
     assert f"AccessControlEntryRecord {words}" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("no_color", "stands_out"), [("", True), ("1", False)])
-def test_colours_are_for_terminals_that_want_them(no_color: str, stands_out: bool) -> None:
-    """Not in a pipe, as the tests of each command show, nor with NO_COLOR."""
+@pytest.mark.parametrize(
+    ("no_color", "term", "stands_out"),
+    [("", "xterm", True), ("1", "xterm", False), ("", "dumb", False)],
+)
+def test_colours_are_for_terminals_that_want_them(
+    no_color: str, term: str, stands_out: bool
+) -> None:
+    """Not in a pipe, as the tests of each command show, nor with NO_COLOR or TERM=dumb."""
     main, side = pty.openpty()
     code = "from command.cli import run_cli; run_cli(['config', 'explain', 'retention.ms'])"
-    env = {**os.environ, "NO_COLOR": no_color, "TERM": "xterm"}
+    env = {**os.environ, "NO_COLOR": no_color, "TERM": term}
     with os.fdopen(main, "rb", buffering=0) as screen:
         subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=env, stdout=side, check=True)
         os.close(side)
