@@ -13,14 +13,18 @@ from __future__ import annotations
 
 import argparse
 import os
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from tests.newcomer.account import Account
+from tests.newcomer.account import ROOT, USER, Account
 from tests.newcomer.plan import Page, pages
 from tests.newcomer.reader import Outcome, Reader
+
+CAPTURED: dict[str, Any] = {"capture_output": True, "text": True, "check": True}
 
 
 def main() -> int:
@@ -34,6 +38,8 @@ def main() -> int:
         parser.error(f"no plan for {', '.join(unknown)}; there are: {', '.join(planned)}")
     if os.geteuid() != 0:
         parser.error("it makes a user account, so run it as root")
+    if Account.exists():
+        parser.error(f"there is a user {USER}; remove it with: userdel --remove {USER}")
     account = Account()
     lines = []
     verdicts: Counter[str] = Counter()
@@ -48,9 +54,12 @@ def main() -> int:
                     print(outcome.detail, flush=True)
     finally:
         account.remove()
-    print(", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items())))
+    counts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
+    print(counts)
     if options.list:
-        options.list.write_text("\n".join(lines) + "\n")
+        commit = subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], cwd=ROOT, **CAPTURED)
+        head = f"Written by python -m tests.newcomer at {commit.stdout.strip()}: {counts}"
+        options.list.write_text("\n".join([head, "", *lines]) + "\n")
     return 1 if verdicts["DIFFERS"] else 0
 
 

@@ -32,6 +32,11 @@ class Account:
         self.home = Path(pwd.getpwnam(USER).pw_dir)
         self._tools = self.home / "kafka"
 
+    @staticmethod
+    def exists() -> bool:
+        """Return whether there is a user of this name: an earlier run was killed."""
+        return any(user.pw_name == USER for user in pwd.getpwall())
+
     def prepare(self) -> None:
         """Give the account Kafka's tools and the folder /etc/ottla."""
         CONFIG_FOLDER.mkdir()

@@ -159,14 +159,15 @@ class Reader:
         if code == 0 and missing and command.startswith("kill "):  # its process is over there
             broker = self._terminals["broker"]
             missing = [line for line in missing if not self._sees(broker, line, SHOWN_S)]
-        again = f"try {attempt + 1}" if attempt else ""
+        detail = f"{len(got) - len(wanted)} lines not shown" if len(got) > len(wanted) else ""
+        detail += f" at try {attempt + 1}" if attempt else ""
         if code != 0 and (missing or not wanted):  # a page may show how a command is refused
             return "DIFFERS", f"exit code {code}\n{printed}"
         if missing:
             return "DIFFERS", f"not printed: {missing}\n{printed}"
         if not wanted:
-            return "ran", again
-        return ("equal" if len(got) == len(wanted) else "equal in part"), again
+            return "ran", detail
+        return ("equal" if len(got) == len(wanted) else "equal in part"), detail
 
     def _missing(self, wanted: list[str], printed: list[str]) -> list[str]:
         """Return the lines that are not printed, or not in this order."""

@@ -1,4 +1,4 @@
-"""The Pythons of this machine that Ottla supports, one of each minor version."""
+"""The Pythons of this machine that Ottla supports, one of each version."""
 
 from __future__ import annotations
 
@@ -9,17 +9,21 @@ from pathlib import Path
 
 LOWEST = "3.11"
 _MINORS = range(11, 30)
-_PRINT = "import sys; print(sys.implementation.name, *sys.version_info[:2], sys.executable)"
+_PRINT = "import sys; print(sys.implementation.name, *sys.version_info[:3], sys.executable)"
 
 
 def pythons(variables: Mapping[str, str] = os.environ) -> dict[str, Path]:
-    """Return the interpreter of each version (`3.12`) that starts, found by its name
-    (`python3.12`) in the folders of PATH and among pyenv's versions."""
+    """Return the interpreter of each version (`3.12.1`) that starts, found by its name
+    (`python3.12`) in the folders of PATH and among pyenv's versions.
+
+    All of them, for a bug fix of Python may be what Ottla needs: Debian's is the oldest.
+    """
     found: dict[str, Path] = {}
-    for version, path in _named(variables):
-        if version not in found and (interpreter := _interpreter(version, path)) is not None:
-            found[version] = interpreter
-    return found
+    for minor, path in _named(variables):
+        version, interpreter = _interpreter(minor, path)
+        if interpreter is not None:
+            found.setdefault(version, interpreter)
+    return dict(sorted(found.items(), key=lambda item: [int(part) for part in item[0].split(".")]))
 
 
 def _named(variables: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
@@ -33,13 +37,14 @@ def _named(variables: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
                 yield f"3.{minor}", file
 
 
-def _interpreter(version: str, path: Path) -> Path | None:
-    """Return the real path of a CPython of this version; None if the file starts no such one."""
+def _interpreter(minor: str, path: Path) -> tuple[str, Path | None]:
+    """Return the version and the real path of a CPython of this minor version; None if the file
+    starts no such one."""
     try:
         done = subprocess.run([path, "-c", _PRINT], capture_output=True, text=True, timeout=60)
     except OSError:
-        return None
-    words = done.stdout.split(maxsplit=3)
-    if done.returncode or words[:3] != ["cpython", *version.split(".")]:
-        return None
-    return Path(words[3].strip())
+        return "", None
+    name, *numbers, executable = done.stdout.strip().split(maxsplit=4) or ("", "")
+    if done.returncode or name != "cpython" or ".".join(numbers[:2]) != minor:
+        return "", None
+    return ".".join(numbers), Path(executable)

@@ -1,8 +1,9 @@
-"""The trials of an installed distribution: a served broker, its console, the fixtures."""
+"""The trials of an installed distribution: a served broker, its console, a login, the fixtures."""
 
 from __future__ import annotations
 
 import re
+import signal
 import subprocess
 import threading
 import urllib.request
@@ -11,6 +12,7 @@ from urllib.parse import urlsplit
 
 from ottla.launcher import READY
 from tests.release.environments import FreshEnvironment
+from tests.tools.ports import free_base
 
 TIMEOUT_S = 120
 FIXTURES = """
@@ -34,6 +36,7 @@ def try_it(environment: FreshEnvironment, version: str) -> None:
     shown = environment.run("ottla", "--version")
     assert shown == f"ottla {version}\n", shown
     _serve(environment)
+    _log_in(environment)
     tests = environment.folder / "tests"
     tests.mkdir()
     (tests / "test_fixtures.py").write_text(FIXTURES)
@@ -59,6 +62,39 @@ def _serve(environment: FreshEnvironment) -> None:
         _look_at_console(link)
         process.terminate()
         assert process.wait() == 0, f"ottla serve ended with {process.returncode}"
+    finally:
+        watchdog.cancel()
+        process.kill()
+        process.communicate()
+
+
+def _log_in(environment: FreshEnvironment) -> None:
+    """Log in through TLS by SCRAM to a secured cluster of one node, and stop it cleanly."""
+    folder, port = environment.folder / "cluster", free_base()
+    options = ["--secure", "--brokers", "1", "--dir", str(folder), "--port", str(port)]
+    process = subprocess.Popen(
+        [environment.bin / "ottla", "cluster", *options],
+        cwd=environment.folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    watchdog = threading.Timer(TIMEOUT_S, process.kill)
+    watchdog.start()
+    try:
+        assert process.stdout is not None
+        lines = []
+        for line in process.stdout:
+            lines.append(line)
+            if "the cluster is healthy" in line:
+                break
+        else:
+            raise AssertionError(f"ottla cluster ended early:\n{''.join(lines)}")
+        login = ("--command-config", folder / "client.properties")
+        said = environment.run("ottla", "status", "-b", f"localhost:{port}", *login)
+        assert "healthy" in said, said
+        process.send_signal(signal.SIGINT)
+        assert process.wait() == 0, f"ottla cluster ended with {process.returncode}"
     finally:
         watchdog.cancel()
         process.kill()
