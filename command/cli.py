@@ -9,6 +9,7 @@ within 0.5 s.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -71,6 +72,7 @@ def run_cli(arguments: Sequence[str]) -> int:
         from command.completion.shells import use_own_shells
 
         use_own_shells()
+    stdout = sys.stdout
     try:
         is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
         color = False if is_plain else None
@@ -87,6 +89,10 @@ def run_cli(arguments: Sequence[str]) -> int:
         return 130
     except ReaderGone:
         return 0  # the reader, such as head, has what it wanted
+    except SystemExit:
+        if sys.stdout is stdout:
+            raise
+        return 0  # the same, while click printed the help: click then replaces the stream
     except _STOPS as error:
         return _refuse(*_reasons(error))
     return code if isinstance(code, int) else 0  # click returns the code of an Exit

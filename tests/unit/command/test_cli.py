@@ -249,6 +249,19 @@ def test_dump_log_shows_acls_in_words(tmp_path: Path, capsys: pytest.CaptureFixt
     assert f"AccessControlEntryRecord {words}" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("arguments", [["--help"], ["topic", "--help"], ["config", "example"]])
+def test_a_reader_may_leave_before_the_end(arguments: list[str]) -> None:
+    """As in `ottla --help | head -0`."""
+    code = f"from command.cli import run_cli; import sys; sys.exit(run_cli({arguments}))"
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "wb") as nobody_reads:
+        done = subprocess.run(
+            [sys.executable, "-c", code], cwd=ROOT, stdout=nobody_reads, stderr=subprocess.PIPE
+        )
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 @pytest.mark.parametrize(
     ("no_color", "term", "stands_out"),
     [("", "xterm", True), ("1", "xterm", False), ("", "dumb", False)],
