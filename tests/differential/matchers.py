@@ -231,7 +231,9 @@ def protocol_twice(met: MatchedDifference) -> bool:
         one for one in met.sent if one.api == "JOIN_GROUP" and one.body.get("group_id") == group
     ]
     named = [[one.get("name") for one in step.body.get("protocols") or ()] for step in joins]
-    concerned = met.api in ("JOIN_GROUP", "SYNC_GROUP", "DESCRIBE_GROUPS", "HEARTBEAT")
+    concerned = met.api in (
+        *("JOIN_GROUP", "SYNC_GROUP", "DESCRIBE_GROUPS", "HEARTBEAT", "LEAVE_GROUP"),
+    )
     return concerned and any(len(set(names)) < len(names) for names in named)
 
 

@@ -19,7 +19,8 @@ from pathlib import Path
 from tests.tools.packages import SERVER
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = ("ottla", *SERVER, "conf", "pyproject.toml", "setup.py", "README.md", "LICENSE", "NOTICE")
+_FILES = ("MANIFEST.in", "pyproject.toml", "setup.py", "README.md", "LICENSE", "NOTICE")
+SOURCES = ("ottla", *SERVER, "conf", "docs", *_FILES)
 _OWN = ("__editable__", "ottla")
 _METADATA = (".dist-info", ".pth")
 _PYTEST = "#!{python}\nimport sys\nfrom pytest import console_main\nsys.exit(console_main())\n"

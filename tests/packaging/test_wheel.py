@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+import tarfile
 import tomllib
 import zipfile
 from pathlib import Path
@@ -193,6 +194,13 @@ def test_a_wheel_has_no_files_of_an_earlier_build(tmp_path: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert "ottla/_server/broker/present.py" in names
     assert [name for name in names if name in removed] == []
+
+
+def test_the_source_distribution_has_the_pages_that_the_help_names(wheel: Path) -> None:
+    (archive,) = wheel.parent.glob("ottla-*.tar.gz")
+    with tarfile.open(archive) as files:
+        names = {name.partition("/")[2] for name in files.getnames()}
+    assert {"docs/command-line.md", "README.md", "conf/server.properties"} <= names
 
 
 def test_the_wheel_brings_its_license(wheel: Path) -> None:
