@@ -82,7 +82,8 @@ def with_aborted(log: UnifiedLog, fetch_offset: int, read: PartitionRead) -> Par
     if read.error or read.withheld or read.diverging_epoch is not None:
         return read
     try:
-        read.aborted = aborted_in(log, fetch_offset, read.records) if read.size else ()
+        has_records = read.size or fetch_offset < read.last_stable_offset
+        read.aborted = aborted_in(log, fetch_offset, read.records) if has_records else ()
     except CorruptBatch:
         return PartitionRead(ErrorCode.CORRUPT_MESSAGE)
     except LogDirFailure:

@@ -17,6 +17,7 @@ WALKS = 60
 
 def grid(versions: Versions) -> Iterator[Sequence]:
     yield from _limits(versions["FETCH"])
+    yield from _aborted(versions["FETCH"])
     yield from _offsets(versions["FETCH"])
     yield from _lists(versions["LIST_OFFSETS"])
     for number in range(WALKS):
@@ -77,6 +78,25 @@ def _limits(versions: tuple[int, int]) -> Iterator[Sequence]:
             for order, each, most, least in itertools.product(orders, LIMITS, LIMITS, (0, 1))
         ]
         yield Sequence(f"fetch limits v{version}", [*_filled(), *steps], setup=len(_filled()))
+
+
+def _aborted(versions: tuple[int, int]) -> Iterator[Sequence]:
+    """A partition with an aborted transaction, alone and behind another, under small limits."""
+    for version in sorted({versions[0], 4, 12, versions[1]}):
+        steps = [
+            fetch(
+                version,
+                [
+                    *([_topic("~t0", {"partition": 0})] if is_second else []),
+                    _topic("~t1", {"fetch_offset": offset, "partition_max_bytes": each}),
+                ],
+                max_bytes=most,
+                isolation_level=1,
+            )
+            for is_second, each, most in itertools.product((False, True), LIMITS, LIMITS)
+            for offset in (0, 1, 2, 3)
+        ]
+        yield Sequence(f"aborted v{version}", [*_filled(), *steps], setup=len(_filled()))
 
 
 def _offsets(versions: tuple[int, int]) -> Iterator[Sequence]:

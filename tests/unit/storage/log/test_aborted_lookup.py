@@ -39,6 +39,14 @@ def test_a_slice_tells_of_what_it_may_hold() -> None:
     assert aborted_in(log, 10, b"") == []
 
 
+def test_a_limit_of_no_bytes_tells_of_what_comes_next() -> None:
+    """As Kafka does: of the transactions before the next entry of the sparse index."""
+    log = two_aborted()
+    commit_all(log)
+    assert aborted_in(log, 0, log.read(0, 0, min_one_message=False).records) == BOTH[:1]
+    assert aborted_in(log, 7, log.read(7, 0, min_one_message=False).records) == BOTH[1:]
+
+
 def test_a_marker_segments_away_is_found() -> None:
     log = open_log(config=SMALL)
     late, others = Producer(log, 1), Producer(log, 2)
