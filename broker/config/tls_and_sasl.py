@@ -39,7 +39,7 @@ class TlsSettings:
     """The `ssl.*` settings of a listener or a client."""
 
     keystore_type: str = "JKS"
-    """PEM, PKCS12 or JKS; for JKS the file's format is detected, as keytool writes PKCS12."""
+    """PEM, PKCS12 or JKS; PKCS12 and JKS accept a file of either form, as in Java."""
     keystore_location: str | None = None
     keystore_password: Secret | None = None
     key_password: Secret | None = None

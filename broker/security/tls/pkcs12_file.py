@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from broker.config.security_settings import Secret
 from broker.security.tls.der import SEQUENCE, DerError, Value, object_identifier, values
+from broker.security.tls.key_and_chain import KeyAndChain
 from ground.config_def import ConfigError
 from ottla.launcher import needs_packages
 
@@ -38,14 +39,6 @@ _Names = tuple[str, str]
 class _KeyBag:
     pkcs8: bytes
     is_encrypted: bool
-
-
-@dataclass(frozen=True, slots=True)
-class KeyAndChain:
-    """A private key as unencrypted PEM, and its certificates as DER, the key's own first."""
-
-    key_pem: str
-    chain: tuple[bytes, ...]
 
 
 def keys_and_chains(

@@ -1,8 +1,9 @@
 """The reader of the keystore and the truststore that `TlsSettings` name, from files or from values.
 
 Owns Kafka's rules about settings that exclude each other, and the reading of PEM; `pkcs12_file`
-reads PKCS12. An error is one line that names the configuration key, and never has a password, a key
-or a file's content. Never passes a key to TLS: `contexts` does.
+reads PKCS12, and `jks_file` JKS. As in Java, the types PKCS12 and JKS accept both forms. An error
+is one line that names the configuration key, and never has a password, a key or a file's content.
+Never passes a key to TLS: `contexts` does.
 
 Follows KIP-651 (PEM) and the rules of a running Kafka 4.3.
 """
@@ -17,6 +18,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from broker.config.security_settings import Secret, TlsSettings
+from broker.security.tls import jks_file
+from broker.security.tls.key_and_chain import KeyAndChain
 from ground.config_def import ConfigError
 
 TYPES = ("PEM", "PKCS12", "JKS")
@@ -27,7 +30,10 @@ _BODY = r"[^-]*(?:-(?!----)[^-]*)*"  # up to the next line of hyphens
 _KEY = re.compile(rf"-----BEGIN ([A-Z0-9 ]*PRIVATE KEY)-----({_BODY})-----END \1-----")
 _CERTIFICATE = re.compile(rf"-----BEGIN CERTIFICATE-----{_BODY}-----END CERTIFICATE-----")
 _OPENSSLS_OWN = re.compile(r"-----BEGIN ((?:TRUSTED|X509) CERTIFICATE)-----")
-_JKS_MAGIC = (b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce")
+_JCEKS_MAGIC = b"\xce\xce\xce\xce"
+
+_KeysAndLeftAside = tuple[tuple[KeyAndChain, ...], tuple[str, ...]]
+"""The keys to serve, and the names of those that are never used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +102,8 @@ class _KeystoreLoader:
         if self._type == "PEM":
             text = _pem_text(name, data)
             return self._from_pem(text, text, (name, name))
-        _check_is_pkcs12(name, f"{self._prefix}keystore.type", tls.keystore_location, data)
-        return self._from_pkcs12(name, data)
+        _check_is_binary(name, f"{self._prefix}keystore.type", tls.keystore_location, data)
+        return self._from_file(name, data)
 
     def _check(self) -> None:
         """Raise ConfigError if settings exclude each other, or one lacks another that it needs."""
@@ -120,7 +126,7 @@ class _KeystoreLoader:
             if tls.keystore_password is not None:
                 raise ConfigError(
                     f"{prefix}keystore.password",
-                    f"{prefix}keystore.password goes with PKCS12; a PEM key has "
+                    f"{prefix}keystore.password goes with PKCS12 and JKS; a PEM key has "
                     f"{prefix}key.password.",
                 )
         elif tls.keystore_location is not None and tls.keystore_password is None:
@@ -147,11 +153,28 @@ class _KeystoreLoader:
             Secret(_key_pem(*keys[0].groups())), self._tls.key_password, chain, key_name
         )
 
-    def _from_pkcs12(self, name: str, data: bytes) -> Keystore:
-        """Return the key store of a PKCS12 file, whose further keys it keeps.
+    def _from_file(self, name: str, data: bytes) -> Keystore:
+        """Return the key store of a PKCS12 or JKS file, whose further keys it keeps.
 
         Raises ConfigError if the file or its passwords are wrong.
         """
+        read = self._keys_of_jks if data.startswith(jks_file.MAGIC) else self._keys_of_pkcs12
+        pairs, left_aside = read(name, data)
+        first, *others = (Keystore(Secret(pair.key_pem), None, pair.chain, name) for pair in pairs)
+        return replace(first, further=tuple(others), left_aside=left_aside)
+
+    def _keys_of_jks(self, name: str, data: bytes) -> _KeysAndLeftAside:
+        """Return the keys of a JKS file, and the names of those that are never used. Raises
+        ConfigError."""
+        tls = self._tls
+        names = jks_file.JksNames(
+            name, f"{self._prefix}keystore.password", f"{self._prefix}key.password"
+        )
+        return jks_file.keys_and_chains(names, data, tls.keystore_password, tls.key_password)
+
+    def _keys_of_pkcs12(self, name: str, data: bytes) -> _KeysAndLeftAside:
+        """Return the keys of a PKCS12 file, and the names of those that are never used. Raises
+        ConfigError, also if `ssl.key.password` is not the file's password."""
         from broker.security.tls import pkcs12_file
 
         tls, password_name = self._tls, f"{self._prefix}keystore.password"
@@ -161,11 +184,7 @@ class _KeystoreLoader:
                 f"{self._prefix}key.password must be that of {password_name}, or not be set: a "
                 "PKCS12 file has one password for all.",
             )
-        pairs, left_aside = pkcs12_file.keys_and_chains(
-            (name, password_name), data, tls.keystore_password
-        )
-        first, *others = (Keystore(Secret(pair.key_pem), None, pair.chain, name) for pair in pairs)
-        return replace(first, further=tuple(others), left_aside=left_aside)
+        return pkcs12_file.keys_and_chains((name, password_name), data, tls.keystore_password)
 
 
 class _TruststoreLoader:
@@ -191,10 +210,13 @@ class _TruststoreLoader:
         data = _read_store(name, tls.truststore_location)
         if self._type == "PEM":
             return _certificates(name, _pem_text(name, data))
-        _check_is_pkcs12(name, f"{prefix}truststore.type", tls.truststore_location, data)
+        _check_is_binary(name, f"{prefix}truststore.type", tls.truststore_location, data)
+        password_name = f"{prefix}truststore.password"
+        if data.startswith(jks_file.MAGIC):
+            names = jks_file.JksNames(name, password_name, f"{prefix}key.password")
+            return jks_file.trusted(names, data, tls.truststore_password)
         from broker.security.tls import pkcs12_file
 
-        password_name = f"{prefix}truststore.password"
         return pkcs12_file.trusted((name, password_name), data, tls.truststore_password)
 
     def _check(self) -> None:
@@ -214,7 +236,7 @@ class _TruststoreLoader:
         if self._type == "PEM":
             raise ConfigError(
                 f"{prefix}truststore.password",
-                f"{prefix}truststore.password goes with PKCS12; a PEM truststore has none.",
+                f"{prefix}truststore.password goes with PKCS12 and JKS; a PEM truststore has none.",
             )
         if tls.truststore_location is None:
             raise _needs(f"{prefix}truststore.password", f"{prefix}truststore.location")
@@ -300,15 +322,15 @@ def _each(name: str, read: Callable[[str], bytes], blocks: list[str]) -> list[by
         raise ConfigError(name, f"{name} has a certificate that is broken: {error}.") from None
 
 
-def _check_is_pkcs12(name: str, type_name: str, path: str, data: bytes) -> None:
-    """Raise ConfigError, with what to do, if the data are JKS or PEM."""
-    if data.startswith(_JKS_MAGIC):
+def _check_is_binary(name: str, type_name: str, path: str, data: bytes) -> None:
+    """Raise ConfigError, with what to do, if the data are JCEKS or PEM."""
+    if data.startswith(_JCEKS_MAGIC):
         raise ConfigError.invalid(
             name,
             path,
-            "it is a JKS file, which cannot be read here. Convert it: keytool -importkeystore "
-            f"-srckeystore {shlex.quote(path)} -destkeystore {shlex.quote(path + '.p12')} "
-            "-deststoretype PKCS12",
+            "it is a JCEKS file, which cannot be read here. Convert it: keytool -importkeystore "
+            f"-srcstoretype JCEKS -srckeystore {shlex.quote(path)} "
+            f"-destkeystore {shlex.quote(path + '.p12')} -deststoretype PKCS12",
         )
     if b"-----BEGIN " in data:
         raise ConfigError.invalid(name, path, f"it is a PEM file; set {type_name}=PEM.")

@@ -64,11 +64,22 @@ def test_what_an_old_keytool_wrote_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.java
-def test_a_jks_of_keytool_is_refused_and_the_line_in_the_error_makes_one_that_is_read(
+def test_a_jks_of_keytool_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "keystore.jks"
+    new_key(path, "-storetype", "JKS", "-keypass", "another-one")
+    with pytest.raises(ConfigError, match=r"set ssl\.key\.password"):
+        load_keystore("", settings(path))
+    found = load_keystore("", replace(settings(path), key_password=Secret("another-one")))
+    assert found is not None
+    assert load_truststore("", settings(path)) == found.chain
+
+
+@pytest.mark.java
+def test_a_jceks_of_keytool_is_refused_and_the_line_in_the_error_makes_one_that_is_read(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "keystore.jks"
-    new_key(path, "-storetype", "JKS", "-keypass", PASSWORD)
+    new_key(path, "-storetype", "JCEKS", "-keypass", PASSWORD)
     with pytest.raises(ConfigError) as refused:
         load_keystore("", settings(path))
     line = str(refused.value).partition("keytool ")[2].split()
