@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from broker.config.listener_security import ClientSecurity
-from broker.config.parse import known_keys, parse_config, single_node_config
+from broker.config.parse import accepted_keys, parse_config, single_node_config
 from broker.config.properties import (
     PropertiesError,
     lines_of_keys,
@@ -55,7 +55,7 @@ def load_config(
     except ConfigError as error:
         if path is not None and is_zookeeper_file(texts):
             raise StartError(*_zookeeper_faults(path, texts, lines), *warnings) from error
-        faults = all_faults(texts, error, known_keys(texts))
+        faults = all_faults(texts, error, accepted_keys(texts))
         sentences = []
         for fault in faults:
             place = (
@@ -89,7 +89,7 @@ def _zookeeper_faults(
     try:
         parse_config(rest)
     except ConfigError as error:
-        for fault in all_faults(rest, error, known_keys(rest)):
+        for fault in all_faults(rest, error, accepted_keys(rest)):
             sentences.append(f"{_place(path, fault.name, lines)}{fault}{advice(fault, rest)}")
     return sentences
 

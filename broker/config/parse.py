@@ -35,6 +35,7 @@ from broker.config.support import (
     unused_security,
 )
 from broker.config.synonyms import with_node_id
+from broker.config.unknown_keys import ignores_unknown_keys, unknown_key_warnings
 from broker.config.values import BrokerConfig, Originals
 from ground.config_def import ConfigError, ConfigValue
 from storage.log_config import server_defaults
@@ -56,10 +57,7 @@ def parse_config(
     `warnings` come before the configuration's own.
     """
     texts = with_node_id(texts)
-    is_known = known_keys(texts)
-    for name in texts:
-        if not is_known(name):
-            raise unknown_key(name)
+    unknown = _checked_unknown_keys(texts)
     values = _parsed(texts)
     reject_unsupported_keys(texts)
     attributes: dict[str, Any] = {
@@ -70,7 +68,12 @@ def parse_config(
     attributes.update(
         originals=Originals(texts),
         profile_name=profile_name,
-        warnings=(*warnings, *ignored_keys(texts), *authorizer_warnings(texts)),
+        warnings=(
+            *warnings,
+            *unknown_key_warnings(unknown, unknown_key),
+            *ignored_keys(texts),
+            *authorizer_warnings(texts),
+        ),
         **_listener_fields(values, texts),
         **_folder_fields(values),
         **_log_defaults(texts),
@@ -84,8 +87,28 @@ def parse_config(
     return config
 
 
+def _checked_unknown_keys(texts: Mapping[str, str]) -> list[str]:
+    """Return the unknown keys to ignore. Raises ConfigError if they may not be ignored."""
+    is_known = known_keys(texts)
+    unknown = [name for name in texts if not is_known(name)]
+    if not ignores_unknown_keys(texts) and unknown:
+        raise unknown_key(unknown[0])
+    return unknown
+
+
+def accepted_keys(texts: Mapping[str, str]) -> Callable[[str], bool]:
+    """Return a function that says whether a configuration with `texts` may have a key, known or
+    not."""
+    try:
+        if ignores_unknown_keys(texts):
+            return lambda _name: True
+    except ConfigError:
+        pass  # the value is a fault of its own
+    return known_keys(texts)
+
+
 def known_keys(texts: Mapping[str, str]) -> Callable[[str], bool]:
-    """Return a function that says whether a configuration with `texts` may have a key."""
+    """Return a function that says whether a key is known in a configuration with `texts`."""
     free = (LISTENER_PREFIX, SETTINGS_PREFIX, *_provider_prefixes(texts))
     return lambda name: name in BROKER_CONFIG_DEF or name.startswith(free)
 

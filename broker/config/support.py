@@ -48,8 +48,8 @@ _REMOVED_IN_4_0 = (
     "control.plane.listener.name",
 )
 
-# Read while the configuration is created: the value in force has another name.
-_FOLDED = ("listener.security.protocol.map", "log.dir")
+# Read while the configuration is created: the value in force has another name, or none.
+_FOLDED = ("listener.security.protocol.map", "log.dir", "ottla.unknown.keys")
 # Read by name in `broker.config.group_configs`.
 _LIMITS_OF_CONSUMER_GROUPS = tuple(
     f"group.consumer.{end}.{name}.ms"

@@ -23,6 +23,7 @@ FOLDED = (
     "connection.failed.authentication.delay.ms",
     "log.dir",
     "listener.security.protocol.map",
+    "ottla.unknown.keys",
 )
 # Kept for clients that describe them (KIP-405): they are only the defaults of topic configs.
 TOPIC_DEFAULTS = tuple(name for names in SYNONYMS.values() for name, _ in names)

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from broker.config.keys import BROKER_CONFIG_DEF, LISTENER_KEYS, LISTENER_PREFIX, key_of
+from broker.config.unknown_keys import ignores_unknown_keys, unknown_key_warnings
 from ground.config_def import ConfigError, ConfigValue
 
 _MECHANISMS = ("plain", "scram-sha-256", "scram-sha-512", "oauthbearer")
@@ -73,8 +74,9 @@ def check_listener_keys(texts: Mapping[str, str], listeners: Collection[str]) ->
     """Yield warnings for keys of listeners that have no effect.
 
     `listeners` are the names of this node's listeners, and of those that it connects to. Raises
-    ConfigError for a wrong key.
+    ConfigError for a wrong key, and for an unknown key unless `ottla.unknown.keys` is `warn`.
     """
+    unknown: dict[str, str] = {}
     prefixes = [listener_prefix(listener) for listener in sorted(listeners, key=len, reverse=True)]
     for name, text in texts.items():
         if not name.startswith(LISTENER_PREFIX):
@@ -82,8 +84,15 @@ def check_listener_keys(texts: Mapping[str, str], listeners: Collection[str]) ->
         prefix = next((listener for listener in prefixes if name.startswith(listener)), None)
         if prefix is None:
             yield _no_listener_warning(name, prefixes)
-        elif (warning := _key_warning(name, name.removeprefix(prefix), text)) is not None:
+        elif key_of(rest := name.removeprefix(prefix), BROKER_CONFIG_DEF) is None:
+            unknown[name] = rest
+        elif (warning := _key_warning(name, rest, text)) is not None:
             yield warning
+    if unknown and not ignores_unknown_keys(texts):
+        raise _unknown_key_error(*next(iter(unknown.items())))
+    yield from unknown_key_warnings(
+        list(unknown), lambda name: _unknown_key_error(name, unknown[name])
+    )
 
 
 def _no_listener_warning(name: str, prefixes: Iterable[str]) -> str:
@@ -102,11 +111,10 @@ def _no_listener_warning(name: str, prefixes: Iterable[str]) -> str:
 def _key_warning(name: str, rest: str, text: str) -> str | None:
     """Return the warning about a key after a listener's prefix; None if it is right.
 
-    Raises ConfigError for an unknown key or a wrong value.
+    The key is known. Raises ConfigError for a wrong value.
     """
     key = key_of(rest, BROKER_CONFIG_DEF)
-    if key is None:
-        raise _unknown_key_error(name, rest)
+    assert key is not None, "the caller has handled unknown keys"
     if key in _OF_THE_NODE or key not in LISTENER_KEYS:
         return f"{name} is ignored: {key} cannot be set for one listener, set {key}"
     replace(BROKER_CONFIG_DEF[key], name=name).parse(text)

@@ -49,6 +49,19 @@ def test_all_faults_are_told_with_their_lines(tmp_path: Path) -> None:
     assert third.startswith("Invalid value x for configuration num.io.threads")
 
 
+def test_unknown_keys_that_may_be_ignored_are_no_faults(tmp_path: Path) -> None:
+    file = tmp_path / "a.properties"
+    file.write_text(f"{WHOLE}ottla.unknown.keys=warn\nnum.partions=3\nlog.retention.ms=7d\n")
+    with pytest.raises(StartError) as caught:
+        load_config(str(file), [])
+    (fault,) = caught.value.lines
+    assert "log.retention.ms" in fault
+    file.write_text(f"{WHOLE}ottla.unknown.keys=quiet\nnum.partions=3\n")
+    with pytest.raises(StartError) as caught:
+        load_config(str(file), [])
+    assert ["num.partions" in line for line in caught.value.lines] == [False, True]
+
+
 OF_ZOOKEEPER = (
     "broker.id=0\nnum.network.threads=3\nlog.dirs=/tmp/kafka-logs\n"
     "offsets.topic.replication.factor=1\nzookeeper.connect=localhost:2181\n"

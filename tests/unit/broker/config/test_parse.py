@@ -157,6 +157,28 @@ def test_a_wrong_or_unknown_key_is_named() -> None:
         parse_config({**MINIMAL, "num.oi.threads": "1"})
 
 
+def test_unknown_keys_are_ignored_with_a_warning_if_the_file_says_so() -> None:
+    texts = {**MINIMAL, "ottla.unknown.keys": "warn", "num.oi.threads": "1", "a.secret": "hush"}
+    config = parse_config(texts)
+    assert config.warnings == (
+        "num.oi.threads is ignored: unknown configuration key num.oi.threads; did you mean "
+        "num.io.threads?",
+        "a.secret is ignored: unknown configuration key a.secret",
+    )
+    assert config.originals["a.secret"] == "hush"
+    with pytest.raises(ConfigError, match="unknown configuration key num.oi.threads"):
+        parse_config({**texts, "ottla.unknown.keys": "fail"})
+    with pytest.raises(ConfigError, match="ottla.unknown.keys: String must be one of: fail, warn"):
+        parse_config({**texts, "ottla.unknown.keys": "quiet"})
+
+
+def test_a_wrong_value_and_an_unsupported_key_still_stop_the_start() -> None:
+    texts = {**MINIMAL, "ottla.unknown.keys": "warn"}
+    for name, value in {"num.io.threads": "0", "remote.log.storage.system.enable": "true"}.items():
+        with pytest.raises(ConfigError, match=name):
+            parse_config({**texts, name: value})
+
+
 def test_keys_of_no_effect_warn() -> None:
     config = parse_config({**MINIMAL, "telemetry.max.bytes": "7"})
     assert len(config.warnings) == 1

@@ -10,6 +10,7 @@ from broker.config.security.listener_keys import (
     listener_scope,
     mechanism_scope,
 )
+from broker.config.unknown_keys import NAMED_MAX
 from ground.config_def import ConfigError
 
 
@@ -87,3 +88,13 @@ def test_a_wrong_key_is_refused_with_the_right_one(name: str, hint: str) -> None
         warnings(f"listener.name.{name}")
     assert refused.value.name == f"listener.name.{name}"
     assert hint in str(refused.value)
+
+
+def test_an_unknown_key_is_ignored_with_a_warning_if_the_configuration_says_so() -> None:
+    names = [f"listener.name.clients.nonsense{number}" for number in range(30)]
+    texts = {"ottla.unknown.keys": "warn", **dict.fromkeys(names, "hush")}
+    *first, last = check_listener_keys(texts, ["CLIENTS"])
+    assert [line.partition(" ")[0] for line in first] == names[:NAMED_MAX]
+    assert first[0] == f"{names[0]} is ignored: unknown configuration key {names[0]}"
+    assert last == "10 more unknown configuration keys are ignored (ottla.unknown.keys=warn)"
+    assert not any("hush" in line for line in (*first, last))
