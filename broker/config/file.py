@@ -34,8 +34,9 @@ def load_config(
     """Return the configuration of a file, with overrides.
 
     `overrides` (`key=value`) take precedence over the file at `path`, and `below` has defaults for
-    keys in neither. Without a path the single-node profile applies. Raises StartError with a line
-    for each fault, which names the file and the key.
+    keys in neither. Without a path the single-node profile applies. The environment variable
+    KAFKA_OPTS may name a JAAS file, which applies to listeners without a JAAS text of their own.
+    Raises StartError with a line for each fault, which names the file and the key.
     """
     override_pairs = [_parsed_override(text) for text in overrides]
     override_texts = dict(override_pairs)
@@ -45,12 +46,14 @@ def load_config(
     try:
         if path is None:
             texts = _with_provided_values({**(below or {}), **override_texts})
+            texts.update(_logins_of_jaas_file(texts))
             return single_node_config(texts, warnings)
         text = _read_text(path, " (ottla config example prints such a file)")
         texts, repeated = _parsed(path, text)
         lines = lines_of_keys(text)
         warnings = [*repeated, *warnings]
         texts = _with_provided_values({**(below or {}), **texts, **override_texts})
+        texts.update(_logins_of_jaas_file(texts))
         return parse_config(texts, warnings=warnings)
     except ConfigError as error:
         if path is not None and is_zookeeper_file(texts):
@@ -143,6 +146,36 @@ def _with_provided_values(texts: Mapping[str, str]) -> dict[str, str]:
     from broker.config.security.config_providers import with_variables_resolved
 
     return with_variables_resolved(texts, Machine())
+
+
+def _logins_of_jaas_file(texts: Mapping[str, str]) -> dict[str, str]:
+    """Return the keys that a JAAS file adds to `texts`, none if the environment names no file or no
+    listener has SASL.
+
+    Raises ConfigError if the protocols of listeners are wrong, and StartError if the file is
+    unreadable or malformed.
+    """
+    java_options = os.environ.get("KAFKA_OPTS", "")
+    if "java.security.auth.login.config" not in java_options:
+        return {}
+    from broker.config.security.jaas import JaasError, parse_jaas_sections
+    from broker.config.security.jaas_file import (
+        JAAS_FILE_BYTES_MAX,
+        jaas_path,
+        keys_of_logins,
+        sasl_listeners,
+    )
+
+    path = jaas_path(java_options)
+    if path is None or not sasl_listeners(texts):
+        return {}
+    text = _read_text(path, " (KAFKA_OPTS names it as the JAAS file)")
+    if len(text) > JAAS_FILE_BYTES_MAX:
+        raise StartError(f"{path}: a JAAS file has at most {JAAS_FILE_BYTES_MAX >> 10} KiB")
+    try:
+        return keys_of_logins(texts, parse_jaas_sections(text))
+    except JaasError as error:
+        raise StartError(f"{path}: {error}") from error
 
 
 def _parsed_override(text: str) -> tuple[str, str]:

@@ -175,11 +175,14 @@ def test_a_start_that_cannot_work_is_refused_in_one_line(
     assert line in done.stderr.replace(str(container.root), "")
 
 
-def test_a_jaas_file_is_not_read(container: ContainerFolder) -> None:
-    done = container.run(
-        [CONFIGURE], {"KAFKA_OPTS": "-Djava.security.auth.login.config=/etc/kafka/jaas.conf"}
-    )
-    assert done.returncode == 0 and "names a JAAS file, which Ottla does not read" in done.stderr
+def test_options_of_java_reach_the_node_which_reads_their_jaas_file(
+    container: ContainerFolder,
+) -> None:
+    container.write_program("ottla", 'echo "$KAFKA_OPTS"')
+    options = "-Djava.security.auth.login.config=/etc/kafka/jaas.conf"
+    done = container.run([ENTRYPOINT, "serve"], {"KAFKA_OPTS": options})
+    assert done.stdout.replace(str(container.root), "") == f"{options}\n"
+    assert done.stderr == ""
 
 
 def test_the_entry_point_runs_commands_of_ottla_and_shells(container: ContainerFolder) -> None:

@@ -1,5 +1,7 @@
 """The parser of `sasl.jaas.config` texts: `<login module class> <flag> name="value" … ;`.
 
+It also parses JAAS files: sections of login modules, each `<section> { … };`.
+
 It knows only the syntax: `broker.config.security.mechanisms` knows which login module belongs to
 which mechanism. It never repeats a part of the text in an error, since with a missing quote a part
 of a password looks like a name.
@@ -30,6 +32,7 @@ _TOKEN = re.compile(
 _ESCAPE = re.compile(r"\\([0-3][0-7]{0,2}|[4-7][0-7]?|.)", re.DOTALL)
 _ESCAPED = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _HOW = 'write it as CLASS required name="value" ...;'
+_HOW_SECTION = 'write it as KafkaServer { CLASS required name="value" ...; };'
 
 
 class JaasError(ValueError):
@@ -53,6 +56,39 @@ def parse_jaas(text: str) -> JaasEntry:
     if len(entries) > 1:
         raise JaasError(f"it contains {len(entries)} login modules, should be 1 module")
     return entries[0]
+
+
+def parse_jaas_sections(text: str) -> dict[str, list[JaasEntry]]:
+    """Return the login modules of each section of a JAAS file. Raises JaasError."""
+    tokens = list(_tokens(text))
+    sections: dict[str, list[JaasEntry]] = {}
+    while tokens:
+        name = tokens[0][0]
+        if name is None or tokens[1:2] != [(None, "{")]:
+            raise JaasError(f"after {len(sections)} sections there is no section: {_HOW_SECTION}")
+        if name in sections:
+            raise JaasError("it has two sections of one name: leave one of them out")
+        sections[name], tokens = [], tokens[2:]
+        while tokens and tokens[0] != (None, "}"):
+            entry, tokens = _first_entry(tokens)
+            sections[name].append(entry)
+        if tokens[:2] != [(None, "}"), (None, ";")]:
+            raise JaasError(f"section {len(sections)} does not end with }};: {_HOW_SECTION}")
+        tokens = tokens[2:]
+    return sections
+
+
+def jaas_text(entry: JaasEntry) -> str:
+    """Return the text of which `parse_jaas` makes an equal entry."""
+    options = [f"{_quoted(name)}={_quoted(value.value)}" for name, value in entry.options.items()]
+    return " ".join((_quoted(entry.login_module), "required", *options)) + ";"
+
+
+def _quoted(text: str) -> str:
+    """Return a text in quotes, with escapes."""
+    for character, escape in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", "\\r")):
+        text = text.replace(character, escape)
+    return f'"{text}"'
 
 
 # The text of a word or of a quoted token; otherwise a mark: a single character, or "0" for a

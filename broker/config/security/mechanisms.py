@@ -9,7 +9,7 @@ server is read only under the listener and the mechanism.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 from broker.config.keys import BROKER_CONFIG_DEF
@@ -125,6 +125,19 @@ def client_mechanism(
         jaas=_jaas_entry(nearest, f"{where} by {name}", name),
         login_callback_class=_login_callback(nearest, name),
         oauth=_oauth_settings(scope),
+    )
+
+
+def entry_of(mechanism: str, entries: Sequence[JaasEntry]) -> JaasEntry | None:
+    """Return the login module of `mechanism` in a section of a JAAS file, or None."""
+    return next(
+        (
+            entry
+            for module in _LOGIN_MODULES[mechanism]
+            for entry in entries
+            if entry.login_module == module
+        ),
+        None,
     )
 
 

@@ -62,6 +62,50 @@ def test_unknown_keys_that_may_be_ignored_are_no_faults(tmp_path: Path) -> None:
     assert ["num.partions" in line for line in caught.value.lines] == [False, True]
 
 
+JAAS_OPTION = "-Djava.security.auth.login.config="
+WITH_SASL = (
+    WHOLE.replace("listeners=PLAINTEXT:", "listeners=SASL_PLAINTEXT:")
+    + "listener.security.protocol.map=CONTROLLER:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT\n"
+    + "sasl.enabled.mechanisms=PLAIN\ninter.broker.listener.name=SASL_PLAINTEXT\n"
+    + "sasl.mechanism.inter.broker.protocol=PLAIN\n"
+)
+
+
+def test_a_jaas_file_of_kafka_has_the_logins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, jaas = tmp_path / "a.properties", tmp_path / "jaas.conf"
+    file.write_text(WITH_SASL)
+    with pytest.raises(StartError, match="plain.sasl.jaas.config is not set"):
+        load_config(str(file), [])
+    monkeypatch.setenv("KAFKA_OPTS", f"-Xmx1g {JAAS_OPTION}{jaas}")
+    with pytest.raises(StartError, match="No such file or directory .KAFKA_OPTS names it"):
+        load_config(str(file), [])
+    module = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+    jaas.write_text(f'KafkaServer {{ {module} username="a" password="hush" user_a="hush"; }};')
+    config = load_config(str(file), [])
+    sasl = config.listener_security["SASL_PLAINTEXT"].sasl
+    assert sasl is not None
+    (mechanism,) = sasl.mechanisms
+    assert mechanism.jaas is not None and mechanism.jaas.options["username"].value == "a"
+    assert not any("jaas" in warning for warning in config.warnings)
+    jaas.write_text(f'KafkaServer {{ {module} password="hush" }};')
+    with pytest.raises(StartError) as caught:
+        load_config(str(file), [])
+    (line,) = caught.value.lines
+    assert line.startswith(f"{jaas}: ") and "hush" not in line
+
+
+def test_a_jaas_file_is_not_read_without_sasl(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KAFKA_OPTS", f"{JAAS_OPTION}{tmp_path / 'gone'}")
+    file = tmp_path / "a.properties"
+    file.write_text(WHOLE)
+    assert load_config(str(file), []).warnings == ()
+    assert load_config(None, []).warnings == ()
+
+
 OF_ZOOKEEPER = (
     "broker.id=0\nnum.network.threads=3\nlog.dirs=/tmp/kafka-logs\n"
     "offsets.topic.replication.factor=1\nzookeeper.connect=localhost:2181\n"
