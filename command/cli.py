@@ -59,6 +59,7 @@ _ADD_SCRAM_HELP = (
     "the same users on every controller. The list of processes shows this option to others: "
     "change the password with ottla user add after the first start."
 )
+_JAAS_HELP = "Take logins of listeners from this JAAS file instead of the one in KAFKA_OPTS."
 _OVERRIDE_HELP = (
     "Set this key of Kafka's server.properties; takes precedence over the file. May be repeated."
 )
@@ -163,15 +164,16 @@ def _refuse(*reasons: str) -> int:
 
 
 def _configured(command: Callable[..., None]) -> Callable[..., None]:
-    """Return the command with the options `--config` and `--override`, which every command with a
-    node's configuration has."""
+    """Return the command with the options `--config`, `--override` and `--jaas-config`, which every
+    command with a node's configuration has."""
     with_override = click.option(
         "--override", "overrides", multiple=True, metavar="KEY=VALUE", help=_OVERRIDE_HELP
     )
     with_file = click.option(
         "--config", "config_file", metavar="FILE", envvar="OTTLA_CONFIG", help=_CONFIG_HELP
     )
-    return with_file(with_override(command))
+    with_jaas = click.option("--jaas-config", "jaas_file", metavar="FILE", help=_JAAS_HELP)
+    return with_file(with_override(with_jaas(command)))
 
 
 _with_cluster_id = click.option(
@@ -251,6 +253,7 @@ def serve(
     console_port: int | None,
     allow_writes: bool,
     kafka_log_lines: bool,
+    jaas_file: str | None,
     decode: DecodeOptions,
 ) -> None:
     """Start a broker and run it in the foreground until Ctrl-C or SIGTERM.
@@ -264,7 +267,7 @@ def serve(
     """
     settings = _settings_of(config_file, overrides, port, data)
     traced = {} if console_port is None else {"ottla.trace.requests": "true"}
-    config = _load_config(config_file, (*overrides, *settings), traced)
+    config = _load_config(config_file, (*overrides, *settings), traced, jaas_file)
     console = _console(config, console_port, decode, allow_writes=allow_writes)
     from broker.process.logging_setup import configure_logging
     from broker.process.server import run
@@ -356,6 +359,7 @@ def format_command(
     overrides: tuple[str, ...],
     cluster_id: str | None,
     add_scram: tuple[str, ...],
+    jaas_file: str | None,
 ) -> None:
     """Format the data folders of a node, as kafka-storage format does.
 
@@ -367,7 +371,7 @@ def format_command(
     ottla format --config broker.properties --cluster-id MkU3OEVBNTcwNTJENDM2Qg
     ottla format --add-scram 'SCRAM-SHA-512=[name=admin,password=PASSWORD]'
     """
-    config = _load_config(config_file, overrides)
+    config = _load_config(config_file, overrides, jaas_file=jaas_file)
     from broker.process.server import format_folders
     from command.scram_argument import scram_record
 
@@ -540,7 +544,10 @@ def status(bootstrap_server: str, watch: bool, as_json: bool, command_config: st
 
 
 def _load_config(
-    config_file: str | None, overrides: tuple[str, ...], below: dict[str, str] | None = None
+    config_file: str | None,
+    overrides: tuple[str, ...],
+    below: dict[str, str] | None = None,
+    jaas_file: str | None = None,
 ) -> BrokerConfig:
     """Return the node's config from the file, the overrides and the defaults in `below`. Raises
     StartError with a line for each fault.
@@ -549,7 +556,7 @@ def _load_config(
     """
     from broker.config.file import load_config
 
-    config = load_config(config_file, overrides, below)
+    config = load_config(config_file, overrides, below, jaas_file)
     if config.profile_name is not None:
         say(
             f"ottla: no --config: using the {config.profile_name} profile "

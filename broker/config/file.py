@@ -29,13 +29,17 @@ from ground.config_def import ConfigError
 
 
 def load_config(
-    path: str | None, overrides: Iterable[str], below: Mapping[str, str] | None = None
+    path: str | None,
+    overrides: Iterable[str],
+    below: Mapping[str, str] | None = None,
+    jaas_file: str | None = None,
 ) -> BrokerConfig:
     """Return the configuration of a file, with overrides.
 
     `overrides` (`key=value`) take precedence over the file at `path`, and `below` has defaults for
-    keys in neither. Without a path the single-node profile applies. The environment variable
-    KAFKA_OPTS may name a JAAS file, which applies to listeners without a JAAS text of their own.
+    keys in neither. Without a path the single-node profile applies. `jaas_file`, or else the
+    environment variable KAFKA_OPTS, may name a JAAS file, which applies to listeners without a JAAS
+    text of their own.
     Raises StartError with a line for each fault, which names the file and the key.
     """
     override_pairs = [_parsed_override(text) for text in overrides]
@@ -46,14 +50,14 @@ def load_config(
     try:
         if path is None:
             texts = _with_provided_values({**(below or {}), **override_texts})
-            texts.update(_logins_of_jaas_file(texts))
+            texts.update(_logins_of_jaas_file(texts, jaas_file))
             return single_node_config(texts, warnings)
         text = _read_text(path, " (ottla config example prints such a file)")
         texts, repeated = _parsed(path, text)
         lines = lines_of_keys(text)
         warnings = [*repeated, *warnings]
         texts = _with_provided_values({**(below or {}), **texts, **override_texts})
-        texts.update(_logins_of_jaas_file(texts))
+        texts.update(_logins_of_jaas_file(texts, jaas_file))
         return parse_config(texts, warnings=warnings)
     except ConfigError as error:
         if path is not None and is_zookeeper_file(texts):
@@ -148,15 +152,16 @@ def _with_provided_values(texts: Mapping[str, str]) -> dict[str, str]:
     return with_variables_resolved(texts, Machine())
 
 
-def _logins_of_jaas_file(texts: Mapping[str, str]) -> dict[str, str]:
-    """Return the keys that a JAAS file adds to `texts`, none if the environment names no file or no
-    listener has SASL.
+def _logins_of_jaas_file(texts: Mapping[str, str], path: str | None) -> dict[str, str]:
+    """Return the keys that a JAAS file adds to `texts`, none if no listener has SASL.
+
+    Without `path`, the file is that of the environment variable KAFKA_OPTS, if there is any.
 
     Raises ConfigError if the protocols of listeners are wrong, and StartError if the file is
     unreadable or malformed.
     """
     java_options = os.environ.get("KAFKA_OPTS", "")
-    if "java.security.auth.login.config" not in java_options:
+    if path is None and "java.security.auth.login.config" not in java_options:
         return {}
     from broker.config.security.jaas import JaasError, parse_jaas_sections
     from broker.config.security.jaas_file import (
@@ -166,10 +171,11 @@ def _logins_of_jaas_file(texts: Mapping[str, str]) -> dict[str, str]:
         sasl_listeners,
     )
 
-    path = jaas_path(java_options)
+    hint = "" if path is not None else " (KAFKA_OPTS names it as the JAAS file)"
+    path = path or jaas_path(java_options)
     if path is None or not sasl_listeners(texts):
         return {}
-    text = _read_text(path, " (KAFKA_OPTS names it as the JAAS file)")
+    text = _read_text(path, hint)
     if len(text) > JAAS_FILE_BYTES_MAX:
         raise StartError(f"{path}: a JAAS file has at most {JAAS_FILE_BYTES_MAX >> 10} KiB")
     try:

@@ -166,8 +166,8 @@ def unknown_key(name: str) -> ConfigError:
     if name == "java.security.auth.login.config":
         text = (
             f"{name} is a property of Java; put what stands in its section KafkaServer into "
-            "listener.name.<listener>.<mechanism>.sasl.jaas.config, or set the environment "
-            f"variable KAFKA_OPTS=-D{name}=FILE"
+            "listener.name.<listener>.<mechanism>.sasl.jaas.config, or name the file in "
+            "the option --jaas-config of ottla serve"
         )
         return ConfigError(name, text)
     import difflib  # only after an error: a start must stay fast

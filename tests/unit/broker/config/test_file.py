@@ -89,6 +89,11 @@ def test_a_jaas_file_of_kafka_has_the_logins(
     (mechanism,) = sasl.mechanisms
     assert mechanism.jaas is not None and mechanism.jaas.options["username"].value == "a"
     assert not any("jaas" in warning for warning in config.warnings)
+    other = tmp_path / "other.conf"
+    other.write_text(f'KafkaServer {{ {module} username="b" password="hush"; }};')
+    by_option = load_config(str(file), [], jaas_file=str(other)).listener_security["SASL_PLAINTEXT"]
+    assert by_option.sasl is not None and by_option.sasl.mechanisms[0].jaas is not None
+    assert by_option.sasl.mechanisms[0].jaas.options["username"].value == "b"
     jaas.write_text(f'KafkaServer {{ {module} password="hush" }};')
     with pytest.raises(StartError) as caught:
         load_config(str(file), [])
