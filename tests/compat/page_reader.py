@@ -175,7 +175,7 @@ class Reader:
     def _wait_for(self, words: str) -> None:
         """Until what runs has said so."""
         deadline = time.monotonic() + DEADLINE_S
-        while words not in self._said.read_text():
+        while not is_in(words, self._said.read_text()):
             running = self._running is not None and self._running.poll() is None
             assert running and time.monotonic() < deadline, f"{words}\n{self._said.read_text()}"
             time.sleep(0.02)
