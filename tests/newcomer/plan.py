@@ -76,7 +76,7 @@ class Page:
 
 @dataclass(frozen=True)
 class Block:
-    """One fenced block; `line` is the number of its first line within the page."""
+    """A fenced block of a page; `line` is the number of its first line within the page."""
 
     kind: str
     text: str

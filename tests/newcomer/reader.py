@@ -35,7 +35,7 @@ DRAWN = r"-[0-9a-f]{6}\b"
 
 @dataclass(frozen=True)
 class Outcome:
-    """One command, or one example, of a page."""
+    """The result of a command, or of an example, that a page shows."""
 
     line: int
     command: str
@@ -55,7 +55,6 @@ class Reader:
         self._folder = clone if page.folder == "clone" else account.folder(f"{clone.name}-empty")
         self._terminals: dict[str, Terminal] = {}
         self._values: dict[str, str] = {}
-        self._broker_lines = 0
         for command in page.setup:
             for name in ("broker", "other"):
                 self._setup(name, command.replace("CLONE", str(clone)))

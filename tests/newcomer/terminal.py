@@ -24,7 +24,7 @@ END_S = 120.0
 
 
 class Terminal:
-    """One terminal; its commands run one after the other, as a person pastes them."""
+    """A pseudo-terminal with a bash, which runs the pasted commands one after the other."""
 
     def __init__(self, command: list[str], environment: dict[str, str], folder: Path) -> None:
         """Start the shell in `folder`."""

@@ -7,6 +7,8 @@ import signal
 import subprocess
 import threading
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -44,11 +46,11 @@ def try_it(environment: FreshEnvironment, version: str) -> None:
     assert "2 passed" in said, said
 
 
-def _serve(environment: FreshEnvironment) -> None:
-    """Serve a broker with its console, write and read a record, and stop cleanly."""
-    data = environment.folder / "data"
+@contextmanager
+def _running(environment: FreshEnvironment, *words: str) -> Iterator[subprocess.Popen[str]]:
+    """Run the command `ottla` in a `with` block, at most TIMEOUT_S long, and kill it at the end."""
     process = subprocess.Popen(
-        [environment.bin / "ottla", "serve", "--port", "0", "--console", "0", "--data", data],
+        [environment.bin / "ottla", *words],
         cwd=environment.folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -57,48 +59,47 @@ def _serve(environment: FreshEnvironment) -> None:
     watchdog = threading.Timer(TIMEOUT_S, process.kill)
     watchdog.start()
     try:
+        yield process
+    finally:
+        watchdog.cancel()
+        process.kill()
+        process.communicate()
+
+
+def _serve(environment: FreshEnvironment) -> None:
+    """Serve a broker with its console, write and read a record, and stop cleanly."""
+    data = str(environment.folder / "data")
+    ports = ("--port", "0", "--console", "0")
+    with _running(environment, "serve", *ports, "--data", data) as process:
         servers, link = _addresses(process)
         _write_and_read(environment, servers)
         _look_at_console(link)
         process.terminate()
         assert process.wait() == 0, f"ottla serve ended with {process.returncode}"
-    finally:
-        watchdog.cancel()
-        process.kill()
-        process.communicate()
 
 
 def _log_in(environment: FreshEnvironment) -> None:
     """Log in through TLS by SCRAM to a secured cluster of one node, and stop it cleanly."""
     folder, port = environment.folder / "cluster", free_base()
-    options = ["--secure", "--brokers", "1", "--dir", str(folder), "--port", str(port)]
-    process = subprocess.Popen(
-        [environment.bin / "ottla", "cluster", *options],
-        cwd=environment.folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    watchdog = threading.Timer(TIMEOUT_S, process.kill)
-    watchdog.start()
-    try:
-        assert process.stdout is not None
-        lines = []
-        for line in process.stdout:
-            lines.append(line)
-            if "the cluster is healthy" in line:
-                break
-        else:
-            raise AssertionError(f"ottla cluster ended early:\n{''.join(lines)}")
+    options = ("--secure", "--brokers", "1", "--dir", str(folder), "--port", str(port))
+    with _running(environment, "cluster", *options) as process:
+        _wait_until_healthy(process)
         login = ("--command-config", folder / "client.properties")
         said = environment.run("ottla", "status", "-b", f"localhost:{port}", *login)
         assert "healthy" in said, said
         process.send_signal(signal.SIGINT)
         assert process.wait() == 0, f"ottla cluster ended with {process.returncode}"
-    finally:
-        watchdog.cancel()
-        process.kill()
-        process.communicate()
+
+
+def _wait_until_healthy(process: subprocess.Popen[str]) -> None:
+    """Read the output of `ottla cluster` until it says so. AssertionError if it ends before."""
+    said = ""
+    assert process.stdout is not None
+    for line in process.stdout:
+        said += line
+        if "the cluster is healthy" in line:
+            return
+    raise AssertionError(f"ottla cluster ended early:\n{said}")
 
 
 def _addresses(process: subprocess.Popen[str]) -> tuple[str, str]:

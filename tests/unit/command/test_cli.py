@@ -251,7 +251,7 @@ def test_dump_log_shows_acls_in_words(tmp_path: Path, capsys: pytest.CaptureFixt
 
 @pytest.mark.parametrize("arguments", [["--help"], ["topic", "--help"], ["config", "example"]])
 def test_a_reader_may_leave_before_the_end(arguments: list[str]) -> None:
-    """As in `ottla --help | head -0`."""
+    """A command whose output nobody reads, as in `ottla --help | head -0`, ends with 0."""
     code = f"from command.cli import run_cli; import sys; sys.exit(run_cli({arguments}))"
     reader, writer = os.pipe()
     os.close(reader)

@@ -142,7 +142,7 @@ def test_a_classic_group_with_members_stays_where_the_policy_says_so(policy: str
 
 
 def test_a_pending_member_id_does_not_hold_up_a_consumer() -> None:
-    """As in Kafka: the classic group has no members yet, and its pending id is forgotten."""
+    """The consumer group replaces the classic one, which has no members yet, as in Kafka."""
     node = GroupNode(**NO_INTERVAL)
     pending = ask(node, joining("g"), 4)
     assert pending.error_code == ErrorCode.MEMBER_ID_REQUIRED

@@ -40,7 +40,7 @@ def test_a_slice_tells_of_what_it_may_hold() -> None:
 
 
 def test_a_limit_of_no_bytes_tells_of_what_comes_next() -> None:
-    """As Kafka does: of the transactions before the next entry of the sparse index."""
+    """An empty slice has the transactions before the sparse index's next entry, as in Kafka."""
     log = two_aborted()
     commit_all(log)
     assert aborted_in(log, 0, log.read(0, 0, min_one_message=False).records) == BOTH[:1]
