@@ -98,7 +98,7 @@ class MovableScheduler:
 
     def wall_ms(self) -> int:
         """Return milliseconds since the epoch, by the moved clock."""
-        return self._wall_ns() // 1_000_000 + int(self._ahead_ms)
+        return (self._wall_ns() + round(self._ahead_ms * 1e6)) // 1_000_000
 
     def monotonic_ms(self) -> float:
         """Return milliseconds on a clock that never goes back, and that `advance` moves too."""

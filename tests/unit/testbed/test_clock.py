@@ -115,6 +115,14 @@ def test_both_clocks_go_on_and_stay_ahead(bench: Bench) -> None:
     assert bench.scheduler.ahead_ms == 8 * DAY_MS
 
 
+def test_parts_of_a_millisecond_are_not_lost(bench: Bench) -> None:
+    bench.loop.run_for(0.0004)
+    wall_ms = bench.scheduler.wall_ms()
+    bench.advance(499.7)
+    bench.loop.run_for(0.0003)
+    assert bench.scheduler.wall_ms() - wall_ms == 500
+
+
 def test_what_is_due_fires_in_its_order_each_at_its_own_time(bench: Bench) -> None:
     bench.at(5 * DAY_MS, "offsets")
     bench.at(45_000, "session", lambda: bench.at(DAY_MS, "after the session"))
