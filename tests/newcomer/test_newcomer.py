@@ -37,7 +37,8 @@ def test_a_command_tells_its_output_and_its_exit_code(terminal: Terminal) -> Non
 
 
 def test_a_command_runs_on_until_it_is_interrupted(terminal: Terminal) -> None:
-    terminal.start("printf '\\033[31mready\\033[0m\\n'; sleep 600")
+    # In the foreground before it prints: Ctrl-C ends it at any time after its line.
+    terminal.start("sh -c \"printf '\\033[31mready\\033[0m\\n'; exec sleep 600\"")
     assert terminal.wait_for(re.compile("r(?P<rest>.*)y"), 60)["rest"] == "ead"  # type: ignore[index]
     assert terminal.is_busy and terminal.interrupt() == 130
     assert "ready\n" in terminal.printed

@@ -22,7 +22,9 @@ WITH_REAL_PROCESSES = (
     "tests/compat/",
     "tests/differential/test_sample.py",
     "tests/golden/test_batches_read_by_kafka.py",
+    "tests/newcomer/",
     "tests/packaging/",
+    "tests/release/",
 )
 """Folders and files whose tests start brokers, clients or tools as processes.
 
