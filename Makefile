@@ -85,7 +85,7 @@ sim: $(VENV)/.tests-installed ## a whole cluster, and one broker, in virtual tim
 compat: $(VENV)/.tests-installed ## stock clients, Kafka's tools and Spark against a real broker process
 	$(PYTEST) -q -n $(JOBS) --dist loadfile tests/compat tests/golden $(ARGS)
 
-differential: $(VENV)/.tests-installed ## the same requests to Ottla and to an Apache Kafka 4.3, answers compared; SEQUENCES=1000
+differential: $(VENV)/.tests-installed ## the same requests to Ottla and to an Apache Kafka, answers compared; SEQUENCES=1000
 	$(BIN)/python -m tests.differential --jobs 3 --sequences $(SEQUENCES) $(ARGS)
 
 chaos: $(VENV)/.tests-installed ## ten minutes of faults upon three nodes under load; ARGS="--seed N --peer kafka"

@@ -194,7 +194,7 @@ class OttlaPeer(BenchPeer):
 
 
 class KafkaPeer(BenchPeer):
-    """A peer that runs Apache Kafka 4.3.0 with the JVM options and heap of its own start script."""
+    """A peer that runs Apache Kafka with the JVM options and heap of its own start script."""
 
     def __init__(self, name: str, secured: Secured | None = None) -> None:
         super().__init__(name)

@@ -1,7 +1,7 @@
 """Topics of a cluster: listed, described, created, deleted, and given more partitions.
 
-Owns no connection. Never decides what is printed (`topic_command`). Follows Kafka's `TopicCommand`
-4.3, KIP-195 (CreatePartitions), KIP-113 and KIP-827 (sizes of logs), KIP-525 (the partitions and
+Owns no connection. Never decides what is printed (`topic_command`). Follows Kafka's `TopicCommand`,
+KIP-195 (CreatePartitions), KIP-113 and KIP-827 (sizes of logs), KIP-525 (the partitions and
 replicas of a created topic). A producer's topic is created as Kafka's `ProducerMetadata` does it.
 """
 

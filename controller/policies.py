@@ -8,7 +8,7 @@ submitted, and the decision is made a second time, because the metadata may have
 Owns: the values that a policy gets, and the error of its rejection. Never: makes a decision, or
 starts a thread.
 
-As in a running Kafka 4.3, the policy for configs sees a new topic's configs first. A policy that
+As in a running Kafka, the policy for configs sees a new topic's configs first. A policy that
 raises another exception gives UNKNOWN_SERVER_ERROR for that resource only.
 """
 

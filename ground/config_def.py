@@ -8,7 +8,7 @@ show them to users.
 It never knows the purpose of a key, and never checks several keys together. How a number or a
 boolean may be written is in `ground.java_literals`.
 
-It follows `org.apache.kafka.common.config.ConfigDef` 4.3, KIP-226 (sources of a value), KIP-569
+It follows `org.apache.kafka.common.config.ConfigDef`, KIP-226 (sources of a value), KIP-569
 (type and documentation of a value), KIP-1161 (lists).
 """
 

@@ -7,7 +7,7 @@ opened, renamed, removed or written into.
 
 Owns that decision. Never reads a file, or changes a folder.
 
-Kafka 4.3 decides by the name: it opens `broker-1` as a log, makes a segment in it, and renames it.
+Kafka decides by the name: it opens `broker-1` as a log, makes a segment in it, and renames it.
 """
 
 from __future__ import annotations

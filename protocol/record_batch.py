@@ -5,7 +5,7 @@ of the batch. Owns the change of the fields that a leader overwrites (base offse
 append time). It is on the path of every produce: one unpack a batch, no copy of the records.
 
 Never reads a record (`protocol.records`) or unpacks a body (`protocol.compression`). Raises
-`CorruptBatch` for damage, with the error code of Kafka 4.3's response to a producer (see
+`CorruptBatch` for damage, with the error code of Kafka's response to a producer (see
 `tests/golden/damaged_batches.py`); the handlers of clients' bytes put it into their response.
 
 Follows KIP-98 (the v2 format), KIP-32 (timestamp types), KIP-534 (delete horizon) and Kafka's
@@ -96,7 +96,7 @@ class InvalidBatch(CorruptBatch):
 class UnknownCodec(CorruptBatch):
     """A batch with the number of a codec that Kafka does not have.
 
-    Kafka 4.3 fails with an exception and answers UNKNOWN_SERVER_ERROR; this error code is more
+    Kafka fails with an exception and answers UNKNOWN_SERVER_ERROR; this error code is more
     precise.
     """
 

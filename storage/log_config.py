@@ -8,7 +8,7 @@ It never reads a file and never calls a log: `storage.directories.log_manager` p
 LogConfig to the log.
 
 Follows `org.apache.kafka.storage.internals.log.LogConfig` and
-`org.apache.kafka.server.config.ServerTopicConfigSynonyms` 4.3; KIP-405 (the keys of remote storage
+`org.apache.kafka.server.config.ServerTopicConfigSynonyms`; KIP-405 (the keys of remote storage
 exist, but turning it on is rejected), KIP-937 (bounds of a timestamp).
 """
 

@@ -1,4 +1,4 @@
-"""The retriable errors: those with a `RetriableException` in `Errors` of Kafka 4.3.
+"""The retriable errors: those with a `RetriableException` in `Errors` of Kafka.
 
 Only clients need them, after which they may send the same request again; a broker never does.
 """

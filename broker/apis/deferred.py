@@ -26,7 +26,7 @@ class DeferredApis:
         self._loaded: dict[ApiKey, Api] = {}
 
     def apis(self) -> list[Api]:
-        """Return the APIs with the version ranges of Kafka 4.3, without loading their code."""
+        """Return the APIs with the version ranges of Kafka, without loading their code."""
         return [
             Api(key, *STABLE_VERSIONS[key], partial(self._handle, key), partial(self._refuse, key))
             for key in self._keys

@@ -9,7 +9,7 @@ listener only.
 
 An unreadable principal is PRINCIPAL_DESERIALIZATION_FAILURE, before any other check. An invalid
 address, or an API that is never forwarded, is INVALID_REQUEST. An unreadable request is
-UNSUPPORTED_VERSION, as in Apache Kafka 4.3.
+UNSUPPORTED_VERSION, as in Apache Kafka.
 
 Rights: the sender of an Envelope needs ClusterAction on the cluster, otherwise it is
 CLUSTER_AUTHORIZATION_FAILED. The request inside is authorized for the client, by this node.

@@ -10,7 +10,7 @@ transactional id, IDEMPOTENT_WRITE on the cluster or WRITE on any topic
 (CLUSTER_AUTHORIZATION_FAILED).
 
 Versions: v1 throttles after answering, v2 flexible, v3 the client's current id and epoch, v4
-PRODUCER_FENCED, v5 TRANSACTION_ABORTABLE. v6 (two-phase commit, KIP-939) is not stable in 4.3.
+PRODUCER_FENCED, v5 TRANSACTION_ABORTABLE. v6 (two-phase commit, KIP-939) is not stable.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Each check takes the parsed configuration and raises `ConfigError`, with Kafka's text if Kafka has
 the rule. It changes nothing.
 
-Follows `kafka.server.KafkaConfig.validateValues` 4.3.
+Follows `kafka.server.KafkaConfig.validateValues`.
 """
 
 from __future__ import annotations

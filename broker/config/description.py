@@ -3,7 +3,7 @@
 Takes what is set at each level and returns `ConfigEntry` values in name order. Sensitive values are
 left out here, so that no caller can leak one.
 
-Follows `kafka.server.ConfigHelper` 4.3; KIP-226 (sources and synonyms), KIP-569 (types).
+Follows `kafka.server.ConfigHelper`; KIP-226 (sources and synonyms), KIP-569 (types).
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Parses `listeners`, `advertised.listeners`, `listener.security.protocol.map` and
 `controller.quorum.voters`. Resolves no name and opens no socket.
 
 Follows `org.apache.kafka.server.network.EndPoint` parsing in `SocketServerConfigs`, and
-`org.apache.kafka.raft.QuorumConfig`, both 4.3; KIP-103 (several listeners), KIP-595 (voters).
+`org.apache.kafka.raft.QuorumConfig`; KIP-103 (several listeners), KIP-595 (voters).
 """
 
 from __future__ import annotations

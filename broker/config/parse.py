@@ -3,7 +3,7 @@
 Takes the keys that are set, under Kafka's names; every other key has its default. It reads no file
 (`broker.config.file` does), and resolves no name.
 
-Follows `kafka.server.KafkaConfig` 4.3 and its defaults.
+Follows `kafka.server.KafkaConfig` and its defaults.
 """
 
 from __future__ import annotations

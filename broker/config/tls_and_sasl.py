@@ -4,7 +4,7 @@
 checks names and passwords. A text that is a secret is a `Secret`, which cannot be printed by
 mistake.
 
-Follows Kafka's `SslConfigs`, `SaslConfigs`, `BrokerSecurityConfigs` and `SslClientAuth`, 4.3.
+Follows Kafka's `SslConfigs`, `SaslConfigs`, `BrokerSecurityConfigs` and `SslClientAuth`.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ checkpoints.
 
 Owns that decision, and the log lines about it. Never creates a log.
 
-Unlike Kafka's `ReplicaManager` 4.3, which creates the log if no configured directory is offline
+Unlike Kafka's `ReplicaManager`, which creates the log if no configured directory is offline
 (KAFKA-16234). Follows KIP-858.
 """
 

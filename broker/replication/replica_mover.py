@@ -9,7 +9,7 @@ Never names folders (`storage.directories.future_logs`), and never skips the che
 makes of the batches that it appends.
 
 Follows Kafka's `ReplicaAlterLogDirsManager` and `ReplicaAlterLogDirsThread`, and
-`alterReplicaLogDirs` of `ReplicaManager` 4.3.
+`alterReplicaLogDirs` of `ReplicaManager`.
 """
 
 from __future__ import annotations

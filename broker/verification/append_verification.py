@@ -7,7 +7,7 @@ Owns: the choice of partitions to verify, and the errors of Produce for a failed
 Never: sends a request (`TransactionVerifier` does), or appends.
 
 Follows `maybeSendPartitionsToTransactionCoordinator` and `handleProduceAppend` of Kafka's
-`ReplicaManager` 4.3.
+`ReplicaManager`.
 """
 
 from __future__ import annotations

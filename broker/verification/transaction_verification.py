@@ -7,7 +7,7 @@ Owns: the choice of the question by the version of the client's request. Never: 
 A `TransactionVerifier` does (`broker.verification.add_partitions_to_txn_manager`), which
 `broker.verification.append_verification` calls for an append.
 
-Follows Kafka's `TransactionSupportedOperation` 4.3.
+Follows Kafka's `TransactionSupportedOperation`.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@
 Owns: which entries the options describe, and which options exclude each other. Each resource is
 combined with each principal, host and operation. Never asks a cluster (`client.access.acls` does).
 
-Follows Kafka's `AclCommand` 4.3 and KIP-290.
+Follows Kafka's `AclCommand` and KIP-290.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Groups of a cluster as commands and the console show them: states, members, offsets and lag.
 
 Groups of both protocols, classic and KIP-848, look the same. Owns no connection. Follows Kafka's
-`ConsumerGroupCommand` 4.3, KIP-848 (ConsumerGroupDescribe), KIP-1043 (types in ListGroups).
+`ConsumerGroupCommand`, KIP-848 (ConsumerGroupDescribe), KIP-1043 (types in ListGroups).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The choice of a record's partition: by the hash of its key, as Kafka's own producer does it.
 
 Each batch of records without keys goes to the next partition. Pure; follows `Utils.murmur2` and
-`BuiltInPartitioner` of Kafka 4.3, and KIP-480 for keyless records.
+`BuiltInPartitioner` of Kafka, and KIP-480 for keyless records.
 """
 
 from __future__ import annotations

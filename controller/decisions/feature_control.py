@@ -40,7 +40,7 @@ KEPT_FEATURES: Mapping[str, tuple[int, str]] = {
     "share.version": (1, "share groups"),
     "streams.version": (1, "streams groups"),
 }
-"""Features that Ottla keeps but does not serve: the newest level in Kafka 4.3, and its use."""
+"""Features that Ottla keeps but does not serve: the newest level in Kafka, and its use."""
 
 
 def is_kept(name: str, level: int) -> bool:

@@ -8,7 +8,7 @@ or a clean stop.
 
 Owns the text of the error. Never: writes, so that the next start finds the same log.
 
-Kafka 4.3 truncates (`LogLoader`: "Corruption found in segment 0, truncating to offset 11").
+Kafka truncates (`LogLoader`: "Corruption found in segment 0, truncating to offset 11").
 """
 
 from __future__ import annotations

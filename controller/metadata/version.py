@@ -1,13 +1,13 @@
 """The levels of `metadata.version`, and the record versions that each of them allows.
 
-Owns: the numbers of names such as 4.3-IV0, and the choice of a record's version. The finalized
+Owns: the numbers of names such as 4.0-IV1, and the choice of a record's version. The finalized
 level ensures that a node writes only records that every node of the cluster can read.
 
 Never: holds the finalized level (that is a record, see `controller.metadata.image`).
 
 Follows KIP-584 (features) and KIP-778 (KRaft upgrades). Levels: KIP-900 (SCRAM, level 11),
 delegation tokens (level 14), KIP-858 (directories, level 17), KIP-966 (eligible leader replicas,
-level 23), KIP-1066 (cordoned directories, level 30). The numbers are those of Apache Kafka 4.3's
+level 23), KIP-1066 (cordoned directories, level 30). The numbers are those of Apache Kafka's
 `MetadataVersion`.
 """
 

@@ -67,7 +67,7 @@ API_KEYS = (
     snapshots.FetchSnapshotRequest.API_KEY,
     describe.DescribeQuorumRequest.API_KEY,
 )
-"""The APIs of `RaftApis.handle`, each with all versions of Kafka 4.3."""
+"""The APIs of `RaftApis.handle`, each with all versions of Kafka."""
 
 
 class RaftRequestContext(Protocol):

@@ -114,7 +114,7 @@ API_KEYS = (
     BrokerHeartbeatRequest.API_KEY,
     AllocateProducerIdsRequest.API_KEY,
 )
-"""The APIs of `ControllerApis.handle`, each with all versions of Kafka 4.3."""
+"""The APIs of `ControllerApis.handle`, each with all versions of Kafka."""
 
 
 class ControllerRequestContext(Protocol):

@@ -1,6 +1,6 @@
 """Kafka's message definitions as typed specs, from which `protocol.generate` writes the messages.
 
-The definitions (`protocol/definitions/*.json`) are those of Kafka 4.3: fields with the versions in
+The definitions (`protocol/definitions/*.json`) are those of Kafka: fields with the versions in
 which they exist, are nullable, are tagged. A range is `a-b`, `a+`, a single number or `none`.
 """
 

@@ -13,7 +13,7 @@ Never: changes a file of the log, or copies a batch with a wrong checksum, becau
 would hide the damage. The round fails at such a batch, and the log stays as it is. The round
 blocks, so a broker runs it in a separate process (`storage.cleaning.cleaner_worker`).
 
-Follows Kafka's `Cleaner` 4.3. One difference: batches wholly beyond the offset map are copied
+Follows Kafka's `Cleaner`. One difference: batches wholly beyond the offset map are copied
 without a look at their records, so tombstones there get their horizon in a later round.
 """
 

@@ -11,7 +11,7 @@ until the next start. Never: reads a batch, or blocks.
 
 After a full disk, or a runner that died, a log is left out for some time.
 
-Kafka's classes: `LogCleaner`, `LogCleanerManager` 4.3. One difference: a disk that is
+Kafka's classes: `LogCleaner`, `LogCleanerManager`. One difference: a disk that is
 full while a `.cleaned` file is written, or a runner that was killed, takes nothing offline.
 """
 

@@ -10,7 +10,7 @@ Owns: the first dirty offset of each log, and each directory's file with them,
 `cleaner-offset-checkpoint`. Never: cleans, or keeps an offset of a log that is gone, or one beyond
 the end of a truncation. A section that wrongly counts as clean could bring a deleted value back.
 
-Kafka's class: `LogCleanerManager` 4.3. One difference: nothing is cleaned before it is fsynced, so
+Kafka's class: `LogCleanerManager`. One difference: nothing is cleaned before it is fsynced, so
 that recovery need not distinguish a gap that compaction made from a lost tail.
 """
 

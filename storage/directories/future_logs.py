@@ -5,7 +5,7 @@ directory fails or a topic is deleted.
 
 Never: copies records (`broker.replication.replica_mover`), or looks at offsets.
 
-Kafka's class: `LogManager.futureLogs` and `replaceCurrentWithFutureLog` 4.3. In Kafka, a crash
+Kafka's class: `LogManager.futureLogs` and `replaceCurrentWithFutureLog`. In Kafka, a crash
 between the two renames of the replacement prevents the next start. Here one of the two logs, which
 hold the same records then, is kept (`storage.directories.log_manager.LogManager.take`).
 """

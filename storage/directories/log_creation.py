@@ -3,7 +3,7 @@
 Owns: the directories that AlterReplicaLogDirs chose for logs that do not exist yet. Never: decides
 whether a log may be created, or keeps it: `storage.directories.log_manager` does.
 
-Kafka's class: `LogManager.getOrCreateLog` 4.3. KIP-112 (several directories), KIP-113 (the choice).
+Kafka's class: `LogManager.getOrCreateLog`. KIP-112 (several directories), KIP-113 (the choice).
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ empty folder is ignored: a crash left it before the log's first file, and the lo
 Never: decides which folders are stray, keeps the opened logs, or takes a failed directory offline:
 `storage.directories.log_manager` does.
 
-Kafka's class: `LogManager.loadLogs` 4.3.
+Kafka's class: `LogManager.loadLogs`.
 """
 
 from __future__ import annotations

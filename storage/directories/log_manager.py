@@ -7,7 +7,7 @@ all its logs; the others keep working. Its parts: `logs_loading` opens the logs 
 Never: knows topics beyond their folders, or leaders and replicas (`broker.replication`), nor
 touches the metadata log, which belongs to the controller's Raft.
 
-Kafka's class: `LogManager` 4.3. KIP-112 (several directories), KIP-858 (directory ids), KAFKA-13773
+Kafka's class: `LogManager`. KIP-112 (several directories), KIP-858 (directory ids), KAFKA-13773
 and KAFKA-15375 (the clean-shutdown marker is left only if each step of the stop succeeded).
 """
 

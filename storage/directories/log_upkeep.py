@@ -7,7 +7,7 @@ creates or deletes a log (`storage.directories.log_manager`), or decides which s
 Work on all logs is done in slices, one piece of work after the other. So a checkpoint that was
 begun before a truncation is written before the one with the truncated offsets.
 
-Kafka's class: the scheduled tasks of `LogManager` 4.3, whose first round comes after
+Kafka's class: the scheduled tasks of `LogManager`, whose first round comes after
 `log.initial.task.delay.ms`.
 """
 

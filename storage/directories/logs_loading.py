@@ -7,7 +7,7 @@ after an unclean stop, a line every few seconds says how far the scan is and how
 Never: opens a folder itself (`storage.directories.log_dir_loader`), or keeps a log
 (`storage.directories.log_manager`).
 
-Kafka's class: `LogManager.loadLogs` 4.3.
+Kafka's class: `LogManager.loadLogs`.
 """
 
 from __future__ import annotations

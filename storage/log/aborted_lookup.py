@@ -1,7 +1,7 @@
 """The look-up of the aborted transactions in a slice of a log, for read_committed consumers.
 
 Owns nothing: the segments have the entries (`storage.log.segment_transactions`). Kafka's
-`UnifiedLog.collectAbortedTransactions` and `LocalLog.addAbortedTransactions` 4.3.
+`UnifiedLog.collectAbortedTransactions` and `LocalLog.addAbortedTransactions`.
 """
 
 from __future__ import annotations

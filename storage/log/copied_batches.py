@@ -1,7 +1,7 @@
 """The check of the batches that a leader sent, before a follower appends them.
 
 Owns nothing. Never: trusts the leader's bytes, which may have been damaged on the way, or patches
-them. Kafka's `UnifiedLog.appendAsFollower` and `Partition.doAppendRecordsToFollower` 4.3.
+them. Kafka's `UnifiedLog.appendAsFollower` and `Partition.doAppendRecordsToFollower`.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Owns the recovery point, the flushes under way, and the truncations that matter 
 files of a clean stop. Never: decides the content of the log. Fsyncs go through `Blocking`, except
 if the caller has to wait for them.
 
-The flushing half of Kafka's `UnifiedLog` 4.3.
+The flushing half of Kafka's `UnifiedLog`.
 """
 
 from __future__ import annotations

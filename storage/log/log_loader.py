@@ -7,7 +7,7 @@ segments are removed; indexes, transaction indexes and producer state are rebuil
 
 Never: continues recovery behind damage, or trusts a side file that contradicts the batches.
 
-Kafka's classes: `LogLoader`, `UnifiedLog.rebuildProducerState` 4.3.
+Kafka's classes: `LogLoader`, `UnifiedLog.rebuildProducerState`.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ Never: decides when to roll (it says when it is full), assigns offsets, or syncs
 `storage.log.segment_files` opens and closes its files; reading is in `storage.log.segment_reads`,
 aborted transactions are in `storage.log.segment_transactions`.
 
-Kafka's class: `LogSegment` 4.3.
+Kafka's class: `LogSegment`.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ Never: assigns offsets, checks sequences (`storage.log.producer_state`), or touc
 refusal is a value with Kafka's message; the connection stays open.
 
 Follows KIP-32, KIP-467 (record errors), KIP-937 (bounds of time), `LogValidator` and
-`UnifiedLog.analyzeAndValidateRecords` 4.3.
+`UnifiedLog.analyzeAndValidateRecords`.
 """
 
 from __future__ import annotations

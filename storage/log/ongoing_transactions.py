@@ -3,7 +3,7 @@ a marker that is not below the high watermark yet.
 
 Owns: their first offsets. Never: knows producers' epochs (`storage.log.producer_state`), or a file.
 
-Kafka's `ongoingTxns` and `unreplicatedTxns` in `ProducerStateManager` 4.3.
+Kafka's `ongoingTxns` and `unreplicatedTxns` in `ProducerStateManager`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 It runs at a start, and after a truncation.
 
-Owns nothing. Never: writes a snapshot. Kafka's `UnifiedLog.rebuildProducerState` 4.3.
+Owns nothing. Never: writes a snapshot. Kafka's `UnifiedLog.rebuildProducerState`.
 """
 
 from __future__ import annotations

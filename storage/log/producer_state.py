@@ -9,7 +9,7 @@ after them. It also owns the verifications under way (KIP-890), which a restart 
 Never: decodes records; the caller decodes markers.
 
 Follows KIP-98, KIP-360, KIP-890 and Kafka's `ProducerStateManager`, `ProducerAppendInfo`,
-`ProducerStateEntry` 4.3. Sequences wrap from 2^31-1 to 0.
+`ProducerStateEntry`. Sequences wrap from 2^31-1 to 0.
 """
 
 from __future__ import annotations

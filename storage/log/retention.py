@@ -4,7 +4,7 @@
 functions of the module remove the segments, after `file.delete.delay.ms`. Owns no state, never
 looks at a record.
 
-Kafka's class: `UnifiedLog.deleteOldSegments` 4.3 and its predicates. As in Kafka, a segment's age
+Kafka's class: `UnifiedLog.deleteOldSegments` and its predicates. As in Kafka, a segment's age
 counts from the largest timestamp of its records. A record from the future keeps its segment, and
 all after it, until that time has passed. A segment without timestamps counts from the last write of
 its file. Only segments below the high watermark are deleted.

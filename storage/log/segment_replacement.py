@@ -9,7 +9,7 @@ After a crash the next start completes or undoes the replacement (`settle_replac
 Owns: the names of files in these states. Never: reads a batch, except to find the end of a `.swap`
 file, or deletes a file that a reader may have open: it is deleted after `file.delete.delay.ms`.
 
-Kafka's classes: `LocalLog.replaceSegments`, `LogLoader.removeTempFilesAndCollectSwapFiles` 4.3.
+Kafka's classes: `LocalLog.replaceSegments`, `LogLoader.removeTempFilesAndCollectSwapFiles`.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ Never: knows which node is the leader, waits, or asks a transaction coordinator.
 A disk that fails takes the log directory offline (`log_dir_failure`): appends and reads return
 KAFKA_STORAGE_ERROR, methods without an error code raise `LogDirFailure`.
 
-Kafka's class: `UnifiedLog` 4.3. KIP-98 and KIP-360 (idempotence, transactions), KIP-101 (epochs),
+Kafka's class: `UnifiedLog`. KIP-98 and KIP-360 (idempotence, transactions), KIP-101 (epochs),
 KIP-107 (log start), KIP-734 (max timestamp), KIP-890 (guards).
 """
 

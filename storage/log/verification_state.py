@@ -8,7 +8,7 @@ late answer can never begin a transaction that is over.
 Owns: one entry per producer id, from the question until the append, the marker, or
 `producer.id.expiration.ms`. Never: asks a coordinator, or is written to disk.
 
-Follows KIP-890 and Kafka's `VerificationGuard`, `VerificationStateEntry` 4.3.
+Follows KIP-890 and Kafka's `VerificationGuard`, `VerificationStateEntry`.
 """
 
 from __future__ import annotations

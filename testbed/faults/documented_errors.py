@@ -1,4 +1,4 @@
-"""The errors that Apache Kafka 4.3 returns for each API, and the fields where they stand.
+"""The errors that Apache Kafka returns for each API, and the fields where they stand.
 
 A line has the API, the oldest version of the place, the lists that lead to it (`-`: the top), and
 the errors. These are the errors that Kafka documents, and those that a running Kafka has returned.

@@ -6,7 +6,7 @@ a Fetch has an error at the top, it has lost its session; if a partition has one
 leader. The table lists those APIs, with the errors that have another place. If a version lacks the
 place, the next way is tried.
 
-The errors are those that Kafka documents for the responses, and those that a running Kafka 4.3
+The errors are those that Kafka documents for the responses, and those that a running Kafka
 returns there.
 """
 

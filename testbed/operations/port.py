@@ -4,7 +4,7 @@ An operation is an async function that takes an `OperationWorld` and plain value
 bytes), and returns such values. If it fails, it raises `OperationError`, whose text is for the
 user.
 
-Each request has a fixed version, given where it is sent: a version that Apache Kafka 2.8 to 4.3 and
+Each request has a fixed version, given where it is sent: a version that Apache Kafka 2.8 to 4.4 and
 Ottla all serve.
 
 `NoAnswer` here is `client.core.operation.NoAnswer` as the tests' process sees it: one concept at

@@ -1,4 +1,4 @@
-"""By command: many random ACL sets, and what a real Apache Kafka 4.3.0 answers.
+"""By command: many random ACL sets, and what a real Apache Kafka answers.
 
     python -m tests.authorization evaluate [--seed N] [--sets N]
     python -m tests.authorization record-judgements

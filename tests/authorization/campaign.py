@@ -1,4 +1,4 @@
-"""Random requests by one with random rights, to an Apache Kafka 4.3.0 and to Ottla side by side.
+"""Random requests by one with random rights, to an Apache Kafka and to Ottla side by side.
 
     python -m tests.authorization campaign [--seed N] [--rounds N]
 

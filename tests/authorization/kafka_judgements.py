@@ -1,8 +1,8 @@
-"""What Apache Kafka 4.3.0 says about random sets of ACLs, and the same questions to our authorizer.
+"""What Apache Kafka says about random sets of ACLs, and the same questions to our authorizer.
 
 The questions are requests that tell what one may do: the bits of `IncludeAuthorizedOperations` for
 topics, groups and the cluster, and whether an idempotent producer is let in. Owns the recording
-`judgements_kafka_4_3_0.json`: per set its entries, and per connection one number for each question,
+`judgements_kafka.json`: per set its entries, and per connection one number for each question,
 the bits or, below zero, the error.
 """
 
@@ -31,7 +31,7 @@ from tests.authorization.secured_kafka import ADMIN, secured_kafka, until
 from tests.clients.wire_client import WireClient
 from tests.kept_json import write_json
 
-RECORDED = Path(__file__).parent / "judgements_kafka_4_3_0.json"
+RECORDED = Path(__file__).parent / "judgements_kafka.json"
 SEED, SETS = 43, 20
 NAMES = ("a", "ab", "abc", "b")
 WHO = ("alice", "bob", None)

@@ -1,4 +1,4 @@
-"""An Apache Kafka 4.3.0 that judges by ACLs, with two listeners of each role.
+"""An Apache Kafka that judges by ACLs, with two listeners of each role.
 
 SASL and CONTROLLER take PLAIN logins of `USERS` (each one's password is the name); PLAINTEXT and
 OPENCONTROLLER take everybody as `User:ANONYMOUS`. `admin` is a super user, and what the node itself

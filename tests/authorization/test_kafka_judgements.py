@@ -1,4 +1,4 @@
-"""The authorizer and the reference say what Apache Kafka 4.3.0 said about random sets of ACLs."""
+"""The authorizer and the reference say what Apache Kafka said about random sets of ACLs."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Damaged record batches in Produce, to a broker that serves.
 
-The known cases have to be answered as `tests/golden/` has it from Apache Kafka 4.3.0; random ones
+The known cases have to be answered as `tests/golden/` has it from Apache Kafka; random ones
 may be answered with any refusal of a record. What was refused is not in the log, and what is in the
 log has headers and checksums that are right.
 """
@@ -48,7 +48,7 @@ def test_known_cases_are_answered_as_kafka_does(unharmed: BrokerProcess) -> None
     ours = answers_of(unharmed.port)
     for name in CASES:
         if name == "null records":
-            # Kafka 4.3 loses the request in an exception and never answers.
+            # Kafka loses the request in an exception and never answers.
             assert ours[name]["error"] == "INVALID_RECORD"
             continue
         assert ours[name]["error"] == expected(name), (name, ours[name], KAFKA[name])

@@ -1,4 +1,4 @@
-"""Files as Apache Kafka 4.3 has them in `config/`: `controller.quorum.bootstrap.servers` alone."""
+"""Files as Apache Kafka has them in `config/`: `controller.quorum.bootstrap.servers` alone."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Kafka's common small cluster: one node that is broker, controller and the only voter, and two
-brokers beside it. Of Ottla, and with one or two nodes of Apache Kafka 4.3.
+brokers beside it. Of Ottla, and with one or two nodes of Apache Kafka.
 """
 
 from __future__ import annotations

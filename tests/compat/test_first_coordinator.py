@@ -1,6 +1,6 @@
 """The first group, and the first transaction, of a fresh broker find a coordinator that serves.
 
-Kafka 4.3 answers COORDINATOR_NOT_AVAILABLE while the topic is made, and librdkafka asks again a
+Kafka answers COORDINATOR_NOT_AVAILABLE while the topic is made, and librdkafka asks again a
 second later. How long it takes: `python -m bench.first_group`.
 """
 

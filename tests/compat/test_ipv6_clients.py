@@ -1,4 +1,4 @@
-"""Clients that come by IPv6: the ACLs of their address, and how the others see them. Kafka 4.3
+"""Clients that come by IPv6: the ACLs of their address, and how the others see them. Kafka
 tells `0:0:0:0:0:0:0:1` where Python tells `::1`."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The Java client (kafka-clients 4.3) in a round trip with a consumer group."""
+"""The Java client (kafka-clients) in a round trip with a consumer group."""
 
 from __future__ import annotations
 

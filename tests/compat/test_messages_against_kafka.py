@@ -1,4 +1,4 @@
-"""Every message in every version, byte for byte against Apache Kafka 4.3's own classes."""
+"""Every message in every version, byte for byte against Apache Kafka's own classes."""
 
 from __future__ import annotations
 

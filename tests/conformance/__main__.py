@@ -1,7 +1,7 @@
 """`python -m tests.conformance`: write docs/compatibility.md.
 
 --check    write nothing; exit 1 where the file is not what would be written
---record   start an Apache Kafka 4.3.0 (Java 17) and keep what it answers to ApiVersions
+--record   start an Apache Kafka (Java 17) and keep what it answers to ApiVersions
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def main(arguments: list[str] | None = None) -> int:
     """See the module."""
     parser = argparse.ArgumentParser(prog="python -m tests.conformance", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing, say what is stale")
-    parser.add_argument("--record", action="store_true", help="ask an Apache Kafka 4.3.0 first")
+    parser.add_argument("--record", action="store_true", help="ask an Apache Kafka first")
     options = parser.parse_args(arguments)
     if options.record:
         record()

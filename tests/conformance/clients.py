@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tests.tools.kafka_release import RELEASE
+
 
 @dataclass(frozen=True, slots=True)
 class Client:
@@ -38,7 +40,7 @@ CLIENTS = (
     ),
     Client(
         "Java: kafka-clients",
-        "4.3.0",
+        RELEASE,
         "produce, consume, groups of both protocols, transactions, administration, TLS, SASL, "
         "ACLs, delegation tokens",
         "in `tests/compat/`: `test_java_client.py`, `test_groups.py`, "
@@ -46,14 +48,14 @@ CLIENTS = (
     ),
     Client(
         "Kafka Streams",
-        "4.3.0",
+        RELEASE,
         "a word count, exactly once (`exactly_once_v2`), while nodes and the application are "
         "killed",
         "`tests/chaos/word_count.py`",
     ),
     Client(
         "Kafka's command line tools",
-        "4.3.0",
+        RELEASE,
         "topics, configs, groups of both protocols, offsets, log dirs, quorum, reassignments, "
         "transactions, dump-log, TLS, SASL, ACLs, delegation tokens",
         "in `tests/compat/`: `test_java_tools.py`, `test_cluster_tools.py`, `test_dump_log.py`, "

@@ -15,7 +15,7 @@ answers of a node. {differences} lists the deliberate differences from Apache Ka
 
 ## APIs and versions
 
-The table has the versions of each API that Ottla and Apache Kafka 4.3.0 name in their answers to
+The table has the versions of each API that Ottla and Apache Kafka name in their answers to
 ApiVersions. Clients and brokers use the broker listener; controllers, the brokers that send
 requests to them, and some admin clients use the controller listener. If a cell is empty,
 ApiVersions does not name the API on that listener.
@@ -25,7 +25,7 @@ ApiVersions does not name the API on that listener.
 SUITES_HEAD = """\
 ## Public test suites
 
-The suites of kafka-python and aiokafka also ran against Apache Kafka 4.3.0, but there without their
+The suites of kafka-python and aiokafka also ran against Apache Kafka, but there without their
 tests of TLS, SASL and ACLs; none of those tests failed on Ottla. The other suites ran against Ottla
 only. The last row is of this repository's own tests. This repository has none of the public suites:
 build each in its own folder, as its authors describe, and run the commands below in that folder.
@@ -112,7 +112,7 @@ def _details(suite: Suite) -> str:
     if suite.note:
         text += f"\n{suite.note}\n"
     if suite.failures:
-        text += "\n| test that failed | on Apache Kafka 4.3.0 | why |\n| --- | --- | --- |\n"
+        text += "\n| test that failed | on Apache Kafka | why |\n| --- | --- | --- |\n"
     for failure in suite.failures:
         text += f"| {failure.test} | {failure.on_kafka} | {failure.why} |\n"
     return text

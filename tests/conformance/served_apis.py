@@ -1,7 +1,7 @@
-"""Which APIs Ottla names in ApiVersions, and which Apache Kafka 4.3 names, listener by listener.
+"""Which APIs Ottla names in ApiVersions, and which Apache Kafka names, listener by listener.
 
 Ottla is asked as a client asks it, in this process. What Kafka answers was recorded once
-(`kafka_4_3_0_api_versions.json`, written by `python -m tests.conformance --record`).
+(`kafka_api_versions.json`, written by `python -m tests.conformance --record`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tests.unit.broker.node_fixture import Running
 Ranges = dict[ApiKey, tuple[int, int]]
 """API → (oldest, latest) version, as ApiVersions names them."""
 
-RECORDED = Path(__file__).parent / "kafka_4_3_0_api_versions.json"
+RECORDED = Path(__file__).parent / "kafka_api_versions.json"
 LISTENERS = ("broker", "controller")
 ASKED = ApiVersionsRequest("conformance", "1")
 VERSION = 4
@@ -46,7 +46,7 @@ def of_ottla() -> dict[str, Ranges]:
 
 
 def of_kafka() -> dict[str, Ranges]:
-    """What Apache Kafka 4.3.0 answered, by listener."""
+    """What Apache Kafka answered, by listener."""
     recorded = json.loads(RECORDED.read_text())
     return {
         listener: {ApiKey[name]: (oldest, latest) for name, (oldest, latest) in apis.items()}

@@ -1,4 +1,4 @@
-"""The command: sequences and grids on Ottla and on an Apache Kafka 4.3, and what differs.
+"""The command: sequences and grids on Ottla and on an Apache Kafka, and what differs.
 
     python -m tests.differential --sequences 1000 --seed 1     # and all grids
     python -m tests.differential --sequences 0 --grids frames  # a grid alone

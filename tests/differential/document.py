@@ -18,8 +18,8 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "differences.md"
 INTRODUCTION = """\
 # What differs from Kafka
 
-These tables list every deliberate difference from Apache Kafka 4.3. Any other difference is a bug.
-A text without a subject in the columns *Kafka 4.3* and *Ottla* is about that broker, or about the
+These tables list every deliberate difference from Apache Kafka 4.4. Any other difference is a bug.
+A text without a subject in the columns *Kafka* and *Ottla* is about that broker, or about the
 thing in the column *case*.
 
 `make differential` sends the same requests to both brokers and compares their answers. A row with a
@@ -68,7 +68,7 @@ def _table(listed: list[Row]) -> str:
         head = ("identifier", "feature", "Ottla")
         lines = [(_identifier(row), row.what, row.ottla) for row in listed]
     else:
-        head = ("identifier", "case", "Kafka 4.3", "Ottla", "why")
+        head = ("identifier", "case", "Kafka", "Ottla", "why")
         lines = [(_identifier(row), row.what, row.kafka, row.ottla, row.why) for row in listed]
     table = [head, ("---",) * len(head), *lines]
     return "".join("| " + " | ".join(cells) + " |\n" for cells in table)

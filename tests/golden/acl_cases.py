@@ -1,7 +1,7 @@
 """What DescribeAcls, CreateAcls and DeleteAcls answer: requests with the answers that Apache Kafka
-4.3.0 gave to them.
+gave to them.
 
-`python -m tests.golden.acl_cases` records `acl_answers_kafka_4_3_0.json` anew from two real
+`python -m tests.golden.acl_cases` records `acl_answers_kafka.json` anew from two real
 brokers, one with an authorizer and one without; `tests/unit/controller/requests/
 test_acl_requests_kafka.py` gives the same requests to Ottla. They build on each other: order
 matters. An answer that is the text `closed` is none: the connection was closed.
@@ -23,7 +23,7 @@ from protocol.messages.describe_acls import DescribeAclsRequest, DescribeAclsRes
 from tests.golden.controller_cases import ask
 from tests.kept_json import write_json
 
-RECORDED = Path(__file__).parent / "acl_answers_kafka_4_3_0.json"
+RECORDED = Path(__file__).parent / "acl_answers_kafka.json"
 CLOSED = "closed"
 RESTORED = "restored"
 """What answers alike each time is not kept."""

@@ -1,6 +1,6 @@
-"""Consumer groups whose members and topics change, and who got what from Apache Kafka 4.3.0.
+"""Consumer groups whose members and topics change, and who got what from Apache Kafka.
 
-`assignments_kafka_4_3_0.txt` has 47 such groups, each with both assignors of Kafka: events, and
+`assignments_kafka.txt` has 47 such groups, each with both assignors of Kafka: events, and
 after each of them every member's target assignment.
 """
 
@@ -47,7 +47,7 @@ def read_cases() -> dict[str, list[Step]]:
 
 
 def _lines() -> Iterator[str]:
-    path = Path(__file__).with_name("assignments_kafka_4_3_0.txt")
+    path = Path(__file__).with_name("assignments_kafka.txt")
     for line in path.read_text().splitlines():
         if not line.startswith("#"):
             yield line

@@ -1,7 +1,7 @@
 """What classic members of a consumer group are told while the next assignment is not due (KIP-848).
 
-`python -m tests.golden.classic_member_cases` records `classic_members_kafka_4_3_0.json` anew. Since
-Apache Kafka 4.3 an assignment is computed no sooner than `group.consumer.assignment.interval.ms`
+`python -m tests.golden.classic_member_cases` records `classic_members_kafka.json` anew. Since
+Apache Kafka an assignment is computed no sooner than `group.consumer.assignment.interval.ms`
 after the one before; a group's epoch may be ahead of what is assigned for that long. A classic
 member comes within that time, and is there when further consumers come within it.
 """
@@ -21,7 +21,7 @@ from protocol.messages.sync_group import SyncGroupRequest
 from tests.golden.group_change_cases import TOPIC, Conversation
 from tests.kept_json import write_json
 
-RECORDED = Path(__file__).parent / "classic_members_kafka_4_3_0.json"
+RECORDED = Path(__file__).parent / "classic_members_kafka.json"
 GROUP = "mixed"
 PROPERTIES = {
     "offsets.topic.num.partitions": "1",

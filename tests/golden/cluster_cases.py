@@ -1,7 +1,7 @@
 """What the controller answers about elections, reassignments, features and brokers: requests with
-their answers as Apache Kafka 4.3.0 gave them.
+their answers as Apache Kafka gave them.
 
-`python -m tests.golden.cluster_cases` records `cluster_answers_kafka_4_3_0.json` anew from a real
+`python -m tests.golden.cluster_cases` records `cluster_answers_kafka.json` anew from a real
 broker; `tests/unit/controller/requests/test_cluster_requests_kafka.py` gives the same requests to
 Ottla's controller. The requests build on each other: order matters.
 """
@@ -32,7 +32,7 @@ from protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRe
 from tests.golden.controller_cases import Case, ask, comparable, sorted_answer
 from tests.kept_json import write_json
 
-RECORDED = Path(__file__).parent / "cluster_answers_kafka_4_3_0.json"
+RECORDED = Path(__file__).parent / "cluster_answers_kafka.json"
 
 PREFERRED, UNCLEAN = 0, 1
 UPGRADE, SAFE, UNSAFE = 1, 2, 3

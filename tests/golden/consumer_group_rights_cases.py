@@ -1,8 +1,8 @@
 """Consumer groups (KIP-848) asked for by who may not do all that they ask for, as Apache Kafka
-4.3.0 answers.
+answers.
 
 `python -m tests.golden.consumer_group_rights_cases` records
-`consumer_group_rights_kafka_4_3_0.json` anew. A user's name says what it may do.
+`consumer_group_rights_kafka.json` anew. A user's name says what it may do.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from protocol.messages.find_coordinator import FindCoordinatorRequest
 from tests.golden.few_rights import ADMIN, Ask, GuardedKafka
 from tests.kept_json import write_json
 
-RECORDED = Path(__file__).parent / "consumer_group_rights_kafka_4_3_0.json"
+RECORDED = Path(__file__).parent / "consumer_group_rights_kafka.json"
 
 GROUP, NAMED = "by-expression", "by-name"
 A, B = "rights-a", "rights-b"

@@ -1,6 +1,6 @@
-"""Conversations with a group coordinator about consumer groups, as Apache Kafka 4.3.0 had them.
+"""Conversations with a group coordinator about consumer groups, as Apache Kafka had them.
 
-`consumer_groups_kafka_4_3_0.json` holds for each scenario its steps: a topic that is made, grows or
+`consumer_groups_kafka.json` holds for each scenario its steps: a topic that is made, grows or
 goes, a config of the group, or a request with Kafka's answer and the records that Kafka wrote for
 it, batch by batch. Names stand for what a run makes up: `g` for the group, `id:t` for the id of
 topic `t`. Messages stand without fields that have their defaults, and without what says nothing of
@@ -20,7 +20,7 @@ from broker.groups.group_records import read_group_record
 from protocol.message import Message
 from protocol.primitives import uuid_from_string, uuid_to_string
 
-FILE = Path(__file__).parent / "consumer_groups_kafka_4_3_0.json"
+FILE = Path(__file__).parent / "consumer_groups_kafka.json"
 
 DROPPED = ("error_message", "throttle_time_ms", "authorized_operations", "client_host")
 CHANCE = ("commit_timestamp", "assignment_timestamp", "timestamp", "version")

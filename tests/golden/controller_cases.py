@@ -1,6 +1,6 @@
-"""What the controller answers: requests with their answers as Apache Kafka 4.3.0 gave them.
+"""What the controller answers: requests with their answers as Apache Kafka gave them.
 
-`python -m tests.golden.controller_cases` records `controller_answers_kafka_4_3_0.json` anew from a
+`python -m tests.golden.controller_cases` records `controller_answers_kafka.json` anew from a
 real broker; `tests/unit/controller/requests/test_controller_apis.py` gives the same requests to
 Ottla's controller and compares. The requests build on each other: order matters.
 """
@@ -46,7 +46,7 @@ from protocol.messages.incremental_alter_configs import (
 )
 from tests.kept_json import write_json
 
-RECORDED = Path(__file__).parent / "controller_answers_kafka_4_3_0.json"
+RECORDED = Path(__file__).parent / "controller_answers_kafka.json"
 
 TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
 SET, DELETE, APPEND, SUBTRACT = 0, 1, 2, 3

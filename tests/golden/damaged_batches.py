@@ -2,7 +2,7 @@
 
     python -m tests.golden.damaged_batches
 
-asks Apache Kafka 4.3.0 and writes its answers to `damaged_batches_kafka_4_3_0.json`. Owns the
+asks Apache Kafka and writes its answers to `damaged_batches_kafka.json`. Owns the
 cases; `tests/chaos/test_damaged_batches.py` gives the same ones to Ottla.
 """
 
@@ -24,7 +24,7 @@ from tests.batches import build_batch
 from tests.kept_json import write_json
 from tests.tools.waiting import LIMIT_S
 
-ANSWERS = Path(__file__).resolve().parent / "damaged_batches_kafka_4_3_0.json"
+ANSWERS = Path(__file__).resolve().parent / "damaged_batches_kafka.json"
 TOPIC = "damaged"
 NOW_MS = 1_700_000_000_000
 RECORDS = [Record(-1, NOW_MS + n, b"key %d" % n, b"value %d" % n) for n in range(3)]

@@ -1,4 +1,4 @@
-"""What is answered to damaged batches: by Apache Kafka 4.3.0, and by Ottla where that differs."""
+"""What is answered to damaged batches: by Apache Kafka, and by Ottla where that differs."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What the APIs of records and of metadata answer to those who may not do all that they ask for:
-requests with their answers as Apache Kafka 4.3.0 gave them.
+requests with their answers as Apache Kafka gave them.
 
-`python -m tests.golden.data_rights_cases` records `data_rights_answers_kafka_4_3_0.json` anew from
+`python -m tests.golden.data_rights_cases` records `data_rights_answers_kafka.json` anew from
 a real broker; `tests/unit/broker/node/test_few_rights_kafka.py` asks Ottla the same.
 Each case is asked by a user of its own, who has the rights that stand in it and no others.
 """
@@ -60,7 +60,7 @@ from tests.golden.few_rights import (
 )
 from tests.kept_json import write_json
 
-RECORDED = Path(__file__).parent / "data_rights_answers_kafka_4_3_0.json"
+RECORDED = Path(__file__).parent / "data_rights_answers_kafka.json"
 
 TOPICS = {"a": 2, "b": 1, "c": 1, "d": 1}
 MIB = 1 << 20

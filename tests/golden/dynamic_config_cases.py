@@ -1,6 +1,6 @@
-"""Changes to a running broker's configs, with the answers that Apache Kafka 4.3.0 gave.
+"""Changes to a running broker's configs, with the answers that Apache Kafka gave.
 
-`python -m tests.golden.dynamic_config_cases` records `dynamic_configs_kafka_4_3_0.json` anew from a
+`python -m tests.golden.dynamic_config_cases` records `dynamic_configs_kafka.json` anew from a
 real broker with one listener more than it needs: what it says of each change (code and text), each
 by itself, and what DescribeConfigs tells after those of `SETTLED`.
 `tests/unit/broker/apis/test_alter_configs_kafka.py` asks Ottla the same.
@@ -24,7 +24,7 @@ from protocol.messages.incremental_alter_configs import (
 )
 from tests.kept_json import write_json
 
-RECORDED = Path(__file__).parent / "dynamic_configs_kafka_4_3_0.json"
+RECORDED = Path(__file__).parent / "dynamic_configs_kafka.json"
 
 BROKER = 4
 LEVELS = {"broker": "1", "cluster": ""}

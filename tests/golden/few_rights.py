@@ -1,4 +1,4 @@
-"""Users who may do a few things, and an Apache Kafka 4.3.0 that lets them do just those.
+"""Users who may do a few things, and an Apache Kafka that lets them do just those.
 
 The modules `…_rights_cases.py` list what such users ask, and record what Kafka answers. Owns the
 Kafka; the answers are theirs.

@@ -1,4 +1,4 @@
-"""Records a data folder of Apache Kafka 4.3.0, copied while its broker ran, and what consumers were
+"""Records a data folder of Apache Kafka, copied while its broker ran, and what consumers were
 given of it: `python -m tests.golden.folder_record`.
 
 `apache-kafka/data_folder.tar.gz` has the topics of `tests/compat/folder_corpus.py`: five codecs,

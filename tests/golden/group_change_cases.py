@@ -1,6 +1,6 @@
 """How groups change their kind with a static member, and when what they committed is forgotten.
 
-`python -m tests.golden.group_change_cases` records `group_changes_kafka_4_3_0.json` anew. A classic
+`python -m tests.golden.group_change_cases` records `group_changes_kafka.json` anew. A classic
 consumer comes with the instance id of a consumer member (KIP-848, KIP-345), in groups in which that
 is the only member, or has a classic one or another consumer beside it, and is there or away. The
 other groups commit at second 0 and are empty since second 30; the topic of one is `OTHER`.
@@ -42,7 +42,7 @@ from protocol.record_batch import iterate_batches
 from protocol.records import iterate_records
 from tests.kept_json import write_json
 
-RECORDED = Path(__file__).parent / "group_changes_kafka_4_3_0.json"
+RECORDED = Path(__file__).parent / "group_changes_kafka.json"
 TOPIC, OTHER = "changes-t", "changes-u"
 BESIDE = ("nobody", "classic", "classic at rest", "consumer")
 EXPIRING = ("subscribed", "other topic", "classic")

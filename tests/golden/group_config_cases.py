@@ -1,6 +1,6 @@
-"""Configs of groups (resource type 32), with the answers that Apache Kafka 4.3.0 gave.
+"""Configs of groups (resource type 32), with the answers that Apache Kafka gave.
 
-`python -m tests.golden.group_config_cases` records `group_configs_kafka_4_3_0.json` anew, from a
+`python -m tests.golden.group_config_cases` records `group_configs_kafka.json` anew, from a
 broker with `SERVER` in its file: what it says of each change, each by itself.
 """
 
@@ -30,7 +30,7 @@ from protocol.messages.incremental_alter_configs import (
 from protocol.messages.list_config_resources import ListConfigResourcesRequest
 from tests.kept_json import write_json
 
-RECORDED = Path(__file__).parent / "group_configs_kafka_4_3_0.json"
+RECORDED = Path(__file__).parent / "group_configs_kafka.json"
 
 GROUP = 32
 SET, DELETE, APPEND, SUBTRACT = range(4)

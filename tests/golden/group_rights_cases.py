@@ -1,7 +1,7 @@
 """What groups and transactions answer to those who may not do all that they ask for: requests with
-their answers as Apache Kafka 4.3.0 gave them.
+their answers as Apache Kafka gave them.
 
-`python -m tests.golden.group_rights_cases` records `group_rights_answers_kafka_4_3_0.json` anew
+`python -m tests.golden.group_rights_cases` records `group_rights_answers_kafka.json` anew
 from a real broker; `tests/unit/broker/node/test_few_rights_kafka.py` asks Ottla the same. Each case
 is asked by a user of its own, who has the rights that stand in it and no others.
 """
@@ -77,7 +77,7 @@ from tests.golden.few_rights import (
 )
 from tests.kept_json import write_json
 
-RECORDED = Path(__file__).parent / "group_rights_answers_kafka_4_3_0.json"
+RECORDED = Path(__file__).parent / "group_rights_answers_kafka.json"
 
 GROUP, TRANSACTION, SHARE = 0, 1, 2
 RETRIED = (
@@ -276,7 +276,7 @@ def _transaction_cases() -> list[Case]:
 def _offset_cases() -> list[Case]:
     topics = [
         TxnOffsetCommitRequestTopic(
-            name, [TxnOffsetCommitRequestPartition(index, 3) for index in indexes]
+            name, partitions=[TxnOffsetCommitRequestPartition(index, 3) for index in indexes]
         )
         for name, indexes in (("b", [0]), ("a", [0, 9]), ("x", [0]))
     ]

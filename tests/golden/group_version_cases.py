@@ -1,6 +1,6 @@
-"""Consumer groups (KIP-848) that are switched off and on again, as Apache Kafka 4.3.0 answers.
+"""Consumer groups (KIP-848) that are switched off and on again, as Apache Kafka answers.
 
-`python -m tests.golden.group_version_cases` records `group_version_kafka_4_3_0.json` anew: a group
+`python -m tests.golden.group_version_cases` records `group_version_kafka.json` anew: a group
 with a member while the feature `group.version` goes to 0 and back, and a broker whose
 `group.coordinator.rebalance.protocols` is without consumer.
 """
@@ -33,7 +33,7 @@ from protocol.messages.offset_fetch import (
 from protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from tests.kept_json import write_json
 
-RECORDED = Path(__file__).parent / "group_version_kafka_4_3_0.json"
+RECORDED = Path(__file__).parent / "group_version_kafka.json"
 
 FEATURE = "group.version"
 GROUP, TOPIC, MEMBER = "switched", "switched-t", "m"

@@ -1,6 +1,6 @@
-"""Who may commit and be told offsets of a consumer group (KIP-848), as Apache Kafka 4.3.0 judges.
+"""Who may commit and be told offsets of a consumer group (KIP-848), as Apache Kafka judges.
 
-`python -m tests.golden.member_epoch_cases` records `member_epochs_kafka_4_3_0.json` anew.
+`python -m tests.golden.member_epoch_cases` records `member_epochs_kafka.json` anew.
 Partitions are given out by range. `m1` had all six at epoch 2, then 3 to 5, and has 2 and 3 since
 epoch 4: partition 3 all the time, 2 anew. `away` is a static member with 0 and 1 that has left for
 a while, `m2` has 4 and 5.
@@ -44,7 +44,7 @@ from protocol.messages.offset_fetch import (
 )
 from tests.kept_json import write_json
 
-RECORDED = Path(__file__).parent / "member_epochs_kafka_4_3_0.json"
+RECORDED = Path(__file__).parent / "member_epochs_kafka.json"
 
 GROUP, TOPIC, OTHER_TOPIC = "epochs", "epochs-t", "epochs-u"
 EMPTIED = "epochs-emptied"
@@ -221,7 +221,7 @@ class Conversation:
             epoch,
             member,
             None,
-            [txn.TxnOffsetCommitRequestTopic(TOPIC, partitions)],
+            [txn.TxnOffsetCommitRequestTopic(TOPIC, partitions=partitions)],
         )
         answer = self._ask(request, version)
         errors = [

@@ -1,6 +1,6 @@
-"""The MBeans of a broker's network, handlers, quotas and groups, as Apache Kafka 4.3.0 has them.
+"""The MBeans of a broker's network, handlers, quotas and groups, as Apache Kafka has them.
 
-`python -m tests.golden.metric_names` records `metric_names_kafka_4_3_0.json` anew: Kafka's own
+`python -m tests.golden.metric_names` records `metric_names_kafka.json` anew: Kafka's own
 JmxTool lists them on a broker whose clients are over each kind of quota. One row each: domain,
 type, the name or else the attribute, and the tags. Each is looked for in `/metrics` by
 `tests/unit/broker/node/metrics/test_node_metrics_kafka.py`.
@@ -38,7 +38,7 @@ from tests.tools.apache_kafka import HOST, ApacheKafka
 from tests.tools.java_tools import FAST_START, java_home_bin, kafka_classpath
 from tests.tools.ports import free_port
 
-RECORDED = Path(__file__).parent / "metric_names_kafka_4_3_0.json"
+RECORDED = Path(__file__).parent / "metric_names_kafka.json"
 TYPES = (
     "Acceptor",
     "ControllerMutation",

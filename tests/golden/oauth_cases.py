@@ -1,7 +1,7 @@
-"""What a broker answers to OAUTHBEARER: first messages with the answers of Apache Kafka 4.3.0.
+"""What a broker answers to OAUTHBEARER: first messages with the answers of Apache Kafka.
 
 `python -m tests.golden.oauth_cases` makes keys and tokens, sends them to a real broker (Java 17 and
-the jars of `tests/java/pom.xml`; `cryptography`) and writes `oauth_answers_kafka_4_3_0.json`: the
+the jars of `tests/java/pom.xml`; `cryptography`) and writes `oauth_answers_kafka.json`: the
 public keys, and for each case the message, the time at which it was sent and the answers. The
 private keys are thrown away. `tests/unit/broker/security/sasl/test_oauthbearer_as_kafka.py` gives
 the same messages, at the same times, to Ottla's mechanism and compares.
@@ -19,7 +19,7 @@ from typing import Any
 from tests.golden.oauth_issuer import Keys, base64url
 from tests.kept_json import write_json
 
-RECORDED = Path(__file__).parent / "oauth_answers_kafka_4_3_0.json"
+RECORDED = Path(__file__).parent / "oauth_answers_kafka.json"
 AUDIENCE = "kafka"
 ISSUER = "https://issuer.example/"
 SPACE = "\x01"

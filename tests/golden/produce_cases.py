@@ -1,7 +1,7 @@
 """What a broker answers to odd Produce requests, and to markers that no coordinator writes: a
-conversation with Apache Kafka 4.3.0, kept.
+conversation with Apache Kafka, kept.
 
-`python -m tests.golden.produce_cases` records `produce_answers_kafka_4_3_0.json` from a real
+`python -m tests.golden.produce_cases` records `produce_answers_kafka.json` from a real
 broker; `tests/unit/broker/apis/test_produce_kafka.py` has it with Ottla. An answer is
 [error, base offset, log append time, log start offset] of each partition, by topic and index, or
 its error alone: in which order they come is told by nothing.
@@ -33,7 +33,7 @@ from tests.golden.produce_conversation import (
 )
 from tests.kept_json import write_json
 
-RECORDED = Path(__file__).parent / "produce_answers_kafka_4_3_0.json"
+RECORDED = Path(__file__).parent / "produce_answers_kafka.json"
 ADMIN = "__admin_client"
 INTERNAL = ("__consumer_offsets", "__transaction_state")
 UNUSED, ADMINS = 3, 4  # partitions of those where no coordinator writes meanwhile

@@ -1,6 +1,6 @@
-"""What AlterClientQuotas answers and does: requests with the answers that Apache Kafka 4.3.0 gave.
+"""What AlterClientQuotas answers and does: requests with the answers that Apache Kafka gave.
 
-`python -m tests.golden.quota_alteration_cases` records `quota_alteration_answers_kafka_4_3_0.json`
+`python -m tests.golden.quota_alteration_cases` records `quota_alteration_answers_kafka.json`
 anew from a real broker; `tests/unit/broker/apis/test_quota_requests_kafka.py` gives the
 same requests to Ottla. They build on each other: order matters, and each is followed by a
 DescribeClientQuotas of everything.
@@ -29,7 +29,7 @@ from tests.golden.controller_cases import ask
 from tests.golden.quota_cases import comparable as comparable_description
 from tests.kept_json import write_json
 
-RECORDED = Path(__file__).parent / "quota_alteration_answers_kafka_4_3_0.json"
+RECORDED = Path(__file__).parent / "quota_alteration_answers_kafka.json"
 EVERYTHING = DescribeClientQuotasRequest([], False)
 CLOSED = "closed"
 

@@ -1,6 +1,6 @@
-"""What DescribeClientQuotas tells: requests with their answers as Apache Kafka 4.3.0 gave them.
+"""What DescribeClientQuotas tells: requests with their answers as Apache Kafka gave them.
 
-`python -m tests.golden.quota_cases` records `quota_answers_kafka_4_3_0.json` anew from a real
+`python -m tests.golden.quota_cases` records `quota_answers_kafka.json` anew from a real
 broker, where `QUOTAS` were set before; `tests/unit/broker/apis/test_describe_client_quotas.py`
 gives the same requests to Ottla, whose image has the records of these quotas.
 """
@@ -27,7 +27,7 @@ from protocol.messages.describe_client_quotas import (
 from tests.golden.controller_cases import ask
 from tests.kept_json import write_json
 
-RECORDED = Path(__file__).parent / "quota_answers_kafka_4_3_0.json"
+RECORDED = Path(__file__).parent / "quota_answers_kafka.json"
 
 QUOTAS: tuple[tuple[dict[str, str | None], dict[str, float]], ...] = (
     ({"user": "alice"}, {"producer_byte_rate": 1000.0, "consumer_byte_rate": 2000.0}),

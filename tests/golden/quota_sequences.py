@@ -1,8 +1,8 @@
-"""How long Apache Kafka 4.3.0 throttles: sequences of what clients do, with the time of each step.
+"""How long Apache Kafka throttles: sequences of what clients do, with the time of each step.
 
 `python -m tests.golden.quota_sequences` asks Kafka's own quota managers (`QuotaOracle` of
 `tests/java`, with a clock that stands where each step puts it) and writes
-`quota_sequences_kafka_4_3_0.json`; `tests/unit/broker/quotas/test_client_quota_manager_kafka.py`
+`quota_sequences_kafka.json`; `tests/unit/broker/quotas/test_client_quota_manager_kafka.py`
 gives the same sequences to Ottla's.
 
 A step is a list: what, then for `set` and `remove` the entity's user and client id (`{}` none,
@@ -21,7 +21,7 @@ from typing import Any
 
 from tests.kept_json import write_json
 
-RECORDED = Path(__file__).parent / "quota_sequences_kafka_4_3_0.json"
+RECORDED = Path(__file__).parent / "quota_sequences_kafka.json"
 START_MS = 1_000_000_000_000
 
 Step = list[Any]

@@ -1,6 +1,6 @@
-"""What a leader of the quorum answers: requests with their answers as Apache Kafka 4.3.0 gave them.
+"""What a leader of the quorum answers: requests with their answers as Apache Kafka gave them.
 
-`python -m tests.golden.raft_cases` records `raft_answers_kafka_4_3_0.json` anew from a real broker
+`python -m tests.golden.raft_cases` records `raft_answers_kafka.json` anew from a real broker
 with one static voter, number 1, in its first epoch; `tests/unit/controller/raft/test_raft_apis.py`
 gives the same requests to Ottla's and compares. None of them changes the quorum, but for the last.
 """
@@ -19,7 +19,7 @@ from protocol.messages import fetch_snapshot as snapshots
 from protocol.messages import vote as voting
 from tests.kept_json import write_json
 
-RECORDED = Path(__file__).parent / "raft_answers_kafka_4_3_0.json"
+RECORDED = Path(__file__).parent / "raft_answers_kafka.json"
 CLUSTER_ID = "raft-golden-cluster-id"
 EPOCH = 1
 LEADER = 1

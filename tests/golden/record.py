@@ -1,4 +1,4 @@
-"""Record real clients talking to a real Apache Kafka 4.3.0 into the files beside this one.
+"""Record real clients talking to a real Apache Kafka into the files beside this one.
 
     python -m tests.golden.record [client …]
 

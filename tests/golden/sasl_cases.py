@@ -1,6 +1,6 @@
-"""What a broker says to one who logs in: raw frames, as Apache Kafka 4.3.0 answered them.
+"""What a broker says to one who logs in: raw frames, as Apache Kafka answered them.
 
-`python -m tests.golden.sasl_record` records `sasl_conversations_kafka_4_3_0.json` anew from a real
+`python -m tests.golden.sasl_record` records `sasl_conversations_kafka.json` anew from a real
 broker; `tests/unit/broker/security/sasl/test_authenticator_kafka.py` gives the same frames to
 Ottla's authenticator, with the nonces that are in the recording.
 """
@@ -21,7 +21,7 @@ from protocol.messages.produce import ProduceRequest
 from protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from tests.golden.sasl_talk import Scram, Talk
 
-RECORDED = Path(__file__).parent / "sasl_conversations_kafka_4_3_0.json"
+RECORDED = Path(__file__).parent / "sasl_conversations_kafka.json"
 
 REAUTH_MS = 3_000
 MAX_RECEIVE_BYTES = 524_288

@@ -1,4 +1,4 @@
-"""Record how a real Apache Kafka 4.3.0 answers the conversations of `sasl_cases`.
+"""Record how a real Apache Kafka answers the conversations of `sasl_cases`.
 
     python -m tests.golden.sasl_record [beginning of names]
 

@@ -1,4 +1,4 @@
-"""The assignors give out what Apache Kafka 4.3.0 gave out, partition by partition.
+"""The assignors give out what Apache Kafka gave out, partition by partition.
 
 Kafka lets ties be decided by the order of its hash maps, which is no promise. Here they are decided
 by the order in which members and topics come, so they are given in Kafka's order.

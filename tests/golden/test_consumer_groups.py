@@ -1,4 +1,4 @@
-"""Ottla's group coordinator repeats what Apache Kafka 4.3.0 answered and wrote, step by step."""
+"""Ottla's group coordinator repeats what Apache Kafka answered and wrote, step by step."""
 
 from __future__ import annotations
 

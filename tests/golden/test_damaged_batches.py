@@ -1,4 +1,4 @@
-"""What the log's checks say to damaged batches, beside what Apache Kafka 4.3.0 answered to them.
+"""What the log's checks say to damaged batches, beside what Apache Kafka answered to them.
 
 Each difference is on purpose and named here with its reason.
 """

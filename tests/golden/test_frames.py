@@ -1,4 +1,4 @@
-"""Frames of real clients and of Apache Kafka 4.3.0: read, written again, equal byte for byte."""
+"""Frames of real clients and of Apache Kafka: read, written again, equal byte for byte."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Delegation tokens: requests and logins, as Apache Kafka 4.3.0 answered them.
+"""Delegation tokens: requests and logins, as Apache Kafka answered them.
 
-`python -m tests.golden.token_record` records `token_answers_kafka_4_3_0.json` anew from real
+`python -m tests.golden.token_record` records `token_answers_kafka.json` anew from real
 brokers. The same requests go to Ottla in `tests/unit/broker/apis/test_delegation_tokens_kafka.py`,
 the logins in `tests/unit/broker/security/sasl/test_token_logins_kafka.py`.
 
@@ -28,7 +28,7 @@ from protocol.messages.describe_delegation_token import (
 from protocol.messages.expire_delegation_token import ExpireDelegationTokenRequest
 from protocol.messages.renew_delegation_token import RenewDelegationTokenRequest
 
-RECORDED = Path(__file__).parent / "token_answers_kafka_4_3_0.json"
+RECORDED = Path(__file__).parent / "token_answers_kafka.json"
 
 SECRET_KEY = "a key for tokens"
 MINUTE_MS = 60_000

@@ -1,6 +1,6 @@
 """Logins by delegation token, and by what is none: raw frames, as in `sasl_cases`.
 
-Each has a token of alice's of its own. `token_record` has them with Apache Kafka 4.3.0.
+Each has a token of alice's of its own. `token_record` has them with Apache Kafka.
 """
 
 from __future__ import annotations

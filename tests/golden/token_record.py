@@ -1,4 +1,4 @@
-"""Record how real Apache Kafka 4.3.0 brokers answer `token_cases` and `token_logins`.
+"""Record how real Apache Kafka brokers answer `token_cases` and `token_logins`.
 
     python -m tests.golden.token_record [cluster]
 

@@ -1,6 +1,6 @@
-"""What a transaction coordinator answers: a conversation with Apache Kafka 4.3.0, kept.
+"""What a transaction coordinator answers: a conversation with Apache Kafka, kept.
 
-`python -m tests.golden.transaction_cases` records `transaction_answers_kafka_4_3_0.json` from a
+`python -m tests.golden.transaction_cases` records `transaction_answers_kafka.json` from a
 real broker; `tests/unit/broker/transactions/test_transaction_coordinator_kafka.py` has it with
 Ottla. Producer ids are told by the order in which they were given (P0, P1, …), times by whether
 there is one.
@@ -28,7 +28,7 @@ from protocol.messages.init_producer_id import InitProducerIdRequest
 from protocol.messages.list_transactions import ListTransactionsRequest
 from tests.kept_json import write_json
 
-RECORDED = Path(__file__).parent / "transaction_answers_kafka_4_3_0.json"
+RECORDED = Path(__file__).parent / "transaction_answers_kafka.json"
 
 Call = Callable[[Any, int], Any]
 Identity = tuple[int, int]

@@ -30,7 +30,7 @@ NAMES = {
     "NOT_KAFKA_X": "1",
 }
 OTHER_PROGRAMS = {
-    "KAFKA_VERSION": "4.3.0",
+    "KAFKA_VERSION": "4.4.0",
     "KAFKA_HEAP_OPTS": "-Xmx1G",
     "KAFKA_OPTS": "-Dx=y",
     "KAFKA_LOG4J_OPTS": "-Dx=y",

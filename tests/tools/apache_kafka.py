@@ -1,4 +1,4 @@
-"""An Apache Kafka 4.3.0 broker as a process, for comparisons in tests and in `bench/`.
+"""An Apache Kafka broker as a process, for comparisons in tests and in `bench/`.
 
 `ApacheKafka` runs one combined broker and controller from the jars of `tests/java/pom.xml`, with
 the JVM options of Kafka's own start script, on free ports of 127.0.0.1. It owns its process, and
@@ -97,7 +97,7 @@ class ApacheKafka:
     `properties`   further server properties, which override those of this class
     `heap`         -Xms and -Xmx, 1G as in Kafka's own start script
     `jvm_options`  in place of Kafka's own, for example `FAST_START` in a test of a few requests
-    `classpath`    the jars of another release (`kafka_39_classpath`)
+    `classpath`    the jars of another release (`kafka_classpath(PREVIOUS)`)
     `log_file`     the broker's log; None: a file in the temporary folder
     """
 

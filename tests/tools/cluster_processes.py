@@ -1,4 +1,4 @@
-"""A cluster of nodes as processes on free ports of 127.0.0.1: Ottla, Apache Kafka 4.3, or both.
+"""A cluster of nodes as processes on free ports of 127.0.0.1: Ottla, Apache Kafka, or both.
 
 `ClusterProcesses(3)` writes a configuration file for each node into its folder, starts the nodes,
 and can kill, stop, pause and restart each. With `proxied=True` clients, brokers and controllers

@@ -1,8 +1,9 @@
 """Java for the tests: Apache Kafka's jars through Maven, its tools, our small programs.
 
 Owns the cache of jars and compiled classes (`.cache/` at the project's root, outside git). It is
-filled once, from the pinned poms under `tests/java/`; several test processes may use it at the same
-time. Starts no broker: that is `tests/tools/apache_kafka.py`. Standard library only.
+filled once, from the poms under `tests/java/` and the releases of `kafka_release`; several test
+processes may use it at the same time. Starts no broker: that is `tests/tools/apache_kafka.py`.
+Standard library only.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from tests.tools.kafka_release import RELEASE
 
 PROJECT_DIR = Path(__file__).resolve().parents[2]
 JAVA_DIR = PROJECT_DIR / "tests" / "java"
@@ -39,7 +42,7 @@ def digest(*files: Path) -> str:
 # A tool runs for a second: compile little, share classes, no parallel collector.
 QUICK_JVM = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")
 ARCHIVES_DIR = CACHE_DIR / "archives"
-KAFKA_ARCHIVE = ARCHIVES_DIR / f"kafka-{digest(JAVA_DIR / 'pom.xml')}"
+KAFKA_ARCHIVE = ARCHIVES_DIR / f"kafka-{RELEASE}-{digest(JAVA_DIR / 'pom.xml')}"
 CLASSES = "classes.jsa"
 QUIET_ARCHIVE = "-Xlog:cds*=off"
 """An option against the warning, on standard output, of a JVM that cannot use its archive."""
@@ -78,7 +81,7 @@ TOOLS: dict[str, str] = {
     "kafka-transactions": "org.apache.kafka.tools.TransactionsCommand",
     "kafka-verifiable-consumer": "org.apache.kafka.tools.VerifiableConsumer",
 }
-"""Kafka's scripts by name, with the class that each runs in 4.3."""
+"""Kafka's scripts by name, with the class that each runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +136,7 @@ def java_available() -> Availability:
         )
     if java_home_bin("javac") is None:
         return Availability("javac is missing (a JDK is needed, not only a JRE)")
-    if shutil.which("mvn") is None and not _jar_folder(JAVA_DIR / "pom.xml").is_dir():
+    if shutil.which("mvn") is None and not _jar_folder(JAVA_DIR / "pom.xml", RELEASE).is_dir():
         return Availability(
             "mvn is not installed (apt-get install maven: it fetches Apache Kafka's jars)"
         )
@@ -169,13 +172,14 @@ def built_once(folder: Path, build: Callable[[Path], None]) -> Path:
     return folder
 
 
-def _jar_folder(pom: Path) -> Path:
-    return CACHE_DIR / "jars" / digest(pom)
+def _jar_folder(pom: Path, release: str = "") -> Path:
+    return CACHE_DIR / "jars" / "-".join(part for part in (release, digest(pom)) if part)
 
 
-def _copy_dependencies(pom: Path) -> Path:
+def _copy_dependencies(pom: Path, release: str = "") -> Path:
     def build(scratch: Path) -> None:
         command = ["mvn", "-q", "-B", "-f", str(pom), "dependency:copy-dependencies"]
+        command += [f"-Dkafka.version={release}"] if release else []
         command += [f"-DoutputDirectory={scratch}", "-DincludeScope=runtime"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=MAVEN_TIMEOUT_S)
         if done.returncode != 0 or not any(scratch.glob("*.jar")):
@@ -183,12 +187,12 @@ def _copy_dependencies(pom: Path) -> Path:
             output = (done.stdout + done.stderr)[-2000:]
             raise RuntimeError(f"Maven could not fetch the jars of {place}\n{output}")
 
-    return built_once(_jar_folder(pom), build)
+    return built_once(_jar_folder(pom, release), build)
 
 
-def kafka_classpath() -> str:
-    """Return the class path of Apache Kafka 4.3.0: broker, tools, clients. Fetch the jars once."""
-    return f"{_copy_dependencies(JAVA_DIR / 'pom.xml')}/*"
+def kafka_classpath(release: str = RELEASE) -> str:
+    """Return the class path of Apache Kafka: broker, tools, clients. Fetch the jars once."""
+    return f"{_copy_dependencies(JAVA_DIR / 'pom.xml', release)}/*"
 
 
 def kafka_39_classpath() -> str:
@@ -215,7 +219,7 @@ def program_classpath() -> str:
         if done.returncode != 0:
             raise RuntimeError(f"javac failed:\n{done.stderr[-4000:]}")
 
-    classes = CACHE_DIR / "classes" / digest(JAVA_DIR / "pom.xml", *sources)
+    classes = CACHE_DIR / "classes" / f"{RELEASE}-{digest(JAVA_DIR / 'pom.xml', *sources)}"
     return f"{jars}:{built_once(classes, build)}"  # the class archive requires the jars first
 
 

@@ -4,7 +4,7 @@ Owns the authorizer's answers for one request. After a wait the authorizer is as
 answers may have changed (`Rights.stand_since`). Each fetch checks all partitions of its session,
 also those that the request does not name.
 
-Follows `handleFetchRequest` of Kafka's `KafkaApis` 4.3, which checks only when the request arrives.
+Follows `handleFetchRequest` of Kafka's `KafkaApis`, which checks only when the request arrives.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 With acks=0 the client reads no response. If all partitions were appended, nothing is sent. An error
 of any partition closes the connection, as soon as it is known. The client then asks for the
-metadata again. Follows `handleProduceRequest` of Kafka's `KafkaApis` 4.3.
+metadata again. Follows `handleProduceRequest` of Kafka's `KafkaApis`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The station of rights: may the client use the transactional id and write to each topic?
 
 Owns: which parts of a request are rejected before anything else is checked. Follows
-`handleProduceRequest` of Kafka's `KafkaApis` 4.3.
+`handleProduceRequest` of Kafka's `KafkaApis`.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Owns: which transactional batches of a request the coordinator is asked about, a
 addition is retried while the previous transaction is being completed
 (`add.partitions.to.txn.retry.*`). Never appends (`broker.apis.produce.appends`).
 
-Follows `handleProduceAppend` of Kafka's `ReplicaManager` 4.3 (KIP-890).
+Follows `handleProduceAppend` of Kafka's `ReplicaManager` (KIP-890).
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ of a listener read the same keys. A node that is only a broker has just the clie
 controllers' listener. This module opens no store: a `broker.config.dynamic.SecurityValidator`
 checks whether a new one can be loaded.
 
-Follows KIP-226 and what a running Kafka 4.3 accepts. Unlike Kafka, it rejects a JAAS text that
+Follows KIP-226 and what a running Kafka accepts. Unlike Kafka, it rejects a JAAS text that
 cannot be read, and a key of a listener that would change nothing.
 """
 

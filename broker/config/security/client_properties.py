@@ -3,7 +3,7 @@
 Turns Kafka's client keys into a `ClientSecurity`. Keys that Kafka's clients do not know are ignored
 with a warning, as by Kafka's tools. It reads no file (`broker.config.file.load_client_security`).
 
-Follows Kafka's `AdminClientConfig`, `CommonClientConfigs`, `SaslConfigs` and `SslConfigs` 4.3.
+Follows Kafka's `AdminClientConfig`, `CommonClientConfigs`, `SaslConfigs` and `SslConfigs`.
 """
 
 from __future__ import annotations

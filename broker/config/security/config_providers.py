@@ -5,7 +5,7 @@ variables (`broker.config.file`). A value of a variable is never searched for va
 is never part of an error.
 
 Follows KIP-297, KIP-421, KIP-887 (environment), KIP-993 (`allowed.paths`), and which variables a
-running Kafka 4.3 replaces. Kafka leaves a variable unchanged if its key, environment variable or
+running Kafka replaces. Kafka leaves a variable unchanged if its key, environment variable or
 provider is missing; a password would then be `${...}`, so here the start fails.
 """
 

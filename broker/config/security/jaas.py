@@ -6,7 +6,7 @@ It knows only the syntax: `broker.config.security.mechanisms` knows which login 
 which mechanism. It never repeats a part of the text in an error, since with a missing quote a part
 of a password looks like a name.
 
-Follows what Apache Kafka 4.3 accepts and rejects, which is the syntax of Java's `StreamTokenizer`.
+Follows what Apache Kafka accepts and rejects, which is the syntax of Java's `StreamTokenizer`.
 Values are in double or single quotes, with `\\"` and `\\\\` and Java's other escapes in them.
 Comments are `//`, `/` and `/* */`. An unquoted value is a word, never a number. KIP-85.
 """

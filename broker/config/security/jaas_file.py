@@ -7,7 +7,7 @@ Kafka pass this property in the environment variable KAFKA_OPTS. A listener uses
 
 Reads no file and no environment. Of Java's syntax, `${...}` in a value is not replaced.
 
-Follows Kafka's `JaasContext` 4.3.
+Follows Kafka's `JaasContext`.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Owns which keys may have the prefix, and their look-up. It knows no listener's protocol and creates
 no settings (`broker.config.security.listeners`).
 
-Follows Kafka's `ListenerName.configPrefix` and `saslMechanismPrefix`, and what a running 4.3
+Follows Kafka's `ListenerName.configPrefix` and `saslMechanismPrefix`, and what a running broker
 accepts. The listener is in lower case. `listener.name.<listener>.<mechanism>.<key>` is the key of a
 SASL mechanism on it, and the mechanism is in lower case, too. KIP-103, KIP-226.
 """

@@ -4,7 +4,7 @@ Turns texts into typed settings; it opens no store. Both halves of a listener re
 in Kafka. A keystore has the certificate of the server and of the client, and the node itself logs
 in with `username` and `password` of the JAAS text.
 
-Follows Kafka's `ChannelBuilders`, `SslFactory` and `KafkaConfig` 4.3; KIP-103, KIP-684 (only its
+Follows Kafka's `ChannelBuilders`, `SslFactory` and `KafkaConfig`; KIP-103, KIP-684 (only its
 own key makes a SASL_SSL listener ask for certificates).
 """
 

@@ -3,7 +3,7 @@
 Owns the mechanisms, login modules and callback classes, by Kafka's names. It checks no password and
 no token (`broker.security.sasl`).
 
-Follows Kafka's `SaslConfigs`, `BrokerSecurityConfigs` and `JaasContext`, 4.3: the JAAS text of a
+Follows Kafka's `SaslConfigs`, `BrokerSecurityConfigs` and `JaasContext`: the JAAS text of a
 server is read only under the listener and the mechanism.
 """
 

@@ -13,7 +13,7 @@ at a bounded rate (`peer_warnings`).
 
 Owns: the connection, the correlation ids, the deadlines. Never: retries by itself, delays a
 connect, or interprets a response. Follows Kafka's `NetworkClient`, without its ApiVersions request:
-between nodes the versions are those of Kafka 4.3.
+between nodes the versions are those of Kafka.
 """
 
 from __future__ import annotations

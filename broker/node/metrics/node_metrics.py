@@ -1,6 +1,6 @@
 """The metrics of a node, under the names of Kafka's MBeans; values are read at each scrape.
 
-The other modules of this package have a subject each. They follow the MBeans of a 4.3 broker: type,
+The other modules of this package have a subject each. They follow the MBeans of Kafka: type,
 then name, then tags as labels. A metric that Kafka does not have is named after its subject.
 """
 

@@ -6,7 +6,7 @@ Owns the context of new connections, and the settings that it was made of. A rel
 again, even if their paths are the same. If a store cannot be loaded, the reload fails and nothing
 changes. Open connections keep their context. Never handles a connection itself.
 
-Follows KIP-226 (dynamic keystores), KIP-1119 (changes of names), and a running Kafka 4.3 in the
+Follows KIP-226 (dynamic keystores), KIP-1119 (changes of names), and a running Kafka in the
 changes that it rejects.
 """
 

@@ -5,7 +5,7 @@ reads PKCS12, and `jks_file` JKS. As in Java, the types PKCS12 and JKS accept bo
 is one line that names the configuration key, and never has a password, a key or a file's content.
 Never passes a key to TLS: `contexts` does.
 
-Follows KIP-651 (PEM) and the rules of a running Kafka 4.3.
+Follows KIP-651 (PEM) and the rules of a running Kafka.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The denial table: what each API answers to one who may not, beside Apache Kafka 4.3.0."""
+"""The denial table: what each API answers to one who may not, beside Apache Kafka."""

@@ -1,4 +1,4 @@
-"""The table asked of an Apache Kafka 4.3.0, and what it answered: `denials_kafka_4_3_0.json`.
+"""The table asked of an Apache Kafka, and what it answered: `denials_kafka.json`.
 
 Owns its connections, one for each listener and user, and the recording.
 """
@@ -21,7 +21,7 @@ from tests.authorization.secured_kafka import SecuredKafka, secured_kafka
 from tests.clients.wire_client import WireClient
 from tests.kept_json import write_json
 
-RECORDED = Path(__file__).parent / "denials_kafka_4_3_0.json"
+RECORDED = Path(__file__).parent / "denials_kafka.json"
 WAIT_S = 2.0
 POLL_S = 0.01
 SETTINGS = {

@@ -1,4 +1,4 @@
-"""Each API answers those who may not as Apache Kafka 4.3.0 does, and no check can be left out."""
+"""Each API answers those who may not as Apache Kafka does, and no check can be left out."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Run the matrix.
 
-    python -m tests.compat.command_matrix --peer ottla --peer kafka-4.3 --peer kafka-3.9
+    python -m tests.compat.command_matrix --peer ottla --peer kafka --peer kafka-3.9
 
 Prints an object of JSON a peer; the exit code is 1 where anything differs.
 """
@@ -23,7 +23,7 @@ from tests.tools.apache_kafka import ApacheKafka
 from tests.tools.java_tools import FAST_START, kafka_39_classpath
 from tests.tools.kafka_tools import KafkaTools
 
-PEERS = ("ottla", "kafka-4.3", "kafka-3.9")
+PEERS = ("ottla", "kafka", "kafka-3.9")
 
 
 @contextmanager

@@ -1,8 +1,9 @@
 """The rows of the matrix of commands: topics, records, groups, configs, quotas, health.
 
 Each row is a command, plain and with --json, and the exit code that it has to have. What the same
-question gives of Kafka's own tools (of 4.3, against each peer) is compared where there is such a
-question. A refusal, or wrong input, is one line on standard error and nothing on standard output.
+question gives of Kafka's own tools (of the reference, against each peer) is compared where there is
+such a question. A refusal, or wrong input, is one line on standard error and nothing on standard
+output.
 """
 
 from __future__ import annotations

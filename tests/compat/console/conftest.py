@@ -1,6 +1,6 @@
 """A console with the right to write, in front of a scene of its own.
 
-With `--broker=apache-kafka` it stands before Apache Kafka 4.3, and looks at that one's folder.
+With `--broker=apache-kafka` it stands before Apache Kafka, and looks at that one's folder.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Ten thousand topics' names, a million records of about 200 bytes that are search
 which one is killed while the page of replicas is looked at: the one that the console was told of.
 Tells how long each took in Chromium,
 and how smoothly a table of ten thousand rows scrolls there.
-`--peer kafka`: the same in front of Apache Kafka 4.3. The status is 1 where something went wrong.
+`--peer kafka`: the same in front of Apache Kafka. The status is 1 where something went wrong.
 """
 
 from __future__ import annotations

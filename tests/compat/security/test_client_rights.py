@@ -2,7 +2,7 @@
 Apache Kafka's documentation names, and with one right less the error that Kafka gives.
 
 Whoever lacks a right may still describe what it is about, so that the client gets as far as the
-request that needs it. An Apache Kafka 4.3.0 with the same ACLs was seen to give the same errors.
+request that needs it. An Apache Kafka with the same ACLs was seen to give the same errors.
 """
 
 from __future__ import annotations

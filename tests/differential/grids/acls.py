@@ -1,6 +1,6 @@
 """ACLs where no authorizer is set: every number that a part may have, in each version.
 
-What a broker with an authorizer answers is kept in `tests/golden/acl_answers_kafka_4_3_0.json`.
+What a broker with an authorizer answers is kept in `tests/golden/acl_answers_kafka.json`.
 """
 
 from __future__ import annotations

@@ -123,7 +123,7 @@ public final class TransactionLoad {
                         ByteBuffer.allocate(8).putLong(System.nanoTime()).array(), VALUE_BYTES);
                     producer.send(new ProducerRecord<>(topic, number % partitions, null, value));
                 }
-                // Under protocol 2 kafka-clients 4.3.0 now and then sends EndTxn before the records of
+                // Under protocol 2 kafka-clients now and then sends EndTxn before the records of
                 // a transaction that is begun and committed within a moment, which is fatal to it. A
                 // flush before waits for no more than the commit would.
                 producer.flush();

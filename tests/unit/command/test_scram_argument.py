@@ -1,4 +1,4 @@
-"""`--add-scram`: what Apache Kafka 4.3's kafka-storage takes and refuses, it takes and refuses."""
+"""`--add-scram`: what Apache Kafka's kafka-storage takes and refuses, it takes and refuses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Policies at the controller: whole requests. What they are told is what Kafka 4.3 was seen to
+"""Policies at the controller: whole requests. What they are told is what Kafka was seen to
 tell."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The controller asks its policies what a running Kafka 4.3 asked, and tells what it told."""
+"""The controller asks its policies what a running Kafka asked, and tells what it told."""
 
 from __future__ import annotations
 
@@ -28,9 +28,7 @@ from protocol.messages.create_topics import (
 )
 from tests.unit.controller.controller_fixture import OneNode
 
-GOLDEN = json.loads(
-    (Path(__file__).parents[2] / "golden" / "policies_kafka_4_3_0.json").read_text()
-)
+GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "policies_kafka.json").read_text())
 TYPES = {"TOPIC": ResourceType.TOPIC, "BROKER": ResourceType.BROKER, "GROUP": ResourceType.GROUP}
 
 

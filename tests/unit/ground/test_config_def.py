@@ -1,4 +1,4 @@
-"""Texts become values, and bad ones are refused in Kafka's words (compared with Kafka 4.3.0)."""
+"""Texts become values, and bad ones are refused in Kafka's words (compared with Kafka)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Topic overrides over server defaults, and refusals, as Kafka 4.3.0 has them."""
+"""Topic overrides over server defaults, and refusals, as Kafka has them."""
 
 from __future__ import annotations
 

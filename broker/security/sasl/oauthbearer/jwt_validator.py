@@ -1,6 +1,6 @@
 """The validation of a signed token: its principal name and its expiry, or a reason to reject it.
 
-Never reads a clock or a key: both are arguments. It makes the checks that an Apache Kafka 4.3 was
+Never reads a clock or a key: both are arguments. It makes the checks that an Apache Kafka was
 observed to make, in this order: the form, the algorithm, the key, the signature, then the claims.
 No claim is read before the signature is valid. Each rejection has a reason, for the log alone: the
 client always gets `invalid_token`.

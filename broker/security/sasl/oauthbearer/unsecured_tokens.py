@@ -4,7 +4,7 @@ With them any client of the listener can log in under any name. So a node refuse
 unless `ottla.sasl.oauthbearer.unsecured.tokens.allowed` is true, and then logs a warning. Options
 come from the JAAS text, under Kafka's names. Never reads a clock.
 
-Follows KIP-255; Apache Kafka 4.3 accepts a few claims of the wrong type that are rejected here.
+Follows KIP-255; Apache Kafka accepts a few claims of the wrong type that are rejected here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Changes to a running broker, and what is told of it then, as a real Kafka 4.3.0 answered.
+"""Changes to a running broker, and what is told of it then, as a real Kafka answered.
 
 Each case that differs on purpose stands in `DIFFERENT`, with its row of docs/differences.md.
 """

@@ -89,7 +89,7 @@ def test_internal_topics_have_their_own_configs(
         zip(names, (7, 50, 50), strict=True)
     )
     configs = [{one.name: one.value for one in topic.configs} for topic in topics]
-    # as an Apache Kafka 4.3.0 with the same settings creates them
+    # as an Apache Kafka with the same settings creates them
     assert configs[0] == {
         "cleanup.policy": "compact",
         "compression.type": "producer",

@@ -1,4 +1,4 @@
-"""Consumer groups that are switched off and on again, as Apache Kafka 4.3.0 answered."""
+"""Consumer groups that are switched off and on again, as Apache Kafka answered."""
 
 from __future__ import annotations
 

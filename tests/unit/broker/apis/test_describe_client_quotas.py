@@ -1,4 +1,4 @@
-"""The answers that Apache Kafka 4.3 gave to the same filters on the same quotas."""
+"""The answers that Apache Kafka gave to the same filters on the same quotas."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_quota_that_was_removed_is_told_no_more() -> None:
 
 @pytest.mark.parametrize("version", [0, 1])
 def test_who_may_not_describe_configs_is_told_so_before_anything_else(version: int) -> None:
-    """As Apache Kafka 4.3, which tells no words either."""
+    """As Apache Kafka, which tells no words either."""
     handle = DescribeClientQuotasApi(Cluster()).handle
     nonsense = DescribeClientQuotasRequest([ComponentData("", 0)])
     others = on_cluster(Operation.DESCRIBE) | on_cluster(Operation.ALTER)

@@ -73,7 +73,7 @@ def test_a_topics_configs_in_every_version(cluster: Cluster, version: int) -> No
 @pytest.mark.parametrize("keys", [None, []])
 def test_all_keys_are_null_or_an_empty_list(cluster: Cluster, keys: list[str] | None) -> None:
     names = [config.name for config in describe(cluster, TOPIC, "t", keys).configs]
-    assert len(names) == 33  # as many as an Apache Kafka 4.3.0 answers
+    assert len(names) == 33  # as many as an Apache Kafka answers
     assert "retention.ms" in names
 
 
@@ -173,7 +173,7 @@ def test_refusal_names_every_resource() -> None:
 
 
 def test_each_resource_needs_the_right_of_its_kind(cluster: Cluster) -> None:
-    """What is denied comes last, whether it is there or not; as Apache Kafka 4.3."""
+    """What is denied comes last, whether it is there or not; as Apache Kafka."""
     resources = [(TOPIC, "t"), (TOPIC, "not"), (BROKER, "1"), (LOGGER, "1"), (METRICS, "m"),
                  (GROUP, "g"), (TOPIC, "other")]  # fmt: skip
     request = DescribeConfigsRequest([DescribeConfigsResource(*one) for one in resources])

@@ -66,7 +66,7 @@ def test_partitions_that_are_not_here(replicas: Replicas) -> None:
     replicas.create("elsewhere", replicas=[1, 2], leader=2)
     assert describe(replicas, "none").error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     words = "This server does not host this topic-partition."
-    assert describe(replicas, "none").error_message == words  # both as Apache Kafka 4.3.0
+    assert describe(replicas, "none").error_message == words  # both as Apache Kafka
     assert describe(replicas, "t", 1).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert describe(replicas, "t", 1).error_message is None
     assert describe(replicas, "elsewhere").error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER

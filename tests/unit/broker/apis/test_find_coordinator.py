@@ -37,7 +37,7 @@ def test_the_leader_of_the_groups_partition(version: int) -> None:
 def test_the_answer_is_held_while_the_topic_is_made_until_the_coordinator_serves(
     version: int,
 ) -> None:
-    """Kafka 4.3 says COORDINATOR_NOT_AVAILABLE at once; librdkafka then waits for a second."""
+    """Kafka says COORDINATOR_NOT_AVAILABLE at once; librdkafka then waits for a second."""
     node = GroupNode()
     made, node.image = node.image, node.image._replace(topics=TopicsImage())
     partition = partition_for("g", PARTITIONS)
@@ -130,7 +130,7 @@ def test_other_keys_are_refused(key_type: int) -> None:
 
 
 def test_success_has_the_words_that_kafka_gives_it() -> None:
-    """Of an Apache Kafka 4.3.0: the name of no error, and later nothing; never null."""
+    """Of an Apache Kafka: the name of no error, and later nothing; never null."""
     connection = GroupNode().connect()
     assert connection.call(FindCoordinatorRequest(key="g"), 3).error_message == "NONE"
     (one,) = connection.call(FindCoordinatorRequest(coordinator_keys=["g"]), 4).coordinators

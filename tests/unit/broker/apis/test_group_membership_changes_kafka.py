@@ -1,4 +1,4 @@
-"""How groups change their kind and what they forget, as Apache Kafka 4.3.0 did it."""
+"""How groups change their kind and what they forget, as Apache Kafka did it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What classic members of a consumer group are told, as Apache Kafka 4.3.0 told them."""
+"""What classic members of a consumer group are told, as Apache Kafka told them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may commit and be told offsets of a consumer group, as Apache Kafka 4.3.0 judged."""
+"""Who may commit and be told offsets of a consumer group, as Apache Kafka judged."""
 
 from __future__ import annotations
 

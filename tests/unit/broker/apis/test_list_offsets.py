@@ -96,11 +96,11 @@ def test_a_name_is_known_from_its_version_on(
 def test_refusals_are_per_partition(offsets: ListOffsets) -> None:
     one, unknown = ListOffsetsPartition(0, timestamp=-1), ListOffsetsPartition(9, timestamp=-1)
     assert [p.error_code for p in offsets.ask(one, unknown)] == [0, 3]
-    assert [p.error_code for p in offsets.ask(one, one, one)] == [42]  # as an Apache Kafka 4.3.0
+    assert [p.error_code for p in offsets.ask(one, one, one)] == [42]  # as an Apache Kafka
     told = {
         epoch: offsets.ask(ListOffsetsPartition(0, epoch, -1))[0].error_code
         for epoch in (-2, -1, 9)
-    }  # no epoch is -1 alone, as in an Apache Kafka 4.3.0; only Fetch takes any negative one for it
+    }  # no epoch is -1 alone, as in an Apache Kafka; only Fetch takes any negative one for it
     assert told == {-2: ErrorCode.FENCED_LEADER_EPOCH, -1: 0, 9: ErrorCode.UNKNOWN_LEADER_EPOCH}
     for isolation in (-1, 2):
         assert offsets.ask(one, isolation=isolation)[0].error_code == ErrorCode.INVALID_REQUEST

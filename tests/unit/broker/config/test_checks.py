@@ -1,4 +1,4 @@
-"""Rules between keys: what Kafka 4.3.0 refuses is refused, and what it takes is taken."""
+"""Rules between keys: what Kafka refuses is refused, and what it takes is taken."""
 
 from __future__ import annotations
 

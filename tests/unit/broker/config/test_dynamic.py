@@ -56,7 +56,7 @@ def test_what_is_taken(name: str, text: str) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
-        # the words of an Apache Kafka 4.3.0
+        # the words of an Apache Kafka
         ("node.id", "9", "Cannot update these configs dynamically: [node.id]"),
         ("log.retention.hours", "1", "Cannot update these configs dynamically: [log.retention.ho"),
         ("num.io.threads", "x", "Invalid value x for configuration num.io.threads: Not a number "),

@@ -1,4 +1,4 @@
-"""Listener and voter texts, with the verdicts of Kafka 4.3.0."""
+"""Listener and voter texts, with the verdicts of Kafka."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Configs of groups, as a real Kafka 4.3.0 answered: what is refused, and what is told."""
+"""Configs of groups, as a real Kafka answered: what is refused, and what is told."""
 
 from __future__ import annotations
 

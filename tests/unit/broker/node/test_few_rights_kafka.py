@@ -1,4 +1,4 @@
-"""Answers to those who may not do all that they ask for: Ottla's beside Apache Kafka 4.3.0's."""
+"""Answers to those who may not do all that they ask for: Ottla's beside Apache Kafka's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The throttle times that Apache Kafka 4.3 gave to the same sequences."""
+"""The throttle times that Apache Kafka gave to the same sequences."""
 
 from __future__ import annotations
 

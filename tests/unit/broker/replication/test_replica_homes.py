@@ -62,7 +62,7 @@ def ends(running: Running) -> list[int]:
 def test_a_folder_that_left_log_dirs_and_came_back(
     tmp_path: Path, told: list[str], starts: int
 ) -> None:
-    """Kafka 4.3: with one folder all six have a leader, three of them no records, and acks=all is
+    """Kafka: with one folder all six have a leader, three of them no records, and acks=all is
     given; with both again it does not start ("Duplicate log directories for")."""
     where = filled(tmp_path)
     away = [topic for topic in TOPICS if where[topic].endswith("/two")]
@@ -96,7 +96,7 @@ def test_a_folder_that_left_log_dirs_and_came_back(
 
 
 def test_a_partition_whose_folder_is_gone_is_not_made_anew(tmp_path: Path, told: list[str]) -> None:
-    """Kafka 4.3: leader 1, and the high watermark is 0."""
+    """Kafka: leader 1, and the high watermark is 0."""
     where = filled(tmp_path)
     gone, kept = Path(where["t4"]) / "t4-0", tmp_path / "kept"
     shutil.move(gone, kept)

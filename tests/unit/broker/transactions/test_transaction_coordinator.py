@@ -114,7 +114,7 @@ def test_filters_that_mean_nothing_are_named() -> None:
     desk.init()
     request = ListTransactionsRequest(state_filters=["Empty", "Open", "Open"])
     response = asked(desk, request)
-    assert response.unknown_state_filters == ["Open"], "once, as Apache Kafka 4.3 does"
+    assert response.unknown_state_filters == ["Open"], "once, as Apache Kafka does"
     assert [one.transactional_id for one in response.transaction_states] == ["t"]
     wrong = asked(desk, ListTransactionsRequest([], [], -1, "("))
     assert wrong.error_code == ErrorCode.INVALID_REGULAR_EXPRESSION

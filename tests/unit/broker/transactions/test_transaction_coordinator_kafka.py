@@ -1,4 +1,4 @@
-"""The conversation that Apache Kafka 4.3.0 was recorded in, with Ottla."""
+"""The conversation that Apache Kafka was recorded in, with Ottla."""
 
 from __future__ import annotations
 

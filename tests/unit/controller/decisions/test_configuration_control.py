@@ -54,7 +54,7 @@ def test_what_does_not_change_writes_nothing() -> None:
 
 
 def test_a_brokers_key_that_is_set_again_has_a_record() -> None:
-    """As an Apache Kafka 4.3.0 writes it: the broker looks at the file behind it again."""
+    """As an Apache Kafka writes it: the broker looks at the file behind it again."""
     name = "listener.name.out.ssl.keystore.location"
     record = ConfigRecord(BROKER, "1", name, "/k")
     image = image_of(broker_record(1), record)
@@ -197,7 +197,7 @@ def test_names_of_brokers(name: str, code: ErrorCode) -> None:
 
 
 def test_a_topic_must_have_a_name() -> None:
-    """In the words of an Apache Kafka 4.3.0."""
+    """In the words of an Apache Kafka."""
     changes = [ConfigChange("retention.ms", SET, "1")]
     outcome = in_one_go(control().alter_incrementally(IMAGE, ResourceType.TOPIC, "", changes))
     text = "Default topic resources are not allowed."
@@ -253,7 +253,7 @@ def test_sources_in_their_order() -> None:
 
 
 def test_an_internal_config_is_told_where_it_is_set() -> None:
-    """As Apache Kafka 4.3 does."""
+    """As Apache Kafka does."""
     name = "internal.segment.bytes"
 
     def told(overrides: dict[str, str]) -> list[str]:

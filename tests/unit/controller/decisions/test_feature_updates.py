@@ -116,7 +116,7 @@ def test_a_folder_of_an_earlier_release_goes_to_transactions_protocol_2() -> Non
 def test_groups_that_the_broker_assigns_are_turned_on_and_off(
     level: int, kind: int, now: int, said: str | None
 ) -> None:
-    """UpdateFeatures to 0 needs a downgrade that is called one, as Kafka 4.3 was seen to do."""
+    """UpdateFeatures to 0 needs a downgrade that is called one, as Kafka was seen to do."""
     group = "group.version"
     broker = broker_record(1)
     broker.features = [m.BrokerFeature(group, 0, 1), m.BrokerFeature(MV, 7, 30)]

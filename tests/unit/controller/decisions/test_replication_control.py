@@ -145,7 +145,7 @@ def test_a_request_for_too_many_records_is_refused_whole() -> None:
 
 
 def test_growing_by_too_many_is_refused() -> None:
-    """Apache Kafka 4.3.0 answers UNKNOWN_SERVER_ERROR here, and adds 10,000 of them."""
+    """Apache Kafka answers UNKNOWN_SERVER_ERROR here, and adds 10,000 of them."""
     image = image_of(broker_record(1), *topic_records("foo", FOO, [1]))
     topic = CreatePartitionsTopic("foo", 10_002, None)
     decision = in_one_go(control().create_partitions(view(image), [topic], False))

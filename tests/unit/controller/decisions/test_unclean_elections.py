@@ -1,4 +1,4 @@
-"""An election is unclean when it makes the partition RECOVERING, as in Kafka 4.3."""
+"""An election is unclean when it makes the partition RECOVERING, as in Kafka."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`controller.metadata.control_records`: bytes as Apache Kafka 4.3.0 wrote them, and back."""
+"""`controller.metadata.control_records`: bytes as Apache Kafka wrote them, and back."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from protocol.records import Record, iterate_records
 
 
 def test_a_snapshot_header_byte_for_byte() -> None:
-    """The first batch of a bootstrap.checkpoint of Apache Kafka 4.3.0."""
+    """The first batch of a bootstrap.checkpoint of Apache Kafka."""
     kafka = bytes.fromhex(
         "0000000000000000" "00000047" "00000000" "02" "09b98809" "0020" "00000000"
         "000001a1fe1c7ae9" "000001a1fe1c7ae9" "ffffffffffffffff" "ffff" "ffffffff" "00000001"

@@ -32,7 +32,7 @@ def with_flip(filesystem: MemoryFilesystem, at: int) -> MemoryFilesystem:
 
 
 def test_a_byte_anywhere_but_in_the_last_batch_refuses_the_start_again_and_again() -> None:
-    """Kafka 4.3 cuts there, and the topics behind it become strays."""
+    """Kafka cuts there, and the topics behind it become strays."""
     size = len(written().read(LOG))
     for at in range(0, size - size // 6, 7):
         if 12 <= at % (size // 6) < 16:

@@ -14,7 +14,7 @@ from protocol.messages import metadata_records as m
 
 
 def test_bytes_as_kafka_writes_them() -> None:
-    """The first record of a bootstrap.checkpoint of Apache Kafka 4.3.0."""
+    """The first record of a bootstrap.checkpoint of Apache Kafka."""
     data = bytes.fromhex("010c00") + b"\x11metadata.version" + bytes.fromhex("001e00")
     assert encode_record(m.FeatureLevelRecord("metadata.version", 30), 0) == data
     assert decode_record(data) == m.FeatureLevelRecord("metadata.version", 30)

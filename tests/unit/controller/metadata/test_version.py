@@ -1,4 +1,4 @@
-"""`controller.metadata.version`: numbers as `kafka-features` of 4.3.0 prints them."""
+"""`controller.metadata.version`: numbers as `kafka-features` prints them."""
 
 from __future__ import annotations
 

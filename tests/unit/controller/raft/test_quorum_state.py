@@ -19,7 +19,7 @@ from controller.raft.quorum_state import (
 
 
 def test_byte_for_byte() -> None:
-    """The file that Apache Kafka 4.3.0 with one static voter left behind."""
+    """The file that Apache Kafka with one static voter left behind."""
     kafka = (
         b'{"clusterId":"","leaderId":1,"leaderEpoch":1,"votedId":-1,"appliedOffset":0,'
         b'"currentVoters":[{"voterId":1}],"data_version":0}'

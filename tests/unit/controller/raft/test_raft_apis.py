@@ -72,7 +72,7 @@ KAFKA_FAILS = {
     "snapshot without an epoch": ErrorCode.FENCED_LEADER_EPOCH,
     "snapshot in an epoch below none": ErrorCode.FENCED_LEADER_EPOCH,
 }
-"""Kafka 4.3.0 answers UNKNOWN_SERVER_ERROR: it does not fill in the records of a refusal, which may
+"""Kafka answers UNKNOWN_SERVER_ERROR: it does not fill in the records of a refusal, which may
 not be null. Ottla answers what it means."""
 KAFKA_STEPS_DOWN = "vote of a later epoch, a shorter log"
 """Kafka follows the epoch of a node that is no voter."""

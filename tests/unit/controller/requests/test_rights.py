@@ -1,5 +1,5 @@
 """`rights`: what each request needs, and what it is told without. The answers are those of a
-running Apache Kafka 4.3.0, but for the words with which that shows its own objects."""
+running Apache Kafka, but for the words with which that shows its own objects."""
 
 from __future__ import annotations
 

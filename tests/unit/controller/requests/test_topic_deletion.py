@@ -1,5 +1,5 @@
 """`topic_deletion`: who may delete what, and what the others cannot learn. As a running Apache
-Kafka 4.3.0, but for the order."""
+Kafka, but for the order."""
 
 from __future__ import annotations
 

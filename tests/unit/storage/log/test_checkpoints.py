@@ -1,4 +1,4 @@
-"""The small files' formats, byte for byte as Kafka 4.3 writes them, and what counts as damage."""
+"""The small files' formats, byte for byte as Kafka writes them, and what counts as damage."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def test_every_cut_is_on_disk() -> None:
     ("epoch", "expected"),
     [
         (-1, UNDEFINED),
-        (-2, EpochEndOffset(-2, 10)),  # as an Apache Kafka 4.3.0 answers
+        (-2, EpochEndOffset(-2, 10)),  # as an Apache Kafka answers
         (1, EpochEndOffset(1, 10)),
         (2, EpochEndOffset(2, 20)),
         (3, EpochEndOffset(2, 20)),

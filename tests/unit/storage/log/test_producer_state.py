@@ -87,7 +87,7 @@ def test_a_new_epoch_starts_at_zero_and_fences_the_old_one() -> None:
 
 
 def test_an_unknown_producer_has_an_epoch_of_minus_one_at_least() -> None:
-    """As in Apache Kafka 4.3, where -1 is the epoch of a producer that is not known."""
+    """As in Apache Kafka, where -1 is the epoch of a producer that is not known."""
     assert Log().append(header(0, epoch=-2)) is ErrorCode.INVALID_PRODUCER_EPOCH
     assert Log().append(header(0, epoch=-1)) == 0
 

@@ -1,6 +1,6 @@
 """What a Fetch gives, and what it says of partitions that get nothing, where few bytes are allowed.
 
-All that is expected is what an Apache Kafka 4.3.0 answered to the same requests.
+All that is expected is what an Apache Kafka answered to the same requests.
 """
 
 from __future__ import annotations

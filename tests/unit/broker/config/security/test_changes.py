@@ -118,7 +118,7 @@ def test_users_of_a_mechanism_may_change() -> None:
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
-        # the words of an Apache Kafka 4.3.0
+        # the words of an Apache Kafka
         (
             "ssl.keystore.location",
             "/x",

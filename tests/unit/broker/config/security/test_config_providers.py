@@ -1,4 +1,4 @@
-"""Values that stand elsewhere, as a running Kafka 4.3 fills them in."""
+"""Values that stand elsewhere, as a running Kafka fills them in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JAAS texts: what Apache Kafka 4.3 took and refused, each asked of its own parser."""
+"""JAAS texts: what Apache Kafka took and refused, each asked of its own parser."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class Served:
 
 @pytest.mark.skipif(not socket.has_ipv6, reason="no IPv6")
 async def test_forms_of_a_listener_and_the_families_that_they_serve(rig: Rig):
-    """What Apache Kafka 4.3 serves with each of them; the ports of a pair are the same."""
+    """What Apache Kafka serves with each of them; the ports of a pair are the same."""
     both = ["127.0.0.1", "::1"]
     expected = {
         "none": both,

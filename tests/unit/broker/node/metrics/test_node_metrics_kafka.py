@@ -1,4 +1,4 @@
-"""What Apache Kafka 4.3 tells of network, handlers, quotas and groups is in `/metrics`, too."""
+"""What Apache Kafka tells of network, handlers, quotas and groups is in `/metrics`, too."""
 
 from __future__ import annotations
 

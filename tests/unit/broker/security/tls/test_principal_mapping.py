@@ -1,4 +1,4 @@
-"""Rules for principals: what Kafka 4.3.0 made of them stands in tests/golden/."""
+"""Rules for principals: what Kafka made of them stands in tests/golden/."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from broker.security.tls.principal_mapping import PrincipalMapping
 from ground.config_def import ConfigError
 
-GOLDEN = Path(__file__).parents[4] / "golden" / "principal_mapping_kafka_4_3_0.json"
+GOLDEN = Path(__file__).parents[4] / "golden" / "principal_mapping_kafka.json"
 ANSWERS: dict[str, str | dict[str, str | None]] = json.loads(GOLDEN.read_text())
 
 

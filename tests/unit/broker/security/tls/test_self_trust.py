@@ -1,4 +1,4 @@
-"""Whether nodes with the same settings can connect to each other, as Kafka 4.3 judges it."""
+"""Whether nodes with the same settings can connect to each other, as Kafka judges it."""
 
 from __future__ import annotations
 

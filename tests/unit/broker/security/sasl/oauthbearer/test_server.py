@@ -1,4 +1,4 @@
-"""The server half of OAUTHBEARER, beside what Apache Kafka 4.3.0 answered to the same messages."""
+"""The server half of OAUTHBEARER, beside what Apache Kafka answered to the same messages."""
 
 from __future__ import annotations
 
